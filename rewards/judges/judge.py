@@ -1,0 +1,79 @@
+"""The protocol every judge speaks: rate a question on a scale of single tokens, or write a short text.
+
+    ratings = judge.rate([Question(messages=[{"role": "user", "content": "Rate from 1 to 5: ..."}])])
+    ratings[0].mean                    # 3.7, unless ratings[0] is a Failure
+
+A judge never raises for one bad question: its place in the answer holds a Failure. `with judge:` keeps it awake over
+several calls and is re-entrant. Metrics build Questions; judges know nothing of metrics.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from rewards.verdict import Status
+
+RATING_SCALE = ("1", "2", "3", "4", "5")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A chat for the judge. messages: [{"role", "content"}] with string content; images: PIL images they speak of.
+
+    probe: the same question as typed data, for judges that answer without reading prose (MatchJudge).
+    """
+
+    messages: Sequence[Mapping[str, str]]
+    images: tuple[Any, ...] = ()
+    probe: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """A distribution over the scale's entries, renormalised to sum 1.
+
+    mass: the probability, in [0, 1], that had fallen on the scale before renormalising.
+    """
+
+    probabilities: Mapping[str, float]
+    mass: float = 1.0
+
+    @property
+    def mean(self) -> float:
+        """Expectation of the scale's value, in the scale's units (HarmonicEval eq. 1; PoSh section 3.3)."""
+        return sum(float(entry) * p for entry, p in self.probabilities.items())
+
+    @property
+    def std(self) -> float:
+        """Standard deviation in the scale's units (HarmonicEval eq. 4)."""
+        mean = self.mean
+        variance = sum((float(entry) - mean) ** 2 * p for entry, p in self.probabilities.items())
+        return max(variance, 0.0) ** 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The place of an answer that never came. status is UNPARSED, TIMEOUT or ERROR."""
+
+    status: Status
+    message: str
+
+
+class Judge(Protocol):
+    """Anything that rates and writes. `name` identifies model and settings: equal names give equal answers."""
+
+    @property
+    def name(self) -> str: ...
+
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]: ...
+
+    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...

@@ -1,0 +1,155 @@
+"""The base of every metric: TRL's reward contract in, Verdicts out.
+
+    class Length(Reward):
+        columns = ()
+        def assess(self, samples):
+            return [Verdict(score=min(len(s.completion) / 100, 1.0)) for s in samples]
+
+    GRPOTrainer(reward_funcs=[Length(name="length")], ...)      # or Length(name="length").assess(samples) anywhere
+
+A subclass names the dataset columns it needs and writes `assess`. This file imports no trainer: it works in anything
+that calls `reward(prompts, completions, **columns)`.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rewards.judges.judge import Judge
+from rewards.verdict import Sample, Status, Verdict
+
+log = logging.getLogger(__name__)
+
+LogMetric = Callable[[str, float], None]
+
+
+class Reward:
+    """A metric as a reward function.
+
+    columns: dataset columns without which the metric makes no sense; a missing one is a ValueError at the first call,
+    while None in one row is NOT_APPLICABLE. judges: the judges that must be awake while `assess` works.
+    """
+
+    columns: tuple[str, ...] = ()
+    judges: tuple[Judge, ...] = ()
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+        """Judge the samples, in order, one Verdict each. The pure metric: no trainer in sight."""
+        raise NotImplementedError(f"{type(self).__name__} must define assess(samples)")
+
+    def __call__(
+        self, prompts: Sequence[Any], completions: Sequence[Any], completion_ids: Any = None, **columns: Any
+    ) -> list[float | None]:
+        """TRL's contract: one float in [0, 1], or None, per completion.
+
+        `columns` are the dataset's, one value per completion, and TRL's `log_metric`, through which every part of the
+        verdicts is logged. Raises ValueError for a missing column or an unusable value (the same on every rank);
+        whatever else goes wrong becomes None.
+        """
+        _, verdicts = self.judge_completions(prompts, completions, **columns)
+        return [verdict.score for verdict in verdicts]
+
+    def judge_completions(
+        self, prompts: Sequence[Any], completions: Sequence[Any], log_metric: LogMetric | None = None, **columns: Any
+    ) -> tuple[list[Sample], list[Verdict]]:
+        """What `__call__` does, with the samples and whole verdicts as the result."""
+        missing = [column for column in self.columns if column not in columns]
+        if missing:
+            present = sorted(name for name, values in columns.items() if isinstance(values, list))
+            raise ValueError(
+                f"{self.__name__} needs the dataset column {missing[0]!r}, and the dataset has {present}: rename the "
+                f"column that holds it to {missing[0]!r}."
+            )
+        rows = [
+            {name: values[i] for name, values in columns.items() if isinstance(values, list)}
+            for i in range(len(completions))
+        ]
+        samples = [
+            read_sample(row, completion, prompt)
+            for row, completion, prompt in zip(rows, completions, prompts, strict=True)
+        ]
+        try:
+            verdicts = self.assess(samples)
+        except Exception as error:  # an exception on one rank would hang the others until the collective times out
+            log.exception("%s could not judge a batch of %d completions", self.__name__, len(samples))
+            verdicts = [Verdict(None, Status.ERROR, note=f"{type(error).__name__}: {error}") for _ in samples]
+        if log_metric is not None:
+            for metric, value in summarise(verdicts).items():
+                log_metric(f"{self.__name__}/{metric}", value)
+        return samples, verdicts
+
+
+def summarise(verdicts: Sequence[Verdict]) -> dict[str, float]:
+    """Mean of every part over the verdicts that have it, and the fractions of failed and of empty verdicts."""
+    if not verdicts:
+        return {}
+    values: dict[str, list[float]] = {}
+    for verdict in verdicts:
+        for part, value in verdict.parts.items():
+            values.setdefault(part, []).append(value)
+    summary = {part: sum(column) / len(column) for part, column in sorted(values.items())}
+    summary["failed_fraction"] = sum(v.status.failed for v in verdicts) / len(verdicts)
+    summary["empty_fraction"] = sum(v.status is Status.EMPTY for v in verdicts) / len(verdicts)
+    return summary
+
+
+def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sample:
+    """A Sample from one dataset row (columns as in the README), a completion and a prompt, both text or messages.
+
+    Raises ValueError when a value is of a kind that cannot be judged.
+    """
+    images = row.get("images")
+    if images is None:
+        images = [row["image"]] if row.get("image") is not None else []
+    bbox = row.get("bbox")
+    return Sample(
+        prompt=text_of_prompt(prompt),
+        completion=text_of_completion(completion),
+        images=tuple(images),
+        references=texts(row.get("reference"), "reference"),
+        question=row.get("question"),
+        answers=texts(row.get("answers"), "answers"),
+        criteria=texts(row.get("criteria"), "criteria"),
+        task=row.get("task"),
+        bbox=None if bbox is None else tuple(bbox),
+        context=row.get("context"),
+        anchor=row.get("anchor"),
+        group=row.get("group"),
+        id=None if row.get("id") is None else str(row["id"]),
+    )
+
+
+def texts(value: Any, column: str) -> tuple[str, ...]:
+    """A column's value as texts: None is none, a string is one, a list is itself without its blank entries."""
+    values = [] if value is None else [value] if isinstance(value, str) else value
+    if not isinstance(values, (list, tuple)) or not all(isinstance(text, str) for text in values):
+        raise ValueError(f"the column {column!r} must hold a text or a list of texts, got {value!r}")
+    return tuple(text for text in values if text.strip())
+
+
+def text_of_completion(completion: Any) -> str:
+    """The completion's text, unstripped. Raises ValueError for several messages (tool turns cannot be judged)."""
+    if isinstance(completion, str):
+        return completion
+    if isinstance(completion, (list, tuple)) and len(completion) == 1:
+        return text_of_message(completion[0])
+    raise ValueError(
+        f"a completion must be a text or a single assistant message, got {completion!r}: completions of several "
+        "messages (tool calls) cannot be judged as one text."
+    )
+
+
+def text_of_prompt(prompt: Any) -> str:
+    """The prompt's text; messages are joined by line breaks."""
+    return prompt if isinstance(prompt, str) else "\n".join(text_of_message(message) for message in prompt)
+
+
+def text_of_message(message: Mapping[str, Any]) -> str:
+    """A message's text; of a list of blocks, the text blocks."""
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return "".join(block["text"] for block in content if block.get("type") == "text")

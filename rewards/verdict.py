@@ -1,0 +1,93 @@
+"""What is judged and what comes back: Sample in, Verdict out.
+
+    verdict = reward.assess([Sample(prompt="Describe.", completion="A red circle.", references=("A blue circle.",))])[0]
+    verdict.score                      # 0.83, or None when the judge failed
+    [(s.start, s.end, s.score) for s in verdict.spans]
+
+A Verdict's `score` is a float in [0, 1] exactly when its status is OK or EMPTY; otherwise it is None and the status says
+whose fault that is. Nothing in this file knows of judges, metrics or trainers.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Status(StrEnum):
+    """Why a verdict has, or lacks, a score."""
+
+    OK = "ok"
+    EMPTY = "empty"  # the completion says nothing that could be judged: a real 0, no judge was asked
+    NOT_APPLICABLE = "not_applicable"  # this row lacks what the metric needs (its column is None or empty)
+    UNPARSED = "unparsed"  # the judge answered, unreadably
+    TIMEOUT = "timeout"  # the judge did not answer before the deadline
+    ERROR = "error"  # the judge broke
+
+    @property
+    def failed(self) -> bool:
+        """True when the judge, not the completion and not the data, is to blame for the missing score."""
+        return self in (Status.UNPARSED, Status.TIMEOUT, Status.ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One completion with everything a metric may look at.
+
+    `completion` is judged exactly as given (never stripped), so span offsets index into it.
+    `references` is the dataset column `reference`, as a tuple of texts. `images` hold PIL images.
+    `bbox` is (x0, y0, x1, y1) in pixels of the first image.
+    """
+
+    prompt: str
+    completion: str
+    images: tuple[Any, ...] = ()
+    references: tuple[str, ...] = ()
+    question: str | None = None
+    answers: tuple[str, ...] = ()
+    criteria: tuple[str, ...] = ()
+    task: str | None = None
+    bbox: tuple[float, float, float, float] | None = None
+    context: str | None = None
+    anchor: str | None = None
+    group: str | None = None
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters [start, end) of one text, and what they are worth.
+
+    score: 0 wrong .. 1 right. credit: what these words add to the verdict's score (below 0: they cost); all spans of
+    one `component` carry the component's whole credit, which belongs to them together, not to each.
+    """
+
+    start: int
+    end: int
+    score: float
+    credit: float
+    kind: str
+    note: str
+    component: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise ValueError(f"a span needs 0 <= start < end, got start {self.start} and end {self.end}")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A judgment of one completion. `spans` lie on the completion, `missed` on the reference `parts["reference"]`."""
+
+    score: float | None
+    status: Status = Status.OK
+    parts: dict[str, float] = field(default_factory=dict)
+    spans: tuple[Span, ...] = ()
+    missed: tuple[Span, ...] = ()
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        scored = self.status in (Status.OK, Status.EMPTY)
+        if scored != (self.score is not None):
+            raise ValueError(f"status {self.status!s} with score {self.score}: only ok and empty verdicts have a score")
+        if self.score is not None and not 0.0 <= self.score <= 1.0:
+            raise ValueError(f"a score lies in [0, 1], got {self.score}")
