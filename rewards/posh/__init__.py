@@ -1,0 +1,7 @@
+"""PoSh: a completion's scene graph checked against references, component by component (002)."""
+
+from rewards.language.parse import parse_graphs
+from rewards.language.scene_graph import SceneGraph
+from rewards.posh.reward import PoshReward
+
+__all__ = ["PoshReward", "SceneGraph", "parse_graphs"]

@@ -1,0 +1,90 @@
+"""A judge without a model: looks presence questions up in the target text's own scene graph. Not a published metric.
+
+    MatchJudge().rate([Question(messages, probe=Presence("A red circle.", "attribute", Mention("circle"), "red"))])
+
+It reads `Question.probe` only, never the prose, and knows words, not meaning: lemmas must be equal (numbers 2 / two too),
+attributes attached to the thing asked about, relations between the two things asked about. So synonyms and whatever
+the parser got wrong count as absent. Its answers are certain: all the probability is on one rating,
+
+    5  found                              4  found in other small words ("sits in" / "in", a "corner ... left" / "left")
+    2  a thing of that name is there, but not as the identifier describes it                      1  not found
+
+Where several things of that name fit, any of them may satisfy; what else the question's text says of the thing (its
+attributes and relations) first narrows them down to those that share most of it.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
+from rewards.judges.probe import Presence
+from rewards.judges.text_index import TextIndex
+from rewards.language.parse import describe
+from rewards.language.scene_graph import SceneGraph
+from rewards.verdict import Status
+
+REMEMBERED_TEXTS = 4096
+
+
+class MatchJudge:
+    """pipeline and coref as for `rewards.language.describe`; only texts whose probe brings no graph are parsed."""
+
+    name = "match"
+
+    def __init__(self, pipeline: Any = None, coref: Any = "rules") -> None:
+        self.pipeline = pipeline
+        self.coref = coref
+        self._indexes: OrderedDict[str, TextIndex] = OrderedDict()  # least recently used first
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_indexes": OrderedDict()}
+
+    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+        """One certain rating per question; a Failure (UNPARSED) for a question whose probe is no Presence."""
+        probes = [question.probe for question in questions]
+        own = self._parse([p.text for p in probes if isinstance(p, Presence) and p.graph is None])
+        given: dict[int, TextIndex] = {}
+        certain = {level: Rating({entry: float(entry == str(level)) for entry in scale}) for level in (1, 2, 4, 5)}
+        ratings: list[Rating | Failure] = []
+        for probe in probes:
+            if not isinstance(probe, Presence):
+                ratings.append(Failure(Status.UNPARSED, f"the match judge answers presence probes only, got {probe!r}"))
+                continue
+            index = own[probe.text] if probe.graph is None else _index_of(probe.graph, given)
+            ratings.append(certain[index.rating(probe)])
+        return ratings
+
+    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+        """Never text: a Failure for each question."""
+        return [Failure(Status.UNPARSED, "the match judge cannot write") for _ in questions]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def _parse(self, texts: Sequence[str]) -> dict[str, TextIndex]:
+        """An index per text; those not remembered are parsed together."""
+        wanted = list(dict.fromkeys(texts))
+        indexes = {text: self._indexes[text] for text in wanted if text in self._indexes}
+        new = [text for text in wanted if text not in indexes]
+        graphs = describe(new, pipeline=self.pipeline, coref=self.coref) if new else []
+        indexes.update({text: TextIndex(graph) for text, graph in zip(new, graphs, strict=True)})
+        for text in wanted:
+            self._indexes[text] = indexes[text]
+            self._indexes.move_to_end(text)
+        while len(self._indexes) > REMEMBERED_TEXTS:
+            self._indexes.popitem(last=False)
+        return indexes
+
+
+def _index_of(graph: SceneGraph, known: dict[int, TextIndex]) -> TextIndex:
+    """The graph's index, made once per object."""
+    if id(graph) not in known:
+        known[id(graph)] = TextIndex(graph)
+    return known[id(graph)]

@@ -1,0 +1,52 @@
+"""A presence question as typed data, for judges that answer without reading prose.
+
+    Presence("A red circle.", "attribute", Mention("circle"), words="red")       # is the circle described as red?
+
+Metrics attach a Presence to `Question.probe`; MatchJudge answers from it. It says what the prose of the question says
+and nothing more.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rewards.language.scene_graph import SceneGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A mention's tie to another one: (mention, relation, other), or the reverse when `reverse` is set."""
+
+    relation: str
+    other: "Mention"
+    reverse: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """How an identifier singles something out: its name, attributes in front of it, ties to other things.
+
+    details and ties: what else the question's own text says of it. They need not hold; they only tell which of several
+    things of that name is meant.
+    """
+
+    head: str
+    attributes: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+    details: tuple[str, ...] = ()
+    ties: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """Does `text` speak of `mention`, describe it as `words`, or say that `words` ties it to `other`?
+
+    kind says which of the three. `graph` is `text` parsed, for judges that need it and when the asker has it at hand;
+    it is no part of the question's identity.
+    """
+
+    text: str
+    kind: Literal["entity", "attribute", "relation"]
+    mention: Mention
+    words: str = ""
+    other: Mention | None = None
+    graph: SceneGraph | None = field(default=None, compare=False, repr=False)

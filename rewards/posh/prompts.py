@@ -1,0 +1,112 @@
+"""PoSh's prompts: our own wording (prompts.yaml), or the two published JSON files as they are.
+
+    load_prompts()                                    # rewards/posh/prompts.yaml
+    load_prompts("posh/scorers/prompts")              # a folder with precision.json and recall.json
+    load_prompts(("a/precision.json", "b/recall.json"))
+
+Placeholders are filled in one pass: a description or identifier that itself contains `{answer}` stays plain text.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+Direction = Literal["precision", "recall"]
+PromptSource = str | Path | tuple[str | Path, str | Path]
+
+DEFAULT = Path(__file__).with_name("prompts.yaml")
+_PLACEHOLDER = re.compile(r"\{{1,2}(\w+)\}{1,2}")  # doubled braces: the published files format one template twice
+
+# Where each template stands in the files, and the placeholders it must (all) have.
+_TEMPLATES = {
+    "prefix": (("prefix",), {"precision": {"target_text", "source_text"}, "recall": {"text"}}),
+    "plain": (("entity_formatters", "no_parents"), {"entity_text"}),
+    "of_parent": (("entity_formatters", "has_parents"), {"entity_text", "parent_entity_identifier"}),
+    "with_relation": (("entity_formatters", "relation"), {"formatted_entity", "relation"}),
+    "ask_entity": (("verifiers", "entity"), {"entity_identifier"}),
+    "ask_attribute": (("verifiers", "attribute"), {"entity_identifier", "attribute"}),
+    "ask_relation": (("verifiers", "relation"), {"entity1_identifier", "entity2_identifier", "relation"}),
+    "rewrite_attribute": (("rewrite", "attribute"), {"entity_identifier"}),
+    "rewrite_relation": (("rewrite", "relation"), {"entity_identifier"}),
+    "instructions": (("instructions",), set()),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The templates of one direction (posh_spec 2). `fill` puts values into one of them."""
+
+    prefix: str
+    plain: str
+    of_parent: str
+    with_relation: str
+    ask_entity: str
+    ask_attribute: str
+    ask_relation: str
+    rewrite_attribute: str
+    rewrite_relation: str
+    instructions: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """Both directions: precision asks the source's components of the reference, recall of the completion."""
+
+    precision: Wording
+    recall: Wording
+
+
+def fill(template: str, **values: str) -> str:
+    """The template with every `{name}` replaced, in one pass. Raises KeyError for a name without a value."""
+    return _PLACEHOLDER.sub(lambda match: values[match[1]], template)
+
+
+def load_prompts(source: PromptSource | None = None) -> Prompts:
+    """Read a YAML file with both directions, a folder with the two JSON files, or the pair of them.
+
+    Raises FileNotFoundError, or ValueError when a template is missing or has the wrong placeholders.
+    """
+    if isinstance(source, tuple):
+        precision, recall = (Path(path) for path in source)
+    else:
+        path = DEFAULT if source is None else Path(source)
+        if not path.is_dir():
+            data = yaml.safe_load(path.read_text(encoding="utf-8"))
+            return Prompts(
+                wording(data["precision"], "precision", f"{path} (precision)"),
+                wording(data["recall"], "recall", f"{path} (recall)"),
+            )
+        precision, recall = (_only(path, f"*{direction}.json") for direction in ("precision", "recall"))
+    return Prompts(
+        wording(json.loads(precision.read_text(encoding="utf-8")), "precision", str(precision)),
+        wording(json.loads(recall.read_text(encoding="utf-8")), "recall", str(recall)),
+    )
+
+
+def wording(data: Mapping[str, Any], direction: Direction, where: str) -> Wording:
+    """One direction's templates from the files' nested structure. Raises ValueError naming `where` and the template."""
+    templates = {}
+    for name, (keys, required) in _TEMPLATES.items():
+        value: Any = data
+        for key in keys:
+            if key not in value:
+                raise ValueError(f"{where} lacks the prompt {'.'.join(keys)!r}")
+            value = value[key]
+        wanted = required[direction] if isinstance(required, dict) else required
+        found = set(_PLACEHOLDER.findall(value))
+        if found != wanted:
+            raise ValueError(f"{where}: the prompt {'.'.join(keys)!r} must have placeholders {wanted}, has {found}")
+        templates[name] = value
+    return Wording(**templates)
+
+
+def _only(folder: Path, pattern: str) -> Path:
+    matches = sorted(folder.glob(pattern))
+    if len(matches) != 1:
+        raise FileNotFoundError(f"{folder} must hold exactly one {pattern}, it holds {[m.name for m in matches]}")
+    return matches[0]

@@ -1,0 +1,238 @@
+"""PoSh's three passes of questions, for a whole batch at once (posh_spec 2.2-2.5).
+
+    interviews = [Interview(sample=0, source=..., target=..., ...), ...]     # one per direction of each pair
+    conduct(interviews, judge, mode="default")
+    interviews[0].entities[0].rating, interviews[0].attributes, interviews[0].relations
+
+Pass 1 asks for the entities that are no part of another one, pass 2 for parts of entities found in pass 1, pass 3 for the
+attributes and relations of what was found. Each pass is one `judge.rate` over all interviews (in published mode after
+one `judge.write` that words the identifiers). In default mode the same question is asked once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from rewards.judges.judge import Failure, Judge, Question, Rating
+from rewards.judges.probe import Link, Mention, Presence
+from rewards.language.scene_graph import SceneGraph
+from rewards.posh.candidates import Candidate, Found, candidates
+from rewards.posh.graph_view import GraphView
+from rewards.posh.prompts import Wording, fill
+
+Mode = Literal["published", "default"]
+
+PRESENCE_THRESHOLD = 2.0
+REWRITE_TOKENS = 20
+HIGHEST_RATING = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The rating (1..5) of an attribute or relation, and the number of its prompt in `Interview.prompts`."""
+
+    rating: float
+    asked: int
+
+
+@dataclass(slots=True)
+class Interview:
+    """One direction of one pair: are the source's components in the target? Filled in by `conduct`.
+
+    entities are keyed by entity number, attributes by (entity, attribute), relations by relation, all of the source's
+    view. A component that was never asked, because an entity of it is absent, has no answer. prompts and rewrites are
+    in the order asked, repeats kept. failure: the first question the judge failed on; answers are incomplete then.
+    """
+
+    sample: int
+    source: GraphView
+    source_text: str
+    target_text: str
+    target_graph: SceneGraph
+    wording: Wording
+    presence_threshold: float = PRESENCE_THRESHOLD
+    entities: dict[int, Found] = field(default_factory=dict)
+    attributes: dict[tuple[int, int], Answer] = field(default_factory=dict)
+    relations: dict[int, Answer] = field(default_factory=dict)
+    prompts: list[str] = field(default_factory=list)
+    rewrites: list[tuple[str, str]] = field(default_factory=list)
+    failure: Failure | None = None
+    prefix: str = field(init=False)
+    known: list[tuple[tuple[str, ...], tuple[Link, ...]]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.prefix = fill(
+            self.wording.prefix, target_text=self.target_text, source_text=self.source_text, text=self.target_text
+        )
+        entities = self.source.entities
+        quotes_source = "{source_text}" in self.wording.prefix
+        self.known = [said_of(self.source, number) if quotes_source else ((), ()) for number in range(len(entities))]
+
+    def mention(self, number: int, mention: Mention) -> Mention:
+        """The entity's mention, with what else the prompt says of it: all of the source where the prompt quotes it."""
+        details, ties = self.known[number]
+        return replace(mention, details=details, ties=ties)
+
+
+def said_of(view: GraphView, number: int) -> tuple[tuple[str, ...], tuple[Link, ...]]:
+    """The attributes of an entity, and its relations to others by their names."""
+    entity = view.entities[number]
+    ties = []
+    for relation in (view.relation(r) for r in entity.relations):
+        reverse = relation.object == number
+        other = view.entities[relation.subject if reverse else relation.object].text
+        ties.append(Link(relation.text, Mention(other), reverse))
+    return tuple(attribute.text for attribute in entity.attributes), tuple(ties)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A rating question on its way to the judge; `number` is its place in the interview's prompts."""
+
+    interview: Interview
+    prompt: str
+    probe: Presence
+    number: int
+
+
+def conduct(interviews: Sequence[Interview], judge: Judge, mode: Mode = "default") -> None:
+    """Ask all three passes and fill the interviews in.
+
+    A Failure ends only the interviews of its sample, whose `failure` it becomes.
+    """
+    for interview in interviews:
+        for number, entity in enumerate(interview.source.entities):
+            if entity.fixed is not None:
+                interview.entities[number] = Found(entity.fixed, Mention(entity.text), HIGHEST_RATING, True, None)
+    for first_pass in (True, False):
+        interviews = _unfailed(interviews)
+        _ask_entities(interviews, judge, mode, first_pass)
+    _ask_details(_unfailed(interviews), judge, mode)
+
+
+def _unfailed(interviews: Sequence[Interview]) -> list[Interview]:
+    failed = {interview.sample for interview in interviews if interview.failure is not None}
+    return [interview for interview in interviews if interview.sample not in failed]
+
+
+def _ask_entities(interviews: Sequence[Interview], judge: Judge, mode: Mode, first_pass: bool) -> None:
+    """Pass 1 or 2: build all candidates, word them, rate them, keep the best of each entity."""
+    named = [
+        (interview, candidate)
+        for interview in interviews
+        for number, entity in enumerate(interview.source.entities)
+        if entity.fixed is None and (not entity.parents) == first_pass
+        for candidate in candidates(interview.source, number, interview.entities, interview.wording, first_pass)
+    ]
+    identifiers = _rewritten(named, judge) if mode == "published" else [candidate.fluent for _, candidate in named]
+    asked = []
+    for (interview, candidate), identifier in zip(named, identifiers, strict=True):
+        if interview.failure is None:
+            question = fill(interview.wording.ask_entity, entity_identifier=identifier)
+            mention = interview.mention(candidate.entity, candidate.mention)
+            probe = Presence(interview.target_text, "entity", mention, graph=interview.target_graph)
+            asked.append((candidate, identifier, _put(interview, question, probe, mode)))
+    for (candidate, identifier, put), rating in zip(asked, _rate([a for *_, a in asked], judge, mode), strict=True):
+        interview = put.interview
+        if isinstance(rating, Failure):
+            interview.failure = interview.failure or rating
+            continue
+        kept = interview.entities.get(candidate.entity)
+        if kept is None or round(rating.mean) > round(kept.rating):  # 2.4: half to even, first of equals
+            interview.entities[candidate.entity] = Found(
+                identifier, candidate.mention, rating.mean, rating.mean >= interview.presence_threshold, put.number
+            )
+
+
+def _rewritten(named: Sequence[tuple[Interview, Candidate]], judge: Judge) -> list[str]:
+    """The published identifiers (2.3): heads as they are, the others as the judge words them, verbatim."""
+    identifiers = [candidate.phrase for _, candidate in named]
+    places, prompts = [], []
+    for place, (interview, candidate) in enumerate(named):
+        if candidate.kind != "head":
+            wording = interview.wording
+            template = wording.rewrite_attribute if candidate.kind == "attribute" else wording.rewrite_relation
+            places.append(place)
+            prompts.append(fill(template, entity_identifier=candidate.phrase))
+    written = judge.write([_question(prompt) for prompt in prompts], max_tokens=REWRITE_TOKENS) if prompts else []
+    for place, prompt, text in zip(places, prompts, written, strict=True):
+        interview = named[place][0]
+        if isinstance(text, Failure):
+            interview.failure = interview.failure or text
+        else:
+            identifiers[place] = text
+            interview.rewrites.append((prompt, text))
+    return identifiers
+
+
+def _ask_details(interviews: Sequence[Interview], judge: Judge, mode: Mode) -> None:
+    """Pass 3: attributes of present entities, then relations between present entities (2.5)."""
+    asked: list[tuple[tuple[int, int] | int, _Asked]] = []
+    for interview in interviews:
+        view, found, wording = interview.source, interview.entities, interview.wording
+        target = (interview.target_text, interview.target_graph)
+        for number, entity in enumerate(view.entities):
+            if not found[number].present:
+                continue
+            mention = interview.mention(number, found[number].mention)
+            for place, attribute in enumerate(entity.attributes):
+                question = fill(
+                    wording.ask_attribute, entity_identifier=found[number].identifier, attribute=attribute.text
+                )
+                probe = Presence(target[0], "attribute", mention, attribute.text, graph=target[1])
+                asked.append(((number, place), _put(interview, question, probe, mode)))
+        for number in _relation_order(view):
+            relation = view.relation(number)
+            first, second = found[relation.subject], found[relation.object]
+            if first.present and second.present:
+                question = fill(
+                    wording.ask_relation,
+                    entity1_identifier=first.identifier,
+                    entity2_identifier=second.identifier,
+                    relation=relation.text,
+                )
+                subject = interview.mention(relation.subject, first.mention)
+                other = interview.mention(relation.object, second.mention)
+                probe = Presence(target[0], "relation", subject, relation.text, other, graph=target[1])
+                asked.append((number, _put(interview, question, probe, mode)))
+    for (key, put), rating in zip(asked, _rate([a for _, a in asked], judge, mode), strict=True):
+        if isinstance(rating, Failure):
+            put.interview.failure = put.interview.failure or rating
+        elif isinstance(key, tuple):
+            put.interview.attributes[key] = Answer(rating.mean, put.number)
+        else:
+            put.interview.relations[key] = Answer(rating.mean, put.number)
+
+
+def _relation_order(view: GraphView) -> list[int]:
+    """Relations by the entities' first appearance among the relations, each once (2.5)."""
+    entities = dict.fromkeys(end for r in view.relations if r is not None for end in (r.subject, r.object))
+    return list(dict.fromkeys(number for entity in entities for number in view.entities[entity].relations))
+
+
+def _put(interview: Interview, question: str, probe: Presence, mode: Mode) -> _Asked:
+    """Word the whole prompt and note it down. What many questions share comes first, so that it is computed once."""
+    wording = interview.wording
+    prefix = interview.prefix
+    parts = (prefix, question, wording.instructions) if mode == "published" else (wording.instructions, prefix, question)
+    prompt = "\n\n".join(parts)
+    interview.prompts.append(prompt)
+    return _Asked(interview, prompt, probe, len(interview.prompts) - 1)
+
+
+def _rate(asked: Sequence[_Asked], judge: Judge, mode: Mode) -> list[Rating | Failure]:
+    """One call for all; in default mode identical questions are put to the judge once."""
+    if not asked:
+        return []
+    if mode == "published":
+        return judge.rate([_question(put.prompt, put.probe) for put in asked])
+    distinct: dict[str, _Asked] = {}
+    for put in asked:
+        distinct.setdefault(put.prompt, put)
+    questions = [_question(put.prompt, put.probe) for put in distinct.values()]
+    answers = dict(zip(distinct, judge.rate(questions), strict=True))
+    return [answers[put.prompt] for put in asked]
+
+
+def _question(prompt: str, probe: Presence | None = None) -> Question:
+    return Question([{"role": "user", "content": prompt}], probe=probe)

@@ -1,0 +1,63 @@
+"""Judges without a model, for tests."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Self
+
+from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
+from rewards.verdict import Status
+
+
+class FakeJudge:
+    """Ratings and rewrites as functions of the prompt; keeps every call.
+
+    By default ratings are the oracle's (data/README.md): weights 1 + byte of the prompt's sha256. `fails` marks prompts
+    whose answer is a Failure.
+    """
+
+    name = "fake"
+
+    def __init__(
+        self,
+        rate: Callable[[str], Rating] | None = None,
+        fails: Callable[[str], bool] = lambda prompt: False,
+    ) -> None:
+        self.answer = rate or hashed_rating
+        self.fails = fails
+        self.rated: list[list[str]] = []
+        self.written: list[list[str]] = []
+
+    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+        prompts = [prompt_of(question) for question in questions]
+        self.rated.append(prompts)
+        return [Failure(Status.TIMEOUT, "too late") if self.fails(p) else self.answer(p) for p in prompts]
+
+    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+        prompts = [prompt_of(question) for question in questions]
+        self.written.append(prompts)
+        return ["the " + prompt.split('"')[1].lower() for prompt in prompts]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+
+def prompt_of(question: Question) -> str:
+    (message,) = question.messages
+    return message["content"]
+
+
+def hashed_rating(prompt: str) -> Rating:
+    """The oracle's fake LLM."""
+    weights = [1 + byte for byte in hashlib.sha256(prompt.encode("utf-8")).digest()[:5]]
+    return Rating({str(i): weight / sum(weights) for i, weight in enumerate(weights, start=1)})
+
+
+def certain(value: int) -> Rating:
+    """All the probability on one entry."""
+    return Rating({entry: float(entry == str(value)) for entry in RATING_SCALE})
