@@ -1,0 +1,171 @@
+"""A sentence's words grouped into components: the pieces that entities, attributes and relations are made of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from rewards.language.rules import Rules
+from rewards.language.scene_graph import CharacterSpan
+from rewards.language.words import NOUNS, Word
+
+ADJECTIVAL_DEPS = ("amod", "nmod", "compound")
+
+
+class Kind(Enum):
+    NOUN = auto()
+    ADJECTIVE = auto()
+    VERB = auto()
+    PREPOSITION = auto()
+    ADVERB = auto()
+
+
+class Role(Enum):
+    """What a link's target is to the component that holds the link."""
+
+    MOD_OF = auto()
+    HAS_MOD = auto()
+    SUBJ = auto()
+    SUBJ_OF = auto()
+    DOBJ = auto()
+    DOBJ_OF = auto()
+    PHEAD = auto()
+    HAS_PREP = auto()
+    POBJ = auto()
+    POBJ_OF = auto()
+    ADV_OF_VERB = auto()
+    ADV_OF_ADJ = auto()
+    ADV_OF_ADV = auto()
+    HAS_ADV = auto()
+
+
+@dataclass(eq=False, slots=True)
+class Component:
+    """`words` in text order; `id` is the place among all components of the text, known once all are found.
+
+    `silent` is a copula: it has subjects and prepositions as a verb does, but goes unsaid in relations. `lead` is the
+    predicate a preposition belongs to and is said with ("next" in "is next to"); that word may have a component, too.
+    """
+
+    kind: Kind
+    anchor: Word
+    words: list[Word]
+    silent: bool = False
+    lead: Word | None = None
+    id: int = -1
+    links: list[tuple["Component", Role]] = field(default_factory=list, repr=False)
+
+    @property
+    def text(self) -> str:
+        return " ".join(word.text for word in self._said)
+
+    @property
+    def spans(self) -> list[CharacterSpan]:
+        return [(word.start, word.end) for word in self._said]
+
+    @property
+    def sentence(self) -> int:
+        return self.anchor.sentence
+
+    @property
+    def is_possessive(self) -> bool:
+        return self.kind is Kind.ADJECTIVE and self.anchor.dep == "poss"
+
+    @property
+    def _said(self) -> list[Word]:
+        if self.silent:
+            return [word for word in self.words if word is not self.anchor]
+        return self.words if self.lead is None else [self.lead, *self.words]
+
+    def linked(self, role: Role) -> list["Component"]:
+        return [target for target, own_role in self.links if own_role is role]
+
+
+Places = dict[int, Component]  # the component that holds a word, by the word's index
+
+
+def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list[Component]:
+    """The components of one sentence, nouns first; `places` receives their words, and no word is taken twice."""
+    adjectival = {word.index for word in words if _is_adjectival(word, rules)}
+    found: list[Component] = []
+
+    def take(kind: Kind, anchor: Word, absorbed: Sequence[Word] = ()) -> None:
+        members = [anchor, *(word for word in absorbed if word.index not in places)]
+        found.append(Component(kind, anchor, sorted(members, key=lambda word: word.index)))
+        places.update((word.index, found[-1]) for word in members)
+
+    for word in words:
+        if word.index not in places and word.index not in adjectival and _is_noun(word, rules):
+            compounds = [c for c in word.children if c.dep.startswith("compound") and c.pos in NOUNS]
+            take(Kind.NOUN, word, [child for child in compounds if child.index not in adjectival])
+    for word in words:
+        if word.index not in places and (_is_adjective(word) or word.index in adjectival):
+            children = [child for child in word.children if _joins_adjective(child) or child.index in adjectival]
+            take(Kind.ADJECTIVE, word, children)
+    for word in words:
+        if word.index in places:
+            continue
+        if rules.copula_relations and word.is_copula:
+            take(Kind.VERB, word)
+            found[-1].silent = True
+        elif word.pos == "VERB" and word.dep != "amod":
+            take(Kind.VERB, word, [child for child in word.children if _follows_as_adverb(child, word)])
+    for word in words:
+        if word.index not in places and word.pos == "ADP" and word.dep in ("prep", "case", "conj", "agent"):
+            take(Kind.PREPOSITION, word)
+            found[-1].lead = predicate_before(word, rules)
+    for word in words:
+        if word.pos != "ADV" or word.index in places:
+            continue
+        joined = [child for child in word.children if child.dep == "amod" or child.dep.startswith("compound")]
+        adverbs = [c for c in word.children if c.pos == "ADV" and c.dep == "advmod" and c.index not in places]
+        if adverbs:
+            take(Kind.ADVERB, word, adverbs + joined)
+        elif not (word.head.pos == "ADV" and word.dep == "advmod" and word.head.index not in places):
+            take(Kind.ADVERB, word, [child for child in joined if child.pos in ("ADV", "ADP", "PART", "ADJ")])
+    return found
+
+
+def names_something(word: Word, rules: Rules) -> bool:
+    """Whether adjectives can be said of this word: a noun and, with the rule on, an adjective in a noun's place."""
+    return word.pos in NOUNS or (rules.nominal_adjectives and word.is_nominal_adjective)
+
+
+def _is_adjectival(word: Word, rules: Rules) -> bool:
+    """A noun that describes another noun ("oak" in "oak table")."""
+    return (
+        word.pos in NOUNS
+        and word.dep in ADJECTIVAL_DEPS
+        and word.head is not word
+        and names_something(word.head, rules)
+    )
+
+
+def _is_noun(word: Word, rules: Rules) -> bool:
+    if word.dep == "poss" or (word.dep == "conj" and word.head.pos == "ADJ" and not names_something(word.head, rules)):
+        return False
+    return word.pos == "PRON" or names_something(word, rules)
+
+
+def _is_adjective(word: Word) -> bool:
+    return (
+        word.pos in ("ADJ", "NUM")
+        or word.dep == "poss"
+        or (word.dep == "conj" and word.head.pos == "ADJ")
+        or (word.pos == "VERB" and word.dep == "amod")
+        or (word.pos == "ADV" and word.dep == "advmod" and word.head.pos == "NOUN")
+    )
+
+
+def _joins_adjective(child: Word) -> bool:
+    return child.dep.startswith("compound") and child.pos in ("ADJ", "ADV", *NOUNS)
+
+
+def _follows_as_adverb(child: Word, verb: Word) -> bool:
+    return child.index > verb.index and child.dep in ("prt", "compound:prt", "advmod")
+
+
+def predicate_before(preposition: Word, rules: Rules) -> Word | None:
+    """ "next" in "is next to", "far" in "is far from": what a copula says by way of its own preposition."""
+    head = preposition.head
+    says = rules.copula_relations and head.dep in ("acomp", "advmod") and head.head.is_copula
+    return head if says and head.head.index < head.index < preposition.index else None

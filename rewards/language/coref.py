@@ -1,0 +1,5 @@
+"""stub"""
+
+
+def find_clusters(docs, method="rules"):
+    return [[] for _ in docs]

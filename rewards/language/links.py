@@ -1,0 +1,178 @@
+"""Links between the components of a sentence (who does what to whom), and their spread over conjunctions."""
+
+from collections.abc import Sequence
+
+from rewards.language.components import Component, Kind, Places, Role, names_something
+from rewards.language.rules import Rules
+from rewards.language.words import OBJECTS, PREPOSITION_OBJECTS, SUBJECTS, Word
+
+CONJUNCTION_WINDOW = 8
+REVERSE = {
+    Role.MOD_OF: Role.HAS_MOD,
+    Role.SUBJ: Role.SUBJ_OF,
+    Role.DOBJ: Role.DOBJ_OF,
+    Role.PHEAD: Role.HAS_PREP,
+    Role.POBJ: Role.POBJ_OF,
+    Role.ADV_OF_VERB: Role.HAS_ADV,
+    Role.ADV_OF_ADJ: Role.HAS_ADV,
+    Role.ADV_OF_ADV: Role.HAS_ADV,
+}
+ADVERB_ROLES = {"VERB": Role.ADV_OF_VERB, "ADJ": Role.ADV_OF_ADJ, "ADV": Role.ADV_OF_ADV}
+NOT_INHERITED_TWICE = frozenset({Role.HAS_MOD, Role.MOD_OF, Role.SUBJ_OF, Role.SUBJ, Role.DOBJ, Role.HAS_PREP})
+MODIFIERS = frozenset({Role.HAS_MOD, Role.HAS_PREP})
+
+
+def add_links(components: Sequence[Component], places: Places, rules: Rules) -> None:
+    """Link one sentence's components, in the order they were found; every link also adds its reverse."""
+    for component in components:
+        if component.kind is Kind.ADJECTIVE:
+            _link_adjective(component, places, rules)
+        elif component.kind is Kind.VERB:
+            _link_verb(component, places, rules)
+        elif component.kind is Kind.PREPOSITION:
+            _link_preposition(component, places)
+        elif component.kind is Kind.ADVERB:
+            _link_adverb(component, places)
+
+
+def _link(source: Component, role: Role, target: Component) -> None:
+    source.links.append((target, role))
+    target.links.append((source, REVERSE[role]))
+
+
+def _link_adjective(adjective: Component, places: Places, rules: Rules) -> None:
+    """Climb from each word to the nouns it is said of, through a copula to all of its nouns; else take the children."""
+    own = set(adjective.words)
+    visited: set[Word] = set()
+    for word in adjective.words:
+        waiting = [word.head]
+        while waiting:
+            candidate = waiting.pop()
+            visited.add(candidate)
+            if _can_be_described(candidate, places, rules):
+                _link(adjective, Role.MOD_OF, places[candidate.index])
+            elif candidate.dep == "amod":
+                if candidate.head not in visited:
+                    waiting.append(candidate.head)
+            elif candidate.pos == "AUX":
+                waiting += [child for child in candidate.children if child not in visited and child not in own]
+    for word in adjective.words:
+        if not adjective.links:
+            for child in word.children:
+                if _can_be_described(child, places, rules):
+                    _link(adjective, Role.MOD_OF, places[child.index])
+
+
+def _can_be_described(word: Word, places: Places, rules: Rules) -> bool:
+    if word.dep == "amod" or word.index not in places:
+        return False
+    is_pronoun = rules.pronoun_attributes and word.pos == "PRON" and word.dep in SUBJECTS
+    return is_pronoun or names_something(word, rules)
+
+
+def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
+    for word in verb.words:
+        if word.pos != "VERB" and word is not verb.anchor:
+            continue
+        subjects = _subjects(word, places)
+        if rules.any_order and word.dep == "relcl" and any(_is_own_subject(subject, word) for subject in subjects):
+            subjects = [subject for subject in subjects if subject is not word.head]
+        inverted = [] if subjects else _inverted_subjects(word, places, rules)
+        for subject in subjects + inverted:
+            _link(verb, Role.SUBJ, places[subject.index])
+        for child in word.children:
+            if child.dep in OBJECTS and child.index in places and child not in inverted:
+                _link(verb, Role.DOBJ, places[child.index])
+
+
+def _subjects(verb: Word, places: Places) -> list[Word]:
+    """The verb's own subjects, last first, then the noun it describes or, under an auxiliary, that one's subjects."""
+    found: list[Word] = []
+    visited: set[Word] = set()
+    waiting = [(verb.head, True), *((child, False) for child in verb.children)]
+    while waiting:
+        word, is_head = waiting.pop()
+        visited.add(word)
+        nominal_head = is_head and word.pos in ("NOUN", "PROPN", "PRON")
+        if word.index in places and (nominal_head or word.dep in SUBJECTS):
+            found.append(word)
+        elif is_head and word.pos == "AUX":
+            waiting += [(child, False) for child in word.children if child not in visited]
+    return found
+
+
+def _is_own_subject(subject: Word, verb: Word) -> bool:
+    """ "the man" in "the hat that the man wears": so it is not the hat that wears something."""
+    return subject.head is verb and subject is not verb.head and not subject.is_relative
+
+
+def _inverted_subjects(verb: Word, places: Places, rules: Rules) -> list[Word]:
+    """What follows a verb without a subject: "there is a man", "in the boat sits a man"."""
+    deps: tuple[str, ...] = ()
+    if rules.copula_relations and verb.is_copula:
+        deps = ("attr", *OBJECTS)
+    elif rules.any_order and any(child.dep == "prep" and child.index < verb.index for child in verb.children):
+        deps = OBJECTS
+    return [c for c in verb.children if c.dep in deps and c.index > verb.index and c.index in places]
+
+
+def _link_preposition(preposition: Component, places: Places) -> None:
+    word = preposition.anchor
+    head = word.head if preposition.lead is None else preposition.lead.head
+    if head.index in places:
+        _link(preposition, Role.PHEAD, places[head.index])
+    for child in word.children:
+        if child.dep in PREPOSITION_OBJECTS and child.index in places:
+            _link(preposition, Role.POBJ, places[child.index])
+
+
+def _link_adverb(adverb: Component, places: Places) -> None:
+    for word in adverb.words:
+        head = word.head
+        if head.pos in ADVERB_ROLES and head not in adverb.words and head.index in places:
+            _link(adverb, ADVERB_ROLES[head.pos], places[head.index])
+
+
+def spread_over_conjunctions(words: Sequence[Word], places: Places, rules: Rules) -> None:
+    """Let the second of two conjuncts share the first one's links ("red hats and coats"), over the whole text."""
+    pairs = [
+        (places[word.head.index], places[word.index], word)
+        for word in words
+        if word.dep == "conj"
+        and word.index in places
+        and word.head.index in places
+        and places[word.index].kind is places[word.head.index].kind
+        and abs(word.index - word.head.index) <= CONJUNCTION_WINDOW
+    ]
+    for first, second, word in pairs:
+        if first.kind is Kind.PREPOSITION:
+            _share_preposition(first, second)
+        else:
+            stands_alone = rules.tight_conjuncts and word.has_child("det", "poss", "nummod", "predet")
+            _share_links(first, second, stands_alone)
+
+
+def _share_preposition(first: Component, second: Component) -> None:
+    heads, objects, others = first.linked(Role.PHEAD), first.linked(Role.POBJ), second.linked(Role.POBJ)
+    if heads:
+        second.links = [link for link in second.links if link[1] is not Role.PHEAD]
+        second.links.append((heads[0], Role.PHEAD))
+        if (second, Role.HAS_PREP) not in heads[0].links:
+            heads[0].links.append((second, Role.HAS_PREP))
+    if not objects and others:
+        first.links.append((others[0], Role.POBJ))
+
+
+def _share_links(first: Component, second: Component, stands_alone: bool) -> None:
+    """`stands_alone`: with a determiner of its own, the second keeps clear of what was said before it."""
+    own = set(second.links)
+    own_roles = {role for _, role in second.links}
+    for target, role in list(first.links):
+        if target is second or (target, role) in own or (role in NOT_INHERITED_TWICE and role in own_roles):
+            continue
+        if stands_alone and role in MODIFIERS and target.anchor.index < second.anchor.index:
+            continue
+        second.links.append((target, role))
+        reverse = next((back_role for back, back_role in target.links if back is first), None)
+        if reverse is not None:
+            target.links.append((second, reverse))

