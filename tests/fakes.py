@@ -1,6 +1,7 @@
 """Judges without a model, for tests."""
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
@@ -53,9 +54,11 @@ def prompt_of(question: Question) -> str:
 
 
 def hashed_rating(prompt: str) -> Rating:
-    """The oracle's fake LLM."""
+    """The oracle's fake LLM, by way of log-probabilities: one of its ratings is 3 less the last bit of a float."""
     weights = [1 + byte for byte in hashlib.sha256(prompt.encode("utf-8")).digest()[:5]]
-    return Rating({str(i): weight / sum(weights) for i, weight in enumerate(weights, start=1)})
+    logs = [math.log(weight / sum(weights)) for weight in weights]
+    scaled = [math.exp(log - max(logs)) for log in logs]
+    return Rating({str(i): value / sum(scaled) for i, value in enumerate(scaled, start=1)})
 
 
 def certain(value: int) -> Rating:

@@ -30,18 +30,20 @@ IRREGULAR = {
         "grey": "gray",
     }.items()
     for form in forms.split()
-} | {word: str(number) for number, word in enumerate("zero one two three four five six seven eight nine ten".split())}
+}
+_NUMBERS = "zero one two three four five six seven eight nine ten"
+IRREGULAR |= {word: str(number) for number, word in enumerate(_NUMBERS.split())}
 
-SILENT = frozenset(("a", "an", "the", "-", "'s", "’s", "of", "very"))
+SILENT = frozenset(("a", "an", "the", "-", "'s", "of", "very"))
 
-_WORD = re.compile(r"[^\W_]+|['’]s|-")
+_WORD = re.compile(r"[^\W_]+|'s|-")
 _VOWEL = re.compile("[aeiouy]")
 
 
 @lru_cache(maxsize=65536)
 def lemmas(text: str) -> frozenset[str]:
     """The base forms of a phrase's words; articles and "of" are left out unless there is nothing else."""
-    words = _WORD.findall(text.lower())
+    words = _WORD.findall(text.lower().replace("\u2019", "'"))
     return frozenset(lemma(word) for word in words if word not in SILENT) or frozenset(lemma(word) for word in words)
 
 

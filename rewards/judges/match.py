@@ -2,7 +2,7 @@
 
     MatchJudge().rate([Question(messages, probe=Presence("A red circle.", "attribute", Mention("circle"), "red"))])
 
-It reads `Question.probe` only, never the prose, and knows words, not meaning: lemmas must be equal (numbers 2 / two too),
+It reads `Question.probe` only, never the prose, and knows words, not meaning: lemmas must be equal (2 and two are),
 attributes attached to the thing asked about, relations between the two things asked about. So synonyms and whatever
 the parser got wrong count as absent. Its answers are certain: all the probability is on one rating,
 

@@ -14,10 +14,9 @@ from rewards.judges.probe import Link, Mention
 from rewards.posh.graph_view import PART_OF, AttributeView, EntityView, GraphView, RelationView
 from rewards.posh.prompts import Wording, fill
 
-PRONOUNS = frozenset(
-    "he him his himself she her hers herself it its itself they them their theirs themselves who whom this that these "
-    "those".split()
-)
+_PRONOUNS = """he him his himself she her hers herself it its itself they them their theirs themselves
+who whom this that these those"""
+PRONOUNS = frozenset(_PRONOUNS.split())
 
 CandidateKind = Literal["head", "attribute", "relation"]
 

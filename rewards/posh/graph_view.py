@@ -1,7 +1,7 @@
 """A scene graph as PoSh asks about it: lower-cased names, distinct attributes, parents, fixed names (posh_spec 2.1).
 
-    view = view_graph(graph)
-    view.entities[0].attributes[0].text
+view = view_graph(graph)
+view.entities[0].attributes[0].text
 """
 
 from dataclasses import dataclass
@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from rewards.language.scene_graph import CharacterSpan, Entity, SceneGraph
 
 PART_OF = "part of"
-CONTAINS = frozenset(
-    "have has had having hold holds holding contain contains contained containing wear wears wore wearing".split()
-)
+_CONTAINS = "have has had having hold holds holding contain contains contained containing wear wears wore wearing"
+CONTAINS = frozenset(_CONTAINS.split())  # case-sensitive, as published
 
 
 @dataclass(frozen=True, slots=True)

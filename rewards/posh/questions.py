@@ -4,9 +4,9 @@
     conduct(interviews, judge, mode="default")
     interviews[0].entities[0].rating, interviews[0].attributes, interviews[0].relations
 
-Pass 1 asks for the entities that are no part of another one, pass 2 for parts of entities found in pass 1, pass 3 for the
-attributes and relations of what was found. Each pass is one `judge.rate` over all interviews (in published mode after
-one `judge.write` that words the identifiers). In default mode the same question is asked once.
+Pass 1 asks for the entities that are no part of another one, pass 2 for the parts, by way of what was found in pass 1,
+pass 3 for the attributes and relations of what was found. Each pass is one `judge.rate` over all interviews (in
+published mode after one `judge.write` that words the identifiers). In default mode the same question is asked once.
 """
 
 from collections.abc import Sequence
@@ -100,13 +100,12 @@ def conduct(interviews: Sequence[Interview], judge: Judge, mode: Mode = "default
 
     A Failure ends only the interviews of its sample, whose `failure` it becomes.
     """
-    for interview in interviews:
+    _ask_entities(interviews, judge, mode, first_pass=True)
+    for interview in interviews:  # only now: until pass 2 the published code calls the viewer by the text's own word
         for number, entity in enumerate(interview.source.entities):
             if entity.fixed is not None:
                 interview.entities[number] = Found(entity.fixed, Mention(entity.text), HIGHEST_RATING, True, None)
-    for first_pass in (True, False):
-        interviews = _unfailed(interviews)
-        _ask_entities(interviews, judge, mode, first_pass)
+    _ask_entities(_unfailed(interviews), judge, mode, first_pass=False)
     _ask_details(_unfailed(interviews), judge, mode)
 
 
@@ -212,10 +211,11 @@ def _relation_order(view: GraphView) -> list[int]:
 
 def _put(interview: Interview, question: str, probe: Presence, mode: Mode) -> _Asked:
     """Word the whole prompt and note it down. What many questions share comes first, so that it is computed once."""
-    wording = interview.wording
-    prefix = interview.prefix
-    parts = (prefix, question, wording.instructions) if mode == "published" else (wording.instructions, prefix, question)
-    prompt = "\n\n".join(parts)
+    instructions = interview.wording.instructions
+    if mode == "published":
+        prompt = "\n\n".join((interview.prefix, question, instructions))
+    else:
+        prompt = "\n\n".join((instructions, interview.prefix, question))
     interview.prompts.append(prompt)
     return _Asked(interview, prompt, probe, len(interview.prompts) - 1)
 
