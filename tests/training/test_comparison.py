@@ -1,0 +1,146 @@
+"""The statistics behind "RL beat SFT", on cases computed by hand."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from training.comparison import Tally, bootstrap_mean, paired_difference, summarise_models, win_tie_loss
+
+NAN = float("nan")
+
+
+def test_difference_by_hand():
+    a = [[0.6, 0.8, 0.4], [0.7, 0.9, 0.5]]
+    b = [[0.5, 0.6, 0.4], [0.5, 0.8, 0.2]]  # differences 0.1 0.2 0.0 and 0.2 0.1 0.3
+    difference = paired_difference(a, b)
+    assert difference.mean == pytest.approx(0.15)
+    assert difference.per_seed == pytest.approx([0.1, 0.2])
+    assert difference.low == pytest.approx(0.15)  # the average over seeds is 0.15 on every prompt:
+    assert difference.high == pytest.approx(0.15)  # another draw of these prompts moves nothing
+
+
+def test_interval_against_the_normal_approximation():
+    values = np.random.default_rng(1).normal(0.05, 0.2, size=(1, 400))
+    estimate = bootstrap_mean(values)
+    half_width = 1.96 * values.std(ddof=1) / 20
+    assert estimate.low == pytest.approx(values.mean() - half_width, abs=0.002)
+    assert estimate.high == pytest.approx(values.mean() + half_width, abs=0.002)
+
+
+def test_interval_covers_the_truth_about_as_often_as_it_says():
+    rng = np.random.default_rng(2)
+    estimates = [bootstrap_mean(rng.normal(0.3, 1.0, size=(3, 60)), resamples=500) for _ in range(200)]
+    assert 0.90 <= np.mean([e.low <= 0.3 <= e.high for e in estimates]) <= 0.99
+
+
+def test_pairing_removes_what_prompts_share():
+    rng = np.random.default_rng(3)
+    hard_or_easy = rng.uniform(0, 1, size=(2, 100))
+    better = hard_or_easy + 0.02 + rng.normal(0, 0.01, size=(2, 100))
+    difference, alone = paired_difference(better, hard_or_easy), bootstrap_mean(better)
+    assert difference.low > 0.015
+    assert alone.high - alone.low > 10 * (difference.high - difference.low)
+
+
+def test_all_equal():
+    same = np.full((3, 5), 0.7)
+    difference = paired_difference(same, same)
+    assert (difference.mean, difference.low, difference.high, difference.per_seed) == (0, 0, 0, [0, 0, 0])
+    assert win_tie_loss(same, same) == Tally(win=0, tie=15, loss=0)
+
+
+def test_one_prompt_has_no_interval():
+    difference = paired_difference([[0.9], [0.7]], [[0.5], [0.5]])
+    assert difference.mean == pytest.approx(0.3)
+    assert (difference.low, difference.high) == (None, None)
+
+
+def test_failed_verdicts_are_left_out_pairwise():
+    a = [[0.5, NAN, 0.9], [0.5, NAN, None]]
+    b = [[0.4, 0.1, NAN], [0.2, 0.1, 0.1]]  # pairs on prompt 0 alone
+    difference = paired_difference(a, b)
+    assert difference.mean == pytest.approx(0.2)
+    assert difference.per_seed == pytest.approx([0.1, 0.3])
+    assert win_tie_loss(a, b) == Tally(win=2, tie=0, loss=0)
+
+
+def test_a_prompt_weighs_the_same_however_many_seeds_judged_it():
+    assert bootstrap_mean([[1.0, 0.0], [1.0, NAN], [1.0, NAN]]).mean == pytest.approx(0.5)
+
+
+def test_nothing_could_be_judged():
+    estimate = bootstrap_mean([[NAN, NAN], [NAN, NAN]])
+    assert (estimate.mean, estimate.low, estimate.high, estimate.per_seed) == (None, None, None, [None, None])
+    partly = bootstrap_mean([[NAN, NAN], [0.25, 0.75]])
+    assert partly.mean == 0.5
+    assert partly.per_seed == [None, 0.5]
+
+
+def test_win_tie_loss_margin():
+    a, b = [[0.50, 0.54, 0.46, 0.6, 0.3]], [[0.5, 0.5, 0.5, 0.5, 0.5]]
+    assert win_tie_loss(a, b) == Tally(win=2, tie=1, loss=2)
+    assert win_tie_loss(a, b, margin=0.05) == Tally(win=1, tie=3, loss=1)
+
+
+@given(arrays(np.float64, (2, 6), elements=st.floats(0, 1)), arrays(np.float64, (2, 6), elements=st.floats(0, 1)))
+def test_difference_is_antisymmetric_and_blind_to_prompt_order(a, b):
+    one, other = paired_difference(a, b, resamples=50), paired_difference(b, a, resamples=50)
+    assert one.mean == pytest.approx(-other.mean)
+    assert one.low - 1e-9 <= one.high
+    wins, losses = win_tie_loss(a, b), win_tie_loss(b, a)
+    assert (wins.win, wins.tie, wins.loss) == (losses.loss, losses.tie, losses.win)
+    assert paired_difference(a[:, ::-1], b[:, ::-1], resamples=50).mean == pytest.approx(one.mean)
+
+
+def scores(rng_seed=0, models=("base", "sft", "dapo")):
+    rng = np.random.default_rng(rng_seed)
+    return {model: {"truth_f1": rng.uniform(0, 1, (2, 8)), "length": rng.integers(5, 40, (2, 8))} for model in models}
+
+
+def test_summary_has_the_promised_form():
+    table = scores()
+    table["dapo"]["truth_f1"][1, 3] = NAN
+    summary = summarise_models(table, seeds=[7, 9])
+    assert list(summary) == ["seeds", "prompts", "models", "difference"]
+    assert (summary["seeds"], summary["prompts"]) == ([7, 9], 8)
+    assert list(summary["models"]) == ["base", "sft", "dapo"]
+    assert list(summary["difference"]) == ["sft_minus_base", "dapo_minus_base", "dapo_minus_sft"]
+    assert set(summary["models"]["sft"]["length"]) == {"mean", "low", "high", "per_seed", "failed"}
+    gain = summary["difference"]["dapo_minus_sft"]["truth_f1"]
+    assert set(gain) == {"mean", "low", "high", "per_seed", "win", "tie", "loss"}
+    assert gain["win"] + gain["tie"] + gain["loss"] == 15
+    assert summary["models"]["dapo"]["truth_f1"]["failed"] == 1
+    assert summary["models"]["sft"]["truth_f1"]["failed"] == 0
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+
+
+def test_summary_is_deterministic_and_each_part_independent_of_the_others():
+    assert summarise_models(scores()) == summarise_models(scores())
+    alone = summarise_models({m: t for m, t in scores().items() if m != "base"})
+    everyone = summarise_models(scores())
+    assert alone["difference"]["dapo_minus_sft"] == everyone["difference"]["dapo_minus_sft"]
+
+
+def test_summary_without_failures_is_the_plain_mean():
+    table = scores()
+    summary = summarise_models(table)
+    length = summary["models"]["base"]["length"]
+    assert length["mean"] == pytest.approx(table["base"]["length"].mean())
+    assert length["mean"] == pytest.approx(np.mean(length["per_seed"]))
+
+
+def test_mistakes_are_named():
+    with pytest.raises(ValueError, match=r"\(2, 3\) and \(1, 3\)"):
+        paired_difference(np.zeros((2, 3)), np.zeros((1, 3)))
+    with pytest.raises(ValueError, match=r"got \(3,\)"):
+        bootstrap_mean([0.1, 0.2, 0.3])
+    with pytest.raises(ValueError, match="same metrics"):
+        summarise_models({"sft": {"f1": np.zeros((1, 2))}, "dapo": {"recall": np.zeros((1, 2))}})
+    with pytest.raises(ValueError, match="one shape"):
+        summarise_models({"sft": {"f1": np.zeros((1, 2))}, "dapo": {"f1": np.zeros((1, 3))}})
+    with pytest.raises(ValueError, match="got 1 seeds"):
+        summarise_models(scores(), seeds=[0])

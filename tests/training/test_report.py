@@ -1,0 +1,355 @@
+"""The report page: nothing lost, nothing let through, nothing fetched. The data is invented."""
+
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image, ImageDraw
+
+from rewards.verdict import Span, Status, Verdict
+from training.comparison import summarise_models
+from training.picture import LEVELS, Segment, layout, level, segments, span_picture
+from training.report import Answer, Example, bounds, headline, interval, label, panels, tick_labels, write_report
+
+COLOURS = {"red": "#d62728", "blue": "#1f77b4", "green": "#2ca02c", "yellow": "#e7c820"}
+SHAPES = ["circle", "square", "triangle"]
+
+
+def invented_results():
+    rng = np.random.default_rng(0)
+    hard = rng.uniform(-0.2, 0.2, size=(1, 120))
+    centres = {
+        "base": (0.70, 0.74, 0.67, 0.64, 0.70, 0.60, 14),
+        "sft": (0.73, 0.75, 0.72, 0.68, 0.71, 0.66, 19),
+        "dapo": (0.765, 0.77, 0.76, 0.71, 0.705, 0.72, 23),
+    }
+    metrics = ["truth_f1", "truth_precision", "truth_recall", "posh_f1", "posh_precision", "posh_recall", "length"]
+    scores = {}
+    for model, means in centres.items():
+        scores[model] = {
+            metric: np.clip(mean + hard + rng.normal(0, 0.1, (3, 120)) + rng.normal(0, 0.01, (3, 1)), 0, 1)
+            if metric != "length"
+            else np.round(mean + rng.normal(0, 4, (3, 120)))
+            for metric, mean in zip(metrics, means, strict=True)
+        }
+    for metric in metrics[3:6]:
+        scores["sft"][metric][1, :2] = np.nan
+    return summarise_models(scores, resamples=500)
+
+
+def invented_curves():
+    rng = np.random.default_rng(1)
+
+    def noisy(start, end, steps, noise):
+        return list(end + (start - end) * np.exp(-np.linspace(0, 3, steps)) + rng.normal(0, noise, steps))
+
+    steps = list(range(0, 150, 2))
+    sft = [{"seed": s, "step": steps, "loss": noisy(3.2, 0.5 + 0.03 * s, 75, 0.06)} for s in range(3)]
+    dapo = [
+        {
+            "seed": s,
+            "step": steps,
+            "reward": noisy(0.66, 0.72 + 0.01 * s, 75, 0.012),
+            "posh/precision": noisy(0.70, 0.71, 75, 0.012),
+            "posh/recall": noisy(0.62, 0.73, 75, 0.012),
+        }
+        for s in range(3)
+    ]
+    return {"sft": sft, "dapo": dapo}
+
+
+def span(text, phrase, score, note=""):
+    start = text.index(phrase)
+    return Span(start, start + len(phrase), score, 0.0, "entity", note, 0)
+
+
+def invented_examples():
+    rng = np.random.default_rng(2)
+    examples = []
+    for number in range(6):
+        (one, two), (left, right) = rng.choice(list(COLOURS), 2, replace=False), rng.choice(SHAPES, 2)
+        other = next(colour for colour in COLOURS if colour not in (one, two))
+        image = Image.new("RGB", (96, 96), "#f4f4f0")
+        for i, (colour, shape) in enumerate([(one, left), (two, right)]):
+            draw_shape(ImageDraw.Draw(image), shape, COLOURS[colour], 12 + 42 * i, 34 - 22 * (number % 2) * i)
+        reference = f"A {one} {left} stands to the left of a {two} {right}."
+        base = f"There is a {other} {left}."
+        sft = f"A {one} {left} and a {other} {right} 👩‍🎨, both on a wooden table."
+        dapo = f"A {one} {left} is to the left of a {two} {right}."
+        judged = Verdict(
+            score=0.61,
+            parts={"precision": 0.5, "recall": 0.7, "f1": 0.61, "reference": 0},
+            spans=(
+                span(sft, f"{one} {left}", 1.0, "rated 5 of 5: “Is there a circle?”"),
+                span(sft, f"{other} {right}", 0.5, "rated 3 of 5: the shape is there"),
+                span(sft, f"{other}", 0.0, f"rated 1 of 5: the {right} is not {other}"),
+                span(sft, "both on", 0.25, "rated 2 of 5"),
+                span(sft, "wooden table", 0.0, "rated 1 of 5: there is no table"),
+            ),
+            missed=(span(reference, "to the left of", 0.0, "nowhere said"), span(reference, two, 0.25, "not said")),
+        )
+        answers = {
+            "base": Answer(
+                base,
+                Verdict(0.2, spans=(span(base, f"{other} {left}", 0.25, "rated 2 of 5"),), missed=judged.missed),
+                {"truth_f1": 0.25, "length": 5.0},
+                wrong=((base.index(other), base.index(other) + len(other)),),
+            ),
+            "sft": Answer(sft, judged, {"truth_f1": 0.55, "length": 13.0}, ((sft.index("wooden"), len(sft) - 1),)),
+            "dapo": Answer(
+                dapo,
+                Verdict(0.97, spans=(span(dapo, f"{one} {left}", 1.0), span(dapo, f"a {two} {right}", 0.75))),
+                {"truth_f1": 1.0, "length": 11.0},
+            ),
+        }
+        if number == 3:
+            answers["dapo"] = Answer(dapo, Verdict(None, Status.TIMEOUT, note="no answer in 30 s"), {"truth_f1": 1.0})
+        if number == 4:
+            answers["base"] = Answer(" ", Verdict(0.0, Status.EMPTY), {"truth_f1": 0.0})
+        examples.append(Example(image, "Describe the picture.", (reference,), answers))
+    return examples
+
+
+def draw_shape(draw, shape, colour, x, y):
+    if shape == "circle":
+        draw.ellipse((x, y, x + 30, y + 30), fill=colour)
+    elif shape == "square":
+        draw.rectangle((x, y, x + 30, y + 30), fill=colour)
+    else:
+        draw.polygon([(x, y + 30), (x + 15, y), (x + 30, y + 30)], fill=colour)
+
+
+FACTS = {
+    "command": "python scripts/compare.py recipes/quickstart",
+    "commit": "c808c07",
+    "seeds": "0 1 2",
+    "trl": "1.16.0",
+}
+
+
+def write_invented(path):
+    title = "Scenes: what DAPO with span credit changed"
+    write_report(path, title, invented_results(), invented_curves(), invented_examples(), FACTS)
+    return path
+
+
+class Page(HTMLParser):
+    """Every tag with its attributes, and the text of every element of class `text`."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.texts, self.inside = [], [], False
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag == "p":
+            self.inside = "text" in (dict(attrs).get("class") or "").split()
+            self.texts += [""] if self.inside else []
+
+    def handle_endtag(self, tag):
+        self.inside = self.inside and tag != "p"
+
+    def handle_data(self, data):
+        if self.inside:
+            self.texts[-1] += data
+
+
+def minimal_report(path, text, verdict, model="dapo", prompt="Describe.", image=None, wrong=()):
+    results = summarise_models({model: {"truth_f1": [[0.5, 0.7]]}}, resamples=20)
+    answer = Answer(text, verdict, {"truth_f1": 0.5}, wrong)
+    write_report(path, "T", results, {}, [Example(image, prompt, ("A red circle.",), {model: answer})], {"seeds": "0"})
+    return path.read_text(encoding="utf-8")
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+
+
+@st.composite
+def marked_texts(draw):
+    text = draw(texts)
+    ranges = st.tuples(st.integers(0, len(text)), st.integers(0, len(text))).filter(lambda r: r[0] < r[1])
+    pairs = draw(st.lists(ranges, max_size=6)) if text else []
+    spans = [Span(a, b, draw(st.floats(0, 1)), 0.0, "entity", f"note {i}", i) for i, (a, b) in enumerate(pairs)]
+    return text, spans
+
+
+@given(marked_texts())
+def test_segments_lose_nothing_and_the_lowest_score_wins(case):
+    text, spans = case
+    pieces = segments(text, spans)
+    assert "".join(piece.text for piece in pieces) == text
+    assert [piece.start for piece in pieces[1:]] == [piece.end for piece in pieces[:-1]]
+    for piece in pieces:
+        assert piece.text == text[piece.start : piece.end] != ""
+        for i in range(piece.start, piece.end):
+            scores = [span.score for span in spans if span.start <= i < span.end]
+            assert piece.score == (min(scores) if scores else None)
+
+
+def test_segments_of_overlapping_spans_by_hand():
+    text = "a red circle"
+    whole = Span(2, 12, 0.75, 0.0, "entity", "the circle", 0)
+    red = Span(2, 5, 0.0, 0.0, "attribute", "not red", 1)
+    assert segments(text, [whole, red], marks=[(2, 5)]) == [
+        Segment(0, 2, "a ", None, ()),
+        Segment(2, 5, "red", 0.0, ("the circle", "not red"), marked=True),
+        Segment(5, 12, " circle", 0.75, ("the circle",)),
+    ]
+    assert segments("", []) == []
+
+
+def test_segments_count_code_points():
+    text = "👩‍🎨 e\u0301tait 円"
+    pieces = segments(text, [Span(0, 3, 1.0, 0.0, "entity", "", 0), Span(4, 6, 0.0, 0.0, "entity", "", 1)])
+    assert [piece.text for piece in pieces] == ["👩‍🎨", " ", "e\u0301", "tait 円"]
+
+
+def test_a_span_outside_its_text_is_named():
+    with pytest.raises(ValueError, match="from 2 to 9, text has 5 characters"):
+        segments("a red", [Span(2, 9, 0.0, 0.0, "entity", "", 0)])
+
+
+def test_levels_are_the_ratings():
+    assert [level((rating - 1) / 4) for rating in range(1, 6)] == [0, 1, 2, 3, 4]
+    assert len({(look.line, look.width, look.fill) for look in LEVELS}) == 5
+
+
+def test_hostile_text_stays_text(tmp_path):
+    hostile = '<script>alert(1)</script> "\' onmouseover="alert(2)" {{ 7 * 7 }} </p></mark>&amp;\u202e'
+    verdict = Verdict(
+        score=0.1,
+        parts={"reference": 0},
+        spans=(Span(0, len(hostile), 0.0, 0.0, "entity", hostile, 0),),
+        missed=(Span(2, 5, 0.0, 0.0, "attribute", hostile, 1),),
+        note=hostile,
+    )
+    html = minimal_report(tmp_path / "r.html", hostile, verdict, model=hostile, prompt=hostile, wrong=((3, 9),))
+    page = Page(html)
+    assert "script" not in {tag for tag, _ in page.tags}
+    assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
+    assert page.texts == [hostile, "A red circle."]
+    assert hostile in next(
+        a["title"] for tag, a in page.tags if tag == "mark" and a.get("class") == "s0" and "title" in a
+    )
+
+
+@pytest.mark.parametrize("text", ["  two\n\n lines ", "👩‍🎨 e\u0301 円", "\n", "a\ud800b", "nul \x00 there"])
+def test_odd_text_is_shown_as_it_is(tmp_path, text):
+    verdict = Verdict(0.5, spans=(Span(0, 1, 0.5, 0.0, "entity", "", 0),))
+    shown = Page(minimal_report(tmp_path / "r.html", text, verdict)).texts[0]
+    assert shown == (text.replace("\ud800", "\ufffd") if text.strip() else "(nothing written)")
+
+
+def test_page_is_complete_in_itself(tmp_path):
+    page = Page(write_invented(tmp_path / "r.html").read_text(encoding="utf-8"))
+    links = [a[name] for _, a in page.tags for name in ("src", "href", "srcset", "data", "action") if name in a]
+    assert len(links) == 7  # six pictures and the icon
+    assert all(link.startswith("data:") for link in links)
+    assert {tag for tag, _ in page.tags}.isdisjoint({"script", "iframe", "object", "embed", "base", "form"})
+    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "url(" not in html
+    assert "@import" not in html
+    assert "http://" not in html
+    assert "https://" not in html
+
+
+def test_a_failed_verdict_is_not_counted_and_never_0(tmp_path):
+    html = minimal_report(
+        tmp_path / "r.html", "A red circle.", Verdict(None, Status.NOT_APPLICABLE, note="no reference")
+    )
+    assert "not applicable: not counted" in html
+    assert "no reference" in html
+    assert "0.00" not in html
+    assert "0.00 (empty" in minimal_report(tmp_path / "e.html", "", Verdict(0.0, Status.EMPTY))
+
+
+def test_missed_lies_on_the_reference_it_was_judged_by(tmp_path):
+    verdict = Verdict(0.5, parts={"reference": 1}, missed=(Span(4, 8, 0.0, 0.0, "attribute", "", 0),))
+    example = Example(None, "Describe.", ("No.", "One blue square."), {"dapo": Answer("A square.", verdict, {})})
+    results = summarise_models({"dapo": {"truth_f1": [[0.5]]}})
+    write_report(tmp_path / "r.html", "T", results, {}, [example], {})
+    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert Page(html).texts == ["A square.", "One blue square."]
+    assert re.search(r'One <mark class="s0"[^>]*>blue</mark> square\.', html)
+
+
+def test_headline_says_what_the_numbers_say():
+    results = summarise_models({"sft": {"truth_f1": [[0.5] * 4] * 2}, "dapo": {"truth_f1": [[0.6] * 4, [0.4] * 4]}})
+    assert headline(results).startswith("dapo \N{MINUS SIGN} sft truth F1: ")
+    assert headline(results).endswith("1 of 2 seeds above 0")
+    alone = summarise_models({"sft": {"length": [[10, 20]]}})
+    assert headline(alone).startswith("sft length: 15.0 [10.0, 20.0]")
+
+
+def test_numbers_in_words():
+    assert interval({"mean": -0.0412, "low": -0.06, "high": 0.02}, 3, signed=True).replace("\N{MINUS SIGN}", "-") == (
+        "-0.041 [-0.060, 0.020]"
+    )
+    assert interval({"mean": None, "low": None, "high": None}, 3) == "\N{EN DASH}"
+    assert [label(name) for name in ("truth_f1", "posh_recall", "length")] == ["truth F1", "PoSh recall", "length"]
+
+
+def test_differences_share_a_range_unless_they_are_lengths():
+    one = {"f1": [[0.5, 0.5]], "recall": [[0.5, 0.5]], "length": [[10, 10]]}
+    two = {"f1": [[0.6, 0.6]], "recall": [[0.3, 0.3]], "length": [[14, 14]]}
+    drawn = bounds(summarise_models({"sft": one, "dapo": two}))
+    assert drawn["f1"] == drawn["recall"] == pytest.approx((-0.2, 0.1))
+    assert drawn["length"] == (0, 4)
+
+
+def test_a_curve_of_one_point_or_one_value_has_room():
+    (panel,) = panels({"dapo": [{"seed": 0, "step": [5], "reward": [0.5]}, {"seed": 1, "step": [], "reward": []}]})
+    assert [path for _, _, path in panel.lines] == ["M175.0 83.0h0", ""]
+    assert [tick for _, tick in panel.x_ticks] == ["5"]
+    assert [panel.y_ticks[0][1], panel.y_ticks[-1][1]] == ["0.00", "1.00"]
+
+
+def test_ticks_have_the_same_decimals():
+    assert tick_labels([0.5, 0.75, 1.0]) == ["0.50", "0.75", "1.00"]
+    assert tick_labels([0, 20, 40]) == ["0", "20", "40"]
+    assert tick_labels([1e-5, 2e-5]) == ["1e\N{MINUS SIGN}05", "2e\N{MINUS SIGN}05"]
+
+
+def test_results_without_numbers_still_make_a_page(tmp_path):
+    nothing = [[np.nan, np.nan]]
+    results = summarise_models({"sft": {"f1": nothing}, "dapo": {"f1": nothing}})
+    write_report(tmp_path / "r.html", "T", results, {}, [], {})
+    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "2 failed, not counted" in html
+    assert "nan" not in html
+
+
+def test_curves_have_gaps_where_values_are_missing():
+    (panel,) = panels({"dapo": [{"seed": 0, "step": [0, 1, 2, 3], "reward": [0.0, 1.0, None, 1.0]}]})
+    assert panel.metric == "reward"
+    ((model, seed, path),) = panel.lines
+    assert (model, seed) == ("dapo", 0)
+    assert path == "M42.0 156.0h0L130.7 10.0M308.0 10.0h0"
+    assert panel.y_ticks[0] == (156.0, "0.00")
+    assert panel.y_ticks[-1] == (10.0, "1.00")
+    assert len(panels(invented_curves())) == 4
+    with pytest.raises(ValueError, match="zip"):
+        panels({"dapo": [{"seed": 0, "step": [0, 1], "reward": [0.5]}]})
+
+
+@given(texts, st.integers(2, 20))
+def test_layout_places_every_character_inside_the_lines(text, columns):
+    places = layout(text, columns)
+    assert len(places) == len(text)
+    assert places == sorted(places)
+    assert all(column < columns for (_, column), c in zip(places, text, strict=True) if not c.isspace())
+
+
+def test_span_picture_is_xml_and_holds_the_text(tmp_path):
+    text = 'A <red> "circle" & a 円 \x00, beside a blue square.\nAnd more.'
+    spans = [span(text, "<red>", 0.0), span(text, "blue square", 1.0)]
+    span_picture(tmp_path / "p.svg", text, spans, title="A & B", columns=24)
+    root = ElementTree.parse(tmp_path / "p.svg").getroot()
+    drawn = "".join(element.text for element in root.iter("{http://www.w3.org/2000/svg}text"))
+    assert text.replace("\n", "").replace("\x00", "\ufffd").replace(" ", "") in drawn.replace(" ", "")
+    assert {LEVELS[0].fill, LEVELS[4].fill} <= {e.get("fill") for e in root.iter("{http://www.w3.org/2000/svg}rect")}
