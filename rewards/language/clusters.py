@@ -31,6 +31,8 @@ def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
         if len(cluster) < 2:
             continue
         for first, last in cluster:
+            if not 0 <= first <= last < len(words):
+                raise ValueError(f"mention [{first}, {last}] does not lie in a text of {len(words)} tokens")
             length = last - first + 1
             for index in _representatives(words, first, last):
                 if index not in lengths or length < lengths[index]:

@@ -56,10 +56,12 @@ def describe(
 
 
 def parse_docs(texts: Sequence[str], pipeline: Language | str | None = None) -> list[Doc]:
-    """The stripped texts, parsed. What lies beyond the parser's longest text is not read."""
+    """The stripped texts, parsed. Lone surrogates are read as U+FFFD, and nothing past the parser's longest text."""
     language = pipeline if isinstance(pipeline, Language) else load_pipeline(pipeline)
     readable = [SURROGATE.sub("\ufffd", text.strip()[: language.max_length]) for text in texts]
-    return list(language.pipe(readable, batch_size=BATCH_SIZE))
+    distinct = list(dict.fromkeys(readable))  # the completions of one prompt often share their reference
+    docs = dict(zip(distinct, language.pipe(distinct, batch_size=BATCH_SIZE), strict=True))
+    return [docs[text] for text in readable]
 
 
 def _graphs(

