@@ -177,6 +177,8 @@ def _bound(pronoun: Word) -> Iterator[Word]:
     if head.dep == "prep":
         yield head.head
         head = head.head
+        while head.dep in ("acomp", "advmod", "prep") and head.head is not head:  # "is visible behind it"
+            head = head.head
         if PRONOUNS[pronoun.text.lower()] in ("male", "female") and not head.is_copula:
             return  # "she has a bag with her"
     yield from (child for child in head.children if _rank(child) == 0 and child is not pronoun)

@@ -42,6 +42,7 @@ def test_a_noun_refers_back_when_definite_and_compatible(text, clusters):
         ("A man holds a dog in his hand. The dog looks at him.", ["man his him", "dog dog"]),
         ("A boy looks at himself in a mirror.", ["boy himself"]),
         ("There is a table with a vase on it.", ["table it"]),
+        ("A stack of boxes is visible near a wall. A tree is visible behind it.", ["stack it"]),
         ("It is raining. A man walks.", []),
         ("A box is here. He smiles.", []),
     ],
