@@ -55,7 +55,7 @@ def prompt_of(question: Question) -> str:
 
 def hashed_rating(prompt: str) -> Rating:
     """The oracle's fake LLM, by way of log-probabilities: one of its ratings is 3 less the last bit of a float."""
-    weights = [1 + byte for byte in hashlib.sha256(prompt.encode("utf-8")).digest()[:5]]
+    weights = [1 + byte for byte in hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).digest()[:5]]
     logs = [math.log(weight / sum(weights)) for weight in weights]
     scaled = [math.exp(log - max(logs)) for log in logs]
     return Rating({str(i): value / sum(scaled) for i, value in enumerate(scaled, start=1)})

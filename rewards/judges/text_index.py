@@ -22,8 +22,11 @@ class TextIndex:
     def __init__(self, graph: SceneGraph) -> None:
         self.attributes = [[lemmas(text) for text in entity.attributes] for entity in graph.entities]
         self.said: dict[tuple[int, int], list[frozenset[str]]] = defaultdict(list)  # (subject, object) -> relations
+        self.does: list[list[frozenset[str]]] = [[] for _ in graph.entities]
         for relation in graph.relations:
-            self.said[relation.subject, relation.object].append(lemmas(relation.relation))
+            words = lemmas(relation.relation)
+            self.said[relation.subject, relation.object].append(words)
+            self.does[relation.subject].append(words)
         self.named: dict[frozenset[str], list[int]] = defaultdict(list)
         self.placed: dict[frozenset[str], list[int]] = defaultdict(list)  # "left" of "the top left corner"
         for number, entity in enumerate(graph.entities):
@@ -81,9 +84,7 @@ class TextIndex:
 
     def _described(self, number: int, words: frozenset[str]) -> int:
         """Is the entity given this attribute, or does it do this (as the subject of a relation)?"""
-        if any(words <= attribute for attribute in self.attributes[number]):
-            return EXACT
-        if any(words <= said for (subject, _), several in self.said.items() if subject == number for said in several):
+        if any(words <= said for said in (*self.attributes[number], *self.does[number])):
             return EXACT
         return REWORDED if words <= POSTURE else ABSENT
 

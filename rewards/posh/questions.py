@@ -136,11 +136,10 @@ def _ask_entities(interviews: Sequence[Interview], judge: Judge, mode: Mode, fir
         if isinstance(rating, Failure):
             interview.failure = interview.failure or rating
             continue
-        kept = interview.entities.get(candidate.entity)
-        if kept is None or round(rating.mean) > round(kept.rating):  # 2.4: half to even, first of equals
-            interview.entities[candidate.entity] = Found(
-                identifier, candidate.mention, rating.mean, rating.mean >= interview.presence_threshold, put.number
-            )
+        mean, kept = rating.mean, interview.entities.get(candidate.entity)
+        if kept is None or round(mean) > round(kept.rating):  # 2.4: half to even, first of equals
+            present = mean >= interview.presence_threshold  # not rounded
+            interview.entities[candidate.entity] = Found(identifier, candidate.mention, mean, present, put.number)
 
 
 def _rewritten(named: Sequence[tuple[Interview, Candidate]], judge: Judge) -> list[str]:

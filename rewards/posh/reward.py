@@ -13,13 +13,14 @@ questions once, and an empty completion is EMPTY with score 0.
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rewards.judges.judge import Judge
 from rewards.language.parse import describe
 from rewards.language.scene_graph import SceneGraph
 from rewards.posh.components import Component, best_of, components
-from rewards.posh.graph_view import view_graph
+from rewards.posh.graph_view import GraphView, view_graph
 from rewards.posh.prompts import PromptSource, load_prompts
 from rewards.posh.questions import PRESENCE_THRESHOLD, Interview, Mode, conduct
 from rewards.posh.scores import Score, credit, direction_score, f1
@@ -29,6 +30,27 @@ from rewards.verdict import Sample, Status, Verdict
 
 REMEMBERED_REFERENCES = 4096
 KINDS = ("entity", "attribute", "relation")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A parsed text, and the same as PoSh asks about it."""
+
+    graph: SceneGraph
+    view: GraphView
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A completion and its reference of this index: what the first says asked of the second, and the reverse."""
+
+    reference: int
+    precision: Interview
+    recall: Interview
+
+    @property
+    def both(self) -> tuple[Interview, Interview]:
+        return self.precision, self.recall
 
 
 class PoshReward(Reward):
@@ -104,51 +126,52 @@ class PoshReward(Reward):
         for sample, parsed in zip(samples, reference_graphs, strict=True):
             if len(sample.references) != len(parsed):
                 raise ValueError(f"got {len(parsed)} reference graphs for {len(sample.references)} references")
+        distinct = {id(graph): graph for graph in (*graphs, *(g for several in reference_graphs for g in several))}
+        sides = {key: Side(graph, view_graph(graph)) for key, graph in distinct.items()}
         verdicts: dict[int, Verdict] = {}
         pairs: dict[int, list[Pair]] = {}
         for number, (sample, graph, parsed) in enumerate(zip(samples, graphs, reference_graphs, strict=True)):
-            usable = self._usable_references(parsed)
+            said, wanted = sides[id(graph)], [sides[id(reference)] for reference in parsed]
+            # The published code gives a reference that names nothing recall 1, and an empty completion precision 1.
+            usable = [i for i, side in enumerate(wanted) if self.mode == "published" or side.view.countable]
             if not usable:
                 verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note="no reference that names anything")
-            elif self.mode == "default" and not (sample.completion.strip() and view_graph(graph).countable):
+            elif self.mode == "default" and not (sample.completion.strip() and said.view.countable):
                 verdicts[number] = Verdict(0.0, Status.EMPTY, note="the completion names nothing")
             else:
-                pairs[number] = [self._pair(number, sample, graph, index, parsed[index]) for index in usable]
-        interviews = [interview for several in pairs.values() for pair in several for interview in pair[1:]]
+                pairs[number] = [self._pair(number, sample, said, index, wanted[index]) for index in usable]
+        interviews = [interview for several in pairs.values() for pair in several for interview in pair.both]
         if interviews:
             with self.judge:
                 conduct(interviews, self.judge, self.mode)
         verdicts.update({number: self._verdict(samples[number], several) for number, several in pairs.items()})
         return [verdicts[number] for number in range(len(samples))]
 
-    def _usable_references(self, graphs: Sequence[SceneGraph]) -> list[int]:
-        """In default mode references that name nothing are passed over; the published code gives them recall 1."""
-        return [i for i, graph in enumerate(graphs) if self.mode == "published" or view_graph(graph).countable]
-
-    def _pair(self, number: int, sample: Sample, graph: SceneGraph, index: int, reference: SceneGraph) -> "Pair":
-        said, wanted, threshold = sample.completion, sample.references[index], self.presence_threshold
-        return (
+    def _pair(self, number: int, sample: Sample, said: Side, index: int, wanted: Side) -> Pair:
+        """Both directions of one completion and one of its references."""
+        completion, reference, threshold = sample.completion, sample.references[index], self.presence_threshold
+        precision, recall = self.prompts.precision, self.prompts.recall
+        return Pair(
             index,
-            Interview(number, view_graph(graph), said, wanted, reference, self.prompts.precision, threshold),
-            Interview(number, view_graph(reference), wanted, said, graph, self.prompts.recall, threshold),
+            Interview(number, said.view, completion, reference, wanted.graph, precision, threshold),
+            Interview(number, wanted.view, reference, completion, said.graph, recall, threshold),
         )
 
-    def _verdict(self, sample: Sample, pairs: Sequence["Pair"]) -> Verdict:
+    def _verdict(self, sample: Sample, pairs: Sequence[Pair]) -> Verdict:
         """One sample's answers, over all its references, as a Verdict.
 
         Of several references, a component of the completion is worth its best rating over them; recall is that of the
         reference with the best F1.
         """
-        for _, *interviews in pairs:
-            for interview in interviews:
-                if interview.failure is not None:
-                    return Verdict(None, interview.failure.status, note=interview.failure.message)
-        said = best_of([components(asked) for _, asked, _ in pairs])
+        for interview in (interview for pair in pairs for interview in pair.both):
+            if interview.failure is not None:
+                return Verdict(None, interview.failure.status, note=interview.failure.message)
+        said = best_of([components(pair.precision) for pair in pairs])
         precision = direction_score([component.rating for component in said])
-        candidates = [(index, components(asked)) for index, _, asked in pairs]
-        recalls = [direction_score([component.rating for component in wanted]) for _, wanted in candidates]
+        sides = [components(pair.recall) for pair in pairs]
+        recalls = [direction_score([component.rating for component in side]) for side in sides]
         best = max(range(len(pairs)), key=lambda i: f1(precision, recalls[i]))
-        (index, wanted), recall = candidates[best], recalls[best]
+        index, wanted, recall = pairs[best].reference, sides[best], recalls[best]
         parts = {"precision": precision, "recall": recall, "f1": f1(precision, recall), "reference": float(index)}
         parts |= means_by_kind("precision", said) | means_by_kind("recall", wanted)
         credits = [
@@ -161,9 +184,6 @@ class PoshReward(Reward):
             spans=spans_of(said, credits, sample.completion),
             missed=tuple(span for span in missed if span.score < 0.5),
         )
-
-
-Pair = tuple[int, Interview, Interview]  # the reference's index, its precision and its recall interview
 
 
 def means_by_kind(direction: str, side: Sequence[Component]) -> dict[str, float]:
