@@ -168,30 +168,25 @@ def _ask_details(interviews: Sequence[Interview], judge: Judge, mode: Mode) -> N
     asked: list[tuple[tuple[int, int] | int, _Asked]] = []
     for interview in interviews:
         view, found, wording = interview.source, interview.entities, interview.wording
-        target = (interview.target_text, interview.target_graph)
-        for number, entity in enumerate(view.entities):
-            if not found[number].present:
-                continue
-            mention = interview.mention(number, found[number].mention)
-            for place, attribute in enumerate(entity.attributes):
-                question = fill(
-                    wording.ask_attribute, entity_identifier=found[number].identifier, attribute=attribute.text
-                )
-                probe = Presence(target[0], "attribute", mention, attribute.text, graph=target[1])
+        target, graph = interview.target_text, interview.target_graph
+        present = {n: interview.mention(n, found[n].mention) for n in range(len(view.entities)) if found[n].present}
+        for number, mention in present.items():
+            for place, attribute in enumerate(view.entities[number].attributes):
+                name = found[number].identifier
+                question = fill(wording.ask_attribute, entity_identifier=name, attribute=attribute.text)
+                probe = Presence(target, "attribute", mention, attribute.text, graph=graph)
                 asked.append(((number, place), _put(interview, question, probe, mode)))
         for number in _relation_order(view):
             relation = view.relation(number)
-            first, second = found[relation.subject], found[relation.object]
-            if first.present and second.present:
+            if relation.subject in present and relation.object in present:
                 question = fill(
                     wording.ask_relation,
-                    entity1_identifier=first.identifier,
-                    entity2_identifier=second.identifier,
+                    entity1_identifier=found[relation.subject].identifier,
+                    entity2_identifier=found[relation.object].identifier,
                     relation=relation.text,
                 )
-                subject = interview.mention(relation.subject, first.mention)
-                other = interview.mention(relation.object, second.mention)
-                probe = Presence(target[0], "relation", subject, relation.text, other, graph=target[1])
+                subject, other = present[relation.subject], present[relation.object]
+                probe = Presence(target, "relation", subject, relation.text, other, graph=graph)
                 asked.append((number, _put(interview, question, probe, mode)))
     for (key, put), rating in zip(asked, _rate([a for _, a in asked], judge, mode), strict=True):
         if isinstance(rating, Failure):
