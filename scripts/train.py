@@ -1,0 +1,32 @@
+"""Train a policy as a recipe says.
+
+    accelerate launch --config_file accelerate_configs/cpu.yaml scripts/train.py recipes/quickstart/scenes-dapo.yaml
+    ... scripts/train.py RECIPE seed=1 output=outputs/try trainer.learning_rate=2e-4
+
+The output folder then holds the policy, recipe.yaml (as run), metrics.jsonl and versions.json.
+"""
+
+import argparse
+import sys
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("recipe", help="a YAML file, see the folder recipes/")
+    parser.add_argument("overrides", nargs="*", metavar="key=value", help="dotted recipe keys, such as seed=1")
+    arguments = parser.parse_args()
+
+    from training.recipe import RecipeError, load_recipe
+
+    try:
+        recipe = load_recipe(arguments.recipe, arguments.overrides)
+        from training.run import run
+
+        output = run(recipe)
+    except RecipeError as error:
+        sys.exit(f"train.py: {error}")
+    print(f"The policy and its metrics are in {output}")
+
+
+if __name__ == "__main__":
+    main()

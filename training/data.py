@@ -1,0 +1,98 @@
+"""A recipe's data as a dataset that TRL takes: prompt, image, reference, and for SFT a completion.
+
+dataset = load_data(recipe.data)                  # columns id, prompt, image, reference
+dataset = load_data(recipe.data, completions=True)    # one row per reference, which is the completion
+"""
+
+import json
+import logging
+import random
+from pathlib import Path
+from typing import Any
+
+from datasets import Dataset, Image
+from PIL import Image as Picture
+from PIL import UnidentifiedImageError
+
+from training.recipe import JsonlPart, RecipeError, ScenesPart
+from training.scenes.language import describe
+from training.scenes.world import Scene, draw, make_scenes
+
+log = logging.getLogger(__name__)
+
+
+def load_data(data: ScenesPart | JsonlPart, completions: bool = False) -> Dataset:
+    """The dataset of a recipe. Raises RecipeError when a row cannot be used, naming its line."""
+    rows = scenes_rows(data) if isinstance(data, ScenesPart) else jsonl_rows(data)
+    if not rows:
+        raise RecipeError(f"the data of {data.source} holds no row with a picture and a reference.")
+    prompt = [{"role": "user", "content": data.prompt}]
+    rows = [{**row, "prompt": prompt} for row in rows]
+    if completions:
+        rows = [
+            {**row, "completion": [{"role": "assistant", "content": reference}]}
+            for row in rows
+            for reference in row["reference"]
+        ]
+    return Dataset.from_list(rows).cast_column("image", Image())
+
+
+def load_scenes(data: ScenesPart) -> list[Scene]:
+    """The contents of the pictures of `load_data`, in its order. For the referee only: no reward sees them."""
+    return make_scenes(data.split, data.level, data.count, data.seed)
+
+
+def scenes_rows(data: ScenesPart) -> list[dict[str, Any]]:
+    generator = random.Random(f"references {data.split} {data.level} {data.seed}")
+    return [
+        {
+            "id": scene.seed,
+            "image": draw(scene),
+            "reference": [
+                describe(scene, generator, data.keep_object, data.keep_attribute) for _ in range(data.references)
+            ],
+        }
+        for scene in load_scenes(data)
+    ]
+
+
+def jsonl_rows(data: JsonlPart) -> list[dict[str, Any]]:
+    """Rows of a JSONL file that have a reference; pictures are paths relative to the file."""
+    path = Path(data.path)
+    if not path.is_file():
+        raise RecipeError(f"there is no data file {path}: give its path with data.path=PATH.")
+    rows: list[dict[str, Any]] = []
+    without_reference = 0
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        if data.count is not None and len(rows) == data.count:
+            break
+        where = f"{path} line {number}"
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise RecipeError(f"{where} is not JSON ({error}): mend or remove the line.") from None
+        missing = [key for key in data.columns.values() if key not in record]
+        if missing:
+            raise RecipeError(f"{where} has no {missing[0]!r}, only {sorted(record)}: set data.columns to its keys.")
+        reference = record[data.columns["reference"]]
+        references = [reference] if isinstance(reference, str) else list(reference or [])
+        if not references:
+            without_reference += 1
+            continue
+        image = readable_picture(path.parent / record[data.columns["image"]], where)
+        rows.append({"id": str(number), "image": str(image), "reference": references})
+    if without_reference:
+        log.warning("%s: left out %d rows without a reference, kept %d", path, without_reference, len(rows))
+    return rows
+
+
+def readable_picture(path: Path, where: str) -> Path:
+    """The path, when a picture can be opened there. Raises RecipeError."""
+    try:
+        with Picture.open(path) as picture:
+            picture.verify()
+    except FileNotFoundError:
+        raise RecipeError(f"{where}: there is no picture {path}; paths are relative to the file's folder.") from None
+    except (UnidentifiedImageError, OSError, SyntaxError) as error:
+        raise RecipeError(f"{where}: {path} cannot be read as a picture ({error}): mend or remove it.") from None
+    return path

@@ -1,0 +1,145 @@
+"""GRPO in which a verdict's spans reach the tokens that wrote them. Nothing of TRL is copied.
+
+    trainer = SpanGRPOTrainer(
+        model=model, processing_class=processor, train_dataset=dataset,
+        reward_funcs=[PoshReward(judge)], args=SpanGRPOConfig(output_dir="out", span_coef=0.1),
+    )
+
+Each Reward is wrapped in a Recorder that keeps the verdicts of the current call; after TRL has computed its scalar
+advantages, `_generate_and_score_completions` adds the spans' credit per token. With span_coef = 0 this is GRPOTrainer.
+A row on which a judge failed leaves its group's mean and standard deviation and gets advantage 0.
+"""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from accelerate.utils import gather
+from trl import GRPOConfig, GRPOTrainer
+
+from rewards.reward import Reward
+from rewards.verdict import Sample, Verdict
+from training.credit import MIN_COVERED_TOKENS, credit_moments, credit_std, scale_credit, token_credit, token_offsets
+
+
+@dataclass
+class SpanGRPOConfig(GRPOConfig):
+    """TRL's GRPOConfig and two settings.
+
+    span_coef: weight of the spans' credit (in standard deviations) beside the scalar advantage; 0 is stock GRPO.
+    max_failed_fraction: the run stops when a larger fraction of a step's completions could not be judged.
+    """
+
+    span_coef: float = field(default=0.0, metadata={"help": "Weight of the spans' credit; 0 is stock GRPO."})
+    max_failed_fraction: float = field(
+        default=0.5, metadata={"help": "Stop when more of a step's completions than this could not be judged."}
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.span_coef < 0:
+            raise ValueError(f"span_coef must be 0 or more, got {self.span_coef}")
+        if self.span_coef and (self.loss_type == "vespo" or self.off_policy_mask_threshold is not None):
+            option = "loss_type='vespo'" if self.loss_type == "vespo" else "off_policy_mask_threshold"
+            raise ValueError(f"{option} reads one advantage per sequence: set span_coef=0 or leave it out.")
+
+
+class Recorder:
+    """A Reward as TRL sees it, which also keeps the samples and verdicts of the last call."""
+
+    def __init__(self, reward: Reward) -> None:
+        self.__name__ = reward.__name__
+        self.reward = reward
+        self.samples: list[Sample] = []
+        self.verdicts: list[Verdict] = []
+
+    def __call__(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float | None]:
+        self.samples, self.verdicts = self.reward.judge_completions(prompts, completions, **columns)
+        return [verdict.score for verdict in self.verdicts]
+
+
+class SpanGRPOTrainer(GRPOTrainer):
+    """TRL's GRPOTrainer with token-level advantages from spans. `args` is a SpanGRPOConfig."""
+
+    args: SpanGRPOConfig
+
+    def __init__(self, model: Any, reward_funcs: Any, args: SpanGRPOConfig, **kwargs: Any) -> None:
+        functions = list(reward_funcs) if isinstance(reward_funcs, (list, tuple)) else [reward_funcs]
+        names = [function.__name__ for function in functions if isinstance(function, Reward)]
+        if len(set(names)) < len(names):
+            raise ValueError(f"rewards need different names, got {names}: pass name=... to one of them.")
+        functions = [Recorder(function) if isinstance(function, Reward) else function for function in functions]
+        self.recorders = [function for function in functions if isinstance(function, Recorder)]
+        super().__init__(model=model, reward_funcs=functions, args=args, **kwargs)
+
+    def _calculate_rewards(
+        self, inputs: list[dict[str, Any]], prompts: list[Any], completions: list[Any], completion_ids_list: list[Any]
+    ) -> torch.Tensor:
+        with ExitStack() as awake:
+            for judge in {id(judge): judge for r in self.recorders for judge in r.reward.judges}.values():
+                awake.enter_context(judge)
+            rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+        failed = torch.tensor(self._failed_rows(len(prompts)), device=rewards.device)
+        failed = gather(failed)
+        fraction = failed.float().mean().item()
+        mode = "train" if self.model.training else "eval"
+        self._metrics[mode]["judge/failed_fraction"].append(fraction)
+        if fraction > self.args.max_failed_fraction:
+            notes = [v.note for r in self.recorders for v in r.verdicts if v.status.failed]
+            raise RuntimeError(
+                f"{fraction:.0%} of this step's completions could not be judged (max_failed_fraction is "
+                f"{self.args.max_failed_fraction:.0%}); the first reason on this rank: {notes[0] if notes else 'none'}"
+            )
+        return rewards.masked_fill(failed.unsqueeze(1), torch.nan)  # NaN in every column: TRL leaves the row out
+
+    def _failed_rows(self, rows: int) -> list[bool]:
+        return [any(recorder.verdicts[row].status.failed for recorder in self.recorders) for row in range(rows)]
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        output = super()._generate_and_score_completions(inputs)
+        if self.args.span_coef == 0:
+            return output
+        rows, width = output["completion_ids"].shape
+        total = torch.zeros((rows, width), device=output["advantages"].device)
+        any_covered = torch.zeros_like(total, dtype=torch.bool)
+        offsets = self._offsets(output)
+        failed = self._failed_rows(rows)
+        weights = dict(zip(self.reward_func_names, self.reward_weights.tolist(), strict=True))
+        mode = "train" if self.model.training else "eval"
+        for recorder in self.recorders:
+            credit, covered = torch.zeros_like(total), torch.zeros_like(any_covered)
+            for row, verdict in enumerate(recorder.verdicts):
+                of_row = offsets[row]
+                if of_row is None or failed[row]:
+                    continue
+                values, marks = token_credit(verdict.spans, of_row)
+                if sum(marks) >= MIN_COVERED_TOKENS:
+                    credit[row, : len(values)] = torch.tensor(values, device=credit.device)
+                    covered[row, : len(marks)] = torch.tensor(marks, device=credit.device)
+            covered &= output["completion_mask"].bool()
+            moments = self.accelerator.reduce(credit_moments(credit, covered), reduction="sum")
+            std = credit_std(moments)
+            total += weights[recorder.__name__] * scale_credit(credit, covered, std)
+            any_covered |= covered
+            self._metrics[mode][f"spans/{recorder.__name__}/credit_std"].append(std)
+        self._metrics[mode]["spans/covered_fraction"].append(
+            (any_covered.sum() / output["completion_mask"].sum().clamp(min=1)).item()
+        )
+        self._metrics[mode]["spans/unaligned_fraction"].append(sum(o is None for o in offsets) / rows)
+        output["advantages"] = output["advantages"].unsqueeze(1) + self.args.span_coef * total
+        return output
+
+    def _offsets(self, output: dict[str, Any]) -> list[list[tuple[int, int]] | None]:
+        """Character offsets of each row's sampled tokens; None for rows that do not line up or were cut short."""
+        tokenizer = self._tokenizer.backend_tokenizer
+        texts = [sample.completion for sample in self.recorders[0].samples]
+        rows = []
+        for ids, mask, text in zip(
+            output["completion_ids"].tolist(), output["completion_mask"].tolist(), texts, strict=True
+        ):
+            sampled = [token for token, kept in zip(ids, mask, strict=True) if kept]
+            finished = bool(sampled) and sampled[-1] in self.eos_token_ids
+            rows.append(token_offsets(tokenizer, sampled, text) if finished else None)
+        return rows
