@@ -1,0 +1,19 @@
+"""Published vision-language judges as rewards: what a completion is worth, and which of its words made it so."""
+
+from rewards.judges import MatchJudge, load_judge
+from rewards.metrics import build_reward
+from rewards.posh import PoshReward
+from rewards.reward import Reward
+from rewards.verdict import Sample, Span, Status, Verdict
+
+__all__ = [
+    "MatchJudge",
+    "PoshReward",
+    "Reward",
+    "Sample",
+    "Span",
+    "Status",
+    "Verdict",
+    "build_reward",
+    "load_judge",
+]

@@ -27,11 +27,15 @@ class Reward:
     """A metric as a reward function.
 
     columns: dataset columns without which the metric makes no sense; a missing one is a ValueError at the first call,
-    while None in one row is NOT_APPLICABLE. judges: the judges that must be awake while `assess` works.
+    while None in one row is NOT_APPLICABLE. main_parts: the parts of a verdict that tables show. judges: the judges
+    that must be awake while `assess` works. wording: identifies the prompts, so that verdicts made with other prompts
+    are not mixed.
     """
 
     columns: tuple[str, ...] = ()
+    main_parts: tuple[str, ...] = ()
     judges: tuple[Judge, ...] = ()
+    wording: str = ""
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
@@ -71,15 +75,22 @@ class Reward:
             read_sample(row, completion, prompt)
             for row, completion, prompt in zip(rows, completions, prompts, strict=True)
         ]
-        try:
-            verdicts = self.assess(samples)
-        except Exception as error:  # an exception on one rank would hang the others until the collective times out
-            log.exception("%s could not judge a batch of %d completions", self.__name__, len(samples))
-            verdicts = [Verdict(None, Status.ERROR, note=f"{type(error).__name__}: {error}") for _ in samples]
+        verdicts = self.judge_samples(samples)
         if log_metric is not None:
             for metric, value in summarise(verdicts).items():
                 log_metric(f"{self.__name__}/{metric}", value)
         return samples, verdicts
+
+    def judge_samples(self, samples: Sequence[Sample]) -> list[Verdict]:
+        """`assess`, with whatever it raises turned into verdicts of status ERROR.
+
+        An exception on one rank would hang the others until the collective times out.
+        """
+        try:
+            return self.assess(samples)
+        except Exception as error:
+            log.exception("%s could not judge a batch of %d completions", self.__name__, len(samples))
+            return [Verdict(None, Status.ERROR, note=f"{type(error).__name__}: {error}") for _ in samples]
 
 
 def summarise(verdicts: Sequence[Verdict]) -> dict[str, float]:

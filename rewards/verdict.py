@@ -4,8 +4,8 @@
     verdict.score                      # 0.83, or None when the judge failed
     [(s.start, s.end, s.score) for s in verdict.spans]
 
-A Verdict's `score` is a float in [0, 1] exactly when its status is OK or EMPTY; otherwise it is None and the status says
-whose fault that is. Nothing in this file knows of judges, metrics or trainers.
+A Verdict's `score` is a float in [0, 1] exactly when its status is OK or EMPTY; otherwise it is None and the status
+says whose fault that is. Nothing in this file knows of judges, metrics or trainers.
 """
 
 from dataclasses import dataclass, field
@@ -76,13 +76,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A judgment of one completion. `spans` lie on the completion, `missed` on the reference `parts["reference"]`."""
+    """A judgment of one completion. `spans` lie on the completion, `missed` on the sample's `references[reference]`."""
 
     score: float | None
     status: Status = Status.OK
     parts: dict[str, float] = field(default_factory=dict)
     spans: tuple[Span, ...] = ()
     missed: tuple[Span, ...] = ()
+    reference: int = 0
     note: str = ""
 
     def __post_init__(self) -> None:

@@ -89,12 +89,12 @@ def tiny_policy(seed: int) -> LlavaForConditionalGeneration:
                 eos_token_id=tokenizer.eos_token_id,
                 pad_token_id=tokenizer.pad_token_id,
             ),
-            image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
+            image_token_index=SPECIAL_TOKENS.index("<image>"),
             image_seq_length=(IMAGE_PIXELS // PATCH_PIXELS) ** 2,
             vision_feature_layer=-1,
             vision_feature_select_strategy="default",
             tie_word_embeddings=True,
-            initializer_range=INITIALIZER_RANGE,
+            initializer_range=INITIALIZER_RANGE,  # type: ignore[call-arg]  # for the projector
         )
     )
 

@@ -5,9 +5,8 @@
 An unknown or misspelt key is an error that names the nearest valid one.
 """
 
-import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,6 +14,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from rewards.naming import unknown
 from training.scenes.language import PROMPT
 
 SCIENTIFIC = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
@@ -72,7 +72,7 @@ class JsonlPart(Part):
 class RewardPart(Part):
     """A metric, the judge that answers its questions, and options of the metric's class."""
 
-    metric: Literal["posh"]
+    metric: str
     judge: str = "match"
     weight: float = 1.0
     options: dict[str, Any] = {}
@@ -123,7 +123,7 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
     valid = [field.name for field in fields(trainer_config(recipe.algorithm)) if field.init]
     for key in recipe.trainer:
         if key not in valid:
-            raise RecipeError(unknown("recipe key", f"trainer.{key}", key, valid))
+            raise RecipeError(unknown("recipe key", key, valid, shown=f"trainer.{key}"))
     for key in ("output_dir", "seed", "reward_weights"):
         if key in recipe.trainer:
             raise RecipeError(f"trainer.{key} is set by the recipe itself: use output, seed or rewards instead.")
@@ -172,14 +172,6 @@ def explain(error: ValidationError) -> str:
     path = [str(step) for step in first["loc"]]
     if first["type"] == "extra_forbidden":
         parents = tuple(step for step in path[:-1] if not step.isdigit())
-        return unknown("recipe key", ".".join(path), path[-1], PARTS[parents].model_fields)
+        return unknown("recipe key", path[-1], PARTS[parents].model_fields, shown=".".join(path))
     value = f", got {first['input']!r}" if first["type"] != "missing" else ""
     return f"recipe key {'.'.join(path) or 'data'}: {first['msg']}{value}."
-
-
-def unknown(kind: str, shown: str, name: str, valid: Iterable[str]) -> str:
-    """A sentence for a name that does not exist, with the nearest that does, or all of them."""
-    valid = sorted(valid)
-    near = difflib.get_close_matches(name, valid, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"valid are {', '.join(valid)}."
-    return f"unknown {kind} {shown!r}: {hint}"

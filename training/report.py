@@ -258,4 +258,4 @@ def tooltip(segment: Segment) -> str:
 
 def reference_of(example: Example, verdict: Verdict) -> str:
     """The reference that `verdict.missed` lies on."""
-    return example.references[int(verdict.parts.get("reference", 0))]
+    return example.references[verdict.reference]

@@ -17,15 +17,13 @@ from transformers import Trainer
 from trl import SFTTrainer
 
 from rewards.judges import load_judge
-from rewards.posh import PoshReward
+from rewards.metrics import build_reward
 from rewards.reward import Reward
 from training.callbacks import MetricsFile
 from training.data import load_data
 from training.policy import load_policy
 from training.recipe import LoraPart, Recipe, RecipeError, RewardPart, trainer_config
 from training.trainer import SpanGRPOTrainer
-
-METRICS: dict[str, type[Reward]] = {"posh": PoshReward}
 
 
 def run(recipe: Recipe) -> Path:
@@ -67,7 +65,7 @@ def build_trainer(recipe: Recipe) -> Trainer:
 def build_rewards(parts: list[RewardPart]) -> list[Reward]:
     """The recipe's rewards; entries that name the same judge share one."""
     judges = {spec: load_judge(spec) for spec in dict.fromkeys(part.judge for part in parts)}
-    return [METRICS[part.metric](judges[part.judge], **part.options) for part in parts]
+    return [build_reward(part.metric, judges[part.judge], part.options) for part in parts]
 
 
 def lora_config(part: LoraPart) -> LoraConfig:

@@ -84,8 +84,8 @@ class SpanGRPOTrainer(GRPOTrainer):
         failed = torch.tensor(self._failed_rows(len(prompts)), device=rewards.device)
         failed = gather(failed)
         fraction = failed.float().mean().item()
-        mode = "train" if self.model.training else "eval"
-        self._metrics[mode]["judge/failed_fraction"].append(fraction)
+        metrics = self._metrics["train" if self.accelerator.unwrap_model(self.model).training else "eval"]
+        metrics["judge/failed_fraction"].append(fraction)
         if fraction > self.args.max_failed_fraction:
             notes = [v.note for r in self.recorders for v in r.verdicts if v.status.failed]
             raise RuntimeError(
@@ -107,7 +107,7 @@ class SpanGRPOTrainer(GRPOTrainer):
         offsets = self._offsets(output)
         failed = self._failed_rows(rows)
         weights = dict(zip(self.reward_func_names, self.reward_weights.tolist(), strict=True))
-        mode = "train" if self.model.training else "eval"
+        metrics = self._metrics["train" if self.accelerator.unwrap_model(self.model).training else "eval"]
         for recorder in self.recorders:
             credit, covered = torch.zeros_like(total), torch.zeros_like(any_covered)
             for row, verdict in enumerate(recorder.verdicts):
@@ -123,11 +123,11 @@ class SpanGRPOTrainer(GRPOTrainer):
             std = credit_std(moments)
             total += weights[recorder.__name__] * scale_credit(credit, covered, std)
             any_covered |= covered
-            self._metrics[mode][f"spans/{recorder.__name__}/credit_std"].append(std)
-        self._metrics[mode]["spans/covered_fraction"].append(
+            metrics[f"spans/{recorder.__name__}/credit_std"].append(std)
+        metrics["spans/covered_fraction"].append(
             (any_covered.sum() / output["completion_mask"].sum().clamp(min=1)).item()
         )
-        self._metrics[mode]["spans/unaligned_fraction"].append(sum(o is None for o in offsets) / rows)
+        metrics["spans/unaligned_fraction"].append(sum(o is None for o in offsets) / rows)
         output["advantages"] = output["advantages"].unsqueeze(1) + self.args.span_coef * total
         return output
 

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from rewards.judges.lemmas import lemmas
 from rewards.judges.probe import Link, Mention, Presence
+from rewards.language.lemmas import lemmas
 from rewards.language.scene_graph import SceneGraph
 
 EXACT, REWORDED, SAME_NAME, ABSENT = 5, 4, 2, 1

@@ -10,6 +10,7 @@ from rewards.posh.questions import Answer, Interview
 Kind = Literal["entity", "attribute", "relation"]
 
 NEVER_ASKED = 1.0
+SURPLUS = Answer(NEVER_ASKED, asked=-1)  # asked, in that its words are to blame for what they say
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +28,11 @@ class Component:
     spans: tuple[CharacterSpan, ...]
 
 
-def components(interview: Interview) -> list[Component]:
+def components(interview: Interview, surplus: frozenset[int] = frozenset()) -> list[Component]:
     """The counted components of the interview's source, in the order of the published mean.
 
-    Special entities, their attributes and relations between two of them do not count.
+    Special entities, their attributes and relations between two of them do not count. `surplus` entities, their
+    attributes and relations are rated as absent, whatever the judge said.
     """
     view, found = interview.source, interview.entities
     result: list[Component] = []
@@ -39,16 +41,18 @@ def components(interview: Interview) -> list[Component]:
         if entity.fixed is not None:
             continue
         name = found[number].identifier
-        result.append(Component("entity", name, found[number].rating, True, entity.spans))
+        rating = NEVER_ASKED if number in surplus else found[number].rating
+        result.append(Component("entity", name, rating, True, entity.spans))
         for place, attribute in enumerate(entity.attributes):
-            answer = interview.attributes.get((number, place))
+            answer = SURPLUS if number in surplus else interview.attributes.get((number, place))
             result.append(_detail("attribute", f"{attribute.text} {entity.text}", answer, attribute.spans))
         for relation_number in entity.relations:
             if relation_number not in counted:
                 counted.add(relation_number)
                 relation = view.relation(relation_number)
                 first, second = found[relation.subject].identifier, found[relation.object].identifier
-                answer = interview.relations.get(relation_number)
+                left_over = not surplus.isdisjoint((relation.subject, relation.object))
+                answer = SURPLUS if left_over else interview.relations.get(relation_number)
                 result.append(_detail("relation", f"{first} {relation.text} {second}", answer, relation.spans))
     return result
 

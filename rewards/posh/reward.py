@@ -14,6 +14,7 @@ questions once, and an empty completion is EMPTY with score 0.
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 from rewards.judges.judge import Judge
@@ -23,12 +24,14 @@ from rewards.posh.components import Component, best_of, components
 from rewards.posh.graph_view import GraphView, view_graph
 from rewards.posh.prompts import PromptSource, load_prompts
 from rewards.posh.questions import PRESENCE_THRESHOLD, Interview, Mode, conduct
+from rewards.posh.repeats import surplus
 from rewards.posh.scores import Score, credit, direction_score, f1
 from rewards.posh.spans import spans_of
 from rewards.reward import Reward
 from rewards.verdict import Sample, Status, Verdict
 
 REMEMBERED_REFERENCES = 4096
+NOTHING = {"precision": 0.0, "recall": 0.0, "f1": 0.0}  # the parts of an empty completion
 KINDS = ("entity", "attribute", "relation")
 
 
@@ -62,6 +65,7 @@ class PoshReward(Reward):
     """
 
     columns = ("reference",)
+    main_parts = ("f1", "precision", "recall")
 
     def __init__(
         self,
@@ -82,6 +86,7 @@ class PoshReward(Reward):
         self.judge = judge
         self.judges = (judge,)
         self.prompts = load_prompts(prompts)
+        self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
         self.mode = mode
         self.pipeline = pipeline
         self.coref = coref
@@ -137,7 +142,7 @@ class PoshReward(Reward):
             if not usable:
                 verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note="no reference that names anything")
             elif self.mode == "default" and not (sample.completion.strip() and said.view.countable):
-                verdicts[number] = Verdict(0.0, Status.EMPTY, note="the completion names nothing")
+                verdicts[number] = Verdict(0.0, Status.EMPTY, dict(NOTHING), note="the completion names nothing")
             else:
                 pairs[number] = [self._pair(number, sample, said, index, wanted[index]) for index in usable]
         interviews = [interview for several in pairs.values() for pair in several for interview in pair.both]
@@ -166,13 +171,13 @@ class PoshReward(Reward):
         for interview in (interview for pair in pairs for interview in pair.both):
             if interview.failure is not None:
                 return Verdict(None, interview.failure.status, note=interview.failure.message)
-        said = best_of([components(pair.precision) for pair in pairs])
+        said = best_of([self._said(pair.precision) for pair in pairs])
         precision = direction_score([component.rating for component in said])
         sides = [components(pair.recall) for pair in pairs]
         recalls = [direction_score([component.rating for component in side]) for side in sides]
         best = max(range(len(pairs)), key=lambda i: f1(precision, recalls[i]))
         index, wanted, recall = pairs[best].reference, sides[best], recalls[best]
-        parts = {"precision": precision, "recall": recall, "f1": f1(precision, recall), "reference": float(index)}
+        parts = {"precision": precision, "recall": recall, "f1": f1(precision, recall)}
         parts |= means_by_kind("precision", said) | means_by_kind("recall", wanted)
         credits = [
             credit(c.rating, precision, recall, len(said), len(wanted), self.score) if c.asked else 0.0 for c in said
@@ -183,7 +188,12 @@ class PoshReward(Reward):
             parts=parts,
             spans=spans_of(said, credits, sample.completion),
             missed=tuple(span for span in missed if span.score < 0.5),
+            reference=index,
         )
+
+    def _said(self, interview: Interview) -> list[Component]:
+        """The completion's components; in default mode what it counts too often is wrong."""
+        return components(interview, surplus(interview) if self.mode == "default" else frozenset())
 
 
 def means_by_kind(direction: str, side: Sequence[Component]) -> dict[str, float]:

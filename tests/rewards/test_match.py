@@ -5,9 +5,9 @@ import pickle
 import pytest
 
 from rewards.judges.judge import Failure, Question, Rating
-from rewards.judges.lemmas import lemma, lemmas
 from rewards.judges.match import MatchJudge
 from rewards.judges.probe import Link, Mention, Presence
+from rewards.language.lemmas import lemma, lemmas
 from rewards.language.parse import describe
 from rewards.verdict import Status
 

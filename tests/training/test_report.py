@@ -82,7 +82,7 @@ def invented_examples():
         dapo = f"A {one} {left} is to the left of a {two} {right}."
         judged = Verdict(
             score=0.61,
-            parts={"precision": 0.5, "recall": 0.7, "f1": 0.61, "reference": 0},
+            parts={"precision": 0.5, "recall": 0.7, "f1": 0.61},
             spans=(
                 span(sft, f"{one} {left}", 1.0, "rated 5 of 5: “Is there a circle?”"),
                 span(sft, f"{other} {right}", 0.5, "rated 3 of 5: the shape is there"),
@@ -223,7 +223,7 @@ def test_hostile_text_stays_text(tmp_path):
     hostile = '<script>alert(1)</script> "\' onmouseover="alert(2)" {{ 7 * 7 }} </p></mark>&amp;\u202e'
     verdict = Verdict(
         score=0.1,
-        parts={"reference": 0},
+        reference=0,
         spans=(Span(0, len(hostile), 0.0, 0.0, "entity", hostile, 0),),
         missed=(Span(2, 5, 0.0, 0.0, "attribute", hostile, 1),),
         note=hostile,
@@ -269,7 +269,7 @@ def test_a_failed_verdict_is_not_counted_and_never_0(tmp_path):
 
 
 def test_missed_lies_on_the_reference_it_was_judged_by(tmp_path):
-    verdict = Verdict(0.5, parts={"reference": 1}, missed=(Span(4, 8, 0.0, 0.0, "attribute", "", 0),))
+    verdict = Verdict(0.5, reference=1, missed=(Span(4, 8, 0.0, 0.0, "attribute", "", 0),))
     example = Example(None, "Describe.", ("No.", "One blue square."), {"dapo": Answer("A square.", verdict, {})})
     results = summarise_models({"dapo": {"truth_f1": [[0.5]]}})
     write_report(tmp_path / "r.html", "T", results, {}, [example], {})

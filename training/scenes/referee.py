@@ -1,4 +1,4 @@
-"""The truth about a description of a scene: what it states rightly, what wrongly (to the character), what it leaves out.
+"""The truth about a description of a scene: what is right, what is wrong (to the character), what is left out.
 
     truth = judge_description("There is a red circle in the top left corner.", scene)
     truth.precision, truth.recall, truth.f1, truth.wrong      # wrong: character spans

@@ -36,6 +36,9 @@ IRREGULAR |= {word: str(number) for number, word in enumerate(_NUMBERS.split())}
 
 SILENT = frozenset(("a", "an", "the", "-", "'s", "of", "very"))
 
+_PLURALS = "men women children people persons feet teeth mice leaves these those"
+IRREGULAR_PLURALS = frozenset(_PLURALS.split())
+
 _WORD = re.compile(r"[^\W_]+|'s|-")
 _VOWEL = re.compile("[aeiouy]")
 
@@ -64,3 +67,9 @@ def lemma(word: str) -> str:
     if word.endswith("s") and len(word) > 3 and not word.endswith(("ss", "us", "is")):
         word = word[:-1]
     return word.removesuffix("e") if len(word) > 3 else word
+
+
+def is_plural(word: str) -> bool:
+    """True for "stars" and "people", False for "star" and "glass": by ending, without context."""
+    word = word.lower()
+    return word in IRREGULAR_PLURALS or (word.endswith("s") and lemma(word) == lemma(word[:-1]))

@@ -1,0 +1,25 @@
+"""The metrics by the names that recipes and command lines use.
+
+reward = build_reward("posh", MatchJudge(), {"score": "precision"})
+"""
+
+import inspect
+from typing import Any
+
+from rewards.judges.judge import Judge
+from rewards.naming import unknown
+from rewards.posh import PoshReward
+from rewards.reward import Reward
+
+METRICS = {"posh": PoshReward}
+
+
+def build_reward(metric: str, judge: Judge, options: dict[str, Any]) -> Reward:
+    """A metric with a judge and options of its class. Raises ValueError for a name or option that does not exist."""
+    if metric not in METRICS:
+        raise ValueError(unknown("metric", metric, METRICS))
+    valid = [name for name in inspect.signature(METRICS[metric]).parameters if name != "judge"]
+    for option in options:
+        if option not in valid:
+            raise ValueError(unknown(f"option of {metric}", option, valid))
+    return METRICS[metric](judge, **options)

@@ -1,0 +1,75 @@
+"""Score completions from a JSONL file with a published metric.
+
+    python scripts/score.py posh --judge match --input rows.jsonl --output verdicts.jsonl [score=precision ...]
+
+A row is a JSON object with `completion` and what the metric needs (`posh`: `reference`, a text or a list of texts), and
+usually `id`. A verdict row has: id, score, status, parts, spans (start, end, score, credit, kind, note, component),
+missed. A row that cannot be read is reported by its line number and gets the status not_applicable. Run the same
+command again to go on after an interruption.
+"""
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import yaml
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("reward", help="the metric: posh")
+    parser.add_argument("--judge", required=True, help="who answers its questions: match")
+    parser.add_argument("--input", required=True, type=Path, metavar="ROWS.jsonl")
+    parser.add_argument("--output", required=True, type=Path, metavar="VERDICTS.jsonl")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
+    parser.add_argument(
+        "options", nargs="*", metavar="key=value", help="options of the metric, such as score=precision"
+    )
+    arguments = parser.parse_intermixed_args()
+
+    from rewards.judges import load_judge
+    from rewards.metrics import build_reward
+    from rewards.scoring import score_file
+
+    console = Console(stderr=True)
+    try:
+        options = {key: yaml.safe_load(value) for key, value in (split_option(text) for text in arguments.options)}
+        judge = load_judge(arguments.judge)
+        reward = build_reward(arguments.reward, judge, options)
+        settings = {"reward": arguments.reward, "judge": judge.name, "options": options, "prompts": reward.wording}
+        with Progress(console=console) as bar:
+            task = bar.add_task(f"{arguments.reward} with {arguments.judge}", total=None)
+            summary = score_file(
+                reward,
+                arguments.input,
+                arguments.output,
+                settings,
+                progress=lambda done, total: bar.update(task, completed=done, total=total),
+            )
+    except ValueError as error:
+        sys.exit(f"score.py: {error}")
+    for number, reason in summary.bad_lines:
+        console.print(f"{arguments.input}:{number}: not scored: {reason}", markup=False)
+    table = Table(title=f"{arguments.reward} with {arguments.judge}: {arguments.output}")
+    for name, value in asdict(summary).items():
+        if name != "bad_lines":
+            table.add_row(name, f"{value:.4g}" if isinstance(value, float) else str(value))
+    Console().print(table)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(asdict(summary), indent=2) + "\n")
+
+
+def split_option(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"an option is written key=value, got {text!r}.")
+    return key, value
+
+
+if __name__ == "__main__":
+    main()
