@@ -1,0 +1,38 @@
+# make quickstart   a policy gets better in minutes: base, SFT and DAPO with PoSh's spans, compared in one report
+# make test         what CI runs
+PYTHON ?= python3
+SEEDS ?= 0
+OUTPUT ?= outputs/quickstart
+BIN := .venv/bin
+TRAIN := $(BIN)/accelerate launch --config_file accelerate_configs/cpu.yaml scripts/train.py
+RECIPES := recipes/quickstart
+
+.PHONY: quickstart test lint venv
+venv: .venv/installed
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
+	touch $@
+
+comma := ,
+empty :=
+space := $(empty) $(empty)
+folders = $(subst $(space),$(comma),$(foreach seed,$(SEEDS),$(OUTPUT)/seed$(seed)/$(1)))
+
+quickstart: venv
+	set -e; for seed in $(SEEDS); do \
+	  run=$(OUTPUT)/seed$$seed; \
+	  $(TRAIN) $(RECIPES)/scenes-base.yaml seed=$$seed output=$$run/base overwrite=true; \
+	  $(TRAIN) $(RECIPES)/scenes-sft.yaml seed=$$seed output=$$run/sft policy.model=$$run/base overwrite=true; \
+	  $(TRAIN) $(RECIPES)/scenes-dapo.yaml seed=$$seed output=$$run/dapo policy.model=$$run/base overwrite=true; \
+	done
+	$(BIN)/python scripts/compare.py $(foreach model,base sft dapo,$(model)=$(call folders,$(model))) \
+	  --seeds $(SEEDS) --recipe $(RECIPES)/scenes-dapo.yaml --output $(OUTPUT) \
+	  --title "Scenes: base, SFT and DAPO with PoSh"
+
+test: venv
+	$(BIN)/pytest
+
+lint: venv
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

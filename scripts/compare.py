@@ -1,0 +1,165 @@
+"""Compare checkpoints on the same held-out prompts, with greedy decoding, and say with error bars which is better.
+
+    python scripts/compare.py base=outputs/base sft=outputs/sft dapo=outputs/dapo \\
+        --recipe recipes/quickstart/scenes-dapo.yaml --output outputs/comparison
+
+A model is NAME=FOLDER, or NAME=FOLDER,FOLDER,... with one folder a training seed, in the same order for every model.
+The recipe says which data (for Scenes its test split) and which rewards. The output folder then holds results.json
+(means, paired bootstrap 95 % intervals of the differences, win/tie/loss), completions.jsonl and report.html.
+"""
+
+import argparse
+import json
+import platform
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+CURVES = ("loss", "reward", "posh/precision", "posh/recall", "completions/mean_length", "entropy")
+EXAMPLES = 12
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="+", metavar="NAME=FOLDER[,FOLDER...]", help="two or more, first the oldest")
+    parser.add_argument("--recipe", required=True, help="whose data and rewards are used")
+    parser.add_argument("--output", required=True, type=Path, help="folder for results.json and report.html")
+    parser.add_argument("--prompts", type=int, default=256, help="how many held-out prompts (default 256)")
+    parser.add_argument("--max-tokens", type=int, default=128, help="longest completion (default 128)")
+    parser.add_argument("--seeds", type=int, nargs="+", help="the training seeds of the folders (default 0 1 2 ...)")
+    parser.add_argument("--set", nargs="*", default=[], metavar="key=value", help="recipe keys to change")
+    parser.add_argument("--title", default="Which checkpoint describes better?")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write results.json there too")
+    arguments = parser.parse_args()
+
+    from training.recipe import RecipeError, load_recipe
+
+    try:
+        checkpoints = read_models(arguments.models)
+        recipe = load_recipe(arguments.recipe, arguments.set)
+        results = compare(arguments, checkpoints, recipe)
+    except (RecipeError, ValueError) as error:
+        sys.exit(f"compare.py: {error}")
+    Console().print(table_of(results))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=2) + "\n")
+    print(f"Numbers: {arguments.output / 'results.json'}")
+    print(f"Report:  {arguments.output / 'report.html'}")
+
+
+def read_models(specs: list[str]) -> dict[str, list[str]]:
+    """{name: folders}. Raises ValueError for fewer than two models, unequal seeds or a folder that is not there."""
+    checkpoints = {name: paths.split(",") for name, _, paths in (spec.partition("=") for spec in specs)}
+    if len(checkpoints) < 2:
+        raise ValueError(f"a comparison needs two models or more with different names, got {specs}.")
+    seeds = {name: len(paths) for name, paths in checkpoints.items()}
+    if len(set(seeds.values())) > 1:
+        raise ValueError(f"every model needs as many folders (training seeds) as the others, got {seeds}.")
+    for name, paths in checkpoints.items():
+        for path in paths:
+            if not (Path(path) / "config.json").is_file():
+                raise ValueError(f"model {name!r}: {path!r} is not a folder with a trained policy (no config.json).")
+    return checkpoints
+
+
+def compare(arguments: argparse.Namespace, checkpoints: dict[str, list[str]], recipe: Any) -> dict[str, Any]:
+    from training.comparison import summarise_models
+    from training.evaluation import evaluate, held_out
+    from training.report import Example, write_report
+    from training.run import build_rewards, versions
+
+    data = held_out(recipe.data, arguments.prompts)
+    count = sum(len(paths) for paths in checkpoints.values())
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task("checkpoints", total=count)
+        evaluation = evaluate(
+            checkpoints,
+            data,
+            build_rewards(recipe.rewards),
+            arguments.max_tokens,
+            progress=lambda done: bar.update(task, advance=1, description=done),
+        )
+    results = summarise_models(evaluation.scores, seeds=arguments.seeds)
+    results["data"] = data.model_dump()
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    (arguments.output / "results.json").write_text(json.dumps(results, indent=2) + "\n")
+    write_completions(arguments.output / "completions.jsonl", evaluation, results["seeds"])
+    examples = [
+        Example(
+            image=row["image"],
+            prompt=row["prompt"][0]["content"],
+            references=tuple(row["reference"]),
+            answers={model: seeds[0][number] for model, seeds in evaluation.answers.items()},
+        )
+        for number, row in enumerate(evaluation.rows[:EXAMPLES])
+    ]
+    facts = {
+        "command": shlex.join(["python", *sys.argv]),
+        "commit": commit(),
+        "seeds": ", ".join(str(seed) for seed in results["seeds"]),
+        "examples": f"the first {len(examples)} held-out prompts, seed {results['seeds'][0]}; none was chosen",
+        "machine": f"{platform.machine()}, Python {platform.python_version()}",
+        **versions(),
+    }
+    curves = {
+        model: [read_curves(Path(path), seed) for path, seed in zip(paths, results["seeds"], strict=True)]
+        for model, paths in checkpoints.items()
+    }
+    write_report(arguments.output / "report.html", arguments.title, results, curves, examples, facts)
+    return results
+
+
+def write_completions(path: Path, evaluation: Any, seeds: list[int]) -> None:
+    """One line per model, seed and prompt: the completion, its scores, verdict and the referee's wrong characters."""
+    from rewards.scoring import to_json
+
+    with path.open("w", encoding="utf-8") as file:
+        for model, of_seeds in evaluation.answers.items():
+            for seed, answers in zip(seeds, of_seeds, strict=True):
+                for row, answer in zip(evaluation.rows, answers, strict=True):
+                    line = {"model": model, "seed": seed, "id": row["id"], "completion": answer.text}
+                    line |= {"scores": answer.scores, "wrong": answer.wrong, "verdict": to_json(answer.verdict)}
+                    file.write(json.dumps(line) + "\n")
+
+
+def read_curves(folder: Path, seed: int) -> dict[str, Any]:
+    """The metrics.jsonl of a training run as columns; only the step when there is none."""
+    path = folder / "metrics.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+    lines = [line for line in lines if "loss" in line]
+    columns = {name: [line[name] for line in lines] for name in CURVES if lines and all(name in li for li in lines)}
+    return {"seed": seed, "step": [line["step"] for line in lines], **columns}
+
+
+def table_of(results: dict[str, Any]) -> Table:
+    """The models' means and every paired difference with its interval."""
+    table = Table(title=f"{results['prompts']} held-out prompts, seeds {results['seeds']}, mean [95 % interval]")
+    columns = {**results["models"], **results["difference"]}
+    table.add_column("metric")
+    for name in columns:
+        table.add_column(name.replace("_minus_", " \N{MINUS SIGN} "))
+    for metric in next(iter(results["models"].values())):
+        table.add_row(metric, *(cell(columns[name][metric]) for name in columns))
+    return table
+
+
+def cell(entry: dict[str, Any]) -> str:
+    if entry["mean"] is None or entry["low"] is None:
+        return "-" if entry["mean"] is None else f"{entry['mean']:.3f}"
+    return f"{entry['mean']:.3f} [{entry['low']:.3f}, {entry['high']:.3f}]"
+
+
+def commit() -> str:
+    """The git commit of the working folder, or "unknown" outside a repository."""
+    answer = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+    return answer.stdout.strip() or "unknown"
+
+
+if __name__ == "__main__":
+    main()

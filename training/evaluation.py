@@ -1,0 +1,125 @@
+"""Checkpoints side by side: the same held-out prompts, greedy decoding, the same judges, and for Scenes the truth.
+
+evaluation = evaluate({"base": ["b0", "b1"], "dapo": ["d0", "d1"]}, data, rewards, max_tokens=96)
+evaluation.scores["dapo"]["truth_f1"]                   # array (seeds, prompts), for training.comparison
+evaluation.answers["dapo"][0][5].text                   # what seed 0 wrote for prompt 5
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+
+from rewards.reward import Reward, read_sample
+from rewards.verdict import Sample, Verdict
+from training.data import load_data, load_scenes
+from training.policy import load_policy
+from training.recipe import JsonlPart, ScenesPart
+from training.report import Answer
+from training.scenes.referee import judge_description
+from training.scenes.world import Scene
+
+BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """scores: {model: {metric: (seeds, prompts)}}, NaN where a judge failed. answers: {model: [seed][prompt]}."""
+
+    rows: list[dict[str, Any]]
+    scores: dict[str, dict[str, np.ndarray]]
+    answers: dict[str, list[list[Answer]]]
+
+
+def evaluate(
+    checkpoints: Mapping[str, Sequence[str]],
+    data: ScenesPart | JsonlPart,
+    rewards: Sequence[Reward],
+    max_tokens: int,
+    progress: Callable[[str], None] = lambda done: None,
+) -> Evaluation:
+    """Let every checkpoint answer every prompt of `data`; metrics are truth_* (Scenes), <reward>_<part> and length.
+
+    length is in tokens. `progress` hears of every finished checkpoint.
+    """
+    rows = list(load_data(data))
+    scenes: Sequence[Scene | None] = load_scenes(data) if isinstance(data, ScenesPart) else [None] * len(rows)
+    scores: dict[str, dict[str, np.ndarray]] = {}
+    answers: dict[str, list[list[Answer]]] = {}
+    for model, paths in checkpoints.items():
+        tables = []
+        answers[model] = []
+        for path in paths:
+            texts, lengths = greedy_completions(path, rows, max_tokens)
+            samples = [read_sample(row, text) for row, text in zip(rows, texts, strict=True)]
+            verdicts = [dict(zip(rewards, column, strict=True)) for column in judged(rewards, samples)]
+            of_seed = [answer(*parts) for parts in zip(texts, lengths, scenes, verdicts, strict=True)]
+            tables.append({metric: [entry.scores[metric] for entry in of_seed] for metric in of_seed[0].scores})
+            answers[model].append(of_seed)
+            progress(f"{model} {path}")
+        scores[model] = {metric: np.array([t[metric] for t in tables], dtype=float) for metric in tables[0]}
+    return Evaluation(rows, scores, answers)
+
+
+def greedy_completions(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int) -> tuple[list[str], list[int]]:
+    """What the policy in `path` writes for each row, and how many tokens it took (the end token not counted)."""
+    model, processor = load_policy(path)
+    model.eval()
+    generate: Any = model.generate  # transformers types it as a module
+    texts: list[str] = []
+    lengths: list[int] = []
+    for begin in range(0, len(rows), BATCH):
+        batch = rows[begin : begin + BATCH]
+        inputs: Any = processor.apply_chat_template(
+            [with_picture(row["prompt"], row["image"]) for row in batch],
+            add_generation_prompt=True,
+            tokenize=True,
+            return_dict=True,
+            return_tensors="pt",
+            processor_kwargs={"padding": True, "padding_side": "left"},
+        )
+        with torch.inference_mode():
+            ids: torch.Tensor = generate(**inputs, max_new_tokens=max_tokens, do_sample=False)
+        written = ids[:, inputs["input_ids"].shape[1] :]
+        texts += processor.batch_decode(written, skip_special_tokens=True)
+        ends = torch.tensor([processor.tokenizer.pad_token_id, processor.tokenizer.eos_token_id])
+        lengths += (~torch.isin(written, ends)).sum(dim=1).tolist()
+    return texts, lengths
+
+
+def with_picture(prompt: Sequence[Mapping[str, Any]], image: Image.Image) -> list[dict[str, Any]]:
+    """The prompt's messages with the picture in front of the first one's text."""
+    first, *rest = prompt
+    blocks = [{"type": "image", "image": image}, {"type": "text", "text": first["content"]}]
+    return [{"role": first["role"], "content": blocks}, *(dict(message) for message in rest)]
+
+
+def judged(rewards: Sequence[Reward], samples: Sequence[Sample]) -> Iterator[tuple[Verdict, ...]]:
+    """Every sample's verdicts, one per reward."""
+    return zip(*(reward.judge_samples(samples) for reward in rewards), strict=True)
+
+
+def answer(text: str, length: int, scene: Scene | None, verdicts: Mapping[Reward, Verdict]) -> Answer:
+    """One completion with its scores: the truth's, the rewards' main parts (None when the judge failed), its length.
+
+    The first reward's verdict is the one whose spans are shown.
+    """
+    scores: dict[str, float | None] = {}
+    wrong: tuple[tuple[int, int], ...] = ()
+    if scene is not None:
+        truth = judge_description(text, scene)
+        scores = {"truth_f1": truth.f1, "truth_precision": truth.precision, "truth_recall": truth.recall}
+        wrong = truth.wrong
+    for reward, verdict in verdicts.items():
+        scores |= {f"{reward.__name__}_{part}": verdict.parts.get(part) for part in reward.main_parts}
+    return Answer(text, next(iter(verdicts.values())), {**scores, "length": float(length)}, wrong)
+
+
+def held_out(data: ScenesPart | JsonlPart, count: int) -> ScenesPart | JsonlPart:
+    """The same data's test part, `count` prompts: for Scenes pictures no training has seen, with full references."""
+    if isinstance(data, ScenesPart):
+        return data.model_copy(update={"split": "test", "count": count, "keep_object": 1.0, "keep_attribute": 1.0})
+    return data.model_copy(update={"count": count})
