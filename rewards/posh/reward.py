@@ -22,6 +22,7 @@ from rewards.language.parse import describe
 from rewards.language.scene_graph import SceneGraph
 from rewards.posh.components import Component, best_of, components
 from rewards.posh.graph_view import GraphView, view_graph
+from rewards.posh.length import charge_unread, judged_part
 from rewards.posh.prompts import PromptSource, load_prompts
 from rewards.posh.questions import PRESENCE_THRESHOLD, Interview, Mode, conduct
 from rewards.posh.repeats import surplus
@@ -99,6 +100,12 @@ class PoshReward(Reward):
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Parse every distinct text once, then judge. One Verdict per sample, in order."""
+        if self.mode == "published":
+            return self._assess_texts(samples)
+        verdicts = self._assess_texts([judged_part(sample) for sample in samples])
+        return [charge_unread(v, sample, self.score) for v, sample in zip(verdicts, samples, strict=True)]
+
+    def _assess_texts(self, samples: Sequence[Sample]) -> list[Verdict]:
         judged = [sample for sample in samples if sample.references]
         references = list(dict.fromkeys(text for sample in judged for text in sample.references))
         graphs = {text: self._references[text] for text in references if text in self._references}

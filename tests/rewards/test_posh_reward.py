@@ -203,3 +203,17 @@ def test_pickles_as_configuration():
     assert (copy.__name__, copy.score, copy.columns) == ("words", "precision", ("reference",))
     assert copy.assess([sample("A red circle.", REFERENCE)]) == [before]
     assert len(pickle.dumps(reward)) == len(pickle.dumps(match_reward(score="precision", name="words")))
+
+
+def test_a_completion_of_50000_characters_pays_for_what_is_not_judged():
+    reward = PoshReward(MatchJudge())
+    right = "There is a red circle in the top left corner. "
+    short, padded = (
+        reward.assess([Sample("", text, references=(right,))])[0] for text in (right, right + "and so on " * 5000)
+    )
+    assert short.score == 1.0
+    assert padded.score < 0.5
+    unread = padded.spans[-1]
+    assert (unread.kind, unread.start, unread.end) == ("unread", 10_000, len(right) + 50_000)
+    assert unread.credit < 0
+    assert padded.parts["precision"] <= 10_000 / (len(right) + 50_000)
