@@ -77,6 +77,8 @@ def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
         subjects = _subjects(word, places)
         if rules.any_order and word.dep == "relcl" and any(_is_own_subject(subject, word) for subject in subjects):
             subjects = [subject for subject in subjects if subject is not word.head]
+        if rules.own_subjects and word.dep == "conj" and word.has_child(*SUBJECTS):
+            subjects = [subject for subject in subjects if subject.head is word]
         inverted = [] if subjects else _inverted_subjects(word, places, rules)
         for subject in subjects + inverted:
             _link(verb, Role.SUBJ, places[subject.index])

@@ -15,6 +15,7 @@ class Rules:
 
     pronoun_attributes: bool = False  # (10) "It is red": the pronoun's entity is red
     copula_relations: bool = False  # (11) "The boat is in the water": (boat, in, water)
+    own_subjects: bool = False  # (16) "a hat is here and a man sits there": the hat does not sit
     own_prepositions: bool = False  # (13) "sits on a bench under a tree": sits on, sits under; not "sits on under"
     any_order: bool = False  # (14) "In the boat sits a man": what comes before its verb counts too
     tight_conjuncts: bool = False  # (16) "two red hats and a coat": neither two nor red is said of the coat

@@ -47,6 +47,13 @@ CASES = [
         "cups men; (cups, held by, men)",
     ),
     (
+        "own_subjects",
+        "cats/NOUN/nsubj/1 are/AUX/ROOT/1/be here/ADV/advmod/1 and/CCONJ/cc/1 dogs/NOUN/nsubj/5 sit/VERB/conj/1/sit "
+        "in/ADP/prep/5 water/NOUN/pobj/6",
+        "cats dogs water; (cats, sit in, water) (dogs, sit in, water)",
+        "cats dogs water; (dogs, sit in, water)",
+    ),
+    (
         "own_prepositions",
         "men/NOUN/nsubj/1 sit/VERB/ROOT/1 on/ADP/prep/1 benches/NOUN/pobj/2 under/ADP/prep/1 trees/NOUN/pobj/4",
         "men benches trees; (men, sit on, benches) (men, sit on under, trees)",
