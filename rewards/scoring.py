@@ -143,7 +143,7 @@ def check_columns(reward: Reward, rows: Sequence[Row], source: Path) -> None:
 def finished_rows(output: Path, settings: dict[str, Any], rows: Sequence[Row]) -> int:
     """How many rows the output holds already; its settings are checked or written, a half-written line removed."""
     beside = output.with_name(output.name + ".settings.json")
-    wanted = json.loads(json.dumps({**settings, "spanreward": version("spanreward")}))
+    wanted = json.loads(json.dumps({**settings, "spanreward": version("spanreward")}, default=str))
     if not output.exists():
         output.parent.mkdir(parents=True, exist_ok=True)
         beside.write_text(json.dumps(wanted, indent=2) + "\n")

@@ -10,14 +10,18 @@ command again to go on after an interruption.
 
 import argparse
 import json
+import logging
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import yaml
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
+
+SHOWN = 20  # lines without a score that are named
 
 
 def main() -> None:
@@ -36,9 +40,10 @@ def main() -> None:
     from rewards.metrics import build_reward
     from rewards.scoring import score_file
 
-    console = Console(stderr=True)
+    logging.getLogger("rewards").setLevel(logging.CRITICAL)  # why a row has no score is said below, in one line
+    console = Console(stderr=True, soft_wrap=True)
     try:
-        options = {key: yaml.safe_load(value) for key, value in (split_option(text) for text in arguments.options)}
+        options = dict(read_option(text) for text in arguments.options)
         judge = load_judge(arguments.judge)
         reward = build_reward(arguments.reward, judge, options)
         settings = {"reward": arguments.reward, "judge": judge.name, "options": options, "prompts": reward.wording}
@@ -51,24 +56,34 @@ def main() -> None:
                 settings,
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
             )
-    except ValueError as error:
+        if arguments.json:
+            arguments.json.parent.mkdir(parents=True, exist_ok=True)
+            arguments.json.write_text(json.dumps(asdict(summary), indent=2) + "\n")
+    except (ValueError, OSError) as error:
         sys.exit(f"score.py: {error}")
-    for number, reason in summary.bad_lines:
-        console.print(f"{arguments.input}:{number}: not scored: {reason}", markup=False)
-    table = Table(title=f"{arguments.reward} with {arguments.judge}: {arguments.output}")
+    except KeyboardInterrupt:
+        sys.exit("score.py: interrupted; the same command goes on from here.")
+    for number, reason in summary.bad_lines[:SHOWN]:
+        console.print(f"{arguments.input}:{number}: not scored: {reason}", markup=False, highlight=False)
+    if len(summary.bad_lines) > SHOWN:
+        more = len(summary.bad_lines) - SHOWN
+        console.print(f"... and {more} more: see `note` in {arguments.output}", markup=False, highlight=False)
+    table = Table(title=f"{arguments.reward} with {arguments.judge}: {arguments.output}", show_header=False)
     for name, value in asdict(summary).items():
         if name != "bad_lines":
             table.add_row(name, f"{value:.4g}" if isinstance(value, float) else str(value))
     Console().print(table)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(asdict(summary), indent=2) + "\n")
 
 
-def split_option(text: str) -> tuple[str, str]:
+def read_option(text: str) -> tuple[str, Any]:
+    """`key=value` with a YAML value. Raises ValueError."""
     key, equals, value = text.partition("=")
     if not equals:
         raise ValueError(f"an option is written key=value, got {text!r}.")
-    return key, value
+    try:
+        return key, yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise ValueError(f"the value of {text!r} cannot be read as YAML: put quotes around it.") from None
 
 
 if __name__ == "__main__":

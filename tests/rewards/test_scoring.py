@@ -1,0 +1,305 @@
+"""Scoring a file: every row gets one verdict in the rows' order, whatever is in it and however often it is stopped."""
+
+import json
+
+import pytest
+
+from rewards.judges.match import MatchJudge
+from rewards.metrics import build_reward
+from rewards.naming import unknown
+from rewards.posh import PoshReward
+from rewards.reward import Reward
+from rewards.scoring import CHUNK, ScoringError, score_file
+from rewards.verdict import Status, Verdict
+
+FIELDS = ["id", "score", "status", "parts", "spans", "missed", "reference", "note"]
+SPAN_FIELDS = ["start", "end", "score", "credit", "kind", "note", "component"]
+SETTINGS = {"reward": "length", "judge": "none", "options": {}}
+
+
+class Length(Reward):
+    """A tenth of the completion's characters; `stop_after` calls it is killed, as by a closed terminal."""
+
+    columns = ("reference",)
+
+    def __init__(self, stop_after=None):
+        super().__init__("length")
+        self.calls, self.stop_after = 0, stop_after
+
+    def assess(self, samples):
+        if self.calls == self.stop_after:
+            raise KeyboardInterrupt
+        self.calls += 1
+        return [Verdict(min(len(s.completion) / 10, 1.0), parts={"characters": len(s.completion)}) for s in samples]
+
+
+def write(path, *rows):
+    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    return path
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def rows(count):
+    return [{"id": f"r{i}", "completion": "x" * (i % 7), "reference": "y"} for i in range(count)]
+
+
+def row(completion, reference="A red circle.", **more):
+    return {"completion": completion, "reference": reference, **more}
+
+
+def posh(tmp_path, *lines):
+    """The verdict rows and the summary of PoSh with the match judge on these rows."""
+    source = write(tmp_path / "rows.jsonl", *lines)
+    output = tmp_path / "verdicts.jsonl"
+    summary = score_file(PoshReward(MatchJudge()), source, output, {})
+    return read(output), summary
+
+
+def test_the_fields_of_a_verdict_row(tmp_path):
+    (verdict,), _ = posh(tmp_path, row("A red circle.", "A blue circle.", id="one"))
+    assert list(verdict) == FIELDS
+    assert (verdict["id"], verdict["status"], verdict["reference"], verdict["note"]) == ("one", "ok", 0, "")
+    assert verdict["score"] == pytest.approx(0.6)  # circle 5 and red 1 of 5, in both directions
+    assert [list(span) for span in verdict["spans"] + verdict["missed"]] == [SPAN_FIELDS] * 3
+    assert [(s["start"], s["end"], s["score"], s["kind"]) for s in verdict["spans"]] == [
+        (6, 12, 1.0, "entity"),
+        (2, 5, 0.0, "attribute"),
+    ]
+    assert [(s["start"], s["end"], s["score"]) for s in verdict["missed"]] == [(2, 6, 0.0)]
+
+
+BAD = [
+    ("not json", "line 2 is not JSON: Expecting value"),
+    ("[1, 2]", "line 2 must be a JSON object, got list"),
+    ('{"id": 7, "reference": "A cat."}', "line 2 needs the key 'completion' with a text, got None"),
+    ('{"completion": ["A cat."], "reference": "A cat."}', "line 2 needs the key 'completion' with a text, got ['A cat"),
+    ('{"completion": "A cat.", "reference": 3}', "line 2: the column 'reference' must hold a text or a list of texts"),
+    ('{"completion": "A cat.", "reference": ["A cat.", 3]}', "line 2: the column 'reference' must hold"),
+    ('{"completion": "A cat.", "reference": "A cat.", "images": 3}', "line 2: "),
+    ('{"completion": "A cat.", "reference": "A cat.", "prompt": 3}', "line 2: "),
+    ("[" * 100_000, "line 2 is not JSON: "),
+    ("1" * 5_000, "line 2 is not JSON: "),
+    ('{"completion": "A cat.", "reference": null}', "no reference"),
+    ('{"completion": "A cat."}', "no reference"),
+]
+
+
+@pytest.mark.parametrize(("line", "reason"), BAD, ids=[line[:60] for line, _ in BAD])
+def test_a_bad_row_is_reported_and_the_others_are_scored(tmp_path, line, reason):
+    verdicts, summary = posh(tmp_path, row("A red circle."), line, row("A circle."))
+    assert [v["status"] for v in verdicts] == ["ok", "not_applicable", "ok"]
+    assert (verdicts[1]["score"], verdicts[1]["spans"]) == (None, [])
+    assert verdicts[1]["note"].startswith(reason)
+    assert summary.bad_lines == [(2, verdicts[1]["note"])]
+    assert (summary.rows, summary.scored, summary.statuses) == (3, 2, {"ok": 2, "not_applicable": 1})
+    assert verdicts[0]["score"] == 1.0
+    assert verdicts[2]["parts"]["recall"] == pytest.approx(0.6)  # circle yes, red no
+    assert summary.mean_score == pytest.approx((1.0 + 0.75) / 2)  # F1 of 1 and 0.6 is 0.75
+
+
+def test_bytes_that_are_no_text_cost_their_own_row_only(tmp_path):
+    source = tmp_path / "rows.jsonl"
+    good = json.dumps(row("xxx")).encode()
+    source.write_bytes(b"\xef\xbb\xbf" + good + b'\r\n{"completion": "\xff"}\r\n\r\n' + good)  # no final line break
+    summary = score_file(Length(), source, tmp_path / "out.jsonl", SETTINGS)
+    assert [v["score"] for v in read(tmp_path / "out.jsonl")] == [0.3, None, 0.3]
+    assert [number for number, _ in summary.bad_lines] == [2]
+    assert [v["id"] for v in read(tmp_path / "out.jsonl")] == ["1", "line 2", "4"]
+
+
+def test_ids_are_texts_and_default_to_the_line_number(tmp_path):
+    source = write(tmp_path / "rows.jsonl", row("x", id=7), "", row("x"), row("x", id=None), row("x", id=0))
+    score_file(Length(), source, tmp_path / "out.jsonl", SETTINGS)
+    assert [v["id"] for v in read(tmp_path / "out.jsonl")] == ["7", "3", "4", "0"]
+
+
+@pytest.mark.parametrize("completion", ["", "  \n", "!!!"])
+def test_a_completion_that_says_nothing_has_a_real_0(tmp_path, completion):
+    (verdict,), summary = posh(tmp_path, row(completion))
+    assert (verdict["score"], verdict["status"], summary.mean_score) == (0.0, "empty", 0.0)
+    assert summary.bad_lines == []
+
+
+@pytest.mark.parametrize(
+    "text", ["A red\x00 circle.", "🦊👩‍👩‍👧 A red circle 🟥.", "A red circle. \ud800", "A\u2028red circle."]
+)
+def test_odd_characters_stay_where_they_are(tmp_path, text):
+    (verdict,), _ = posh(tmp_path, row(text))
+    assert verdict["status"] == "ok"
+    assert ("circle", 1.0) in {(text[s["start"] : s["end"]], s["score"]) for s in verdict["spans"]}
+
+
+def test_a_very_long_completion_does_not_cost_its_neighbours(tmp_path):
+    text = ("A red circle sits on a box. " * 2000)[:50_000]
+    verdicts, summary = posh(tmp_path, row("A red circle."), row(text), row("A red circle."))
+    assert len(text) == 50_000
+    assert [v["score"] for v in (verdicts[0], verdicts[2])] == [1.0, 1.0]
+    assert verdicts[1]["status"] == "ok"
+    assert 0.0 <= verdicts[1]["score"] < 0.5
+    assert all(span["end"] <= len(text) for span in verdicts[1]["spans"])
+    assert summary.scored == 3
+
+
+@pytest.mark.parametrize("keep", [0, 1, 40, 4000, -1, -40])
+def test_a_run_killed_anywhere_is_resumed_to_the_same_file(tmp_path, keep):
+    source = write(tmp_path / "rows.jsonl", *rows(100), "broken", *rows(100))
+    whole, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
+    complete = score_file(Length(), source, whole, SETTINGS)
+    score_file(Length(), source, part, SETTINGS)
+    part.write_bytes(whole.read_bytes()[:keep])
+    done = whole.read_bytes()[:keep].count(b"\n")
+    resumed = score_file(Length(), source, part, SETTINGS)
+    assert part.read_bytes() == whole.read_bytes()
+    assert (complete.resumed, resumed.resumed) == (0, done)
+    assert (resumed.rows, resumed.scored, resumed.statuses) == (201, 200, complete.statuses)
+    assert resumed.mean_score == complete.mean_score
+
+
+def test_an_interrupted_run_keeps_the_finished_chunks(tmp_path):
+    source = write(tmp_path / "rows.jsonl", *rows(3 * CHUNK))
+    output, seen = tmp_path / "out.jsonl", []
+    with pytest.raises(KeyboardInterrupt):
+        score_file(Length(stop_after=2), source, output, SETTINGS)
+    assert len(read(output)) == 2 * CHUNK
+    reward = Length()
+    summary = score_file(reward, source, output, SETTINGS, lambda done, total: seen.append((done, total)))
+    assert (reward.calls, summary.resumed) == (1, 2 * CHUNK)
+    assert seen == [(2 * CHUNK, 3 * CHUNK), (3 * CHUNK, 3 * CHUNK)]
+    assert [v["id"] for v in read(output)] == [f"r{i}" for i in range(3 * CHUNK)]
+
+
+def test_a_finished_output_is_not_scored_again_and_grows_with_its_input(tmp_path):
+    source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
+    score_file(Length(), source, output, SETTINGS)
+    before, reward = output.read_bytes(), Length()
+    assert score_file(reward, source, output, SETTINGS).resumed == 3
+    assert (output.read_bytes(), reward.calls) == (before, 0)
+    write(source, *rows(5))
+    assert score_file(Length(), source, output, SETTINGS).resumed == 3
+    assert output.read_bytes().startswith(before)
+    assert len(read(output)) == 5
+
+
+@pytest.mark.parametrize(
+    "changed", [{"judge": "other"}, {"options": {"score": "recall"}}, {"reward": "width"}, {"prompts": "abc"}]
+)
+def test_other_settings_are_refused_and_the_output_is_left_alone(tmp_path, changed):
+    source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
+    score_file(Length(), source, output, SETTINGS)
+    before = output.read_bytes()
+    with pytest.raises(ScoringError) as error:
+        score_file(Length(), source, output, {**SETTINGS, **changed})
+    (key,) = changed
+    assert f"was made with { ({key: SETTINGS.get(key)}) }, and you ask for {changed}: choose" in str(error.value)
+    assert "\n" not in str(error.value)
+    assert output.read_bytes() == before
+
+
+def test_an_output_of_other_rows_or_of_unknown_origin_is_refused(tmp_path):
+    source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
+    score_file(Length(), source, output, SETTINGS)
+    for others in (rows(4)[1:], rows(2)):
+        write(source, *others)
+        with pytest.raises(ScoringError, match="holds the verdicts of other rows"):
+            score_file(Length(), source, output, SETTINGS)
+    with pytest.raises(ScoringError, match="nothing says what made it"):
+        score_file(Length(), source, source, SETTINGS)
+    assert len(read(source)) == 2
+
+
+def test_input_that_cannot_be_scored_makes_no_output(tmp_path):
+    output = tmp_path / "out.jsonl"
+    with pytest.raises(ScoringError, match=r"there is no input file .*none\.jsonl"):
+        score_file(Length(), tmp_path / "none.jsonl", output, SETTINGS)
+    with pytest.raises(ScoringError, match="holds no rows"):
+        score_file(Length(), write(tmp_path / "empty.jsonl", "", "  "), output, SETTINGS)
+    unnamed = write(tmp_path / "unnamed.jsonl", {"completion": "x", "caption": "y"}, {"completion": "x", "id": 1})
+    with pytest.raises(ScoringError, match=r"length needs the key 'reference'.*\['caption', 'completion', 'id'\]"):
+        score_file(Length(), unnamed, output, SETTINGS)
+    assert list(tmp_path.glob("out*")) == []
+
+
+def test_a_file_without_one_readable_row_still_says_why(tmp_path):
+    verdicts, summary = posh(tmp_path, "a", "b")
+    assert [v["status"] for v in verdicts] == ["not_applicable"] * 2
+    assert (summary.scored, summary.mean_score, [n for n, _ in summary.bad_lines]) == (0, None, [1, 2])
+
+
+def test_a_failed_judgment_is_no_score_and_is_named(tmp_path):
+    class Broken(Length):
+        def assess(self, samples):
+            raise RuntimeError("no answer")
+
+    source = write(tmp_path / "rows.jsonl", *rows(2))
+    summary = score_file(Broken(), source, tmp_path / "out.jsonl", SETTINGS)
+    assert [(v["score"], v["status"]) for v in read(tmp_path / "out.jsonl")] == [(None, "error")] * 2
+    assert summary.statuses == {"error": 2}
+    assert summary.bad_lines == [(1, "RuntimeError: no answer"), (2, "RuntimeError: no answer")]
+
+
+def test_verdicts_are_those_of_assess(tmp_path):
+    texts = [f"A {colour} {shape}." for colour in ("red", "blue") for shape in ("circle", "star", "box")] * 12
+    verdicts, _ = posh(tmp_path, *(row(text) for text in texts))
+    reward = PoshReward(MatchJudge())
+    assert len(texts) > CHUNK
+    assert [v["score"] for v in verdicts] == reward([""] * 72, texts, reference=["A red circle."] * 72)
+
+
+@pytest.mark.parametrize(
+    ("metric", "options", "message"),
+    [
+        ("pish", {}, "unknown metric 'pish': did you mean 'posh'?"),
+        ("bleu", {}, "unknown metric 'bleu': valid are "),
+        ("posh", {"scroe": "f1"}, "unknown option of posh 'scroe': did you mean 'score'?"),
+        ("posh", {"judge": "match"}, "unknown option of posh 'judge': "),
+        ("posh", {"score": "f2"}, 'score is "f1", "precision" or "recall", got \'f2\''),
+        ("posh", {"prompts": "/nowhere"}, "posh cannot be made with {'prompts': '/nowhere'}: FileNotFoundError: "),
+        ("posh", {"prompts": 5}, "posh cannot be made with {'prompts': 5}: TypeError: "),
+    ],
+)
+def test_a_reward_that_cannot_be_built_is_a_sentence(metric, options, message):
+    with pytest.raises(ValueError, match=r"\w") as error:
+        build_reward(metric, MatchJudge(), options)
+    assert str(error.value).startswith(message)
+    assert "\n" not in str(error.value)
+
+
+def test_a_prompts_file_that_is_no_yaml_is_a_sentence(tmp_path):
+    for text in ("precision: [", "a: b", "5"):
+        (tmp_path / "prompts.yaml").write_text(text)
+        with pytest.raises(ValueError, match=r"posh cannot be made with .*prompts\.yaml'}: \w+: ") as error:
+            build_reward("posh", MatchJudge(), {"prompts": str(tmp_path / "prompts.yaml")})
+        assert "\n" not in str(error.value)
+
+
+def test_build_reward_passes_options_on():
+    reward = build_reward("posh", MatchJudge(), {"score": "recall", "name": "words"})
+    assert (reward.score, reward.__name__) == ("recall", "words")
+
+
+def test_unknown_names_the_nearest_or_all():
+    assert (
+        unknown("recipe key", "sed", ["seed", "data"], shown="a.sed")
+        == "unknown recipe key 'a.sed': did you mean 'seed'?"
+    )
+    assert unknown("judge", "xyz", ["match", "fake"]) == "unknown judge 'xyz': valid are fake, match."
+
+
+def test_statuses_are_written_as_their_names(tmp_path):
+    class Every(Length):
+        def assess(self, samples):
+            return [Verdict(1.0 if s in ("ok", "empty") else None, s) for s in Status]
+
+    source = write(tmp_path / "rows.jsonl", *rows(len(Status)))
+    score_file(Every(), source, tmp_path / "out.jsonl", SETTINGS)
+    assert [v["status"] for v in read(tmp_path / "out.jsonl")] == [
+        "ok",
+        "empty",
+        "not_applicable",
+        "unparsed",
+        "timeout",
+        "error",
+    ]

@@ -1,0 +1,150 @@
+"""scripts/score.py as a person meets it: a table, a file, and one sentence for every mistake."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.score import SHOWN, main
+
+SCRIPT = Path(__file__).parents[1] / "scripts" / "score.py"
+ROWS = [
+    {"id": "a", "completion": "A red circle.", "reference": "A blue circle."},
+    {"id": "b", "completion": "", "reference": "A blue circle."},
+    {"id": "c", "completion": "A blue circle.", "reference": ["A blue circle.", "A star."]},
+]
+
+
+@pytest.fixture
+def files(tmp_path):
+    source = tmp_path / "rows.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return source, tmp_path / "verdicts.jsonl"
+
+
+@pytest.fixture
+def score(monkeypatch, capsys):
+    """Run the script; its exit (None when all is well), standard output and standard error."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["score.py", *map(str, arguments)])
+        code = None
+        try:
+            main()
+        except SystemExit as error:
+            code = error.code
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def asked(files, *more, reward="posh", judge="match"):
+    return (reward, "--judge", judge, "--input", files[0], "--output", files[1], *more)
+
+
+def test_scores_a_file_and_writes_the_printed_numbers(score, files, tmp_path):
+    code, out, _ = score(*asked(files, "--json", tmp_path / "new" / "numbers.json"))
+    assert code is None
+    verdicts = [json.loads(line) for line in files[1].read_text().splitlines()]
+    assert [(v["id"], v["status"], v["score"]) for v in verdicts] == [
+        ("a", "ok", pytest.approx(0.6)),
+        ("b", "empty", 0.0),
+        ("c", "ok", 1.0),
+    ]
+    numbers = json.loads((tmp_path / "new" / "numbers.json").read_text())
+    assert numbers["mean_score"] == pytest.approx(1.6 / 3)
+    assert (numbers["rows"], numbers["scored"], numbers["resumed"], numbers["bad_lines"]) == (3, 3, 0, [])
+    assert numbers["statuses"] == {"ok": 2, "empty": 1}
+    assert "0.5333" in out
+
+
+def test_options_reach_the_metric_wherever_they_stand(score, files):
+    assert score("posh", "score=recall", *asked(files)[1:])[0] is None
+    assert json.loads(files[1].read_text().splitlines()[0])["score"] == pytest.approx(0.6)
+    assert json.loads(Path(f"{files[1]}.settings.json").read_text())["options"] == {"score": "recall"}
+
+
+def test_bad_rows_are_named_by_their_line(score, files):
+    with files[0].open("a") as file:
+        file.write("oops\n" * (SHOWN + 5))
+    code, _, err = score(*asked(files))
+    assert code is None
+    assert f"{files[0]}:4: not scored: line 4 is not JSON" in err
+    assert err.count("not scored") == SHOWN
+    assert "... and 5 more" in err
+
+
+def test_resuming(score, files):
+    score(*asked(files))
+    whole = files[1].read_bytes()
+    files[1].write_bytes(whole[: whole.index(b"\n") + 20])
+    code, out, _ = score(*asked(files))
+    assert (code, files[1].read_bytes()) == (None, whole)
+    assert "resumed" in out
+    prompts = files[0].with_name("prompts.yaml")
+    text = (SCRIPT.parents[1] / "rewards" / "posh" / "prompts.yaml").read_text()
+    prompts.write_text(text.replace("Question:", "Asked:"))
+    assert prompts.read_text() != text
+    for change in (["score=recall"], [f"prompts={prompts}"]):
+        code, _, err = score(*asked(files, *change))
+        assert code.startswith(f"score.py: {files[1]} was made with ")
+        assert code.count("\n") == 0
+        assert "Traceback" not in err
+    assert files[1].read_bytes() == whole
+
+
+def test_the_words_of_a_prompts_file_matter_not_only_its_name(score, files):
+    prompts = files[0].with_name("prompts.yaml")
+    text = (SCRIPT.parents[1] / "rewards" / "posh" / "prompts.yaml").read_text()
+    prompts.write_text(text)
+    assert score(*asked(files, f"prompts={prompts}"))[0] is None
+    assert score(*asked(files, f"prompts={prompts}"))[0] is None
+    prompts.write_text(text.replace("Question:", "Asked:"))
+    assert "'prompts': " in score(*asked(files, f"prompts={prompts}"))[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"reward": "pish"}, "unknown metric 'pish': did you mean 'posh'?"),
+        ({"judge": "mach"}, "unknown judge 'mach'"),
+        ({"more": ["scroe=f1"]}, "unknown option of posh 'scroe': did you mean 'score'?"),
+        ({"more": ["score"]}, "an option is written key=value, got 'score'."),
+        ({"more": ["score=["]}, "the value of 'score=[' cannot be read as YAML"),
+        ({"more": ["prompts=/nowhere"]}, "posh cannot be made with "),
+        ({"more": ["mode=fast"]}, "mode is "),
+    ],
+)
+def test_what_does_not_exist_is_told_in_a_sentence(score, files, changes, message):
+    more = changes.pop("more", [])
+    code, out, err = score(*asked(files, *more, **changes))
+    assert code.startswith(f"score.py: {message}")
+    assert "\n" not in code
+    assert "Traceback" not in out + err
+    assert not files[1].exists()
+
+
+def test_files_that_are_not_there_or_empty(score, files, tmp_path):
+    assert "there is no input file" in score(*asked((tmp_path / "none.jsonl", files[1])))[0]
+    (tmp_path / "empty.jsonl").write_text("\n")
+    assert "holds no rows" in score(*asked((tmp_path / "empty.jsonl", files[1])))[0]
+    (tmp_path / "columns.jsonl").write_text('{"completion": "x", "caption": "y"}\n')
+    assert "needs the key 'reference'" in score(*asked((tmp_path / "columns.jsonl", files[1])))[0]
+    assert not files[1].exists()
+    assert score(*asked((files[0], tmp_path)))[0].startswith("score.py: ")  # the output is a folder
+
+
+def test_a_setting_that_breaks_the_judging_is_told_per_row(score, files):
+    code, _, err = score(*asked(files, "pipeline=no_such_pipeline"))
+    assert code is None
+    assert "rows.jsonl:1: not scored: ImportError: the spaCy pipeline 'no_such_pipeline' is not installed" in err
+    assert "Traceback" not in err
+
+
+def test_as_a_command(files):
+    command = [sys.executable, str(SCRIPT), *map(str, asked(files, reward="pish"))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.strip() == "score.py: unknown metric 'pish': did you mean 'posh'?"
