@@ -26,32 +26,51 @@ def token_offsets(tokenizer: Tokenizer, ids: Sequence[int], text: str) -> list[t
     Tokens that share one character (an emoji of several bytes) all get that character. None when the ids do not decode
     to `text`.
     """
+    if tokenizer.decode(ids, skip_special_tokens=True) != text:
+        return None
     stream = DecodeStream(skip_special_tokens=True)
     offsets: list[tuple[int, int]] = []
-    written, waiting = "", 0  # waiting: tokens whose bytes do not make a character yet
+    written = 0
+    context: list[int] = []  # the tokens that wrote last: some decoders treat the first token of a text differently
+    group: list[int] = []  # tokens since then; more than one when bytes did not make a character yet
     for token in ids:
-        piece = stream.step(tokenizer, token)
-        if piece is None:
-            offsets.append((len(written), len(written)))
-            waiting += not_special(tokenizer, token)
-            continue
-        start, end = len(written), len(written) + len(piece)
-        written += piece
-        for back in range(len(offsets) - 1, -1, -1):
-            if waiting == 0:
-                break
-            if not_special(tokenizer, ids[back]):
-                offsets[back] = (start, end)
-                waiting -= 1
-        offsets.append((start, end))
-    rest = text[len(written) :]
-    complete = text.startswith(written) and set(rest) <= {"\ufffd"}  # a character cut off by the length limit
-    return offsets if complete else None
+        group.append(token)
+        try:
+            piece = stream.step(tokenizer, token)
+        except Exception:  # DecodeStream has no narrower one: this token changed characters that were already written
+            return None
+        if piece is not None:
+            if not text.startswith(piece, written):
+                return None
+            offsets += group_offsets(tokenizer, context, group, piece, written)
+            written += len(piece)
+            context, group = group, []
+    return offsets + group_offsets(tokenizer, context, group, text[written:], written)
 
 
-def not_special(tokenizer: Tokenizer, token: int) -> bool:
-    added = tokenizer.get_added_tokens_decoder().get(token)
-    return added is None or not added.special
+def group_offsets(
+    tokenizer: Tokenizer, context: list[int], group: list[int], piece: str, begin: int
+) -> list[tuple[int, int]]:
+    """Offsets of tokens that together wrote `piece`, which begins at character `begin`; `context` came before them."""
+    if len(group) == 1:
+        return [(begin, begin + len(piece))]
+    before = tokenizer.decode(context, skip_special_tokens=True)
+    offsets = []
+    done = 0  # characters of the piece that are finished
+    for count, token in enumerate(group, start=1):
+        start, end = done, done
+        if tokenizer.decode([*context, token], skip_special_tokens=True) != before:  # else special: it wrote nothing
+            now = tokenizer.decode([*context, *group[:count]], skip_special_tokens=True)[len(before) :]
+            done = common_length(now, piece)
+            end = min(done + (done < len(now)), len(piece))  # what differs from the piece is a character begun
+            start = min(start, end - now.endswith("\ufffd"))  # one more byte of the same character
+        offsets.append((begin + start, begin + end))
+    return offsets
+
+
+def common_length(a: str, b: str) -> int:
+    """How many characters two texts have in common before they differ."""
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def token_credit(spans: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> tuple[list[float], list[bool]]:
@@ -67,7 +86,7 @@ def token_credit(spans: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> t
         if span.component not in first or span.start < first[span.component].start:
             first[span.component] = span
     for span in first.values():
-        tokens = [i for i, (start, end) in enumerate(offsets) if start < span.end and span.start < end]
+        tokens = [i for i, (start, end) in enumerate(offsets) if max(start, span.start) < min(end, span.end)]
         for i in tokens:
             credit[i] += span.credit / len(tokens)
             covered[i] = True

@@ -5,8 +5,8 @@
 
 It reads the text with a small grammar of its own and shares no code with any reward; no reward ever sees it. An object
 has five facts (shape, colour, size, row, column). Every statement of one is a claim, right or wrong; a relation between
-two objects is a claim too. precision = right claims / claims, recall = stated facts / facts of the scene.
-Words outside the grammar claim nothing.
+two objects is a claim too. precision = right claims / claims, recall = stated facts / facts of the scene. What is right
+counts once, however often it is said: repeating it does not raise precision. Words outside the grammar claim nothing.
 """
 
 import re
@@ -39,7 +39,6 @@ class Mention:
 
     claims: list[Claim] = field(default_factory=list)
     echoes: list[Claim] = field(default_factory=list)
-    placed: bool = False
 
     def values(self, fact: str) -> set[str]:
         return {claim.value for claim in self.claims if claim.fact == fact}
@@ -71,12 +70,14 @@ def judge_description(text: str, scene: Scene) -> Truth:
     partner = match_mentions(reading.mentions, scene)
     right: set[tuple[int, int]] = set()
     wrong: set[tuple[int, int]] = {(claim.start, claim.end) for claim in reading.orphans}
-    claims, right_claims, facts = len(reading.orphans), 0, set()
+    claims = len(reading.orphans)  # the wrong ones, until the different right ones are added below
+    facts: set[tuple[int, str]] = set()
+    relations: set[tuple[int | None, str, int | None]] = set()
     for number, mention in enumerate(reading.mentions):
         thing = scene.objects[partner[number]] if number in partner else None
         for claim in mention.claims:
             holds = thing is not None and is_fact(claim, thing)
-            claims, right_claims = claims + 1, right_claims + holds
+            claims += not holds
             (right if holds else wrong).add((claim.start, claim.end))
             if holds:
                 facts.add((partner[number], claim.fact))
@@ -86,8 +87,12 @@ def judge_description(text: str, scene: Scene) -> Truth:
     for first, claim, second in reading.relations:
         ends = [partner.get(next(n for n, m in enumerate(reading.mentions) if m is end)) for end in (first, second)]
         holds = None not in ends and relation_holds(claim.value, *(scene.objects[n] for n in ends if n is not None))
-        claims, right_claims = claims + 1, right_claims + holds
+        claims += not holds
         (right if holds else wrong).add((claim.start, claim.end))
+        if holds:
+            relations.add((ends[0], claim.value, ends[1]))
+    right_claims = len(facts) + len(relations)
+    claims += right_claims
     precision = right_claims / claims if claims else 0.0
     recall = len(facts) / (5 * len(scene.objects))
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
@@ -138,8 +143,9 @@ def read_sentence(sentence: list[re.Match[str]], reading: Reading) -> None:
     words = [word.group().lower() for word in sentence]
     attributes: list[Claim] = []  # of a noun phrase whose shape is still to come
     waiting: list[Claim] = []  # a place whose object is still to come
-    relation: tuple[Mention, Claim] | None = None
+    relations: list[tuple[Mention, Claim]] = []  # whose second object is still to come
     current: Mention | None = None
+    placed = False  # this sentence has said where the current object is
     definite = False
     at = 0
     while at < len(words):
@@ -152,26 +158,24 @@ def read_sentence(sentence: list[re.Match[str]], reading: Reading) -> None:
             claims = [*attributes, Claim("shape", word, start, end)]
             current = mention_of(claims, definite, reading)
             attributes, definite = [], False
-            if relation is not None:
-                reading.relations.append((*relation, current))
-                relation = None
-            if waiting:
-                current.claims += waiting
-                current.placed, waiting = True, []
-        elif relation_at(words, at) and current is not None:
-            last = at + len(relation_at(words, at).split()) - 1
-            relation = (current, Claim("relation", relation_at(words, at), start, sentence[last].end()))
-            at = last
+            reading.relations += [(first, claim, current) for first, claim in relations]
+            current.claims += waiting
+            relations, waiting, placed = [], [], bool(waiting)
+        elif relation := relation_at(words, at):
+            at += len(relation.split()) - 1
+            if current is not None:
+                relations.append((current, Claim("relation", relation, start, sentence[at].end())))
+            definite = False
         elif word in SIDES or word in ("center", "middle"):
             place, at = place_at(sentence, words, at)
-            if current is None or current.placed:
+            if current is None or placed:
                 waiting += place
             else:
                 current.claims += place
-                current.placed = True
+                placed = True
+            definite = False  # "the" belonged to the place
         at += 1
-    if relation is not None:
-        reading.orphans.append(relation[1])
+    reading.orphans += [claim for _, claim in relations]
     reading.orphans += attributes
     if waiting and current is not None:
         current.claims += waiting
@@ -209,14 +213,20 @@ def place_at(sentence: list[re.Match[str]], words: list[str], at: int) -> tuple[
 
 def mention_of(claims: list[Claim], definite: bool, reading: Reading) -> Mention:
     """A new mention, or for "the red star" the earlier one it takes up, to which it adds what is new."""
-    if definite:
-        for mention in reading.mentions:
-            fits = all(not mention.values(claim.fact) or claim.value in mention.values(claim.fact) for claim in claims)
-            if fits and mention.values("shape"):
-                known = [claim for claim in claims if claim.value in mention.values(claim.fact)]
-                mention.echoes += known
-                mention.claims += [claim for claim in claims if claim not in known]
-                return mention
+
+    def known(mention: Mention) -> list[Claim]:
+        return [claim for claim in claims if claim.value in mention.values(claim.fact)]
+
+    def fits(mention: Mention) -> bool:
+        return all(claim in known(mention) or not mention.values(claim.fact) for claim in claims)
+
+    earlier = [mention for mention in reading.mentions if fits(mention)] if definite else []
+    if earlier:
+        mention = max(earlier, key=lambda mention: len(known(mention)))  # the first of equals
+        old = known(mention)
+        mention.echoes += old
+        mention.claims += [claim for claim in claims if claim not in old]
+        return mention
     mention = Mention(claims)
     reading.mentions.append(mention)
     return mention

@@ -1,0 +1,312 @@
+"""Characters to tokens: every character of the text belongs to the tokens whose bytes wrote it."""
+
+import time
+
+import pytest
+import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, decoders, models
+
+from rewards.verdict import Span
+from training.credit import STD_FLOOR, credit_moments, credit_std, scale_credit, token_credit, token_offsets
+from training.policy import tiny_tokenizer
+
+TINY = tiny_tokenizer().backend_tokenizer
+PAD, EOS = 0, 1
+SPECIAL = (PAD, EOS, 2, 3, 4)
+TEXTS = (
+    "A small 🙂🙂 star.",
+    "日本語のテキスト",
+    "שלום עולם",
+    "e\u0301\u0301 👩‍👩‍👧 🇩🇪",
+    "\ufffd\ufffda\ufffd",
+    "naïve café\n\n",
+)
+
+
+def ids_of(text: str) -> list[int]:
+    return TINY.encode(text, add_special_tokens=False).ids
+
+
+def decoded(ids: list[int]) -> str:
+    return TINY.decode(ids, skip_special_tokens=True)
+
+
+def byte_fallback_tokenizer() -> Tokenizer:
+    """As Llama's: ▁ for a space, the first of them dropped, a token per byte of what has no token of its own."""
+    words = {"<unk>": 256, "▁": 257, "▁hello": 258, "a": 259}
+    vocabulary = {f"<0x{byte:02X}>": byte for byte in range(256)} | words
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[], byte_fallback=True, unk_token="<unk>"))
+    tokenizer.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    tokenizer.add_special_tokens(["<s>"])
+    return tokenizer
+
+
+def straddling_tokenizer() -> Tokenizer:
+    """Byte-level, with a token that ends one 🙂 (f0 9f 99 82) and begins the next."""
+    byte = decoders_alphabet()
+    names = [byte[0xF0] + byte[0x9F] + byte[0x99], byte[0x82] + byte[0xF0], byte[0x9F] + byte[0x99] + byte[0x82], "a"]
+    tokenizer = Tokenizer(models.BPE(vocab={name: i for i, name in enumerate(names)}, merges=[]))
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+def decoders_alphabet() -> dict[int, str]:
+    """GPT-2's printable stand-ins for bytes: itself for a printable one, the rest from U+0100 on in order."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {byte: chr(byte) for byte in printable} | {byte: chr(0x100 + n) for n, byte in enumerate(others)}
+
+
+def test_a_word_is_a_token():
+    ids = ids_of("A red star.")
+    assert [TINY.decode([i]) for i in ids] == ["A", " red", " star", "."]
+    assert token_offsets(TINY, ids, "A red star.") == [(0, 1), (1, 5), (5, 10), (10, 11)]
+
+
+def test_bytes_of_one_character_share_it():
+    assert token_offsets(TINY, ids_of("é"), "é") == [(0, 1), (0, 1)]
+    assert token_offsets(TINY, ids_of("a🙂🙂b"), "a🙂🙂b") == [(0, 1), *[(1, 2)] * 4, *[(2, 3)] * 4, (3, 4)]
+
+
+def test_special_tokens_write_nothing():
+    a, red = ids_of("A red")
+    assert token_offsets(TINY, [EOS, a, PAD, 3, red, EOS, PAD], "A red") == [
+        *((0, 0), (0, 1), (1, 1), (1, 1), (1, 5), (5, 5), (5, 5)),
+    ]
+    assert token_offsets(TINY, [EOS, EOS], "") == [(0, 0), (0, 0)]
+    assert token_offsets(TINY, [], "") == []
+
+
+def test_special_tokens_between_the_bytes_of_a_character():
+    first, second, third, fourth = ids_of("🙂")
+    ids = [first, EOS, PAD, second, 2, third, 3, 4, fourth, EOS, first, PAD, PAD, second, third, EOS, fourth]
+    offsets = token_offsets(TINY, ids, "🙂🙂")
+    assert offsets is not None
+    wrote = [(i, span) for i, span in enumerate(offsets) if ids[i] not in SPECIAL]
+    assert wrote == [(i, (0, 1)) for i in (0, 3, 5, 8)] + [(i, (1, 2)) for i in (10, 13, 14, 16)]
+    assert all(start == end for token, (start, end) in zip(ids, offsets, strict=True) if token in SPECIAL)
+
+
+def test_characters_cut_short():
+    emoji = ids_of("🙂")
+    for count in (1, 2, 3):
+        ids = [*ids_of("a"), *emoji[:count]]
+        assert decoded(ids) == "a\ufffd"
+        assert token_offsets(TINY, ids, "a\ufffd") == [(0, 1), *[(1, 2)] * count]
+    ids = [*emoji, *emoji[:2]]
+    assert token_offsets(TINY, ids, "🙂\ufffd") == [*[(0, 1)] * 4, *[(1, 2)] * 2]
+
+
+def test_broken_bytes_in_the_middle():
+    (lead, rest), emoji, (a,) = ids_of("é"), ids_of("🙂"), ids_of("a")
+    assert token_offsets(TINY, [lead, a], "\ufffda") == [(0, 1), (1, 2)]
+    assert token_offsets(TINY, [rest, rest, a], "\ufffd\ufffda") == [(0, 1), (1, 2), (2, 3)]
+    assert token_offsets(TINY, [lead, *emoji, a], "\ufffd🙂a") == [(0, 1), *[(1, 2)] * 4, (2, 3)]
+    assert token_offsets(TINY, [*emoji[:3], a], "\ufffda") == [*[(0, 1)] * 3, (1, 2)]
+
+
+def test_the_replacement_character_itself():
+    assert token_offsets(TINY, ids_of("\ufffda"), "\ufffda") == [*[(0, 1)] * 3, (1, 2)]
+    assert token_offsets(TINY, ids_of("a\ufffd"), "a\ufffd") == [(0, 1), *[(1, 2)] * 3]
+
+
+def test_a_token_across_two_characters_gets_both():
+    tokenizer = straddling_tokenizer()
+    assert tokenizer.decode([0, 1, 2]) == "🙂🙂"
+    assert token_offsets(tokenizer, [0, 1, 2], "🙂🙂") == [(0, 1), (0, 2), (1, 2)]
+    assert token_offsets(tokenizer, [3, 0, 1, 2, 3], "a🙂🙂a") == [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)]
+    assert token_offsets(tokenizer, [3, 0, 1], "a🙂\ufffd") == [(0, 1), (1, 2), (1, 3)]
+
+
+def test_a_tokenizer_that_falls_back_to_bytes():
+    tokenizer = byte_fallback_tokenizer()
+    special = tokenizer.token_to_id("<s>")
+    emoji = list("🙂".encode())
+    ids = [special, 258, 258, *emoji, *emoji, special, 257, 259]
+    assert tokenizer.decode(ids) == "hello hello🙂🙂 a"
+    assert token_offsets(tokenizer, ids, "hello hello🙂🙂 a") == [
+        *((0, 0), (0, 5), (5, 11), *[(11, 12)] * 4, *[(12, 13)] * 4, (13, 13), (13, 14), (14, 15)),
+    ]
+    assert token_offsets(tokenizer, [257, 259], "a") == [(0, 0), (0, 1)]  # the dropped space writes nothing
+
+
+def test_tokens_that_change_what_was_written_do_not_line_up():
+    tokenizer = byte_fallback_tokenizer()
+    emoji = list("🙂".encode())
+    ids = [258, *emoji, emoji[0], 259]  # a broken byte run turns the whole run into U+FFFD, the good emoji too
+    text = tokenizer.decode(ids)
+    assert text == "hello" + "\ufffd" * 5 + "a"
+    assert token_offsets(tokenizer, ids, text) is None
+
+
+def test_ids_outside_the_vocabulary_write_nothing():
+    a, red = ids_of("A red")
+    assert token_offsets(TINY, [a, 10**6, red], "A red") == [(0, 1), (1, 1), (1, 5)]
+
+
+@pytest.mark.parametrize("text", ["A red star", "A red star. ", " A red star.", "a red star.", "", "A red star.\ufffd"])
+def test_another_text_is_none(text):
+    assert token_offsets(TINY, ids_of("A red star."), text) is None
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=40))
+@example(TEXTS[0])
+@example(TEXTS[1])
+@example(TEXTS[2])
+@example(TEXTS[3])
+@example(TEXTS[4])
+@example(TEXTS[5])
+def test_any_text_is_cut_where_its_bytes_are(text):
+    """Every tiny token is a run of bytes: its characters are those its bytes fall into, computed from UTF-8 here."""
+    ids = ids_of(text)
+    if decoded(ids) != text:  # the text holds a special token's name
+        return
+    owner = [n for n, character in enumerate(text) for _ in character.encode()]
+    expected = []
+    at = 0
+    for token in ids:
+        length = len(TINY.id_to_token(token))  # the byte-level alphabet has one letter a byte
+        expected.append((owner[at], owner[at + length - 1] + 1))
+        at += length
+    assert at == len(owner)
+    assert token_offsets(TINY, ids, text) == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.integers(0, TINY.get_vocab_size() - 1), max_size=40))
+def test_any_ids_cover_their_text(ids):
+    text = decoded(ids)
+    offsets = token_offsets(TINY, ids, text)
+    assert offsets is not None
+    assert len(offsets) == len(ids)
+    rebuilt, end = "", 0
+    for start, stop in offsets:
+        assert end - 1 <= start <= end, offsets  # the next character, or one more byte of the last
+        rebuilt += text[max(start, end) : stop]
+        end = max(end, stop)
+    assert rebuilt == text
+    assert all((start == stop) == (token in SPECIAL) for token, (start, stop) in zip(ids, offsets, strict=True))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(max_size=20), st.data())
+def test_special_tokens_move_nothing(text, data):
+    ids = ids_of(text)
+    plain = token_offsets(TINY, ids, decoded(ids))
+    mixed = [token for i in ids for token in (*data.draw(st.lists(st.sampled_from(SPECIAL), max_size=3)), i)]
+    offsets = token_offsets(TINY, mixed, decoded(ids))
+    assert plain is not None
+    assert offsets is not None
+    # an id of `ids` may be a special token too, when the text holds its name
+    assert [span for token, span in zip(mixed, offsets, strict=True) if token not in SPECIAL] == [
+        span for token, span in zip(ids, plain, strict=True) if token not in SPECIAL
+    ]
+
+
+@pytest.mark.parametrize("sentence", ["A small red star sits in the top left corner. ", "🙂日é"])
+def test_ten_thousand_tokens_are_quick(sentence):
+    ids = (ids_of(sentence) * 10_000)[:10_000]
+    text = decoded(ids)
+    begin = time.perf_counter()
+    assert token_offsets(TINY, ids, text) is not None
+    assert time.perf_counter() - begin < 0.5
+
+
+def span(start: int, end: int, credit: float, component: int) -> Span:
+    return Span(start, end, score=0.5, credit=credit, kind="object", note="", component=component)
+
+
+FOUR = [(0, 1), (1, 5), (5, 10), (10, 11)]  # A| red| star|.
+
+
+def test_credit_is_shared_by_the_tokens_of_the_span():
+    assert token_credit([span(2, 10, 0.3, 0)], FOUR) == ([0.0, 0.15, 0.15, 0.0], [False, True, True, False])
+    assert token_credit([span(2, 3, 0.3, 0)], FOUR) == ([0.0, 0.3, 0.0, 0.0], [False, True, False, False])
+
+
+def test_later_mentions_get_nothing():
+    spans = [span(10, 11, -0.4, 7), span(0, 1, -0.4, 7), span(5, 10, -0.4, 7)]
+    assert token_credit(spans, FOUR) == ([-0.4, 0.0, 0.0, 0.0], [True, False, False, False])
+
+
+def test_components_on_one_token_add():
+    spans = [span(2, 5, 0.25, 0), span(2, 10, -1.0, 1)]
+    assert token_credit(spans, FOUR) == ([0.0, -0.25, -0.5, 0.0], [False, True, True, False])
+
+
+def test_components_that_cancel_still_cover():
+    assert token_credit([span(2, 5, 0.25, 0), span(2, 5, -0.25, 1)], FOUR)[1] == [False, True, False, False]
+
+
+def test_whole_text_and_no_text():
+    assert token_credit([span(0, 11, 1.0, 0)], FOUR) == ([0.25] * 4, [True] * 4)
+    assert token_credit([], FOUR) == ([0.0] * 4, [False] * 4)
+    assert token_credit([], []) == ([], [])
+
+
+def test_a_span_without_tokens_is_left_out():
+    offsets = [(0, 1), (5, 5), (5, 10)]  # nothing wrote characters 1 to 4; the special token wrote none
+    assert token_credit([span(2, 4, 1.0, 0)], offsets) == ([0.0] * 3, [False] * 3)
+    assert token_credit([span(20, 24, 1.0, 0)], offsets) == ([0.0] * 3, [False] * 3)
+
+
+def test_a_special_token_inside_a_span_gets_nothing():
+    offsets = [(0, 4), (4, 4), (4, 8)]
+    assert token_credit([span(0, 8, 1.0, 0)], offsets) == ([0.5, 0.0, 0.5], [True, False, True])
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.text(min_size=1, max_size=20),
+    st.lists(st.tuples(st.integers(0, 25), st.integers(1, 10), st.integers(-8, 8), st.integers(0, 5)), max_size=8),
+)
+def test_credit_is_neither_lost_nor_made(text, drawn):
+    ids = ids_of(text)
+    offsets = token_offsets(TINY, ids, decoded(ids))
+    assert offsets is not None
+    credits = {component: credit / 8 for _, _, credit, component in drawn}  # one for all spans of a component
+    spans = [span(start, start + length, credits[component], component) for start, length, _, component in drawn]
+    first = {c: min((s for s in spans if s.component == c), key=lambda s: s.start) for c in credits}
+    reached = [c for c, s in first.items() if any(a < s.end and s.start < b for a, b in offsets if a < b)]
+    credit, covered = token_credit(spans, offsets)
+    assert sum(credit) == pytest.approx(sum(credits[c] for c in reached), abs=1e-9)
+    assert any(covered) == bool(reached)
+    assert all(mark or value == 0 for value, mark in zip(credit, covered, strict=True))
+
+
+CREDIT = torch.tensor([[1.0, 3.0, 100.0], [5.0, 100.0, 100.0]])
+COVERED = torch.tensor([[True, True, False], [True, False, False]])
+
+
+def test_moments_by_hand():
+    moments = credit_moments(CREDIT, COVERED)
+    assert moments.dtype == torch.float64
+    assert moments.tolist() == [9.0, 35.0, 3.0]
+    # mean 3, squared distances 4 + 0 + 4, by 3
+    assert credit_std(moments) == pytest.approx((8 / 3) ** 0.5 + STD_FLOOR, abs=1e-12)
+
+
+def test_moments_of_ranks_add_up():
+    parts = credit_moments(CREDIT[:1], COVERED[:1]) + credit_moments(CREDIT[1:], COVERED[1:])
+    assert torch.equal(parts, credit_moments(CREDIT, COVERED))
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e6])
+def test_std_of_equal_credit_is_the_floor(value):
+    moments = credit_moments(torch.full((4, 5), value), torch.ones(4, 5, dtype=torch.bool))
+    assert credit_std(moments) == pytest.approx(STD_FLOOR)
+
+
+def test_std_of_nothing_is_the_floor():
+    moments = credit_moments(CREDIT, torch.zeros_like(COVERED))
+    assert moments.tolist() == [0.0, 0.0, 0.0]
+    assert credit_std(moments) == STD_FLOOR
+
+
+def test_scaled_credit_is_zero_where_nothing_is_covered():
+    assert scale_credit(CREDIT, COVERED, std=2.0).tolist() == [[0.5, 1.5, 0.0], [2.5, 0.0, 0.0]]
