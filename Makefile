@@ -21,13 +21,13 @@ space := $(empty) $(empty)
 folders = $(subst $(space),$(comma),$(foreach seed,$(SEEDS),$(OUTPUT)/seed$(seed)/$(1)))
 
 quickstart: venv
-	set -e; for seed in $(SEEDS); do \
+	@set -e; for seed in $(SEEDS); do \
 	  run=$(OUTPUT)/seed$$seed; \
 	  $(TRAIN) $(RECIPES)/scenes-base.yaml seed=$$seed output=$$run/base overwrite=true; \
 	  $(TRAIN) $(RECIPES)/scenes-sft.yaml seed=$$seed output=$$run/sft policy.model=$$run/base overwrite=true; \
 	  $(TRAIN) $(RECIPES)/scenes-dapo.yaml seed=$$seed output=$$run/dapo policy.model=$$run/base overwrite=true; \
 	done
-	$(BIN)/python scripts/compare.py $(foreach model,base sft dapo,$(model)=$(call folders,$(model))) \
+	@$(BIN)/python scripts/compare.py $(foreach model,base sft dapo,$(model)=$(call folders,$(model))) \
 	  --seeds $(SEEDS) --recipe $(RECIPES)/scenes-dapo.yaml --output $(OUTPUT) \
 	  --title "Scenes: base, SFT and DAPO with PoSh"
 

@@ -19,10 +19,14 @@ def main() -> None:
     from training.recipe import RecipeError, load_recipe
 
     try:
-        recipe = load_recipe(arguments.recipe, arguments.overrides)
+        recipe = load_recipe(arguments.recipe, arguments.overrides)  # before the slow imports: typos show at once
         from training.run import run
+        from training.trainer import JudgeFailure
 
-        output = run(recipe)
+        try:
+            output = run(recipe)
+        except JudgeFailure as error:
+            sys.exit(f"train.py: training stopped: {error}")
     except RecipeError as error:
         sys.exit(f"train.py: {error}")
     print(f"The policy and its metrics are in {output}")

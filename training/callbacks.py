@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import ProgressCallback, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+SHOWN = ("loss", "reward", "posh/precision", "posh/recall", "completions/mean_length", "judge/failed_fraction")
 
 
 class MetricsFile(TrainerCallback):
@@ -31,3 +33,19 @@ class MetricsFile(TrainerCallback):
         if state.is_world_process_zero and logs:
             with self.path.open("a") as file:
                 file.write(json.dumps({"step": state.global_step, **logs}) + "\n")
+
+
+class ProgressBar(ProgressCallback):
+    """transformers' bar with the few numbers people watch, in place of a dictionary of all of them at every step."""
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: dict[str, float] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if self.training_bar is not None and logs:
+            shown = {name.rpartition("/")[2]: f"{logs[name]:.3f}" for name in SHOWN if logs.get(name) is not None}
+            self.training_bar.set_postfix(shown)

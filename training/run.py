@@ -13,13 +13,13 @@ from typing import Any
 
 import yaml
 from peft import LoraConfig
-from transformers import Trainer
+from transformers import ProgressCallback, Trainer
 from trl import SFTTrainer
 
 from rewards.judges import load_judge
 from rewards.metrics import build_reward
 from rewards.reward import Reward
-from training.callbacks import MetricsFile
+from training.callbacks import MetricsFile, ProgressBar
 from training.data import load_data
 from training.policy import load_policy
 from training.recipe import LoraPart, Recipe, RecipeError, RewardPart, trainer_config
@@ -32,6 +32,8 @@ def run(recipe: Recipe) -> Path:
     if output.exists() and any(output.iterdir()) and not recipe.overwrite:
         raise RecipeError(f"the output folder {output} is not empty: choose another output=..., or overwrite=true.")
     trainer = build_trainer(recipe)
+    trainer.remove_callback(ProgressCallback)
+    trainer.add_callback(ProgressBar)
     trainer.add_callback(MetricsFile(output / "metrics.jsonl"))
     if trainer.is_world_process_zero():
         output.mkdir(parents=True, exist_ok=True)

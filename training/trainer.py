@@ -46,6 +46,10 @@ class SpanGRPOConfig(GRPOConfig):
             raise ValueError(f"{option} reads one advantage per sequence: set span_coef=0 or leave it out.")
 
 
+class JudgeFailure(RuntimeError):
+    """Too many completions could not be judged; the message holds the first reason."""
+
+
 class Recorder:
     """A Reward as TRL sees it, which also keeps the samples and verdicts of the last call."""
 
@@ -88,7 +92,7 @@ class SpanGRPOTrainer(GRPOTrainer):
         metrics["judge/failed_fraction"].append(fraction)
         if fraction > self.args.max_failed_fraction:
             notes = [v.note for r in self.recorders for v in r.verdicts if v.status.failed]
-            raise RuntimeError(
+            raise JudgeFailure(
                 f"{fraction:.0%} of this step's completions could not be judged (max_failed_fraction is "
                 f"{self.args.max_failed_fraction:.0%}); the first reason on this rank: {notes[0] if notes else 'none'}"
             )
