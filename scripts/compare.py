@@ -4,8 +4,9 @@
         --recipe recipes/quickstart/scenes-dapo.yaml --output outputs/comparison
 
 A model is NAME=FOLDER, or NAME=FOLDER,FOLDER,... with one folder a training seed, in the same order for every model.
-The recipe says which data (for Scenes its test split) and which rewards. The output folder then holds results.json
-(means, paired bootstrap 95 % intervals of the differences, win/tie/loss), completions.jsonl and report.html.
+The recipe says which data (for Scenes its test split, for a file its first rows: give a held-out file with
+--set data.path=PATH) and which rewards. The output folder then holds results.json (means, paired bootstrap 95 %
+intervals of the differences, win/tie/loss), completions.jsonl and report.html.
 """
 
 import argparse
@@ -38,26 +39,35 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="PATH", help="write results.json there too")
     arguments = parser.parse_args()
 
-    from training.recipe import RecipeError, load_recipe
+    from training.recipe import load_recipe
 
     try:
         checkpoints = read_models(arguments.models)
+        seeds = read_seeds(arguments.seeds, checkpoints)
         recipe = load_recipe(arguments.recipe, arguments.set)
-        results = compare(arguments, checkpoints, recipe)
-    except (RecipeError, ValueError) as error:
+        results = compare(arguments, checkpoints, seeds, recipe)
+        if arguments.json:
+            arguments.json.parent.mkdir(parents=True, exist_ok=True)
+            arguments.json.write_text(json.dumps(results, indent=2) + "\n")
+    except (ValueError, OSError) as error:
         sys.exit(f"compare.py: {error}")
     Console().print(table_of(results))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(results, indent=2) + "\n")
     print(f"Numbers: {arguments.output / 'results.json'}")
     print(f"Report:  {arguments.output / 'report.html'}")
 
 
 def read_models(specs: list[str]) -> dict[str, list[str]]:
     """{name: folders}. Raises ValueError for fewer than two models, unequal seeds or a folder that is not there."""
-    checkpoints = {name: paths.split(",") for name, _, paths in (spec.partition("=") for spec in specs)}
+    checkpoints: dict[str, list[str]] = {}
+    for spec in specs:
+        name, _, folders = spec.partition("=")
+        if not (name and folders):
+            raise ValueError(f"a model is written NAME=FOLDER, got {spec!r}.")
+        if name in checkpoints:
+            raise ValueError(f"two models are called {name!r}: give them different names.")
+        checkpoints[name] = folders.split(",")
     if len(checkpoints) < 2:
-        raise ValueError(f"a comparison needs two models or more with different names, got {specs}.")
+        raise ValueError(f"a comparison needs two models or more, got {specs}.")
     seeds = {name: len(paths) for name, paths in checkpoints.items()}
     if len(set(seeds.values())) > 1:
         raise ValueError(f"every model needs as many folders (training seeds) as the others, got {seeds}.")
@@ -68,7 +78,18 @@ def read_models(specs: list[str]) -> dict[str, list[str]]:
     return checkpoints
 
 
-def compare(arguments: argparse.Namespace, checkpoints: dict[str, list[str]], recipe: Any) -> dict[str, Any]:
+def read_seeds(seeds: list[int] | None, checkpoints: dict[str, list[str]]) -> list[int]:
+    """The training seed of each folder. Raises ValueError when there are more or fewer."""
+    (count,) = {len(paths) for paths in checkpoints.values()}
+    if seeds is not None and len(seeds) != count:
+        raise ValueError(f"every model has {count} folders, and --seeds names {len(seeds)}: {seeds}.")
+    return list(range(count)) if seeds is None else seeds
+
+
+def compare(
+    arguments: argparse.Namespace, checkpoints: dict[str, list[str]], seeds: list[int], recipe: Any
+) -> dict[str, Any]:
+    """Evaluate, write the three files into the output folder, and return what results.json holds."""
     from training.comparison import summarise_models
     from training.evaluation import evaluate, held_out
     from training.report import Example, write_report
@@ -85,30 +106,30 @@ def compare(arguments: argparse.Namespace, checkpoints: dict[str, list[str]], re
             arguments.max_tokens,
             progress=lambda done: bar.update(task, advance=1, description=done),
         )
-    results = summarise_models(evaluation.scores, seeds=arguments.seeds)
+    results = summarise_models(evaluation.scores, seeds=seeds)
     results["data"] = data.model_dump()
     arguments.output.mkdir(parents=True, exist_ok=True)
     (arguments.output / "results.json").write_text(json.dumps(results, indent=2) + "\n")
-    write_completions(arguments.output / "completions.jsonl", evaluation, results["seeds"])
+    write_completions(arguments.output / "completions.jsonl", evaluation, seeds)
     examples = [
         Example(
             image=row["image"],
             prompt=row["prompt"][0]["content"],
             references=tuple(row["reference"]),
-            answers={model: seeds[0][number] for model, seeds in evaluation.answers.items()},
+            answers={model: of_seeds[0][number] for model, of_seeds in evaluation.answers.items()},
         )
         for number, row in enumerate(evaluation.rows[:EXAMPLES])
     ]
     facts = {
         "command": shlex.join(["python", *sys.argv]),
         "commit": commit(),
-        "seeds": ", ".join(str(seed) for seed in results["seeds"]),
-        "examples": f"the first {len(examples)} held-out prompts, seed {results['seeds'][0]}; none was chosen",
+        "seeds": ", ".join(map(str, seeds)),
+        "examples": f"the first {len(examples)} held-out prompts, seed {seeds[0]}; none was chosen",
         "machine": f"{platform.machine()}, Python {platform.python_version()}",
         **versions(),
     }
     curves = {
-        model: [read_curves(Path(path), seed) for path, seed in zip(paths, results["seeds"], strict=True)]
+        model: [read_curves(Path(path), seed) for path, seed in zip(paths, seeds, strict=True)]
         for model, paths in checkpoints.items()
     }
     write_report(arguments.output / "report.html", arguments.title, results, curves, examples, facts)
@@ -156,8 +177,13 @@ def cell(entry: dict[str, Any]) -> str:
 
 
 def commit() -> str:
-    """The git commit of the working folder, or "unknown" outside a repository."""
-    answer = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+    """The git commit of this file's folder, or "unknown" outside a repository."""
+    try:
+        answer = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:  # no git
+        return "unknown"
     return answer.stdout.strip() or "unknown"
 
 

@@ -5,7 +5,7 @@ evaluation.scores["dapo"]["truth_f1"]                   # array (seeds, prompts)
 evaluation.answers["dapo"][0][5].text                   # what seed 0 wrote for prompt 5
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ import torch
 from PIL import Image
 
 from rewards.reward import Reward, read_sample
-from rewards.verdict import Sample, Verdict
+from rewards.verdict import Verdict
 from training.data import load_data, load_scenes
 from training.policy import load_policy
 from training.recipe import JsonlPart, ScenesPart
@@ -43,8 +43,13 @@ def evaluate(
 ) -> Evaluation:
     """Let every checkpoint answer every prompt of `data`; metrics are truth_* (Scenes), <reward>_<part> and length.
 
-    length is in tokens. `progress` hears of every finished checkpoint.
+    length is in tokens. `progress` hears of every finished checkpoint. Raises ValueError for no rewards, or two of one
+    name.
     """
+    names = [reward.__name__ for reward in rewards]
+    if len(set(names)) < len(names) or not names:
+        raise ValueError(f"a comparison needs a recipe with rewards of different names (option `name`), got {names}.")
+    main_parts = {reward.__name__: reward.main_parts for reward in rewards}
     rows = list(load_data(data))
     scenes: Sequence[Scene | None] = load_scenes(data) if isinstance(data, ScenesPart) else [None] * len(rows)
     scores: dict[str, dict[str, np.ndarray]] = {}
@@ -54,9 +59,10 @@ def evaluate(
         answers[model] = []
         for path in paths:
             texts, lengths = greedy_completions(path, rows, max_tokens)
-            samples = [read_sample(row, text) for row, text in zip(rows, texts, strict=True)]
-            verdicts = [dict(zip(rewards, column, strict=True)) for column in judged(rewards, samples)]
-            of_seed = [answer(*parts) for parts in zip(texts, lengths, scenes, verdicts, strict=True)]
+            samples = [read_sample(row, text, row["prompt"]) for row, text in zip(rows, texts, strict=True)]
+            of_reward = [reward.judge_samples(samples) for reward in rewards]
+            verdicts = [dict(zip(names, of_row, strict=True)) for of_row in zip(*of_reward, strict=True)]
+            of_seed = [answer(*parts, main_parts) for parts in zip(texts, lengths, scenes, verdicts, strict=True)]
             tables.append({metric: [entry.scores[metric] for entry in of_seed] for metric in of_seed[0].scores})
             answers[model].append(of_seed)
             progress(f"{model} {path}")
@@ -97,15 +103,16 @@ def with_picture(prompt: Sequence[Mapping[str, Any]], image: Image.Image) -> lis
     return [{"role": first["role"], "content": blocks}, *(dict(message) for message in rest)]
 
 
-def judged(rewards: Sequence[Reward], samples: Sequence[Sample]) -> Iterator[tuple[Verdict, ...]]:
-    """Every sample's verdicts, one per reward."""
-    return zip(*(reward.judge_samples(samples) for reward in rewards), strict=True)
-
-
-def answer(text: str, length: int, scene: Scene | None, verdicts: Mapping[Reward, Verdict]) -> Answer:
+def answer(
+    text: str,
+    length: int,
+    scene: Scene | None,
+    verdicts: Mapping[str, Verdict],
+    main_parts: Mapping[str, Sequence[str]],
+) -> Answer:
     """One completion with its scores: the truth's, the rewards' main parts (None when the judge failed), its length.
 
-    The first reward's verdict is the one whose spans are shown.
+    verdicts and main_parts: by the reward's name. The first reward's verdict is the one whose spans are shown.
     """
     scores: dict[str, float | None] = {}
     wrong: tuple[tuple[int, int], ...] = ()
@@ -113,13 +120,16 @@ def answer(text: str, length: int, scene: Scene | None, verdicts: Mapping[Reward
         truth = judge_description(text, scene)
         scores = {"truth_f1": truth.f1, "truth_precision": truth.precision, "truth_recall": truth.recall}
         wrong = truth.wrong
-    for reward, verdict in verdicts.items():
-        scores |= {f"{reward.__name__}_{part}": verdict.parts.get(part) for part in reward.main_parts}
+    for name, verdict in verdicts.items():
+        scores |= {f"{name}_{part}": verdict.parts.get(part) for part in main_parts[name]}
     return Answer(text, next(iter(verdicts.values())), {**scores, "length": float(length)}, wrong)
 
 
 def held_out(data: ScenesPart | JsonlPart, count: int) -> ScenesPart | JsonlPart:
-    """The same data's test part, `count` prompts: for Scenes pictures no training has seen, with full references."""
+    """What to compare on, `count` prompts: for Scenes pictures no training has seen, with full references.
+
+    Of a file the first rows: it has no splits, so whether they are held out is for whoever names the file to see to.
+    """
     if isinstance(data, ScenesPart):
         return data.model_copy(update={"split": "test", "count": count, "keep_object": 1.0, "keep_attribute": 1.0})
     return data.model_copy(update={"count": count})

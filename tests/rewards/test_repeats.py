@@ -113,7 +113,7 @@ def test_a_right_description_said_twice_is_worth_less():
     """On Scenes, one and two references, each sentence twice and the whole text twice."""
     generator = random.Random(0)
     once, twice = [], []
-    for scene in [*make_scenes("test", 1, 30), *make_scenes("test", 2, 10)]:
+    for scene in [*make_scenes("test", 1, 20), *make_scenes("test", 2, 5)]:
         text, *references = (describe(scene, generator) for _ in range(3))
         sentences = [sentence.strip() for sentence in re.findall(r"[^.]+\.", text)]
         for several in (references[:1], references):

@@ -1,0 +1,181 @@
+"""scripts/compare.py on untrained tiny policies: the promised files, and one sentence for every mistake."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from scripts.compare import CURVES, cell, commit, main, read_curves, read_models, read_seeds
+from tests.training.test_report import Page
+from training.policy import load_policy
+
+RECIPE = {
+    "algorithm": "dapo",
+    "output": "unused",
+    "policy": {"model": "tiny"},
+    "data": {"source": "scenes", "count": 50, "keep_object": 0.6},
+    "rewards": [{"metric": "posh", "judge": "match"}],
+}
+METRICS = ["truth_f1", "truth_precision", "truth_recall", "posh_f1", "posh_precision", "posh_recall", "length"]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("policies")
+    for seed in range(4):
+        model, processor = load_policy("tiny", seed=seed)
+        model.save_pretrained(folder / str(seed))
+        processor.save_pretrained(folder / str(seed))
+    (folder / "recipe.yaml").write_text(yaml.safe_dump(RECIPE))
+    (folder / "sft.yaml").write_text(yaml.safe_dump({**RECIPE, "algorithm": "sft", "rewards": []}))
+    lines = [{"step": i, "loss": 1.0 / i, "posh/recall": 0.5, "reward": 0.25 * i} for i in (1, 2)]
+    lines[1].pop("posh/recall")
+    (folder / "2" / "metrics.jsonl").write_text(
+        "".join(json.dumps(li) + "\n" for li in [*lines, {"step": 2, "end": 1}])
+    )
+    return folder
+
+
+def run(monkeypatch, *arguments):
+    """The script's exit: None when all is well, else its sentence."""
+    monkeypatch.setattr(sys, "argv", ["compare.py", *map(str, arguments)])
+    try:
+        main()
+    except SystemExit as error:
+        return error.code
+
+
+@pytest.fixture(scope="module")
+def output(folders, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("comparison")
+    models = [f"sft={folders / '0'},{folders / '1'}", f"d<b>o={folders / '2'},{folders / '3'}"]
+    with pytest.MonkeyPatch.context() as patch:
+        arguments = ["--recipe", folders / "recipe.yaml", "--output", folder, "--prompts", 6, "--max-tokens", 12]
+        more = ["--seeds", 5, 7, "--json", folder / "new" / "copy.json", "--title", "<i>Title</i>"]
+        assert run(patch, *models, *arguments, *more) is None
+    return folder
+
+
+def test_results_have_the_promised_form(output):
+    results = json.loads((output / "results.json").read_text())
+    assert json.loads((output / "new" / "copy.json").read_text()) == results
+    assert (results["seeds"], results["prompts"]) == ([5, 7], 6)
+    assert list(results["models"]) == ["sft", "d<b>o"]
+    assert list(results["difference"]) == ["d<b>o_minus_sft"]
+    for table in (*results["models"].values(), *results["difference"].values()):
+        assert list(table) == METRICS
+        for entry in table.values():
+            assert {"mean", "low", "high", "per_seed"} <= set(entry)
+            assert len(entry["per_seed"]) == 2
+            assert entry["low"] <= entry["mean"] <= entry["high"]
+    for metric, entry in results["difference"]["d<b>o_minus_sft"].items():
+        means = [results["models"][model][metric]["mean"] for model in ("d<b>o", "sft")]
+        assert entry["mean"] == pytest.approx(means[0] - means[1])
+    assert (results["data"]["source"], results["data"]["split"], results["data"]["count"]) == ("scenes", "test", 6)
+    assert results["data"]["keep_object"] == 1.0
+
+
+def test_every_completion_is_a_line_with_its_scores_and_verdict(output):
+    lines = [json.loads(line) for line in (output / "completions.jsonl").read_text().splitlines()]
+    results = json.loads((output / "results.json").read_text())
+    places = [(line["model"], line["seed"], line["id"]) for line in lines]
+    ids = [f"test 1 0 {number}" for number in range(6)]
+    assert places == [(model, seed, name) for model in ("sft", "d<b>o") for seed in (5, 7) for name in ids]
+    for line in lines:
+        assert list(line) == ["model", "seed", "id", "completion", "scores", "wrong", "verdict"]
+        assert list(line["scores"]) == METRICS
+        assert list(line["verdict"])[:3] == ["score", "status", "parts"]
+        assert all(0 <= start < end <= len(line["completion"]) for start, end in line["wrong"])
+    for metric in METRICS:
+        values = [line["scores"][metric] for line in lines if line["model"] == "sft" and line["seed"] == 7]
+        assert results["models"]["sft"][metric]["per_seed"][1] == pytest.approx(sum(values) / 6)
+
+
+def test_the_report_shows_the_completions_and_escapes_them(output):
+    page = (output / "report.html").read_text()
+    lines = [json.loads(line) for line in (output / "completions.jsonl").read_text().splitlines()]
+    first = [line["completion"] for line in lines if line["seed"] == 5]
+    assert len(first) == 12
+    shown = Page(page).texts
+    assert all((text if text.strip() else "(nothing written)") in shown for text in first)
+    assert "d<b>o" not in page
+    assert "<i>Title" not in page
+    assert "d&lt;b&gt;o" in page
+    assert "the first 6 held-out prompts, seed 5; none was chosen" in page
+
+
+def test_the_same_command_writes_the_same_numbers(output, folders, tmp_path, monkeypatch):
+    models = [f"sft={folders / '0'},{folders / '1'}", f"d<b>o={folders / '2'},{folders / '3'}"]
+    arguments = ["--recipe", folders / "recipe.yaml", "--output", tmp_path, "--prompts", 6, "--max-tokens", 12]
+    assert run(monkeypatch, *models, *arguments, "--seeds", 5, 7) is None
+    for name in ("results.json", "completions.jsonl"):
+        assert (tmp_path / name).read_text() == (output / name).read_text()
+
+
+def test_a_curve_needs_its_metric_in_every_logged_line(folders):
+    assert read_curves(folders / "2", 3) == {"seed": 3, "step": [1, 2], "loss": [1.0, 0.5], "reward": [0.25, 0.5]}
+    assert "posh/recall" in CURVES
+    assert read_curves(folders / "0", 3) == {"seed": 3, "step": []}
+
+
+def test_models_are_read_in_order(folders):
+    specs = [f"b={folders / '1'},{folders / '0'}", f"a={folders / '2'},{folders / '3'}"]
+    models = read_models(specs)
+    assert list(models.items()) == [(spec[0], spec[2:].split(",")) for spec in specs]
+    assert read_seeds(None, models) == [0, 1]
+    assert read_seeds([4, 2], models) == [4, 2]
+
+
+def mistakes(folder):
+    zero, one, two = (folder / str(seed) for seed in range(3))
+    return {
+        "a comparison needs two models or more, got": [f"a={zero}"],
+        "two models are called 'a'": [f"a={zero}", f"a={one}", f"b={two}"],
+        "a model is written NAME=FOLDER, got": [str(zero), f"b={one}"],
+        "a model is written NAME=FOLDER, got 'a='": ["a=", f"b={one}"],
+        f"model 'b': {str(folder)!r} is not a folder with a trained policy (no config.json).": [
+            f"a={zero}",
+            f"b={folder}",
+        ],
+        "every model needs as many folders (training seeds) as the others, got {'a': 2, 'b': 1}": [
+            f"a={zero},{one}",
+            f"b={two}",
+        ],
+        "every model has 1 folders, and --seeds names 2: [0, 1]": [f"a={zero}", f"b={one}", "--seeds", 0, 1],
+        "unknown recipe key 'data.": [f"a={zero}", f"b={one}", "--set", "data.cuont=3"],
+        "the data of scenes holds no row": [f"a={zero}", f"b={one}", "--prompts", 0],
+        "unknown metric 'pish'": [f"a={zero}", f"b={one}", "--set", "rewards.0.metric=pish"],
+    }
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_every_mistake_is_a_sentence_before_any_work(folders, tmp_path, monkeypatch, number):
+    message, arguments = list(mistakes(folders).items())[number]
+    code = run(monkeypatch, *arguments, "--recipe", folders / "recipe.yaml", "--output", tmp_path / "out")
+    assert code.startswith(f"compare.py: {message}")
+    assert "\n" not in code
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_recipe_that_is_missing_or_has_no_rewards(folders, tmp_path, monkeypatch):
+    models = [f"a={folders / '0'}", f"b={folders / '1'}", "--output", tmp_path / "out", "--recipe"]
+    assert run(monkeypatch, *models, tmp_path / "no.yaml").startswith("compare.py: there is no recipe")
+    assert "needs a recipe with rewards" in run(monkeypatch, *models, folders / "sft.yaml")
+
+
+def test_a_folder_that_holds_no_policy_after_all(folders, tmp_path, monkeypatch):
+    (tmp_path / "config.json").write_text("{}")
+    models = [f"a={tmp_path}", f"b={folders / '1'}", "--output", tmp_path / "out"]
+    code = run(monkeypatch, *models, "--recipe", folders / "recipe.yaml", "--prompts", 1)
+    assert code.startswith("compare.py: ")
+
+
+def test_cells_and_commit(monkeypatch):
+    assert cell({"mean": 0.12345, "low": -0.1, "high": 0.2}) == "0.123 [-0.100, 0.200]"
+    assert cell({"mean": 0.5, "low": None, "high": None}) == "0.500"
+    assert cell({"mean": None, "low": None, "high": None}) == "-"
+    assert len(commit()) == 40 or commit() == "unknown"
+    monkeypatch.setenv("PATH", str(Path("/nowhere")))
+    assert commit() == "unknown"
