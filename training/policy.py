@@ -26,6 +26,7 @@ from transformers import (
 )
 from transformers.models.llava.image_processing_pil_llava import LlavaImageProcessorPil
 
+from training.recipe import RecipeError
 from training.scenes.language import PROMPT, describe
 from training.scenes.world import BACKGROUND, make_scenes
 
@@ -53,12 +54,19 @@ CHAT_TEMPLATE = """
 def load_policy(model: str, seed: int = 0, dtype: str = "float32") -> tuple[PreTrainedModel, ProcessorMixin]:
     """A policy and its processor. `model`: a hub id, a folder, or "tiny". `seed` sets the tiny policy's weights.
 
-    Raises OSError (from transformers) when the id or folder does not hold an image-text-to-text model.
+    Raises RecipeError when the id or folder does not hold an image-text-to-text model and its processor.
     """
     if model == "tiny":
         return tiny_policy(seed), tiny_processor()
-    policy = AutoModelForImageTextToText.from_pretrained(model, dtype=getattr(torch, dtype))
-    return policy, AutoProcessor.from_pretrained(model)
+    try:
+        policy = AutoModelForImageTextToText.from_pretrained(model, dtype=getattr(torch, dtype))
+        return policy, AutoProcessor.from_pretrained(model)
+    except (OSError, ValueError) as error:  # what transformers raises for a missing file and for another kind of model
+        reason = str(error).splitlines()[0].rstrip(".:")
+        raise RecipeError(
+            f"there is no image-text-to-text policy in {model!r} ({reason}): policy.model takes a folder that a run "
+            "has written (run its recipe first), a hub id, or tiny; HF_HUB_OFFLINE=1 looks in the local cache only."
+        ) from error
 
 
 def tiny_policy(seed: int) -> LlavaForConditionalGeneration:

@@ -1,0 +1,246 @@
+"""Rows for TRL: the right columns, nothing of the truth in them, and bad files named with their line."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from datasets import Dataset
+from PIL import Image
+
+from training.data import load_data, load_scenes
+from training.recipe import JsonlPart, RecipeError, ScenesPart
+from training.scenes.referee import judge_description
+from training.scenes.world import draw
+
+SCENES = ScenesPart(source="scenes", level=2, count=12, references=3, seed=5)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    noise = random.Random(0)
+    picture = Image.frombytes("RGB", (32, 32), noise.randbytes(32 * 32 * 3))
+    picture.save(tmp_path / "a.png")
+    picture.transpose(Image.Transpose.ROTATE_90).save(tmp_path / "b.png")
+    return tmp_path
+
+
+def jsonl(folder: Path, *records: Any) -> JsonlPart:
+    """The data part of a file with these records; a string is a line as it stands."""
+    lines = [record if isinstance(record, str) else json.dumps(record) for record in records]
+    (folder / "rows.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    return JsonlPart(source="jsonl", path=str(folder / "rows.jsonl"))
+
+
+def refused(data: JsonlPart) -> str:
+    with pytest.raises(RecipeError) as error:
+        load_data(data)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_scenes_rows():
+    dataset = load_data(SCENES)
+    scenes = load_scenes(SCENES)
+    assert sorted(dataset.column_names) == ["id", "image", "prompt", "reference"]
+    assert len(dataset) == len(scenes) == 12
+    for row, scene in zip(dataset, scenes, strict=True):
+        assert row["prompt"] == [{"role": "user", "content": "Describe the picture."}]
+        assert row["image"].convert("RGB").tobytes() == draw(scene).tobytes()
+        assert len(row["reference"]) == 3
+        assert all(judge_description(text, scene).f1 == 1.0 for text in row["reference"])
+    assert len(set(dataset["id"])) == 12
+
+
+def test_scenes_rows_are_the_same_each_time():
+    first, second = load_data(SCENES), load_data(SCENES)
+    assert first["reference"] == second["reference"]
+    assert first["reference"] != load_data(SCENES.model_copy(update={"seed": 6}))["reference"]
+
+
+def test_terse_scenes_say_less():
+    data = SCENES.model_copy(update={"keep_object": 0.6, "keep_attribute": 0.55})
+    rows = list(zip(load_data(data), load_scenes(data), strict=True))
+    truths = [judge_description(text, scene) for row, scene in rows for text in row["reference"]]
+    assert all(truth.precision == 1.0 for truth in truths)
+    assert sum(truth.recall for truth in truths) / len(truths) < 0.6
+
+
+def test_one_sft_row_per_reference():
+    plain, rows = load_data(SCENES), load_data(SCENES, completions=True)
+    assert sorted(rows.column_names) == ["completion", "id", "image", "prompt", "reference"]
+    assert len(rows) == 36
+    completions = [row["completion"] for row in rows]
+    assert all(len(turn) == 1 and turn[0]["role"] == "assistant" for turn in completions)
+    assert [turn[0]["content"] for turn in completions] == [text for row in plain for text in row["reference"]]
+    assert all(row["completion"][0]["content"] in row["reference"] for row in rows)
+
+
+def test_no_row_holds_the_contents():
+    """A reward sees every column: none may hold what is in the picture except the references' words."""
+    rows = load_data(SCENES, completions=True)
+    for row, scene in zip(rows, [scene for scene in load_scenes(SCENES) for _ in range(3)], strict=True):
+        others = json.dumps({key: value for key, value in row.items() if key in ("id", "prompt")})
+        assert not any(word in others for thing in scene.objects for word in (thing.shape, thing.color, thing.size))
+        assert not row["image"].info
+
+
+def test_jsonl_rows(folder):
+    data = jsonl(
+        folder,
+        {"image": "a.png", "reference": "A dog.", "more": 1},
+        {"image": "b.png", "reference": ["A cat.", "A red cat."]},
+    )
+    dataset = load_data(data)
+    assert sorted(dataset.column_names) == ["id", "image", "prompt", "reference"]
+    assert dataset["id"][:] == ["1", "2"]
+    assert dataset["reference"][:] == [["A dog."], ["A cat.", "A red cat."]]
+    assert [row["image"].tobytes() for row in dataset] == [
+        Image.open(folder / name).tobytes() for name in ("a.png", "b.png")
+    ]
+    completions = [row["completion"][0]["content"] for row in load_data(data, completions=True)]
+    assert completions == ["A dog.", "A cat.", "A red cat."]
+
+
+def test_jsonl_columns_prompt_and_count(folder):
+    record = {"file": "a.png", "captions": ["A dog."]}
+    data = jsonl(folder, record, record, "not read any more").model_copy(
+        update={"columns": {"image": "file", "reference": "captions"}, "prompt": "What is it?", "count": 2}
+    )
+    dataset: Dataset = load_data(data)
+    assert dataset["reference"][:] == [["A dog."], ["A dog."]]
+    assert dataset[0]["prompt"] == [{"role": "user", "content": "What is it?"}]
+
+
+def test_pictures_lie_beside_the_file_wherever_one_stands(folder, monkeypatch):
+    data = jsonl(folder, {"image": "a.png", "reference": "A dog."})
+    monkeypatch.chdir("/")
+    assert load_data(data)[0]["image"].size == (32, 32)
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [
+        None,
+        [],
+        pytest.param("", marks=pytest.mark.xfail(strict=True, reason="an empty text counts as a reference")),
+    ],
+)
+def test_rows_without_a_reference_are_left_out_and_counted(folder, empty, caplog):
+    data = jsonl(folder, {"image": "gone.png", "reference": empty}, {"image": "a.png", "reference": "A dog."})
+    dataset = load_data(data)
+    assert dataset["id"][:] == ["2"]
+    assert "left out 1 rows without a reference, kept 1" in caplog.text
+
+
+def test_count_counts_the_rows_that_are_kept(folder):
+    data = jsonl(folder, *[{"image": "a.png", "reference": reference} for reference in (None, "A dog.", "A cat.", "x")])
+    assert load_data(data.model_copy(update={"count": 2}))["reference"][:] == [["A dog."], ["A cat."]]
+
+
+GOOD = {"image": "a.png", "reference": "A dog."}
+
+
+@pytest.mark.parametrize("line", ["{", "", "image: a.png", "{'image': 'a.png'}"])
+def test_bad_json_is_named_by_its_line(folder, line):
+    message = refused(jsonl(folder, GOOD, GOOD, line))
+    assert f"{folder}/rows.jsonl line 3 is not JSON" in message
+
+
+def test_missing_key_names_the_keys_there_are(folder):
+    message = refused(jsonl(folder, GOOD, {"image": "a.png", "caption": "A dog."}))
+    assert "line 2 has no 'reference', only ['caption', 'image']" in message
+    assert "data.columns" in message
+
+
+def test_text_named_as_a_picture(folder):
+    (folder / "x.jpg").write_text("I am not a picture")
+    message = refused(jsonl(folder, GOOD, {"image": "x.jpg", "reference": "A dog."}))
+    assert "line 2" in message
+    assert f"{folder}/x.jpg cannot be read as a picture" in message
+
+
+def test_truncated_png(folder):
+    content = (folder / "a.png").read_bytes()
+    (folder / "half.png").write_bytes(content[: len(content) // 2])
+    message = refused(jsonl(folder, {"image": "half.png", "reference": "A dog."}))
+    assert f"line 1: {folder}/half.png cannot be read as a picture" in message
+
+
+def test_empty_picture_and_folder(folder):
+    (folder / "empty.png").touch()
+    assert "empty.png cannot be read" in refused(jsonl(folder, {"image": "empty.png", "reference": "A dog."}))
+    assert "cannot be read" in refused(jsonl(folder, {"image": "", "reference": "A dog."}))
+
+
+def test_missing_picture(folder):
+    message = refused(jsonl(folder, {"image": "gone.png", "reference": "A dog."}))
+    assert f"line 1: there is no picture {folder}/gone.png; paths are relative to the file's folder" in message
+
+
+def test_an_address_is_a_missing_picture_and_nothing_is_fetched(folder, monkeypatch):
+    def no_network(*arguments: Any, **options: Any) -> None:
+        raise AssertionError("a connection was opened")
+
+    monkeypatch.setattr("socket.socket.connect", no_network)
+    monkeypatch.setattr("socket.getaddrinfo", no_network)
+    message = refused(jsonl(folder, {"image": "https://example.org/a.png", "reference": "A dog."}))
+    assert "line 1: there is no picture" in message
+    assert "example.org/a.png" in message
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(RecipeError, match=r"there is no data file .*none\.jsonl: give its path with data\.path=PATH"):
+        load_data(JsonlPart(source="jsonl", path=str(tmp_path / "none.jsonl")))
+
+
+@pytest.mark.parametrize("records", [[], [{"image": "a.png", "reference": None}]])
+def test_no_rows(folder, records):
+    assert "holds no row with a picture and a reference" in refused(jsonl(folder, *records))
+
+
+@pytest.mark.xfail(strict=True, reason="a TypeError or KeyError of Python's leaves load_data: a traceback for the user")
+@pytest.mark.parametrize(
+    "record",
+    [{"image": None, "reference": "A dog."}, {"image": "a.png", "reference": 3}, "3"],
+    ids=["no image", "reference is a number", "line is a number"],
+)
+def test_values_of_another_type(folder, record):
+    try:
+        load_data(jsonl(folder, record))
+    except RecipeError:
+        return
+    except Exception:
+        pytest.fail("not a RecipeError")
+
+
+@pytest.mark.xfail(strict=True, reason="KeyError: data.columns may lack a column")
+def test_columns_lack_the_reference(folder):
+    data = jsonl(folder, GOOD).model_copy(update={"columns": {"image": "image"}})
+    try:
+        load_data(data)
+    except RecipeError:
+        return
+    except Exception:
+        pytest.fail("not a RecipeError")
+
+
+@pytest.mark.xfail(strict=True, reason="PIL's verify() does not look at a JPEG's data: training stops at this picture")
+def test_truncated_jpeg(folder):
+    Image.open(folder / "a.png").resize((256, 256)).save(folder / "a.jpg")
+    content = (folder / "a.jpg").read_bytes()
+    (folder / "half.jpg").write_bytes(content[: len(content) // 2])
+    assert Image.open(folder / "half.jpg").size == (256, 256)  # the header is whole
+    with pytest.raises(RecipeError, match=r"half\.jpg"):
+        load_data(jsonl(folder, {"image": "half.jpg", "reference": "A dog."}))
+
+
+@pytest.mark.xfail(strict=True, reason="splitlines() cuts at U+2028 and U+0085, which JSON allows in a text")
+def test_line_separators_inside_a_text(folder):
+    reference = "A\u2028dog\x85."
+    data = jsonl(folder, json.dumps({"image": "a.png", "reference": reference}, ensure_ascii=False))
+    try:
+        assert load_data(data)["reference"][:] == [[reference]]
+    except RecipeError:
+        pytest.fail("refused")

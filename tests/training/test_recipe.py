@@ -1,0 +1,241 @@
+"""Recipes: what is written is what runs, and a mistake is one sentence that says where and what instead."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from training.recipe import JsonlPart, RecipeError, ScenesPart, check_recipe, load_recipe
+
+ROOT = Path(__file__).parents[2]
+RECIPES = sorted((ROOT / "recipes").rglob("*.yaml"))
+DAPO = ROOT / "recipes/quickstart/scenes-dapo.yaml"
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "recipe.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_there_are_recipes():
+    assert DAPO in RECIPES
+    assert len(RECIPES) >= 4
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_every_recipe_loads_as_written(path):
+    recipe = load_recipe(path)
+    raw = yaml.safe_load(path.read_text())
+    assert recipe.algorithm == raw["algorithm"]
+    assert recipe.trainer.keys() == raw["trainer"].keys()
+    assert recipe.data.source == raw["data"]["source"]
+    assert len(recipe.rewards) == len(raw.get("rewards", []))
+    assert not [key for key, value in recipe.trainer.items() if isinstance(value, str) and value[:1].isdigit()]
+    assert check_recipe(recipe.model_dump()) == recipe
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_every_recipe_survives_being_written_again(path, tmp_path):
+    recipe = load_recipe(path)
+    again = written(tmp_path, yaml.safe_dump(recipe.model_dump(), sort_keys=False))
+    assert load_recipe(again) == recipe
+
+
+@pytest.mark.parametrize(
+    ("override", "key", "nearest"),
+    [
+        ("sed=1", "sed", "seed"),
+        ("policy.modle=tiny", "policy.modle", "model"),
+        ("policy.lora.alpa=3", "policy.lora.alpa", "alpha"),
+        ("data.cuont=3", "cuont", "count"),
+        ("rewards.0.metrc=posh", "rewards.0.metrc", "metric"),
+        ("trainer.learning_rte=1", "trainer.learning_rte", "learning_rate"),
+        ("trainer.span_coeff=1", "trainer.span_coeff", "span_coef"),
+    ],
+)
+def test_misspelt_key_names_the_nearest(override, key, nearest):
+    with pytest.raises(RecipeError) as error:
+        load_recipe(DAPO, [override])
+    assert key in str(error.value)
+    assert str(error.value).endswith(f"did you mean '{nearest}'?")
+    assert "\n" not in str(error.value)
+
+
+def test_span_settings_are_not_for_sft():
+    with pytest.raises(RecipeError, match=r"unknown recipe key 'trainer\.span_coef'"):
+        load_recipe(DAPO.with_name("scenes-sft.yaml"), ["trainer.span_coef=0.1"])
+
+
+def test_a_key_like_no_other_lists_the_valid_ones():
+    with pytest.raises(RecipeError, match="valid are dtype, lora, model"):
+        load_recipe(DAPO, ["policy.qqq=1"])
+
+
+def test_overrides():
+    recipe = load_recipe(
+        DAPO,
+        [
+            "seed=3",
+            "overwrite=true",
+            "output=outputs/a=b",
+            "trainer.learning_rate=1e-4",
+            "trainer.epsilon_high=0.5",
+            "trainer.report_to=[none]",
+            "trainer.vllm_mode=server",
+            "rewards.0.weight=2",
+            "rewards.0.options.mode=default",
+            "policy.lora.target_modules=[q_proj, v_proj]",
+            "policy.lora.r=4",
+        ],
+    )
+    assert (recipe.seed, recipe.overwrite, recipe.output) == (3, True, "outputs/a=b")
+    assert recipe.trainer["learning_rate"] == pytest.approx(0.0001)
+    assert isinstance(recipe.trainer["learning_rate"], float)
+    assert recipe.trainer["epsilon_high"] == 0.5
+    assert recipe.trainer["report_to"] == ["none"]
+    assert recipe.trainer["vllm_mode"] == "server"
+    assert (recipe.rewards[0].metric, recipe.rewards[0].weight) == ("posh", 2.0)
+    assert recipe.rewards[0].options == {"mode": "default"}
+    assert recipe.policy.lora is not None
+    assert (recipe.policy.lora.r, recipe.policy.lora.target_modules) == (4, ["q_proj", "v_proj"])
+
+
+def test_a_later_override_wins_and_the_rest_stays():
+    recipe = load_recipe(DAPO, ["seed=3", "seed=5"])
+    assert recipe == load_recipe(DAPO).model_copy(update={"seed": 5})
+
+
+def test_overrides_of_a_whole_part():
+    recipe = load_recipe(DAPO, ["data={source: jsonl, path: x.jsonl}", "rewards=[{metric: posh}, {metric: posh}]"])
+    assert recipe.data == JsonlPart(source="jsonl", path="x.jsonl")
+    assert [reward.judge for reward in recipe.rewards] == ["match", "match"]
+
+
+@pytest.mark.parametrize("text", ["2e-3", "1E5", "3.e-2", "-1e+3"])
+def test_scientific_numbers_are_numbers_in_file_and_override(text, tmp_path):
+    source = (
+        f"algorithm: sft\noutput: o\npolicy: {{model: tiny}}\ndata: {{source: scenes}}\ntrainer: {{max_steps: {text}}}"
+    )
+    assert load_recipe(written(tmp_path, source)).trainer["max_steps"] == float(text)
+    assert load_recipe(DAPO, [f"trainer.learning_rate={text}"]).trainer["learning_rate"] == float(text)
+    assert load_recipe(DAPO, [f"trainer.report_to=[{text}]"]).trainer["report_to"] == [float(text)]
+
+
+def test_text_that_only_begins_like_a_number_stays_text():
+    assert load_recipe(DAPO, ["output=1e-4/seed0"]).output == "1e-4/seed0"
+
+
+@pytest.mark.parametrize("override", ["seed", "", "seed:1"])
+def test_override_without_a_value(override):
+    with pytest.raises(RecipeError, match="key=value") as error:
+        load_recipe(DAPO, [override])
+    assert repr(override) in str(error.value)
+
+
+def test_override_below_a_value():
+    with pytest.raises(RecipeError, match=r"seed\.a cannot be set: seed holds 0"):
+        load_recipe(DAPO, ["seed.a=1"])
+
+
+@pytest.mark.parametrize("key", ["output_dir", "seed", "reward_weights"])
+def test_reserved_trainer_keys(key):
+    with pytest.raises(RecipeError, match=rf"trainer\.{key} is set by the recipe itself"):
+        load_recipe(DAPO, [f"trainer.{key}=1"])
+
+
+def test_dapo_needs_rewards():
+    with pytest.raises(RecipeError, match=r"at least one entry under rewards"):
+        load_recipe(DAPO, ["rewards=[]"])
+
+
+def test_unknown_file():
+    with pytest.raises(RecipeError, match=r"there is no recipe recipes/none\.yaml"):
+        load_recipe("recipes/none.yaml")
+
+
+@pytest.mark.parametrize(("text", "kind"), [("- seed\n", "list"), ("seed\n", "str"), ("", "NoneType")])
+def test_a_file_without_keys(text, kind, tmp_path):
+    with pytest.raises(RecipeError, match=f"must hold keys and values, and holds {kind}"):
+        load_recipe(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("override", "key", "value"),
+    [
+        ("seed=abc", "seed", "'abc'"),
+        ("overwrite=perhaps", "overwrite", "'perhaps'"),
+        ("algorithm=ppo", "algorithm", "'ppo'"),
+        ("policy.dtype=int8", "policy.dtype", "'int8'"),
+        ("policy.lora.r=0", "policy.lora.r", "0"),
+        ("data.count=0", "count", "0"),
+        ("data.keep_object=1.5", "keep_object", "1.5"),
+        ("data.split=dev", "split", "'dev'"),
+        ("rewards.0.weight=heavy", "rewards.0.weight", "'heavy'"),
+        ("rewards=null", "rewards", "None"),
+        ("trainer=3", "trainer", "3"),
+    ],
+)
+def test_wrong_value_is_named_with_its_key(override, key, value):
+    with pytest.raises(RecipeError) as error:
+        load_recipe(DAPO, [override])
+    assert f"{key}:" in str(error.value)
+    assert str(error.value).endswith(f"got {value}.")
+
+
+def test_missing_key_is_named(tmp_path):
+    with pytest.raises(RecipeError, match=r"recipe key output: Field required\."):
+        load_recipe(written(tmp_path, "algorithm: sft\npolicy: {model: tiny}\ndata: {source: scenes}\n"))
+
+
+def test_unknown_data_source_names_the_known_ones():
+    with pytest.raises(RecipeError, match=r"recipe key data: .*'zip'.*'scenes', 'jsonl'"):
+        load_recipe(DAPO, ["data.source=zip"])
+
+
+def test_a_source_takes_only_its_own_keys():
+    with pytest.raises(RecipeError, match="valid are columns, count, path, prompt, source"):
+        load_recipe(DAPO, ["data={source: jsonl, path: x, level: 1}"])
+
+
+def test_defaults(tmp_path):
+    recipe = load_recipe(
+        written(tmp_path, "algorithm: sft\noutput: o\npolicy: {model: tiny}\ndata: {source: scenes}\n")
+    )
+    assert recipe.data == ScenesPart(source="scenes")
+    assert (recipe.seed, recipe.overwrite, recipe.rewards, recipe.trainer) == (0, False, [], {})
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(-(2**40), 2**40))
+def test_any_seed(seed):
+    assert load_recipe(DAPO, [f"seed={seed}"]).seed == seed
+
+
+@pytest.mark.xfail(strict=True, reason="leaves as IndexError, ValueError or yaml's error: a traceback for the user")
+@pytest.mark.parametrize("override", ["rewards.5.judge=match", "rewards.x.judge=match", "seed=[1"])
+def test_override_that_cannot_be_applied(override):
+    try:
+        load_recipe(DAPO, [override])
+    except RecipeError:
+        return
+    except Exception:
+        pytest.fail("not a RecipeError")
+
+
+@pytest.mark.xfail(strict=True, reason="yaml's error leaves load_recipe: a traceback for the user")
+def test_a_file_that_is_not_yaml(tmp_path):
+    try:
+        load_recipe(written(tmp_path, "a: [1"))
+    except RecipeError:
+        return
+    except Exception:
+        pytest.fail("not a RecipeError")
+
+
+@pytest.mark.xfail(strict=True, reason="ScenesPart.level is any int; make_scenes then raises ValueError")
+def test_unknown_level():
+    with pytest.raises(RecipeError, match=r"level"):
+        load_recipe(DAPO, ["data.level=7"])
