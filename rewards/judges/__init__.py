@@ -2,12 +2,31 @@
 
 from rewards.judges.judge import Failure, Judge, Question, Rating
 from rewards.judges.match import MatchJudge
+from rewards.naming import unknown
 
 __all__ = ["Failure", "Judge", "MatchJudge", "Question", "Rating", "load_judge"]
 
+FORMS = "match, transformers:MODEL or vllm:MODEL, where MODEL is a hub id, a folder, or smollm2"
+
 
 def load_judge(spec: str) -> Judge:
-    """A judge by its name: `match`. Raises ValueError for any other name."""
+    """A judge by its name: `match`, `transformers:MODEL` or `vllm:MODEL`; MODEL is a hub id, a folder, or `smollm2`.
+
+    Nothing is loaded before the judge is asked. Raises ValueError for any other name.
+    """
+    kind, _, model = spec.partition(":")
     if spec == "match":
         return MatchJudge()
-    raise ValueError(f"unknown judge {spec!r}: this version has 'match' (words alone, no model).")
+    if kind == "transformers" and model:
+        from rewards.judges.transformers import TransformersJudge
+
+        return TransformersJudge(model)
+    if kind == "vllm" and model:
+        from rewards.judges.vllm import VllmJudge
+
+        return VllmJudge(model)
+    if kind == "server":
+        raise ValueError(f"the judge {spec!r}: this version has no server judges yet. A judge is {FORMS}.")
+    if kind in ("match", "transformers", "vllm"):
+        raise ValueError(f"the judge {spec!r} is not complete, or has too much: a judge is {FORMS}.")
+    raise ValueError(f"{unknown('judge', kind, ('match', 'transformers', 'vllm'), spec)} A judge is {FORMS}.")

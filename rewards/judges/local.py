@@ -1,0 +1,204 @@
+"""What the judges with weights on this machine share: which files a model is, its encoder, order, and counts.
+
+A subclass answers prompts that are token ids, sorted so that those with a shared beginning are neighbours; LocalJudge
+turns questions into them and puts the answers back into the questions' order.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from huggingface_hub import snapshot_download
+from transformers import AutoConfig, AutoTokenizer
+
+from rewards.judges.encoding import ChatEncoder, rating_from_logprobs
+from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
+from rewards.judges.smollm2 import smollm2_folder
+from rewards.verdict import Status
+
+T = TypeVar("T")
+FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")  # no pickles
+
+
+@dataclass(slots=True)
+class Usage:
+    """What a judge has done so far. cached_tokens: those of the prompt tokens that were not computed anew."""
+
+    questions: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    generated_tokens: int = 0
+
+
+class LocalJudge:
+    """A text judge from a hub id, a folder, or `smollm2`. Opened at the first use, pickled as its settings.
+
+    max_length: tokens of a prompt with its answer; the model's own context when None. A longer question is a Failure.
+    """
+
+    def __init__(self, model: str, max_length: int | None = None) -> None:
+        self.model = model
+        self.max_length = max_length
+        self.usage = Usage()
+        self._depth = 0
+        self._name: str | None = None
+        self._encoder: ChatEncoder | None = None
+        self._context: int | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "usage": Usage(), "_depth": 0, "_encoder": None}
+
+    @property
+    def kind(self) -> str:
+        """The judge's kind and settings, as the beginning of its name."""
+        raise NotImplementedError(f"{type(self).__name__} must say its kind")
+
+    @property
+    def name(self) -> str:
+        """Kind, settings, model and a hash of the model's files: equal names give equal answers."""
+        if self._name is None:
+            self._name = f"{self.kind}:{self.model}@{files_hash(self.folder)}"
+        return self._name
+
+    @property
+    def folder(self) -> Path:
+        """Where the model's files are."""
+        return model_folder(self.model)
+
+    @property
+    def encoder(self) -> ChatEncoder:
+        """The model's tokenizer and chat template."""
+        if self._encoder is None:
+            self._encoder = ChatEncoder(AutoTokenizer.from_pretrained(self.folder))
+        return self._encoder
+
+    @property
+    def context(self) -> int:
+        """How many tokens a prompt and its answer may have."""
+        if self._context is None:
+            longest = AutoConfig.from_pretrained(self.folder).get_text_config().max_position_embeddings
+            self._context = min(self.max_length or longest, longest)
+        return self._context
+
+    def start(self) -> None:
+        """Load the model, unless it is loaded. Raises whatever keeps it from loading."""
+        raise NotImplementedError(f"{type(self).__name__} must define start()")
+
+    def close(self) -> None:
+        """Let the model go; the next use loads it again."""
+        raise NotImplementedError(f"{type(self).__name__} must define close()")
+
+    def __enter__(self) -> Self:
+        if self._depth == 0:
+            self.start()
+            self._wake()
+        self._depth += 1
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self._sleep()
+
+    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+        """One Rating per question, in order, from the distribution of the answer's first token.
+
+        Raises ValueError for a scale with an entry of several tokens and for questions with images, and whatever keeps
+        the model from loading; nothing else.
+        """
+        refuse_images(questions)
+        with self:
+            tokens = self.encoder.scale(scale)
+            ids = sorted({number for several in tokens.values() for number in several})
+            answers = self._answer(questions, 1, lambda prompts: self._logprobs(prompts, ids))
+        return [answer if isinstance(answer, Failure) else rating_from_logprobs(answer, tokens) for answer in answers]
+
+    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+        """One greedy text of at most max_tokens tokens per question, in order. Raises as `rate` does."""
+        refuse_images(questions)
+        with self:
+            answers = self._answer(questions, max_tokens, lambda prompts: self._texts(prompts, max_tokens))
+        return [answer if isinstance(answer, Failure) else self.encoder.decode(answer) for answer in answers]
+
+    def _logprobs(self, prompts: list[list[int]], ids: list[int]) -> list[Mapping[int, float] | Failure]:
+        """Of the token that follows each prompt: the natural log-probabilities of these ids. Prompts are sorted."""
+        raise NotImplementedError(f"{type(self).__name__} must define _logprobs(prompts, ids)")
+
+    def _texts(self, prompts: list[list[int]], max_tokens: int) -> list[Sequence[int] | Failure]:
+        """The greedy continuation of each prompt, as token ids. Prompts are sorted."""
+        raise NotImplementedError(f"{type(self).__name__} must define _texts(prompts, max_tokens)")
+
+    def _wake(self) -> None:
+        """At the beginning of the outermost `with judge:`, after `start`."""
+
+    def _sleep(self) -> None:
+        """At the end of the outermost `with judge:`."""
+
+    def _answer(
+        self, questions: Sequence[Question], reserve: int, ask: Callable[[list[list[int]]], list[T | Failure]]
+    ) -> list[T | Failure]:
+        """Encode, ask in sorted order, restore the order. A question that cannot be encoded is a Failure."""
+        answers: list[T | Failure] = [Failure(Status.ERROR, "not asked")] * len(questions)
+        prompts: dict[int, list[int]] = {}
+        for number, question in enumerate(questions):
+            try:
+                prompts[number] = self._encode(question, reserve)
+            except ValueError as error:
+                answers[number] = Failure(Status.ERROR, str(error))
+        order = sorted(prompts, key=prompts.__getitem__)
+        if order:
+            for number, answer in zip(order, ask([prompts[n] for n in order]), strict=True):
+                answers[number] = answer
+        self.usage.questions += len(questions)
+        return answers
+
+    def _encode(self, question: Question, reserve: int) -> list[int]:
+        """The question's token ids. Raises ValueError where they and the answer do not fit the model."""
+        prompt = self.encoder.encode(question.messages)
+        if len(prompt) + reserve > self.context:
+            raise ValueError(
+                f"the question is {len(prompt)} tokens long, and {self.model} takes {self.context} with its answer"
+            )
+        return prompt
+
+
+def refuse_images(questions: Sequence[Question]) -> None:
+    """Raises ValueError when a question has images, which no judge of this kind sees yet."""
+    if any(question.images for question in questions):
+        raise ValueError("this version's transformers and vllm judges read text only, and a question has images")
+
+
+def model_folder(model: str) -> Path:
+    """The folder with a model's files: `smollm2` is converted, a hub id downloaded unless the cache has it.
+
+    Raises FileNotFoundError for a path (it begins with `.`, `/` or `~`) that is no folder.
+    """
+    if model == "smollm2":
+        return smollm2_folder()
+    path = Path(model).expanduser()
+    if path.is_dir():
+        return path
+    if model.startswith((".", "/", "~")):
+        raise FileNotFoundError(f"the judge's model {model} is no folder: give a folder, a hub id, or 'smollm2'")
+    return Path(snapshot_download(model, allow_patterns=list(FILES)))
+
+
+def files_hash(folder: Path) -> str:
+    """12 hex digits of what is in a model's files: weights, configuration, tokenizer, chat template."""
+    files = sorted({path for pattern in FILES for path in folder.glob(pattern)})
+    return hashlib.sha256("".join(f"{path.name} {_content(path)}\n" for path in files).encode()).hexdigest()[:12]
+
+
+def _content(path: Path) -> str:
+    """The file's hash. The hub's cache names large files by it; only other files are read."""
+    blob = path.resolve().name
+    if path.is_symlink() and re.fullmatch("[0-9a-f]{64}", blob):
+        return blob
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

