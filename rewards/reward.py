@@ -115,7 +115,11 @@ def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sa
     images = row.get("images")
     if images is None:
         images = [row["image"]] if row.get("image") is not None else []
+    if not isinstance(images, (list, tuple)):
+        raise ValueError(f"the column 'images' must hold a list of pictures, got {images!r}")
     bbox = row.get("bbox")
+    if bbox is not None and not (isinstance(bbox, (list, tuple)) and len(bbox) == 4):
+        raise ValueError(f"the column 'bbox' must hold four numbers x0, y0, x1, y1, got {bbox!r}")
     return Sample(
         prompt=text_of_prompt(prompt),
         completion=text_of_completion(completion),
@@ -154,12 +158,16 @@ def text_of_completion(completion: Any) -> str:
 
 
 def text_of_prompt(prompt: Any) -> str:
-    """The prompt's text; messages are joined by line breaks."""
+    """The prompt's text; messages are joined by line breaks. Raises ValueError for anything else."""
+    if not isinstance(prompt, (str, list, tuple)):
+        raise ValueError(f"a prompt must be a text or a list of messages, got {prompt!r}")
     return prompt if isinstance(prompt, str) else "\n".join(text_of_message(message) for message in prompt)
 
 
 def text_of_message(message: Mapping[str, Any]) -> str:
-    """A message's text; of a list of blocks, the text blocks."""
+    """A message's text; of a list of blocks, the text blocks. Raises ValueError for what is no message."""
+    if not isinstance(message, Mapping):
+        raise ValueError(f"a message must hold a role and content, got {message!r}")
     content = message.get("content") or ""
     if isinstance(content, str):
         return content

@@ -170,8 +170,10 @@ def explain(error: ValidationError) -> str:
     """The first validation error as a sentence with the key's path."""
     first = error.errors()[0]
     path = [str(step) for step in first["loc"]]
+    written = path[:1] + path[2:] if path[:1] == ["data"] else path  # pydantic puts the source's name behind "data"
+    shown = ".".join(written)
     if first["type"] == "extra_forbidden":
         parents = tuple(step for step in path[:-1] if not step.isdigit())
-        return unknown("recipe key", path[-1], PARTS[parents].model_fields, shown=".".join(path))
+        return unknown("recipe key", path[-1], PARTS[parents].model_fields, shown)
     value = f", got {first['input']!r}" if first["type"] != "missing" else ""
-    return f"recipe key {'.'.join(path) or 'data'}: {first['msg']}{value}."
+    return f"recipe key {shown or 'data'}: {first['msg']}{value}."

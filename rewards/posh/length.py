@@ -1,7 +1,7 @@
 """Completions longer than what is judged: the rest counts as wrong, so that length is no refuge (default mode only).
 
-    cut = judged_part(sample)                           # the first JUDGED_CHARACTERS characters
-    verdict = charge_unread(verdict, sample, "f1")      # precision pays for the characters nobody read
+cut = judged_part(sample)                           # the first JUDGED_CHARACTERS characters
+verdict = charge_unread(verdict, sample, "f1")      # precision pays for the characters nobody read
 """
 
 from dataclasses import replace

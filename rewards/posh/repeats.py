@@ -4,10 +4,11 @@ PoSh asks of every entity whether the reference has it, so "a star" passes howev
 is paid by PoSh soon says it three times, in three places. Here each thing of the reference supports one of the
 completion's.
 
-    surplus(interview)      # numbers of the completion's entities that nothing is left for
+    surplus(interviews)     # numbers of the completion's entities that nothing is left for
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 from rewards.language.lemmas import is_plural, lemmas
 from rewards.language.scene_graph import SceneGraph
@@ -15,13 +16,15 @@ from rewards.posh.graph_view import EntityView, GraphView
 from rewards.posh.questions import Interview
 
 
-def surplus(interview: Interview) -> frozenset[int]:
-    """Of the entities with one name, those beyond the reference's number of that name, worst rated first.
+def surplus(interviews: Sequence[Interview]) -> frozenset[int]:
+    """Of the entities with one name, those beyond the number of that name; what is right least of goes first.
 
-    A plural in the reference ("stars") leaves any number. Where the reference has no entity of that name (the judge may
-    have recognised another word for it) only those that say nothing new beside an earlier one are surplus.
+    interviews: the same completion with each of its references; the number is the largest that any of them has. A
+    plural ("stars") leaves any number. Where no reference has the name (the judge may have recognised another word for
+    it) only those that say nothing new beside an earlier one are surplus.
     """
-    view, room = interview.source, named_in(interview.target_graph)
+    view = interviews[0].source
+    rooms = [named_in(interview.target_graph) for interview in interviews]
     groups: dict[frozenset[str], list[int]] = defaultdict(list)
     for number, entity in enumerate(view.entities):
         if entity.fixed is None:
@@ -30,9 +33,11 @@ def surplus(interview: Interview) -> frozenset[int]:
     for name, numbers in groups.items():
         if len(numbers) < 2:
             continue
-        if name in room:
-            best_first = sorted(numbers, key=lambda number: -mean_rating(interview, number))  # stable: first of equals
-            result.update(best_first[int(min(room[name], len(numbers))) :])
+        room = max(room.get(name, 0.0) for room in rooms)
+        if room:
+            worth = {n: max(said_right(interview, n) for interview in interviews) for n in numbers}
+            best_first = sorted(numbers, key=worth.__getitem__, reverse=True)  # stable: first of equals
+            result.update(best_first[int(min(room, len(numbers))) :])
         else:
             result.update(
                 number
@@ -52,17 +57,15 @@ def named_in(graph: SceneGraph) -> dict[frozenset[str], float]:
     return dict(counts)
 
 
-def mean_rating(interview: Interview, number: int) -> float:
-    """Mean rating of an entity with its attributes and relations; 1 for what was not asked."""
+def said_right(interview: Interview, number: int) -> float:
+    """How much of what is said of an entity is right: sum of (rating - 1) over it, its attributes and relations.
+
+    A sum, so that of two mentions the fuller one is kept and not the barer.
+    """
     entity = interview.source.entities[number]
-    ratings = [interview.entities[number].rating]
-    for place in range(len(entity.attributes)):
-        answer = interview.attributes.get((number, place))
-        ratings.append(answer.rating if answer else 1.0)
-    for relation in entity.relations:
-        answer = interview.relations.get(relation)
-        ratings.append(answer.rating if answer else 1.0)
-    return sum(ratings) / len(ratings)
+    answers = [interview.attributes.get((number, place)) for place in range(len(entity.attributes))]
+    answers += [interview.relations.get(relation) for relation in entity.relations]
+    return interview.entities[number].rating - 1 + sum(answer.rating - 1 for answer in answers if answer is not None)
 
 
 def statements(view: GraphView, number: int) -> frozenset[tuple[str, ...]]:

@@ -106,6 +106,7 @@ class PoshReward(Reward):
         return [charge_unread(v, sample, self.score) for v, sample in zip(verdicts, samples, strict=True)]
 
     def _assess_texts(self, samples: Sequence[Sample]) -> list[Verdict]:
+        """Parse what is new among completions and references, then `assess_graphs`."""
         judged = [sample for sample in samples if sample.references]
         references = list(dict.fromkeys(text for sample in judged for text in sample.references))
         graphs = {text: self._references[text] for text in references if text in self._references}
@@ -178,7 +179,9 @@ class PoshReward(Reward):
         for interview in (interview for pair in pairs for interview in pair.both):
             if interview.failure is not None:
                 return Verdict(None, interview.failure.status, note=interview.failure.message)
-        said = best_of([self._said(pair.precision) for pair in pairs])
+        interviews = [pair.precision for pair in pairs]
+        too_often = surplus(interviews) if self.mode == "default" else frozenset()
+        said = best_of([components(interview, too_often) for interview in interviews])
         precision = direction_score([component.rating for component in said])
         sides = [components(pair.recall) for pair in pairs]
         recalls = [direction_score([component.rating for component in side]) for side in sides]
@@ -197,10 +200,6 @@ class PoshReward(Reward):
             missed=tuple(span for span in missed if span.score < 0.5),
             reference=index,
         )
-
-    def _said(self, interview: Interview) -> list[Component]:
-        """The completion's components; in default mode what it counts too often is wrong."""
-        return components(interview, surplus(interview) if self.mode == "default" else frozenset())
 
 
 def means_by_kind(direction: str, side: Sequence[Component]) -> dict[str, float]:
