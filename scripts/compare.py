@@ -51,7 +51,8 @@ def main() -> None:
             arguments.json.write_text(json.dumps(results, indent=2) + "\n")
     except (ValueError, OSError) as error:
         sys.exit(f"compare.py: {error}")
-    Console().print(table_of(results))
+    for table in tables_of(results):
+        Console(width=max(Console().width, 110)).print(table)
     print(f"Numbers: {arguments.output / 'results.json'}")
     print(f"Report:  {arguments.output / 'report.html'}")
 
@@ -158,16 +159,19 @@ def read_curves(folder: Path, seed: int) -> dict[str, Any]:
     return {"seed": seed, "step": [line["step"] for line in lines], **columns}
 
 
-def table_of(results: dict[str, Any]) -> Table:
-    """The models' means and every paired difference with its interval."""
-    table = Table(title=f"{results['prompts']} held-out prompts, seeds {results['seeds']}, mean [95 % interval]")
-    columns = {**results["models"], **results["difference"]}
-    table.add_column("metric")
-    for name in columns:
-        table.add_column(name.replace("_minus_", " \N{MINUS SIGN} "))
-    for metric in next(iter(results["models"].values())):
-        table.add_row(metric, *(cell(columns[name][metric]) for name in columns))
-    return table
+def tables_of(results: dict[str, Any]) -> list[Table]:
+    """The models' means, and every paired difference, each with its interval."""
+    what = f"{results['prompts']} held-out prompts, seeds {results['seeds']}: mean [95 % interval over prompts]"
+    tables = []
+    for title, columns in (("Models", results["models"]), ("Paired differences", results["difference"])):
+        table = Table(title=f"{title}, {what}")
+        table.add_column("metric", no_wrap=True)
+        for name in columns:
+            table.add_column(name.replace("_minus_", " \N{MINUS SIGN} "), no_wrap=True)
+        for metric in next(iter(results["models"].values())):
+            table.add_row(metric, *(cell(columns[name][metric]) for name in columns))
+        tables.append(table)
+    return tables
 
 
 def cell(entry: dict[str, Any]) -> str:
