@@ -4,7 +4,7 @@ PYTHON ?= python3
 SEEDS ?= 0
 OUTPUT ?= outputs/quickstart
 BIN := .venv/bin
-TRAIN := $(BIN)/accelerate launch --config_file accelerate_configs/cpu.yaml scripts/train.py
+TRAIN := $(BIN)/accelerate launch --quiet --config_file accelerate_configs/cpu.yaml scripts/train.py
 RECIPES := recipes/quickstart
 
 .PHONY: quickstart test lint venv

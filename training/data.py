@@ -14,6 +14,7 @@ from datasets import Dataset, Image
 from PIL import Image as Picture
 from PIL import UnidentifiedImageError
 
+from rewards.reward import texts
 from training.recipe import JsonlPart, RecipeError, ScenesPart
 from training.scenes.language import describe
 from training.scenes.world import Scene, draw, make_scenes
@@ -61,36 +62,50 @@ def jsonl_rows(data: JsonlPart) -> list[dict[str, Any]]:
     path = Path(data.path)
     if not path.is_file():
         raise RecipeError(f"there is no data file {path}: give its path with data.path=PATH.")
+    image_key, reference_key = data.columns.get("image", "image"), data.columns.get("reference", "reference")
     rows: list[dict[str, Any]] = []
     without_reference = 0
-    for number, line in enumerate(path.read_text().splitlines(), start=1):
-        if data.count is not None and len(rows) == data.count:
+    content = path.read_text("utf-8").removesuffix("\n")
+    for number, line in enumerate(content.split("\n") if content else [], start=1):
+        if len(rows) == data.count:
             break
         where = f"{path} line {number}"
-        try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise RecipeError(f"{where} is not JSON ({error}): mend or remove the line.") from None
-        missing = [key for key in data.columns.values() if key not in record]
+        record = read_record(line, where)
+        missing = [key for key in (image_key, reference_key) if key not in record]
         if missing:
             raise RecipeError(f"{where} has no {missing[0]!r}, only {sorted(record)}: set data.columns to its keys.")
-        reference = record[data.columns["reference"]]
-        references = [reference] if isinstance(reference, str) else list(reference or [])
+        try:
+            references = texts(record[reference_key], reference_key)
+        except ValueError as error:
+            raise RecipeError(f"{where}: {error}.") from None
         if not references:
             without_reference += 1
             continue
-        image = readable_picture(path.parent / record[data.columns["image"]], where)
-        rows.append({"id": str(number), "image": str(image), "reference": references})
+        if not isinstance(record[image_key], str):
+            raise RecipeError(f"{where}: {image_key!r} must be the path of a picture, got {record[image_key]!r}.")
+        image = readable_picture(path.parent / record[image_key], where)
+        rows.append({"id": str(number), "image": str(image), "reference": list(references)})
     if without_reference:
         log.warning("%s: left out %d rows without a reference, kept %d", path, without_reference, len(rows))
     return rows
+
+
+def read_record(line: str, where: str) -> dict[str, Any]:
+    """A line's JSON object. Raises RecipeError."""
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise RecipeError(f"{where} is not JSON ({error}): mend or remove the line.") from None
+    if not isinstance(record, dict):
+        raise RecipeError(f"{where} must hold a JSON object, got {record!r}.")
+    return record
 
 
 def readable_picture(path: Path, where: str) -> Path:
     """The path, when a picture can be opened there. Raises RecipeError."""
     try:
         with Picture.open(path) as picture:
-            picture.verify()
+            picture.load()  # verify() would not look at a JPEG's data
     except FileNotFoundError:
         raise RecipeError(f"{where}: there is no picture {path}; paths are relative to the file's folder.") from None
     except (UnidentifiedImageError, OSError, SyntaxError) as error:

@@ -49,7 +49,7 @@ class ScenesPart(Part):
     """Built-in pictures. keep_object and keep_attribute below 1 make the descriptions terse."""
 
     source: Literal["scenes"]
-    level: int = 1
+    level: Literal[1, 2, 3] = 1
     split: Literal["train", "validation", "test"] = "train"
     count: int = Field(4096, gt=0)
     references: int = Field(3, gt=0)
@@ -60,11 +60,14 @@ class ScenesPart(Part):
 
 
 class JsonlPart(Part):
-    """A file with one JSON object a line. `columns` says which of its keys hold the image's path and the reference."""
+    """A file with one JSON object a line. `columns` says which of its keys holds the image's path or the reference.
+
+    A column that is not named there is looked for under its own name.
+    """
 
     source: Literal["jsonl"]
     path: str
-    columns: dict[str, str] = {"image": "image", "reference": "reference"}
+    columns: dict[Literal["image", "reference"], str] = {}
     count: int | None = Field(None, gt=0)
     prompt: str = "Describe the picture."
 
@@ -106,12 +109,20 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     path = Path(path)
     if not path.is_file():
         raise RecipeError(f"there is no recipe {path}: the recipes are in the folder recipes/.")
-    data = with_numbers(yaml.safe_load(path.read_text()))
+    data = read_yaml(path.read_text(), str(path))
     if not isinstance(data, dict):
         raise RecipeError(f"{path} must hold keys and values, and holds {type(data).__name__}.")
     for override in overrides:
         apply_override(data, override)
     return check_recipe(data)
+
+
+def read_yaml(text: str, where: str) -> Any:
+    """A YAML value, texts like "1e-4" as numbers. Raises RecipeError for what is not YAML."""
+    try:
+        return with_numbers(yaml.safe_load(text))
+    except yaml.YAMLError as error:
+        raise RecipeError(f"{where} is not YAML: {' '.join(str(error).split())}.") from None
 
 
 def check_recipe(data: dict[str, Any]) -> Recipe:
@@ -145,16 +156,23 @@ def trainer_config(algorithm: str) -> Any:
 
 def apply_override(data: dict[str, Any], override: str) -> None:
     """Set `a.b=value` in nested data. A number between dots indexes a list (rewards.0.judge=match)."""
-    key, equals, value = override.partition("=")
+    key, equals, text = override.partition("=")
     if not equals:
         raise RecipeError(f"an override is written key=value, got {override!r}.")
     *parents, last = key.split(".")
     place: Any = data
     for name in parents:
-        place = place[int(name)] if isinstance(place, list) else place.setdefault(name, {})
+        place = place[index_of(name, place, key)] if isinstance(place, list) else place.setdefault(name, {})
         if not isinstance(place, (dict, list)):
             raise RecipeError(f"{key} cannot be set: {name} holds {place!r}.")
-    place[int(last) if isinstance(place, list) else last] = with_numbers(yaml.safe_load(value))
+    place[index_of(last, place, key) if isinstance(place, list) else last] = read_yaml(text, f"the value of {key}")
+
+
+def index_of(name: str, entries: list[Any], key: str) -> int:
+    """A list's index from its text. Raises RecipeError when the list has none such."""
+    if not name.isdecimal() or int(name) >= len(entries):
+        raise RecipeError(f"{key} cannot be set: {name!r} must be one of 0 .. {len(entries) - 1}.")
+    return int(name)
 
 
 def with_numbers(value: Any) -> Any:

@@ -65,9 +65,12 @@ def build_trainer(recipe: Recipe) -> Trainer:
 
 
 def build_rewards(parts: list[RewardPart]) -> list[Reward]:
-    """The recipe's rewards; entries that name the same judge share one."""
-    judges = {spec: load_judge(spec) for spec in dict.fromkeys(part.judge for part in parts)}
-    return [build_reward(part.metric, judges[part.judge], part.options) for part in parts]
+    """The recipe's rewards; entries that name the same judge share one. Raises RecipeError for names that are not."""
+    try:
+        judges = {spec: load_judge(spec) for spec in dict.fromkeys(part.judge for part in parts)}
+        return [build_reward(part.metric, judges[part.judge], part.options) for part in parts]
+    except ValueError as error:
+        raise RecipeError(str(error)) from None
 
 
 def lora_config(part: LoraPart) -> LoraConfig:

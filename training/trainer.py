@@ -76,6 +76,8 @@ class SpanGRPOTrainer(GRPOTrainer):
             raise ValueError(f"rewards need different names, got {names}: pass name=... to one of them.")
         functions = [Recorder(function) if isinstance(function, Reward) else function for function in functions]
         self.recorders = [function for function in functions if isinstance(function, Recorder)]
+        if args.span_coef and not self.recorders:
+            raise ValueError(f"span_coef={args.span_coef} needs a reward that gives spans, such as PoshReward.")
         super().__init__(model=model, reward_funcs=functions, args=args, **kwargs)
 
     def _calculate_rewards(
@@ -88,7 +90,7 @@ class SpanGRPOTrainer(GRPOTrainer):
         failed = torch.tensor(self._failed_rows(len(prompts)), device=rewards.device)
         failed = gather(failed)
         fraction = failed.float().mean().item()
-        metrics = self._metrics["train" if self.accelerator.unwrap_model(self.model).training else "eval"]
+        metrics = self._mode_metrics()
         metrics["judge/failed_fraction"].append(fraction)
         if fraction > self.args.max_failed_fraction:
             notes = [v.note for r in self.recorders for v in r.verdicts if v.status.failed]
@@ -111,7 +113,7 @@ class SpanGRPOTrainer(GRPOTrainer):
         offsets = self._offsets(output)
         failed = self._failed_rows(rows)
         weights = dict(zip(self.reward_func_names, self.reward_weights.tolist(), strict=True))
-        metrics = self._metrics["train" if self.accelerator.unwrap_model(self.model).training else "eval"]
+        metrics = self._mode_metrics()
         for recorder in self.recorders:
             credit, covered = torch.zeros_like(total), torch.zeros_like(any_covered)
             for row, verdict in enumerate(recorder.verdicts):
@@ -131,19 +133,23 @@ class SpanGRPOTrainer(GRPOTrainer):
         metrics["spans/covered_fraction"].append(
             (any_covered.sum() / output["completion_mask"].sum().clamp(min=1)).item()
         )
-        metrics["spans/unaligned_fraction"].append(sum(o is None for o in offsets) / rows)
         output["advantages"] = output["advantages"].unsqueeze(1) + self.args.span_coef * total
         return output
 
     def _offsets(self, output: dict[str, Any]) -> list[list[tuple[int, int]] | None]:
-        """Character offsets of each row's sampled tokens; None for rows that do not line up or were cut short."""
+        """Character offsets of each row's sampled tokens; None for rows cut short and rows that do not line up."""
         tokenizer = self._tokenizer.backend_tokenizer
+        masks = output["completion_mask"].bool()
+        sampled = [ids[mask].tolist() for ids, mask in zip(output["completion_ids"], masks, strict=True)]
+        finished = [bool(ids) and ids[-1] in self.eos_token_ids for ids in sampled]
         texts = [sample.completion for sample in self.recorders[0].samples]
-        rows = []
-        for ids, mask, text in zip(
-            output["completion_ids"].tolist(), output["completion_mask"].tolist(), texts, strict=True
-        ):
-            sampled = [token for token, kept in zip(ids, mask, strict=True) if kept]
-            finished = bool(sampled) and sampled[-1] in self.eos_token_ids
-            rows.append(token_offsets(tokenizer, sampled, text) if finished else None)
-        return rows
+        offsets = [
+            token_offsets(tokenizer, ids, text) if complete else None
+            for ids, text, complete in zip(sampled, texts, finished, strict=True)
+        ]
+        unaligned = sum(complete and of_row is None for complete, of_row in zip(finished, offsets, strict=True))
+        self._mode_metrics()["spans/unaligned_fraction"].append(unaligned / len(offsets))
+        return offsets
+
+    def _mode_metrics(self) -> dict[str, list[float]]:
+        return self._metrics["train" if self.accelerator.unwrap_model(self.model).training else "eval"]

@@ -196,6 +196,14 @@ def test_two_rewards_of_one_name_are_refused(tmp_path: Path, dataset: Dataset) -
         make_trainer(tmp_path, dataset, [PoshReward(MatchJudge()), PoshReward(MatchJudge())])
 
 
+def test_span_credit_without_a_reward_that_gives_spans_is_refused(tmp_path: Path, dataset: Dataset) -> None:
+    def length(completions: list[Any], **columns: Any) -> list[float]:
+        return [1.0] * len(completions)
+
+    with pytest.raises(ValueError, match=r"span_coef=0.5 needs a reward that gives spans"):
+        make_trainer(tmp_path, dataset, [length], span_coef=0.5)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
