@@ -119,10 +119,12 @@ class ChatEncoder:
         return self._plain.encode(text, add_special_tokens=False).ids
 
 
-def rating_from_logprobs(logprobs: Mapping[int, float], scale: Mapping[str, Sequence[int]]) -> Rating | Failure:
+def rating_from_logprobs(
+    logprobs: Mapping[int, float], scale: Mapping[str, Sequence[int]], min_mass: float = MIN_MASS
+) -> Rating | Failure:
     """The distribution over the scale, from natural log-probabilities by token id; a token without one counts as 0.
 
-    UNPARSED when one is no log-probability (NaN, above 0), or when less than MIN_MASS of the probability fell on the
+    UNPARSED when one is no log-probability (NaN, above 0), or when less than min_mass of the probability fell on the
     scale.
     """
     wrong = [value for value in logprobs.values() if not value <= 1e-3]  # NaN compares as false
@@ -130,7 +132,7 @@ def rating_from_logprobs(logprobs: Mapping[int, float], scale: Mapping[str, Sequ
         return Failure(Status.UNPARSED, f"the judge gave {wrong[0]} as a log-probability")
     masses = {entry: sum(math.exp(logprobs[i]) for i in ids if i in logprobs) for entry, ids in scale.items()}
     mass = sum(masses.values())
-    if mass < MIN_MASS:
+    if mass < min_mass or mass == 0.0:
         entries = ", ".join(scale)
         return Failure(Status.UNPARSED, f"the judge put {mass:.1%} on {entries}: it answered something else")
     return Rating({entry: value / mass for entry, value in masses.items()}, min(mass, 1.0))

@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 from huggingface_hub import snapshot_download
 from transformers import AutoConfig, AutoTokenizer
 
-from rewards.judges.encoding import ChatEncoder, rating_from_logprobs
+from rewards.judges.encoding import MIN_MASS, ChatEncoder, rating_from_logprobs
 from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
 from rewards.judges.smollm2 import smollm2_folder
 from rewards.verdict import Status
@@ -38,11 +38,13 @@ class LocalJudge:
     """A text judge from a hub id, a folder, or `smollm2`. Opened at the first use, pickled as its settings.
 
     max_length: tokens of a prompt with its answer; the model's own context when None. A longer question is a Failure.
+    min_mass: the share of the probability, in [0, 1], that must fall on the scale; an answer with less is UNPARSED.
     """
 
-    def __init__(self, model: str, max_length: int | None = None) -> None:
+    def __init__(self, model: str, max_length: int | None = None, min_mass: float = MIN_MASS) -> None:
         self.model = model
         self.max_length = max_length
+        self.min_mass = min_mass
         self.usage = Usage()
         self._depth = 0
         self._name: str | None = None
@@ -54,14 +56,15 @@ class LocalJudge:
 
     @property
     def kind(self) -> str:
-        """The judge's kind and settings, as the beginning of its name."""
+        """The judge's kind and number format, as the beginning of its name."""
         raise NotImplementedError(f"{type(self).__name__} must say its kind")
 
     @property
     def name(self) -> str:
-        """Kind, settings, model and a hash of the model's files: equal names give equal answers."""
+        """Kind, model, a hash of the model's files, and the settings: equal names give equal answers."""
         if self._name is None:
-            self._name = f"{self.kind}:{self.model}@{files_hash(self.folder)}"
+            model = f"{self.kind}:{self.model}@{files_hash(self.folder)}"
+            self._name = f"{model} mass>={self.min_mass} tokens<={self.context}"
         return self._name
 
     @property
@@ -117,7 +120,10 @@ class LocalJudge:
             tokens = self.encoder.scale(scale)
             ids = sorted({number for several in tokens.values() for number in several})
             answers = self._answer(questions, 1, lambda prompts: self._logprobs(prompts, ids))
-        return [answer if isinstance(answer, Failure) else rating_from_logprobs(answer, tokens) for answer in answers]
+        return [
+            answer if isinstance(answer, Failure) else rating_from_logprobs(answer, tokens, self.min_mass)
+            for answer in answers
+        ]
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """One greedy text of at most max_tokens tokens per question, in order. Raises as `rate` does."""

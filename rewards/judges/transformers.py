@@ -18,6 +18,7 @@ import torch
 from transformers import AutoModelForCausalLM, GenerationConfig
 from transformers.integrations import is_deepspeed_zero3_enabled
 
+from rewards.judges.encoding import MIN_MASS
 from rewards.judges.judge import Failure
 from rewards.judges.local import LocalJudge
 from rewards.verdict import Status
@@ -29,7 +30,7 @@ MIN_SHARED = 16  # tokens; a shorter beginning is not worth a call of its own
 
 class TransformersJudge(LocalJudge):
     """dtype: of the weights, as torch spells it. batch_size: prompts in one forward pass. device: CUDA's current one
-    where there is CUDA, else the CPU, when None.
+    where there is CUDA, else the CPU, when None. max_length, min_mass: see LocalJudge.
     """
 
     def __init__(
@@ -39,8 +40,9 @@ class TransformersJudge(LocalJudge):
         batch_size: int = 16,
         device: str | None = None,
         max_length: int | None = None,
+        min_mass: float = MIN_MASS,
     ) -> None:
-        super().__init__(model, max_length)
+        super().__init__(model, max_length, min_mass)
         self.dtype = dtype
         self.batch_size = batch_size
         self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")

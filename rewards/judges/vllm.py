@@ -26,6 +26,7 @@ from typing import Any
 
 import torch
 
+from rewards.judges.encoding import MIN_MASS
 from rewards.judges.judge import Failure
 from rewards.judges.local import LocalJudge
 from rewards.judges.smollm2 import CACHE
@@ -41,7 +42,7 @@ class VllmJudge(LocalJudge):
     """memory: the KV cache's size in bytes (above 1), or the fraction of the device's memory that the whole engine may
     take (up to 1); None is vLLM's default on a GPU, 1 GiB of KV cache on a CPU unless VLLM_CPU_KVCACHE_SPACE says
     otherwise. tensor_parallel: devices per engine. max_model_len: tokens of a prompt with its answer, at most (and by
-    default) the model's context. dtype: of the weights, as vLLM spells it.
+    default) the model's context. dtype: of the weights, as vLLM spells it. min_mass: see LocalJudge.
 
     With tensor_parallel 1 and LOCAL_RANK set, every rank has an engine on the rank's own device; their start-up is
     serialised on each machine.
@@ -54,8 +55,9 @@ class VllmJudge(LocalJudge):
         tensor_parallel: int = 1,
         max_model_len: int | None = None,
         dtype: str = "auto",
+        min_mass: float = MIN_MASS,
     ) -> None:
-        super().__init__(model, max_model_len)
+        super().__init__(model, max_model_len, min_mass)
         self.memory = memory
         self.tensor_parallel = tensor_parallel
         self.dtype = dtype

