@@ -3,11 +3,15 @@
     MatchJudge().rate([Question(messages, probe=Presence("A red circle.", "attribute", Mention("circle"), "red"))])
 
 It reads `Question.probe` only, never the prose, and knows words, not meaning: lemmas must be equal (2 and two are),
-attributes attached to the thing asked about, relations between the two things asked about. So synonyms and whatever
-the parser got wrong count as absent. Its answers are certain: all the probability is on one rating,
+attributes attached to the thing asked about, relations between the two things asked about. So synonyms count as absent,
+and so does most of what the parser got wrong. Its answers are certain: all the probability is on one rating,
 
-    5  found                              4  found in other small words ("sits in" / "in", a "corner ... left" / "left")
-    2  a thing of that name is there, but not as the identifier describes it                      1  not found
+    5  found
+    4  found in other words of the same stem or place: "sits in" / "in", "next to" / "near", "with" / "wears",
+       "snowy" / "snow covered", "coffee cup" / "cup of coffee", "a group of men" / "men", "left corner" / "left"
+    3  the words are there, and neither they nor the things they tie are said to belong elsewhere
+    2  a thing of that name is there, but not as the identifier describes it
+    1  not found
 
 Where several things of that name fit, any of them may satisfy; what else the question's text says of the thing (its
 attributes and relations) first narrows them down to those that share most of it.
@@ -46,7 +50,7 @@ class MatchJudge:
         probes = [question.probe for question in questions]
         own = self._parse([p.text for p in probes if isinstance(p, Presence) and p.graph is None])
         given: dict[int, TextIndex] = {}
-        certain = {level: Rating({entry: float(entry == str(level)) for entry in scale}) for level in (1, 2, 4, 5)}
+        certain = {level: Rating({entry: float(entry == str(level)) for entry in scale}) for level in (1, 2, 3, 4, 5)}
         ratings: list[Rating | Failure] = []
         for probe in probes:
             if not isinstance(probe, Presence):

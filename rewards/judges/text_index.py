@@ -1,70 +1,120 @@
-"""A scene graph arranged for looking things up by lemma. Ratings are MatchJudge's: 5, 4, 2 or 1."""
+"""A scene graph arranged for looking things up by lemma. Ratings are MatchJudge's: 5, 4, 3, 2 or 1."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rewards.judges.probe import Link, Mention, Presence
-from rewards.language.lemmas import lemmas
+from rewards.language.lemmas import is_plural, kin, lemmas
 from rewards.language.scene_graph import SceneGraph
 
-EXACT, REWORDED, SAME_NAME, ABSENT = 5, 4, 2, 1
+EXACT, REWORDED, LOOSE, SAME_NAME, ABSENT = 5, 4, 3, 2, 1
 
 POSTURE = lemmas("be sit stand rest lie located placed positioned situated appear there")
 WITHIN = lemmas("in at on inside within upon")
 PLACES = lemmas("left right top bottom center centre middle upper lower corner edge side")
 SYMMETRIC = lemmas("near beside by next to with and touching alongside around facing")
+PREPOSITIONS = lemmas(
+    """about above across against along among around as at before behind below beneath between by down for from
+    in into near next off on onto out outside over past through to together toward towards under up upon with"""
+)
+HAVING = lemmas("with have")
+HOLDING = lemmas("hold wear carry contain include feature")  # whoever holds a thing has it
 PART = lemmas("part of")
+OF = lemmas("of")
+
+# "a group of men", "on top of a box": nouns that stand for what they are "of"
+LIGHT = lemmas(
+    """group couple pair bunch lot number variety row set crowd herd flock one both some all each most many
+    top front back side middle part end rest"""
+)
+COUNTS = {"coupl": "2", "pair": "2"}
+VAGUE = lemmas("several many various some multiple few other different numerous more")  # any plural is that
+HEDGES = lemmas("possibly perhaps probably likely apparently seemingly maybe")  # say nothing of the thing
+SAME_PLACE = {
+    word: group.split()[0]
+    for group in ("in at on inside within upon into onto", "near beside by next alongside close", "over above atop")
+    for word in lemmas(group)
+} | dict.fromkeys(lemmas("under below beneath underneath"), "under")
 
 
 class TextIndex:
     """What one text says, by lemma. Mentions are resolved once each."""
 
     def __init__(self, graph: SceneGraph) -> None:
-        self.attributes = [[lemmas(text) for text in entity.attributes] for entity in graph.entities]
+        self.attributes = [[_counted(lemmas(text)) for text in entity.attributes] for entity in graph.entities]
         self.said: dict[tuple[int, int], list[frozenset[str]]] = defaultdict(list)  # (subject, object) -> relations
         self.does: list[list[frozenset[str]]] = [[] for _ in graph.entities]
+        self.linked: list[set[int]] = [set() for _ in graph.entities]
+        names = [{lemmas(head) for head in (entity.head, *entity.heads)} for entity in graph.entities]
+        meant = self._meant(graph, names)
         for relation in graph.relations:
             words = lemmas(relation.relation)
-            self.said[relation.subject, relation.object].append(words)
-            self.does[relation.subject].append(words)
+            subject, object_ = relation.subject, relation.object
+            for pair in dict.fromkeys(((subject, object_), (meant[subject], meant[object_]))):
+                self.said[pair].append(words)
+                self.does[pair[0]].append(words)
+                self.linked[pair[0]].add(pair[1])
+                self.linked[pair[1]].add(pair[0])
+        self.plural = [any(is_plural(head) for head in (entity.head, *entity.heads)) for entity in graph.entities]
+        self.nouns = [{word for name in own for word in name - PLACES} for own in names]
         self.named: dict[frozenset[str], list[int]] = defaultdict(list)
         self.placed: dict[frozenset[str], list[int]] = defaultdict(list)  # "left" of "the top left corner"
-        for number, entity in enumerate(graph.entities):
-            names = dict.fromkeys(lemmas(head) for head in (entity.head, *entity.heads))
-            for name in names:
+        self.modified: dict[str, list[int]] = defaultdict(list)  # what "coffee" describes in "coffee cup"
+        for number in range(len(graph.entities)):
+            for name in names[number]:
                 self.named[name].append(number)
-            if any(name <= PLACES for name in names):
+            if any(name <= PLACES for name in names[number]):
                 for attribute in self.attributes[number]:
-                    if attribute <= PLACES and attribute not in names:
+                    if attribute <= PLACES and attribute not in names[number]:
                         self.placed[attribute].append(number)
+            else:
+                for word in {word for attribute in self.attributes[number] for word in attribute}:
+                    for noun in {word, *kin(word)}:
+                        self.modified[noun].append(number)
+        self.words = frozenset(word for sentence in graph.sentences for word in lemmas(sentence))
+        self.attached = frozenset(
+            word for said in (*self.attributes, *self.does) for words in said for word in words - PREPOSITIONS
+        )
         self._resolved: dict[Mention, tuple[int, list[int]]] = {}
+
+    def _meant(self, graph: SceneGraph, names: Sequence[set[frozenset[str]]]) -> list[int]:
+        """Per entity the one it stands for: "men" for the group in "a group of men", else itself."""
+        meant = list(range(len(graph.entities)))
+        for relation in graph.relations:
+            subject, object_ = relation.subject, relation.object
+            if lemmas(relation.relation) == OF and all(name <= LIGHT for name in names[subject]):
+                meant[subject] = object_
+                self.attributes[object_] += [_counted(name) for name in names[subject]] + self.attributes[subject]
+        return meant
 
     def rating(self, probe: Presence) -> int:
         """The rating of one question about this text."""
         how, subjects = self.resolve(probe.mention)
-        if probe.kind == "entity" or not subjects:
+        if probe.kind == "entity" or how == ABSENT:
             return how
         words = lemmas(probe.words)
         if probe.kind == "attribute":
-            return max(self._described(number, words) for number in subjects)
+            return max((self._described(number, words) for number in subjects), default=self._loose(words))
         if probe.other is None:
             raise ValueError(f"a relation probe needs the other mention, got {probe}")
-        _, objects = self.resolve(probe.other)
-        return max((self._related(s, o, words) for s in subjects for o in objects), default=ABSENT)
+        other, objects = self.resolve(probe.other)
+        if other == ABSENT:
+            return ABSENT
+        return max((self._related(s, o, words) for s in subjects for o in objects), default=self._loose(words))
 
     def resolve(self, mention: Mention) -> tuple[int, list[int]]:
-        """How well the identifier is met, and the entities it may mean: those that fit it, else all of its name."""
+        """How well the identifier is met, and the entities it may mean: those that fit it, else all of its name.
+
+        None may be left of a thing whose word is there but names nothing, as "ski" in "two people skiing".
+        """
         if mention not in self._resolved:
             self._resolved[mention] = self._resolve(mention)
         return self._resolved[mention]
 
     def _resolve(self, mention: Mention) -> tuple[int, list[int]]:
-        name = lemmas(mention.head)
-        namesakes, how = self.named.get(name, []), EXACT
+        how, namesakes = self._namesakes(mention)
         if not namesakes:
-            namesakes, how = self.placed.get(name, []), REWORDED
-        if not namesakes:
-            return ABSENT, []
+            return how, []
         fitting = [
             number
             for number in namesakes
@@ -77,16 +127,63 @@ class TextIndex:
             pool = [number for number, count in zip(pool, shared, strict=True) if count == max(shared)]
         return (how if fitting else SAME_NAME), pool
 
+    def _namesakes(self, mention: Mention) -> tuple[int, list[int]]:
+        """The entities of that name; else those it is said of in other ways, from the surest to the least sure."""
+        name = lemmas(mention.head)
+        if name in self.named:
+            return EXACT, self.named[name]
+        if name in self.placed:
+            return REWORDED, self.placed[name]
+        for words in (*mention.attributes, *mention.details):  # "snow board" for "snowboard"
+            joined = lemmas(words.replace(" ", "") + mention.head)
+            if joined in self.named:
+                return REWORDED, self.named[joined]
+        if name <= LIGHT:
+            for link in (*mention.links, *mention.ties):
+                if lemmas(link.relation) == OF and not link.reverse and not lemmas(link.other.head) <= LIGHT:
+                    how, numbers = self.resolve(link.other)
+                    if numbers:
+                        return min(how, REWORDED), numbers
+        if name <= PLACES:
+            return ABSENT, []
+        modified = [number for word in name for number in self.modified.get(word, ())]
+        if modified:
+            return REWORDED, list(dict.fromkeys(modified))
+        return (REWORDED if name <= self.words else ABSENT), []
+
     def _shared(self, number: int, details: Sequence[str], ties: Sequence[Link]) -> int:
         """How much of what is said of a thing elsewhere holds here of this entity."""
-        described = sum(self._described(number, lemmas(words)) > SAME_NAME for words in details)
+        described = sum(self._described(number, lemmas(words)) > LOOSE for words in details)
         return described + sum(self._linked(number, link) for link in ties)
 
     def _described(self, number: int, words: frozenset[str]) -> int:
         """Is the entity given this attribute, or does it do this (as the subject of a relation)?"""
-        if any(words <= said for said in (*self.attributes[number], *self.does[number])):
+        said = (*self.attributes[number], *self.does[number])
+        if any(words <= other for other in said):
             return EXACT
-        return REWORDED if words <= POSTURE else ABSENT
+        if (
+            words <= POSTURE | HEDGES
+            or (words <= VAGUE and self.plural[number])
+            or any(agreement(words, other) > LOOSE for other in said)
+        ):
+            return REWORDED
+        known = frozenset(word for other in said for word in other)
+        if all(self._derived(number, word, known) for word in words):
+            return REWORDED
+        return self._loose(words)
+
+    def _derived(self, number: int, word: str, known: frozenset[str]) -> bool:
+        """ "snowy" where the thing is "snow covered", "grass" field for a field of grass."""
+        nouns = {word, *kin(word)}
+        return (
+            word in known
+            or not nouns.isdisjoint(known)
+            or any(nouns & self.nouns[other] for other in self.linked[number])
+        )
+
+    def _loose(self, words: frozenset[str]) -> int:
+        """Whether the text has these words, and of nothing: the parser lost what they belong to."""
+        return LOOSE if words <= self.words and words.isdisjoint(self.attached) else ABSENT
 
     def _linked(self, number: int, link: Link) -> bool:
         _, others = self.resolve(link.other)
@@ -94,20 +191,52 @@ class TextIndex:
         if words == PART:  # said in many ways: "the man's hat", "the man wears a hat", "the hat of the man"
             return any((number, other) in self.said or (other, number) in self.said for other in others)
         pairs = [(other, number) if link.reverse else (number, other) for other in others]
-        return any(self._related(subject, object_, words) > SAME_NAME for subject, object_ in pairs)
+        return any(self._related(subject, object_, words) > LOOSE for subject, object_ in pairs)
 
     def _related(self, subject: int, object_: int, words: frozenset[str]) -> int:
+        if subject == object_:  # "cup of coffee" for "coffee cup", "top of the box" for "box"
+            return REWORDED if words <= OF | PART | WITHIN | HAVING else ABSENT
         said = list(self.said.get((subject, object_), ()))
         if words <= SYMMETRIC:
             said += self.said.get((object_, subject), [])
-        return max((agreement(words, other) for other in said), default=ABSENT)
+        best = max((agreement(words, other) for other in said), default=ABSENT)
+        if best > ABSENT or object_ in self.linked[subject]:
+            return best
+        verbs = words - POSTURE - PREPOSITIONS - WITHIN
+        if not verbs <= self.words:
+            return ABSENT
+        taken = any(agreement(words, other) > ABSENT for other in self._elsewhere(subject, object_))
+        return ABSENT if taken else LOOSE
+
+    def _elsewhere(self, subject: int, object_: int) -> Iterator[frozenset[str]]:
+        """How the subject lies to other things, and others to the object."""
+        for other in self.linked[subject]:
+            yield from self.said.get((subject, other), ())
+        for other in self.linked[object_]:
+            yield from self.said.get((other, object_), ())
+
+
+def _counted(words: frozenset[str]) -> frozenset[str]:
+    """The words with the numbers that some of them mean."""
+    return words | {COUNTS[word] for word in words if word in COUNTS}
 
 
 def agreement(asked: frozenset[str], said: frozenset[str]) -> int:
     """Do the words of one relation say the other? Postures are small words, and so are in / at / on."""
     if asked <= said:
         return EXACT
-    core, said_core = (
-        frozenset("in" if word in WITHIN else word for word in words if word not in POSTURE) for words in (asked, said)
-    )
-    return REWORDED if core <= said_core else ABSENT
+    core, said_core = _core(asked), _core(said)
+    if core <= said_core:
+        return REWORDED
+    verbs = core - PREPOSITIONS
+    if verbs and verbs == said_core - PREPOSITIONS and (core <= verbs or said_core <= verbs):
+        return REWORDED  # "rides on" for "rides"
+    if core <= HAVING and not said_core.isdisjoint(HAVING | HOLDING):
+        return REWORDED
+    return LOOSE if core <= HOLDING and said_core <= HAVING else ABSENT
+
+
+def _core(words: frozenset[str]) -> frozenset[str]:
+    """A relation's words without postures, each preposition by one name of its place ("next to" is "near")."""
+    core = frozenset(SAME_PLACE.get(word, word) for word in words if word not in POSTURE)
+    return core - {"to"} if "near" in core else core

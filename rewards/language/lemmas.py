@@ -9,34 +9,81 @@ meet. A final "e" is dropped for that reason ("rides", "riding" -> "rid").
 import re
 from functools import lru_cache
 
-IRREGULAR = {
-    form: lemma
-    for lemma, forms in {
-        "be": "am are is was were been being 's",
-        "have": "has had having",
-        "hold": "held",
-        "wear": "wore worn",
-        "stand": "stood",
-        "sit": "sat",
-        "li": "lie lies lay lying lain",
-        "man": "men",
-        "woman": "women",
-        "child": "children",
-        "person": "people persons",
-        "foot": "feet",
-        "tooth": "teeth",
-        "mouse": "mice",
-        "leaf": "leaves",
-        "grey": "gray",
-    }.items()
-    for form in forms.split()
+_FORMS = {
+    "be": "am are is was were been being 's",
+    "have": "has had having",
+    "lie": "lies lay lying lain",
+    "die": "dying",
+    "tie": "tied tying",
+    "blow": "blew blown",
+    "break": "broke broken",
+    "build": "built",
+    "catch": "caught",
+    "drive": "drove driven",
+    "eat": "ate eaten",
+    "fall": "fell fallen",
+    "feed": "fed",
+    "fight": "fought",
+    "fly": "flew flown",
+    "give": "gave given",
+    "go": "goes went gone",
+    "hang": "hung",
+    "hold": "held",
+    "keep": "kept",
+    "lead": "led",
+    "light": "lit",
+    "make": "made",
+    "ride": "rode ridden",
+    "ring": "rang rung",
+    "run": "ran",
+    "shake": "shook shaken",
+    "shine": "shone",
+    "sing": "sang sung",
+    "sit": "sat",
+    "sleep": "slept",
+    "stand": "stood",
+    "stick": "stuck",
+    "sweep": "swept",
+    "swim": "swam swum",
+    "swing": "swung",
+    "take": "took taken",
+    "throw": "threw thrown",
+    "wear": "wore worn",
+    "write": "wrote written",
+    "man": "men",
+    "woman": "women",
+    "child": "children",
+    "person": "people persons",
+    "foot": "feet",
+    "goose": "geese",
+    "half": "halves",
+    "knife": "knives",
+    "leaf": "leaves",
+    "loaf": "loaves",
+    "mouse": "mice",
+    "scarf": "scarves",
+    "shelf": "shelves",
+    "tooth": "teeth",
+    "wife": "wives",
+    "wolf": "wolves",
+    # one word in two spellings, or clipped
+    "grey": "gray",
+    "donut": "doughnut doughnuts",
+    "racket": "racquet racquets",
+    "tire": "tyre tyres",
+    "bike": "bicycle bicycles",
+    "fridge": "refrigerator refrigerators",
+    "phone": "telephone telephones",
+    "photo": "photograph photographs",
+    "plane": "airplane airplanes aeroplane aeroplanes",
+    "television": "tv tvs",
 }
 _NUMBERS = "zero one two three four five six seven eight nine ten"
-IRREGULAR |= {word: str(number) for number, word in enumerate(_NUMBERS.split())}
 
 SILENT = frozenset(("a", "an", "the", "-", "'s", "of", "very"))
 
-_PLURALS = "men women children people persons feet teeth mice leaves these those"
+_PLURALS = """men women children people persons feet teeth mice leaves geese halves knives loaves scarves shelves wives
+wolves these those"""
 IRREGULAR_PLURALS = frozenset(_PLURALS.split())
 
 _WORD = re.compile(r"[^\W_]+|'s|-")
@@ -53,20 +100,39 @@ def lemmas(text: str) -> frozenset[str]:
 @lru_cache(maxsize=65536)
 def lemma(word: str) -> str:
     """The base form of one lower-case word."""
-    if word in IRREGULAR:
-        return IRREGULAR[word]
+    return IRREGULAR.get(word) or _regular(word)
+
+
+def kin(word: str) -> frozenset[str]:
+    """The nouns an adjective may be made of, as base forms: "snowy" of snow, "wooden" of wood; often none or no word.
+
+    Only to be looked up among words that are there: "pony" gives "pon".
+    """
+    stems = []
+    for ending in ("y", "en", "ed"):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) > 2:
+            stems += [stem, stem[:-1]] if stem[-1] == stem[-2] else [stem]
+    return frozenset(_regular(stem) for stem in stems)
+
+
+def _regular(word: str) -> str:
+    if word.endswith(("ies", "ied")) and len(word) > 4:
+        return word[:-3] + "y"
     for ending in ("ing", "ed"):
         stem = word.removesuffix(ending)
         if stem != word and len(stem) > 2 and _VOWEL.search(stem) and not word.endswith("eed"):
             double = len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "lsz"
             return (stem[:-1] if double else stem).removesuffix("e")
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+    if word.endswith(("sses", "shes", "ches", "xes", "zes", "oes")) and len(word) > 5:
         return word[:-2]
     if word.endswith("s") and len(word) > 3 and not word.endswith(("ss", "us", "is")):
         word = word[:-1]
     return word.removesuffix("e") if len(word) > 3 else word
+
+
+IRREGULAR = {form: _regular(base) for base, forms in _FORMS.items() for form in forms.split()}
+IRREGULAR |= {word: str(number) for number, word in enumerate(_NUMBERS.split())}
 
 
 def is_plural(word: str) -> bool:

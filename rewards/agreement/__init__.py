@@ -1,0 +1,1 @@
+"""How well scores and spans agree with what people said of the same texts."""
