@@ -1,56 +1,97 @@
 """How far a judge agrees with the truth, or with people.
 
     python scripts/agreement.py spans outputs/quickstart --models base sft --count 500
+    python scripts/agreement.py people ../shared/data --judge match [--sets hat_aloha ...]
+    python scripts/agreement.py graphs ../shared/data
 
 spans: reads the results.json and completions.jsonl that scripts/compare.py wrote about Scenes, where the truth is
 known, and answers two questions. Are the words that the judge calls wrong (spans with a score below 0.5) the wrong
 ones? And does the credit of a component have the sign of what its words truly add to the description's F1?
+
+people: a judge's scores and spans against people's judgments, beside a bag of words on the same records.
+graphs: our scene graphs, default and published, against people's.
 """
 
 import argparse
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+SPANS = """Words are runs of letters and digits. `precision` is the share of the words the judge calls wrong that are
+wrong, `recall` the share of the wrong words it finds; `claims` are the words that state a fact of the picture (not the
+`in` of a place); per kind, among the words that spans of that kind touch. The effect of a component is the true F1 of
+the text less that of the text without its first span; `equal signs` is over the components where neither credit nor
+effect is 0, `spearman` over all with credit."""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True)
-    spans = commands.add_parser(
-        "spans",
-        help="wrong words and credit against the truth of Scenes",
-        description="Words are runs of letters and digits. `precision` is the share of the words the judge calls wrong "
-        "that are wrong, `recall` the share of the wrong words it finds; `claims` are the words that state a fact of "
-        "the picture (not the `in` of a place); per kind, among the words that spans of that kind touch. The effect of "
-        "a component is the true F1 of the text less that of the text without its first span; `equal signs` is over "
-        "the components where neither credit nor effect is 0, `spearman` over all with credit.",
-    )
+    commands = parser.add_subparsers(required=True)
+    spans = commands.add_parser("spans", help="wrong words and credit against the truth of Scenes", description=SPANS)
     spans.add_argument("folder", type=Path, help="output folder of scripts/compare.py")
     spans.add_argument("--models", nargs="+", default=[], help="which of the compared models (default all)")
     spans.add_argument("--count", type=int, default=500, help="completions, spread over models and seeds (default 500)")
-    spans.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
+    spans.set_defaults(measure=measure_spans)
+    people = commands.add_parser("people", help="scores and spans against people's judgments")
+    people.add_argument("folder", type=Path, help="the folder that holds the sets' own folders")
+    people.add_argument("--judge", default="match", help="who answers PoSh's questions (default match: words alone)")
+    people.add_argument("--sets", nargs="+", metavar="SET", default=[], help="the sets to measure (default all)")
+    people.set_defaults(measure=measure_judgments)
+    graphs = commands.add_parser("graphs", help="scene graphs against people's, no judge needed")
+    graphs.add_argument("folder", type=Path, help="the folder that holds the sets' own folders")
+    graphs.set_defaults(measure=measure_scene_graphs)
+    for command in (spans, people, graphs):
+        command.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
     arguments = parser.parse_args()
-
-    from training.span_agreement import read_completions, summarise
-
     try:
-        if arguments.count < 1:
-            raise ValueError(f"--count must be 1 or more, got {arguments.count}.")
-        completions, skipped = read_completions(arguments.folder, arguments.models, arguments.count)
-        agreement = {**summarise(completions), "skipped": skipped}
+        numbers, tables = arguments.measure(arguments)
         if arguments.json:
             arguments.json.parent.mkdir(parents=True, exist_ok=True)
-            arguments.json.write_text(json.dumps(agreement, indent=2) + "\n")
+            arguments.json.write_text(json.dumps(numbers, indent=2) + "\n")
     except (ValueError, OSError) as error:
         sys.exit(f"agreement.py: {error}")
-    console = Console()
+    for table in tables:
+        Console(width=max(Console().width, 140)).print(table)
+
+
+def measure_spans(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+    from training.span_agreement import read_completions, summarise
+
+    if arguments.count < 1:
+        raise ValueError(f"--count must be 1 or more, got {arguments.count}.")
+    completions, skipped = read_completions(arguments.folder, arguments.models, arguments.count)
+    agreement = {**summarise(completions), "skipped": skipped}
     counted = f"{agreement['completions']} completions" + (f", {skipped} without a verdict left out" if skipped else "")
-    console.print(table_of(f"Wrong words, judge and referee: {counted}", agreement["words"]))
-    console.print(table_of("Credit and true effect on F1, per component", agreement["credit"]))
+    return agreement, [
+        table_of(f"Wrong words, judge and referee: {counted}", agreement["words"]),
+        table_of("Credit and true effect on F1, per component", agreement["credit"]),
+    ]
+
+
+def measure_judgments(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+    from rewards.agreement.people import SETS, measure_people
+    from rewards.judges import load_judge
+    from rewards.naming import unknown
+    from rewards.posh import PoshReward
+
+    for name in arguments.sets:
+        if name not in SETS:
+            raise ValueError(unknown("set", name, SETS))
+    reward = PoshReward(load_judge(arguments.judge))
+    rows = [asdict(row) for row in measure_people(arguments.folder, reward, arguments.sets or list(SETS))]
+    return rows, [people_table(rows, arguments.judge)]
+
+
+def measure_scene_graphs(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+    from rewards.agreement.graphs import measure_graphs
+
+    rows = [asdict(row) for row in measure_graphs(arguments.folder)]
+    return rows, [graph_table(rows)]
 
 
 def table_of(title: str, agreement: dict[str, Any]) -> Table:
@@ -68,6 +109,38 @@ def table_of(title: str, agreement: dict[str, Any]) -> Table:
 
 def cell(value: float | int | None) -> str:
     return "-" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def people_table(rows: list[dict[str, Any]], judge: str) -> Table:
+    table = Table(title=f"Agreement with people, judge {judge}")
+    for column in ("set", "measure"):
+        table.add_column(column)
+    for column in ("ours", "95 %", "floor", "target", "n", "note"):
+        table.add_column(column, justify="right")
+    for row in rows:
+        interval = f"{row['interval']['low']:.3f} - {row['interval']['high']:.3f}"
+        values = (shown(row["ours"]), interval, shown(row["floor"]), shown(row["target"]), str(row["n"]), row["note"])
+        table.add_row(row["set"], row["measure"], *values)
+    return table
+
+
+def graph_table(rows: list[dict[str, Any]]) -> Table:
+    table = Table(title="Scene graphs against people's (DiscoSG), mean over captions")
+    for column in ("mode", "match"):
+        table.add_column(column)
+    for column in ("precision", "recall", "F1", "95 %", "triples", "people's", "n"):
+        table.add_column(column, justify="right")
+    for row in rows:
+        interval = f"{row['interval']['low']:.3f} - {row['interval']['high']:.3f}"
+        scores = (shown(row["precision"]), shown(row["recall"]), shown(row["f1"]), interval)
+        table.add_row(
+            row["mode"], row["match"], *scores, f"{row['triples']:.1f}", f"{row['people']:.1f}", str(row["n"])
+        )
+    return table
+
+
+def shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
 
 
 if __name__ == "__main__":

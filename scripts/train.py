@@ -1,7 +1,7 @@
 """Train a policy as a recipe says.
 
-    accelerate launch --quiet --config_file accelerate_configs/cpu.yaml scripts/train.py recipes/quickstart/scenes-dapo.yaml
-    ... scripts/train.py RECIPE seed=1 output=outputs/try trainer.learning_rate=2e-4
+    accelerate launch --config_file accelerate_configs/cpu.yaml scripts/train.py RECIPE [key=value ...]
+    ... scripts/train.py recipes/quickstart/scenes-dapo.yaml seed=1 output=outputs/try trainer.learning_rate=2e-4
 
 The output folder then holds the policy, recipe.yaml (as run), metrics.jsonl and versions.json.
 """
