@@ -94,7 +94,7 @@ def test_too_long_a_question_fails_alone(judge):
     long = Question([{"role": "user", "content": "1 " * 20_000}])
     first, second, third = judge.rate([short, long, short])
     assert isinstance(first, Rating)
-    assert first == third
+    assert close([first], [third])  # float32: where a row stands in its batch moves the seventh digit
     assert isinstance(second, Failure)
     assert second.status is Status.ERROR
     assert "tokens long" in second.message
