@@ -13,34 +13,40 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import yaml
 
-Direction = Literal["precision", "recall"]
 PromptSource = str | Path | tuple[str | Path, str | Path]
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 _PLACEHOLDER = re.compile(r"\{{1,2}(\w+)\}{1,2}")  # doubled braces: the published files format one template twice
 
-# Where each template stands in the files, and the placeholders it must (all) have.
-_TEMPLATES = {
-    "prefix": (("prefix",), {"precision": {"target_text", "source_text"}, "recall": {"text"}}),
-    "plain": (("entity_formatters", "no_parents"), {"entity_text"}),
-    "of_parent": (("entity_formatters", "has_parents"), {"entity_text", "parent_entity_identifier"}),
-    "with_relation": (("entity_formatters", "relation"), {"formatted_entity", "relation"}),
-    "ask_entity": (("verifiers", "entity"), {"entity_identifier"}),
-    "ask_attribute": (("verifiers", "attribute"), {"entity_identifier", "attribute"}),
-    "ask_relation": (("verifiers", "relation"), {"entity1_identifier", "entity2_identifier", "relation"}),
-    "rewrite_attribute": (("rewrite", "attribute"), {"entity_identifier"}),
-    "rewrite_relation": (("rewrite", "relation"), {"entity_identifier"}),
-    "instructions": (("instructions",), set()),
+# Where each template stands in the files, and the placeholders it must have: one of these sets, all of it. A prefix
+# shows the text that is asked about, alone or (the published precision) beside the text the question comes from.
+_TEMPLATES: dict[str, tuple[tuple[str, ...], list[set[str]]]] = {
+    "prefix": (("prefix",), [{"text"}, {"target_text", "source_text"}]),
+    "plain": (("entity_formatters", "no_parents"), [{"entity_text"}]),
+    "of_parent": (("entity_formatters", "has_parents"), [{"entity_text", "parent_entity_identifier"}]),
+    "with_relation": (("entity_formatters", "relation"), [{"formatted_entity", "relation"}]),
+    "ask_entity": (("verifiers", "entity"), [{"entity_identifier"}]),
+    "ask_attribute": (("verifiers", "attribute"), [{"entity_identifier", "attribute"}]),
+    "ask_relation": (("verifiers", "relation"), [{"entity1_identifier", "entity2_identifier", "relation"}]),
+    "rewrite_attribute": (("rewrite", "attribute"), [{"entity_identifier"}]),
+    "rewrite_relation": (("rewrite", "relation"), [{"entity_identifier"}]),
+    "instructions": (("instructions",), [set()]),
+    "described": (("entity_formatters", "described"), [{"entity_identifier", "attributes"}]),
 }
+_OPTIONAL = {"described"}
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The templates of one direction (posh_spec 2). `fill` puts values into one of them."""
+    """The templates of one direction (posh_spec 2). `fill` puts values into one of them.
+
+    described: an identifier with what else is said of it, for prefixes that do not show the text it comes from; the
+    published files have none.
+    """
 
     prefix: str
     plain: str
@@ -52,11 +58,12 @@ class Wording:
     rewrite_attribute: str
     rewrite_relation: str
     instructions: str
+    described: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """Both directions: precision asks the source's components of the reference, recall of the completion."""
+    """Both directions: precision asks of the reference what the completion says, recall the reverse."""
 
     precision: Wording
     recall: Wording
@@ -85,28 +92,33 @@ def load_prompts(source: PromptSource | None = None) -> Prompts:
         if not path.is_dir():
             data = yaml.safe_load(path.read_text(encoding="utf-8"))
             return Prompts(
-                wording(data["precision"], "precision", f"{path} (precision)"),
-                wording(data["recall"], "recall", f"{path} (recall)"),
+                wording(data["precision"], f"{path} (precision)"),
+                wording(data["recall"], f"{path} (recall)"),
             )
         precision, recall = (_only(path, f"*{direction}.json") for direction in ("precision", "recall"))
     return Prompts(
-        wording(json.loads(precision.read_text(encoding="utf-8")), "precision", str(precision)),
-        wording(json.loads(recall.read_text(encoding="utf-8")), "recall", str(recall)),
+        wording(json.loads(precision.read_text(encoding="utf-8")), str(precision)),
+        wording(json.loads(recall.read_text(encoding="utf-8")), str(recall)),
     )
 
 
-def wording(data: Mapping[str, Any], direction: Direction, where: str) -> Wording:
-    """One direction's templates from the files' nested structure. Raises ValueError naming `where` and the template."""
+def wording(data: Mapping[str, Any], where: str) -> Wording:
+    """One direction's templates from the files' nested structure.
+
+    Raises ValueError naming `where` and the template that is missing or has other placeholders than it must.
+    """
     templates = {}
-    for name, (keys, required) in _TEMPLATES.items():
+    for name, (keys, allowed) in _TEMPLATES.items():
         value: Any = data
         for key in keys:
-            if key not in value:
-                raise ValueError(f"{where} lacks the prompt {'.'.join(keys)!r}")
-            value = value[key]
-        wanted = required[direction] if isinstance(required, dict) else required
+            value = value.get(key, {})
+        if not value and name in _OPTIONAL:
+            continue
+        if not isinstance(value, str):
+            raise ValueError(f"{where} lacks the prompt {'.'.join(keys)!r}")
         found = set(_PLACEHOLDER.findall(value))
-        if found != wanted:
+        if found not in allowed:
+            wanted = " or ".join(map(str, allowed))
             raise ValueError(f"{where}: the prompt {'.'.join(keys)!r} must have placeholders {wanted}, has {found}")
         templates[name] = value
     return Wording(**templates)

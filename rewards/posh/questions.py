@@ -5,8 +5,9 @@
     interviews[0].entities[0].rating, interviews[0].attributes, interviews[0].relations
 
 Pass 1 asks for the entities that are no part of another one, pass 2 for the parts, by way of what was found in pass 1,
-pass 3 for the attributes and relations of what was found. Each pass is one `judge.rate` over all interviews (in
-published mode after one `judge.write` that words the identifiers). In default mode the same question is asked once.
+pass 3 for the attributes and relations of what was found. A pass is one `judge.rate` over all interviews, in published
+mode after one `judge.write` that words the identifiers. In default mode identifiers are worded by rule, the same
+question is asked once, and a pass is two calls: the simplest name of everything, then what that did not settle.
 """
 
 from collections.abc import Sequence
@@ -19,12 +20,14 @@ from rewards.language.scene_graph import SceneGraph
 from rewards.posh.candidates import Candidate, Found, candidates
 from rewards.posh.graph_view import GraphView
 from rewards.posh.prompts import Wording, fill
+from rewards.verdict import Status
 
 Mode = Literal["published", "default"]
 
 PRESENCE_THRESHOLD = 2.0
 REWRITE_TOKENS = 20
 HIGHEST_RATING = 5.0
+UNREADABLE = Rating({"1": 1.0}, mass=0.0)  # an answer without a digit, to the published code
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +61,37 @@ class Interview:
     rewrites: list[tuple[str, str]] = field(default_factory=list)
     failure: Failure | None = None
     prefix: str = field(init=False)
-    known: list[tuple[tuple[str, ...], tuple[Link, ...]]] = field(init=False, repr=False)
+    quotes_source: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.prefix = fill(
             self.wording.prefix, target_text=self.target_text, source_text=self.source_text, text=self.target_text
         )
-        entities = self.source.entities
-        quotes_source = "{source_text}" in self.wording.prefix
-        self.known = [said_of(self.source, number) if quotes_source else ((), ()) for number in range(len(entities))]
+        self.quotes_source = "{source_text}" in self.wording.prefix
 
     def mention(self, number: int, mention: Mention) -> Mention:
         """The entity's mention, with what else the prompt says of it: all of the source where the prompt quotes it."""
-        details, ties = self.known[number]
+        if not self.quotes_source:
+            return mention
+        details, ties = said_of(self.source, number)
         return replace(mention, details=details, ties=ties)
+
+    def described(self, number: int, besides: str = "") -> tuple[str, Mention]:
+        """A found entity's identifier with its other attributes where the prompt must say them, and the same as data.
+
+        besides: the attribute that is asked about.
+        """
+        found = self.entities[number]
+        mention = self.mention(number, found.mention)
+        attributes = tuple(
+            attribute.text
+            for attribute in self.source.entities[number].attributes
+            if attribute.text != besides and attribute.text not in mention.attributes
+        )
+        if self.quotes_source or not self.wording.described or not attributes:
+            return found.identifier, mention
+        name = fill(self.wording.described, entity_identifier=found.identifier, attributes=", ".join(attributes))
+        return name, replace(mention, details=attributes)
 
 
 def said_of(view: GraphView, number: int) -> tuple[tuple[str, ...], tuple[Link, ...]]:
@@ -115,14 +135,41 @@ def _unfailed(interviews: Sequence[Interview]) -> list[Interview]:
 
 
 def _ask_entities(interviews: Sequence[Interview], judge: Judge, mode: Mode, first_pass: bool) -> None:
-    """Pass 1 or 2: build all candidates, word them, rate them, keep the best of each entity."""
-    named = [
-        (interview, candidate)
+    """Pass 1 or 2: the best rated name of each entity.
+
+    Published: all names are asked, in the published order. Default: the simplest name first, the others only where it
+    is not rated 5, since nothing replaces that (2.4): the same result for fewer questions.
+    """
+    names = [
+        (interview, candidates(interview.source, number, interview.entities, interview.wording, first_pass))
         for interview in interviews
         for number, entity in enumerate(interview.source.entities)
         if entity.fixed is None and (not entity.parents) == first_pass
-        for candidate in candidates(interview.source, number, interview.entities, interview.wording, first_pass)
     ]
+    if mode == "published":
+        _ask_names([(interview, candidate) for interview, several in names for candidate in several], judge, mode)
+        return
+    _ask_names([(interview, several[0]) for interview, several in names], judge, mode)
+    failed = {interview.sample for interview in interviews if interview.failure is not None}
+    _ask_names(
+        [
+            (interview, candidate)
+            for interview, several in names
+            if interview.sample not in failed and not _settled(interview.entities[several[0].entity])
+            for candidate in several[1:]
+        ],
+        judge,
+        mode,
+    )
+
+
+def _settled(found: Found) -> bool:
+    """Whether no other name can replace this one (2.4)."""
+    return round(found.rating) >= HIGHEST_RATING
+
+
+def _ask_names(named: Sequence[tuple[Interview, Candidate]], judge: Judge, mode: Mode) -> None:
+    """Word these candidates, rate them, keep the best of each entity."""
     identifiers = _rewritten(named, judge) if mode == "published" else [candidate.fluent for _, candidate in named]
     asked = []
     for (interview, candidate), identifier in zip(named, identifiers, strict=True):
@@ -169,23 +216,21 @@ def _ask_details(interviews: Sequence[Interview], judge: Judge, mode: Mode) -> N
     for interview in interviews:
         view, found, wording = interview.source, interview.entities, interview.wording
         target, graph = interview.target_text, interview.target_graph
-        present = {n: interview.mention(n, found[n].mention) for n in range(len(view.entities)) if found[n].present}
-        for number, mention in present.items():
+        present = [number for number in range(len(view.entities)) if found[number].present]
+        for number in present:
             for place, attribute in enumerate(view.entities[number].attributes):
-                name = found[number].identifier
+                name, mention = interview.described(number, besides=attribute.text)
                 question = fill(wording.ask_attribute, entity_identifier=name, attribute=attribute.text)
                 probe = Presence(target, "attribute", mention, attribute.text, graph=graph)
                 asked.append(((number, place), _put(interview, question, probe, mode)))
+        ends = {number: interview.described(number) for number in present}
         for number in _relation_order(view):
             relation = view.relation(number)
-            if relation.subject in present and relation.object in present:
+            if relation.subject in ends and relation.object in ends:
+                (first, subject), (second, other) = ends[relation.subject], ends[relation.object]
                 question = fill(
-                    wording.ask_relation,
-                    entity1_identifier=found[relation.subject].identifier,
-                    entity2_identifier=found[relation.object].identifier,
-                    relation=relation.text,
+                    wording.ask_relation, entity1_identifier=first, entity2_identifier=second, relation=relation.text
                 )
-                subject, other = present[relation.subject], present[relation.object]
                 probe = Presence(target, "relation", subject, relation.text, other, graph=graph)
                 asked.append((number, _put(interview, question, probe, mode)))
     for (key, put), rating in zip(asked, _rate([a for _, a in asked], judge, mode), strict=True):
@@ -215,17 +260,19 @@ def _put(interview: Interview, question: str, probe: Presence, mode: Mode) -> _A
 
 
 def _rate(asked: Sequence[_Asked], judge: Judge, mode: Mode) -> list[Rating | Failure]:
-    """One call for all; in default mode identical questions are put to the judge once."""
+    """One call for all. Default: an identical question is put to the judge once; published: no digit rates 1 (3)."""
     if not asked:
         return []
     if mode == "published":
-        return judge.rate([_question(put.prompt, put.probe) for put in asked])
-    distinct: dict[str, _Asked] = {}
-    for put in asked:
-        distinct.setdefault(put.prompt, put)
-    questions = [_question(put.prompt, put.probe) for put in distinct.values()]
-    answers = dict(zip(distinct, judge.rate(questions), strict=True))
-    return [answers[put.prompt] for put in asked]
+        ratings = judge.rate([_question(put.prompt, put.probe) for put in asked])
+        return [UNREADABLE if _is_unparsed(rating) else rating for rating in ratings]
+    distinct = dict.fromkeys((put.prompt, put.probe) for put in asked)
+    answers = dict(zip(distinct, judge.rate([_question(*one) for one in distinct]), strict=True))
+    return [answers[put.prompt, put.probe] for put in asked]
+
+
+def _is_unparsed(rating: Rating | Failure) -> bool:
+    return isinstance(rating, Failure) and rating.status is Status.UNPARSED
 
 
 def _question(prompt: str, probe: Presence | None = None) -> Question:

@@ -133,22 +133,27 @@ def test_permuted_in_permuted_out_and_batch_equals_single(judge, mode):
 def test_default_mode_asks_an_equal_question_once_and_puts_the_question_last():
     judge = FakeJudge()
     PoshReward(judge).assess([sample("A red circle.", "A blue circle.", "A blue circle on a box.")] * 3)
-    assert len(judge.rated) == 2  # no parts: one pass for entities, one for what is said of them
+    # no parts: the simplest names of the entities, the other names, and what is said of what was found
+    assert len(judge.rated) == 3
     for call in judge.rated:
         assert len(call) == len(set(call))
         for prompt in call:
-            assert prompt.splitlines()[-1].startswith("Question:")
+            assert prompt.splitlines()[-1].startswith("Does the TEXT ")
     assert judge.written == []
 
 
 @pytest.mark.parametrize("completion", HOSTILE)
 def test_hostile_completions_stay_data(completion):
     judge = FakeJudge()
-    (verdict,) = PoshReward(judge).assess([sample(completion, "A red circle beside a cat.")])
+    reference = "A red circle beside a cat."
+    (verdict,) = PoshReward(judge).assess([sample(completion, reference)])
     assert verdict.status in (Status.OK, Status.EMPTY)
     for prompts in judge.rated:
         for prompt in prompts:
-            assert completion in prompt
+            text, question = prompt.split("TEXT:\n", 1)[1].rsplit("\n\n", 1)
+            assert text in (completion, reference)
+            assert question.startswith("Does the TEXT ")
+            assert question.endswith("?")
     for span in verdict.spans:
         words = completion[span.start : span.end]
         assert words == words.strip() != ""

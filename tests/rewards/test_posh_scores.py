@@ -68,14 +68,15 @@ def test_fill_is_one_pass():
 
 def test_own_prompts_have_both_directions():
     prompts = load_prompts()
-    assert "{source_text}" in prompts.precision.prefix
-    assert "{source_text}" not in prompts.recall.prefix
+    for wording in (prompts.precision, prompts.recall):
+        assert "{source_text}" not in wording.prefix  # what the completions of a group ask of their reference is shared
+        assert "{attributes}" in wording.described
 
 
 def test_prompts_with_wrong_placeholders_are_refused(tmp_path):
     with pytest.raises(ValueError, match="lacks the prompt 'prefix'"):
-        wording({}, "precision", "here")
+        wording({}, "here")
     with pytest.raises(ValueError, match="must have placeholders"):
-        wording({"prefix": "no text"}, "recall", "here")
+        wording({"prefix": "no text"}, "here")
     with pytest.raises(FileNotFoundError, match=r"exactly one \*precision.json"):
         load_prompts(tmp_path)
