@@ -26,7 +26,10 @@ FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")  # no pickles
 
 @dataclass(slots=True)
 class Usage:
-    """What a judge has done so far. cached_tokens: those of the prompt tokens that were not computed anew."""
+    """What a judge has done so far. Equal questions of one call are answered once, and their tokens counted once.
+
+    cached_tokens: those of the prompt tokens that were not computed anew.
+    """
 
     questions: int = 0
     prompt_tokens: int = 0
@@ -149,18 +152,19 @@ class LocalJudge:
     def _answer(
         self, questions: Sequence[Question], reserve: int, ask: Callable[[list[list[int]]], list[T | Failure]]
     ) -> list[T | Failure]:
-        """Encode, ask in sorted order, restore the order. A question that cannot be encoded is a Failure."""
+        """Encode, ask in sorted order, equal prompts once, restore the order. What cannot be encoded is a Failure."""
         answers: list[T | Failure] = [Failure(Status.ERROR, "not asked")] * len(questions)
-        prompts: dict[int, list[int]] = {}
+        places: dict[tuple[int, ...], list[int]] = {}
         for number, question in enumerate(questions):
             try:
-                prompts[number] = self._encode(question, reserve)
+                places.setdefault(tuple(self._encode(question, reserve)), []).append(number)
             except ValueError as error:
                 answers[number] = Failure(Status.ERROR, str(error))
-        order = sorted(prompts, key=prompts.__getitem__)
+        order = sorted(places)
         if order:
-            for number, answer in zip(order, ask([prompts[n] for n in order]), strict=True):
-                answers[number] = answer
+            for prompt, answer in zip(order, ask([list(prompt) for prompt in order]), strict=True):
+                for number in places[prompt]:
+                    answers[number] = answer
         self.usage.questions += len(questions)
         return answers
 

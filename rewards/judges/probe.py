@@ -1,9 +1,10 @@
-"""A presence question as typed data, for judges that answer without reading prose.
+"""A question as typed data, for judges that answer without reading prose.
 
     Presence("A red circle.", "attribute", Mention("circle"), words="red")       # is the circle described as red?
+    Phrase("circle above square", by_rule="the circle above the square")         # a noun phrase, please
 
-Metrics attach a Presence to `Question.probe`; MatchJudge answers from it. It says what the prose of the question says
-and nothing more.
+Metrics attach a probe to `Question.probe`; MatchJudge answers from it. A Presence says what the prose of the question
+says and nothing more.
 """
 
 from dataclasses import dataclass, field
@@ -50,3 +51,11 @@ class Presence:
     words: str = ""
     other: Mention | None = None
     graph: SceneGraph | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Make one noun phrase of `words`. by_rule: what the asker would have made of them itself."""
+
+    words: str
+    by_rule: str

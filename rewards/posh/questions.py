@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rewards.judges.judge import Failure, Judge, Question, Rating
-from rewards.judges.probe import Link, Mention, Presence
+from rewards.judges.probe import Link, Mention, Phrase, Presence
 from rewards.language.scene_graph import SceneGraph
 from rewards.posh.candidates import Candidate, Found, candidates
 from rewards.posh.graph_view import GraphView
@@ -192,21 +192,22 @@ def _ask_names(named: Sequence[tuple[Interview, Candidate]], judge: Judge, mode:
 def _rewritten(named: Sequence[tuple[Interview, Candidate]], judge: Judge) -> list[str]:
     """The published identifiers (2.3): heads as they are, the others as the judge words them, verbatim."""
     identifiers = [candidate.phrase for _, candidate in named]
-    places, prompts = [], []
+    places, questions = [], []
     for place, (interview, candidate) in enumerate(named):
         if candidate.kind != "head":
             wording = interview.wording
             template = wording.rewrite_attribute if candidate.kind == "attribute" else wording.rewrite_relation
             places.append(place)
-            prompts.append(fill(template, entity_identifier=candidate.phrase))
-    written = judge.write([_question(prompt) for prompt in prompts], max_tokens=REWRITE_TOKENS) if prompts else []
-    for place, prompt, text in zip(places, prompts, written, strict=True):
+            prompt = fill(template, entity_identifier=candidate.phrase)
+            questions.append(_question(prompt, Phrase(candidate.phrase, candidate.fluent)))
+    written = judge.write(questions, max_tokens=REWRITE_TOKENS) if questions else []
+    for place, question, text in zip(places, questions, written, strict=True):
         interview = named[place][0]
         if isinstance(text, Failure):
             interview.failure = interview.failure or text
         else:
             identifiers[place] = text
-            interview.rewrites.append((prompt, text))
+            interview.rewrites.append((question.messages[0]["content"], text))
     return identifiers
 
 
@@ -275,5 +276,5 @@ def _is_unparsed(rating: Rating | Failure) -> bool:
     return isinstance(rating, Failure) and rating.status is Status.UNPARSED
 
 
-def _question(prompt: str, probe: Presence | None = None) -> Question:
+def _question(prompt: str, probe: Presence | Phrase) -> Question:
     return Question([{"role": "user", "content": prompt}], probe=probe)

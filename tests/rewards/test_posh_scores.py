@@ -68,9 +68,9 @@ def test_fill_is_one_pass():
 
 def test_own_prompts_have_both_directions():
     prompts = load_prompts()
-    for wording in (prompts.precision, prompts.recall):
-        assert "{source_text}" not in wording.prefix  # what the completions of a group ask of their reference is shared
-        assert "{attributes}" in wording.described
+    for templates in (prompts.precision, prompts.recall):
+        assert "{source_text}" not in templates.prefix  # a group's completions share what they ask of their reference
+        assert "{attributes}" in templates.described
 
 
 def test_prompts_with_wrong_placeholders_are_refused(tmp_path):
