@@ -1,194 +1,59 @@
-"""Which words of a text speak of the same thing, by rule.
+"""Which words of a text speak of the same thing, by the method of one's choice.
 
-    find_clusters([nlp("A red circle is here. It is above a square.")])     # [[[[2, 2], [6, 6]]]]
+    find_clusters([nlp("A red circle is here. It is above a square.")], "rules")     # [[[[2, 2], [6, 6]]]]
 
-The rules prefer to miss a link: a wrong one merges two things, and all that is said of them. A noun refers back when it
-is definite and an earlier noun of the same lemma and number carries compatible modifiers; "a" and "another" start anew.
-A pronoun takes the subject of its sentence, else the first fitting noun, looking back two sentences.
+"rules" needs nothing else and is the default, "none" finds nothing, "maverick" (the published metric's) and "fastcoref"
+are neural models of the extra `coref`. A function from parsed texts to their clusters does as well.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 
 from spacy.tokens import Doc
 
 from rewards.language.clusters import Cluster
-from rewards.language.words import NOUNS, OBJECTS, SUBJECTS, Word, read_words
+from rewards.language.coref_models import fastcoref_clusters, import_package, maverick_clusters
+from rewards.language.coref_rules import clusters_by_rule
+from rewards.language.words import read_words
 
-METHODS = ("rules", "none")
-SENTENCES_BACK = 2
-NEW = frozenset({"a", "an", "another", "some", "any", "each", "every", "no", "several", "many", "other", "second"})
-DEFINITE = frozenset({"the", "this", "that", "these", "those", "both"})
-DESCRIPTIONS = ("amod", "nmod", "compound", "nummod", "acl", "relcl")
+Resolver = Callable[[Sequence[Doc]], Sequence[Sequence[Cluster]]]
 
-MALE = frozenset({"man", "boy", "guy", "gentleman", "father", "son", "brother", "husband", "king", "prince", "waiter"})
-FEMALE = frozenset({"woman", "girl", "lady", "mother", "daughter", "sister", "wife", "queen", "princess", "waitress"})
-PERSON = frozenset(
-    {"person", "child", "kid", "baby", "toddler", "adult", "teenager", "student", "teacher", "player", "skater"}
-    | {"surfer", "skier", "rider", "driver", "cook", "chef", "worker", "doctor", "nurse", "officer", "soldier"}
-    | {"artist", "photographer", "friend", "parent", "passenger", "customer", "figure", "athlete"}
-)
-PRONOUNS = {
-    **dict.fromkeys(("he", "him", "his", "himself"), "male"),
-    **dict.fromkeys(("she", "her", "hers", "herself"), "female"),
-    **dict.fromkeys(("it", "its", "itself"), "thing"),
-    **dict.fromkeys(("they", "them", "their", "theirs", "themselves"), "plural"),
-}
-REFLEXIVES = ("himself", "herself", "itself", "themselves")
+MODELS: dict[str, Resolver] = {"maverick": maverick_clusters, "fastcoref": fastcoref_clusters}
 
 
-def find_clusters(docs: Sequence[Doc], method: str = "rules") -> list[list[Cluster]]:
+def find_clusters(docs: Sequence[Doc], method: str | Resolver = "rules") -> Sequence[Sequence[Cluster]]:
     """Per parsed text its clusters: lists of mentions [first, last], token numbers, both inclusive.
 
-    method: "rules", or "none" for no clusters at all. Raises ValueError for others.
+    Raises ValueError and ImportError as `coref_method` does.
     """
-    if method not in METHODS:
-        raise ValueError(f"coref is one of {', '.join(METHODS)}, got {method!r}")
+    return coref_method(method)(docs)
+
+
+def coref_method(method: str | Resolver) -> Resolver:
+    """The method of that name, or the function itself.
+
+    Raises ValueError for a name that does not exist, and ImportError, saying what to install, for a model's package
+    that cannot be imported. A model's weights are loaded when it first gets a text.
+    """
+    if not isinstance(method, str):
+        return method
+    if method in MODELS:
+        import_package(method)
+        return MODELS[method]
+    if method == "rules":
+        return _by_rule
     if method == "none":
-        return [[] for _ in docs]
-    return [clusters_of(read_words(doc)[0]) for doc in docs]
+        return no_clusters
+    raise ValueError(f"coref is 'rules', 'none', 'maverick', 'fastcoref' or a function, got {method!r}")
 
 
-@dataclass(eq=False, slots=True)
-class _Thing:
-    """Something spoken of, with all that its mentions said of it."""
-
-    lemma: str
-    plural: bool
-    mentions: list[Word]
-    said: set[str] = field(default_factory=set)
-
-    def fits(self, kind: str) -> bool:
-        """Whether a pronoun of this kind can mean it."""
-        if kind == "plural" or self.plural:
-            return kind == "plural" and self.plural
-        if kind == "thing":
-            return self.lemma not in MALE | FEMALE | PERSON
-        other = FEMALE if kind == "male" else MALE
-        return self.lemma not in other and (self.lemma in MALE | FEMALE | PERSON or self.mentions[0].pos == "PROPN")
+def coref_name(method: str | Resolver) -> str:
+    """What to call the method in a record."""
+    return method if isinstance(method, str) else "own function"
 
 
-def clusters_of(words: Sequence[Word]) -> list[Cluster]:
-    """The clusters of one text; every mention is the one word that heads it."""
-    things: list[_Thing] = []
-    thing_of: dict[Word, _Thing] = {}
-    for word in words:
-        thing: _Thing | None = None
-        if word.is_relative:
-            thing = thing_of.get(_relative_head(word))
-        elif word.text.lower() in PRONOUNS:
-            thing = _antecedent(word, thing_of)
-        elif _is_mention(word):
-            thing = _known(word, things)
-            if thing is None:
-                thing = _Thing(word.lemma, _is_plural(word), [])
-                things.append(thing)
-            thing.said |= _restrictions(word) | _predicates(word)
-        if thing is not None:
-            thing.mentions.append(word)
-            thing_of[word] = thing
-    return [[[word.index, word.index] for word in thing.mentions] for thing in things if len(thing.mentions) > 1]
+def no_clusters(docs: Sequence[Doc]) -> list[list[Cluster]]:
+    return [[] for _ in docs]
 
 
-def _is_mention(word: Word) -> bool:
-    describes = word.dep in ("amod", "nmod", "compound") and word.head is not word and word.head.pos in NOUNS
-    return word.pos in NOUNS and not describes
-
-
-def _is_plural(word: Word) -> bool:
-    return word.tag in ("NNS", "NNPS")
-
-
-def _known(word: Word, things: Sequence[_Thing]) -> _Thing | None:
-    """The thing a definite noun refers back to: it was said to be all that, or it is the only one of its name."""
-    same_name = [thing for thing in things if thing.lemma == word.lemma and thing.plural == _is_plural(word)]
-    if not same_name or not _is_definite(word):
-        return None
-    restrictions = _restrictions(word)
-    for thing in reversed(same_name):
-        if restrictions <= thing.said:
-            return thing
-    return same_name[0] if len(same_name) == 1 and same_name[0].said <= restrictions else None
-
-
-def _is_definite(word: Word) -> bool:
-    lemmas = {child.lemma for child in word.children if child.index < word.index}
-    if lemmas & NEW:
-        return False
-    return bool(lemmas & DEFINITE) or word.has_child("poss") or word.pos == "PROPN"
-
-
-def _restrictions(word: Word) -> frozenset[str]:
-    """What tells this noun's thing from others of its name: adjectives, owners, places."""
-    found = {child.lemma for child in word.children if child.dep in DESCRIPTIONS}
-    found |= {f"of {child.lemma}" for child in word.children if child.dep == "poss"}
-    return frozenset(found | _places(word))
-
-
-def _predicates(word: Word) -> frozenset[str]:
-    """What a copula says of its subject: "red" and "at left" in "the circle is red and at the left"."""
-    if not word.head.is_copula or _rank(word) > 0:
-        return frozenset()
-    adjectives = {child.lemma for child in word.head.children if child.dep == "acomp"}
-    return frozenset(adjectives | _places(word.head))
-
-
-def _places(word: Word) -> set[str]:
-    """The prepositional phrases under a word, each as its preposition and the described noun."""
-    found = set()
-    for preposition in word.children:
-        if preposition.dep == "prep":
-            for place in preposition.children:
-                described = sorted(child.lemma for child in place.children if child.dep in DESCRIPTIONS)
-                found.add(" ".join([preposition.lemma, *described, place.lemma]))
-    return found
-
-
-def _relative_head(pronoun: Word) -> Word:
-    """The noun whose relative clause the pronoun stands in; the pronoun itself when there is none."""
-    word = pronoun
-    while word.head is not word:
-        if word.dep == "relcl":
-            return word.head
-        word = word.head
-    return pronoun
-
-
-def _antecedent(pronoun: Word, thing_of: dict[Word, _Thing]) -> _Thing | None:
-    if pronoun.dep == "expl":
-        return None
-    text = pronoun.text.lower()
-    excluded = set() if pronoun.dep == "poss" or text in REFLEXIVES else set(_bound(pronoun))
-    things = {thing_of[word] for word in excluded if word in thing_of}
-    for back in range(SENTENCES_BACK + 1):
-        candidates = [
-            word
-            for word, thing in thing_of.items()
-            if word.sentence == pronoun.sentence - back and thing.fits(PRONOUNS[text]) and thing not in things
-        ]
-        if candidates:
-            return thing_of[min(candidates, key=lambda word: (_rank(word), word.index))]
-    return None
-
-
-def _bound(pronoun: Word) -> Iterator[Word]:
-    """The words a plain pronoun cannot mean: its verb's subject, and the noun it says where something is."""
-    head = pronoun.head
-    if head.dep == "prep":
-        yield head.head
-        head = head.head
-        while head.dep in ("acomp", "advmod", "prep") and head.head is not head:  # "is visible behind it"
-            head = head.head
-        if PRONOUNS[pronoun.text.lower()] in ("male", "female") and not head.is_copula:
-            return  # "she has a bag with her"
-    yield from (child for child in head.children if _rank(child) == 0 and child is not pronoun)
-
-
-def _rank(word: Word) -> int:
-    """How readily a pronoun takes the word: subjects, then objects, then the rest."""
-    while word.dep == "conj" and word.head is not word:
-        word = word.head
-    inverted = word.dep in ("attr", *OBJECTS) and not word.head.has_child(*SUBJECTS)
-    if word.dep in SUBJECTS or (inverted and word.head.dep in ("ROOT", "conj", "ccomp")):
-        return 0
-    return 1 if word.dep in ("attr", "conj", "ROOT", *OBJECTS) else 2
+def _by_rule(docs: Sequence[Doc]) -> list[list[Cluster]]:
+    return [clusters_by_rule(read_words(doc)[0]) for doc in docs]

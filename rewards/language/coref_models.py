@@ -1,0 +1,93 @@
+"""Coreference by the neural models of others: Maverick, which the published metric uses, and F-coref, which is faster.
+
+    clusters = maverick_clusters([nlp("A red circle is here. It is above a square.")])
+
+Both are in the extra `coref` and load their weights from the Hugging Face hub on first use: 2 GB under CC BY-NC-SA 4.0
+for Maverick, a pickled checkpoint, and 0.4 GB for F-coref. They were not run here, where there is no hub: the adapters
+are written from the sources of maverick-coref 1.0.7 and fastcoref 2.1.6 and tested with stand-ins that give known
+clusters. maverick-coref wants protobuf==3.20, so it cannot be installed beside vLLM: judge through a server then.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import spacy
+from spacy.tokens import Doc
+
+from rewards.language.clusters import Cluster
+
+
+def import_package(name: str) -> ModuleType:
+    """The package "maverick" or "fastcoref". Raises ImportError, saying what to install."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ImportError(f"coref={name!r} cannot be used ({error}): pip install 'spanreward[coref]'") from error
+
+
+def maverick_clusters(docs: Sequence[Doc]) -> list[list[Cluster]]:
+    """Asked as the published code does: text by text, with the words of every sentence."""
+    return [maverick_clusters_of(doc) if len(doc) else [] for doc in docs]
+
+
+def maverick_clusters_of(doc: Doc) -> list[Cluster]:
+    """One text that has words. A mention that ends outside the text (on the model's own marks) is left out."""
+    answer = _maverick().predict([[token.text for token in sentence] for sentence in doc.sents])
+    return [
+        [[first, last] for first, last in cluster if first is not None and last is not None]
+        for cluster in answer["clusters_token_offsets"]
+    ]
+
+
+def fastcoref_clusters(docs: Sequence[Doc]) -> list[list[Cluster]]:
+    """All texts in one call, but for those without words.
+
+    F-coref's mentions are characters: each is read as the tokens it touches, and left out when it touches none.
+    """
+    asked = [number for number, doc in enumerate(docs) if doc.text.strip()]
+    clusters: list[list[Cluster]] = [[] for _ in docs]
+    answers = _fastcoref().predict(texts=[docs[number].text for number in asked]) if asked else []
+    for number, answer in zip(asked, answers, strict=True):
+        clusters[number] = [
+            [tokens for mention in cluster if mention is not None and (tokens := tokens_of(docs[number], *mention))]
+            for cluster in answer.get_clusters(as_strings=False)
+        ]
+    return clusters
+
+
+def tokens_of(doc: Doc, start: int, end: int) -> list[int] | None:
+    """The first and the last token that the characters [start, end) touch; None where there are none."""
+    touched = [token.i for token in doc if max(start, token.idx) < min(end, token.idx + len(token))]
+    return [touched[0], touched[-1]] if touched else None
+
+
+@lru_cache(maxsize=1)
+def _maverick() -> Any:
+    import torch
+
+    return import_package("maverick").Maverick(device="cuda" if torch.cuda.is_available() else "cpu")
+
+
+@lru_cache(maxsize=1)
+def _fastcoref() -> Any:
+    """With spaCy's plain tokenizer: left to itself it downloads en_core_web_sm."""
+    with kept_randomness():
+        return import_package("fastcoref").FCoref(nlp=spacy.blank("en"), enable_progress_bar=False)
+
+
+@contextmanager
+def kept_randomness() -> Iterator[None]:
+    """F-coref seeds every generator with 42 when it loads; in training, all ranks would sample alike from there on."""
+    import torch
+
+    of_python, of_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    with torch.random.fork_rng():
+        yield
+    random.setstate(of_python)
+    np.random.set_state(of_numpy)  # noqa: NPY002
