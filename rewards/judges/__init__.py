@@ -1,10 +1,11 @@
 """Judges, and the names by which command lines and recipes choose one."""
 
+from rewards.judges.cache import CachedJudge
 from rewards.judges.judge import Failure, Judge, Question, Rating
 from rewards.judges.match import MatchJudge
 from rewards.naming import unknown
 
-__all__ = ["Failure", "Judge", "MatchJudge", "Question", "Rating", "load_judge"]
+__all__ = ["CachedJudge", "Failure", "Judge", "MatchJudge", "Question", "Rating", "load_judge"]
 
 FORMS = "match, transformers:MODEL or vllm:MODEL, where MODEL is a hub id, a folder, or smollm2"
 

@@ -1,0 +1,134 @@
+"""Bytes by key in one SQLite file, which several processes use at once and which forgets what is least used.
+
+    store = Store(Path("ratings.sqlite"), max_bytes=1 << 30)
+    store.write({"key": b"value"})
+    store.read(["key", "other"])            # {"key": b"value"}
+
+It never stops a run: where the file cannot be read or written (disk full, read-only, damaged, locked too long) one
+warning says so, reads find nothing and writes keep nothing. No connection outlives a call, so a store may be pickled
+and its process forked. A killed process leaves what it had committed. The file must be on a local disk, as SQLite's
+write-ahead log does not work over a network.
+
+Rows are kept in the order of their last use: a new one comes last, and one that is read from the older half moves to
+the end. Eviction cuts off the beginning, which frees whole pages.
+"""
+
+import json
+import logging
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 30.0  # seconds to wait for another process's write
+MARKS = (0x5370616E, 1)  # SQLite's application_id ("Span") and user_version: whose file it is, and its format
+KEPT = 0.75  # the share of max_bytes that an eviction leaves
+SMALLEST = 1 << 16
+
+TABLE = "CREATE TABLE answers (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value BLOB NOT NULL)"
+READ = """SELECT key, value, 2 * id < (SELECT min(id) FROM answers) + (SELECT max(id) FROM answers) FROM answers
+    WHERE key IN (SELECT value FROM json_each(?))"""
+TO_THE_END = "UPDATE answers SET id = (SELECT max(id) + 1 FROM answers) WHERE key = ?"
+OLDEST_QUARTER = """DELETE FROM answers
+    WHERE 4 * id <= 3 * (SELECT min(id) FROM answers) + (SELECT max(id) FROM answers)"""
+
+
+class Store:
+    """max_bytes: the file's size, at least 64 KiB; it may exceed it by what one `write` adds.
+
+    Raises ValueError for a smaller max_bytes, and for a path where there is a file of another kind or version, which is
+    left as it is.
+    """
+
+    def __init__(self, path: Path, max_bytes: int) -> None:
+        if max_bytes < SMALLEST:
+            raise ValueError(f"max_bytes is {max_bytes}, and a cache needs at least {SMALLEST}: give it more.")
+        self.path = path
+        self.max_bytes = max_bytes
+        self._warned = False
+        if path.exists():
+            self.read([])
+
+    def read(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """The values of those keys that are there. Raises ValueError as the constructor does."""
+        found: dict[str, bytes] = {}
+        try:
+            with self._connection() as connection:
+                rows = connection.execute(READ, (json.dumps(keys),)).fetchall()
+                found = {key: value for key, value, _ in rows}
+                if _used_bytes(connection) > self.max_bytes // 2:  # before, nothing is about to be evicted
+                    with connection:
+                        connection.executemany(TO_THE_END, [(key,) for key, _, old in rows if old])
+        except (sqlite3.Error, OSError) as error:
+            self._warn(error)
+        return found
+
+    def write(self, values: Mapping[str, bytes]) -> None:
+        """Keep all of them or, where that fails, none; a key that is there keeps its value."""
+        try:
+            with self._connection() as connection, connection:
+                connection.executemany("INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)", values.items())
+                if _used_bytes(connection) > self.max_bytes:
+                    while _used_bytes(connection) > KEPT * self.max_bytes:
+                        connection.execute(OLDEST_QUARTER)
+        except (sqlite3.Error, OSError) as error:
+            self._warn(error)
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """A connection to the file, which is made when there is none."""
+        if not self.path.exists():
+            _create(self.path)
+        with closing(_connect(self.path)) as connection:
+            if _marks(connection) != MARKS:
+                raise ValueError(
+                    f"{self.path} is not a cache of ratings, or of another version: remove it, or give another path."
+                )
+            connection.execute("PRAGMA synchronous = NORMAL")
+            yield connection
+
+    def _warn(self, error: Exception) -> None:
+        if not self._warned:
+            log.warning("the cache %s fails, and judges are asked where it could have answered: %s", self.path, error)
+            self._warned = True
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, PATIENCE, isolation_level="IMMEDIATE")
+
+
+def _create(path: Path) -> None:
+    """An empty store at once: SQLite's steps towards one fail where two processes take them together."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=path.name, dir=path.parent) as folder:
+        unfinished = Path(folder) / path.name
+        with closing(_connect(unfinished)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(TABLE)
+            connection.execute(f"PRAGMA application_id = {MARKS[0]}")
+            connection.execute(f"PRAGMA user_version = {MARKS[1]}")
+        with suppress(FileExistsError):  # another process was faster, and its file is as good
+            os.link(unfinished, path)
+
+
+def _marks(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Whose file it is, and its format; zeros where it is not SQLite's."""
+    try:
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
+            return (0, 0)
+        raise
+    return application, version
+
+
+def _used_bytes(connection: sqlite3.Connection) -> int:
+    """The file's size less its free pages, as this transaction sees it."""
+    pragmas = ("page_count", "freelist_count", "page_size")
+    pages, free, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas)
+    return (pages - free) * size
