@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
-from rewards.judges.probe import Presence
+from rewards.judges.probe import Phrase, Presence
 from rewards.judges.text_index import TextIndex
 from rewards.language.parse import describe
 from rewards.language.scene_graph import SceneGraph
@@ -61,8 +61,13 @@ class MatchJudge:
         return ratings
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Never text: a Failure for each question."""
-        return [Failure(Status.UNPARSED, "the match judge cannot write") for _ in questions]
+        """The asker's own noun phrase where that is what is asked (a probe Phrase), else a Failure (UNPARSED)."""
+        return [
+            question.probe.by_rule
+            if isinstance(question.probe, Phrase)
+            else Failure(Status.UNPARSED, f"the match judge writes noun phrases only, got {question.probe!r}")
+            for question in questions
+        ]
 
     def __enter__(self) -> Self:
         return self

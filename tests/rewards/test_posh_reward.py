@@ -1,9 +1,11 @@
 """PoshReward's contract: statuses, parts, spans that lie on the right characters, and independence of the batch."""
 
+import hashlib
 import pickle
 
 import pytest
 
+from rewards.judges.judge import Failure, Rating
 from rewards.judges.match import MatchJudge
 from rewards.language.scene_graph import SceneGraph
 from rewards.posh import PoshReward, parse_graphs
@@ -114,9 +116,44 @@ def test_a_failed_question_costs_only_its_own_sample():
 
 
 def test_a_judge_that_cannot_write_fails_published_mode_where_it_is_asked_to():
+    class Speechless(MatchJudge):
+        def write(self, questions, max_tokens):
+            return [Failure(Status.UNPARSED, "cannot write") for _ in questions]
+
     samples = [sample("A tall man. A short man.", "A man."), sample("A man.", "A man.")]
-    verdicts = match_reward(mode="published").assess(samples)
+    verdicts = PoshReward(Speechless(), mode="published").assess(samples)
     assert [verdict.status for verdict in verdicts] == [Status.UNPARSED, Status.OK]
+    assert [verdict.status for verdict in match_reward(mode="published").assess(samples)] == [Status.OK] * 2
+
+
+def test_an_unreadable_rating_is_one_in_published_mode_and_unparsed_in_default():
+    class Silent(FakeJudge):
+        def rate(self, questions, scale=("1", "2", "3", "4", "5")):
+            return [Failure(Status.UNPARSED, "no digit") for _ in questions]
+
+    (published,) = PoshReward(Silent(), mode="published").assess([sample("A man.", "A man.")])
+    assert (published.status, published.score) == (Status.OK, pytest.approx(0.2))
+    (default,) = PoshReward(Silent()).assess([sample("A man.", "A man.")])
+    assert (default.status, default.score) == (Status.UNPARSED, None)
+
+
+def test_a_settled_name_ends_the_search_with_the_same_result():
+    texts = [REFERENCE, "A tall man in a red hat holds a big brown dog.", "Two old red cars and a small blue car."]
+    samples = [sample(said, wanted) for said in texts for wanted in texts]
+
+    def rating(prompt: str) -> Rating:  # decisive, and each name has its own
+        return certain(1 + int(hashlib.sha256(prompt.encode()).hexdigest(), 16) % 5)
+
+    asked, verdicts = [], []
+    for settle in (True, False):
+        judge = FakeJudge(rating)
+        with pytest.MonkeyPatch.context() as patch:
+            if not settle:
+                patch.setattr("rewards.posh.questions._settled", lambda found: False)
+            verdicts.append(PoshReward(judge).assess(samples))
+        asked.append(sum(map(len, judge.rated)))
+    assert verdicts[0] == verdicts[1]
+    assert asked[0] < asked[1]
 
 
 @pytest.mark.parametrize("judge", [MatchJudge, FakeJudge])
