@@ -13,28 +13,29 @@ Rows are kept in the order of their last use: a new one comes last, and one that
 the end. Eviction cuts off the beginning, which frees whole pages.
 """
 
+import fcntl
 import json
 import logging
 import os
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 log = logging.getLogger(__name__)
 
 PATIENCE = 30.0  # seconds to wait for another process's write
 MARKS = (0x5370616E, 1)  # SQLite's application_id ("Span") and user_version: whose file it is, and its format
-KEPT = 0.75  # the share of max_bytes that an eviction leaves
+KEPT = 63 / 64  # the share of max_bytes that an eviction leaves; others wait for it, some seconds at 1 GiB
 SMALLEST = 1 << 16
 
 TABLE = "CREATE TABLE answers (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value BLOB NOT NULL)"
 READ = """SELECT key, value, 2 * id < (SELECT min(id) FROM answers) + (SELECT max(id) FROM answers) FROM answers
     WHERE key IN (SELECT value FROM json_each(?))"""
 TO_THE_END = "UPDATE answers SET id = (SELECT max(id) + 1 FROM answers) WHERE key = ?"
-OLDEST_QUARTER = """DELETE FROM answers
-    WHERE 4 * id <= 3 * (SELECT min(id) FROM answers) + (SELECT max(id) FROM answers)"""
+OLDEST = """DELETE FROM answers
+    WHERE 64 * id <= 63 * (SELECT min(id) FROM answers) + (SELECT max(id) FROM answers)"""
 
 
 class Store:
@@ -50,13 +51,14 @@ class Store:
         self.path = path
         self.max_bytes = max_bytes
         self._warned = False
-        if path.exists():
-            self.read([])
+        self.read([])
 
     def read(self, keys: Sequence[str]) -> dict[str, bytes]:
         """The values of those keys that are there. Raises ValueError as the constructor does."""
         found: dict[str, bytes] = {}
         try:
+            if not self.path.exists():
+                return found
             with self._connection() as connection:
                 rows = connection.execute(READ, (json.dumps(keys),)).fetchall()
                 found = {key: value for key, value, _ in rows}
@@ -70,19 +72,19 @@ class Store:
     def write(self, values: Mapping[str, bytes]) -> None:
         """Keep all of them or, where that fails, none; a key that is there keeps its value."""
         try:
+            if not self.path.exists():
+                _create(self.path)
             with self._connection() as connection, connection:
                 connection.executemany("INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)", values.items())
                 if _used_bytes(connection) > self.max_bytes:
                     while _used_bytes(connection) > KEPT * self.max_bytes:
-                        connection.execute(OLDEST_QUARTER)
+                        connection.execute(OLDEST)
         except (sqlite3.Error, OSError) as error:
             self._warn(error)
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        """A connection to the file, which is made when there is none."""
-        if not self.path.exists():
-            _create(self.path)
+        """A connection to the file, if it is one of ours."""
         with closing(_connect(self.path)) as connection:
             if _marks(connection) != MARKS:
                 raise ValueError(
@@ -93,7 +95,7 @@ class Store:
 
     def _warn(self, error: Exception) -> None:
         if not self._warned:
-            log.warning("the cache %s fails, and judges are asked where it could have answered: %s", self.path, error)
+            log.warning("the cache %s cannot be used (%s): the judge is asked instead.", self.path, error)
             self._warned = True
 
 
@@ -102,17 +104,31 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _create(path: Path) -> None:
-    """An empty store at once: SQLite's steps towards one fail where two processes take them together."""
+    """Make an empty store, finished before anybody sees it: SQLite's own steps fail where two processes take them."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=path.name, dir=path.parent) as folder:
+    with _locked(path.parent), tempfile.TemporaryDirectory(prefix=path.name, dir=path.parent) as folder:
+        if path.exists():  # another process was faster
+            return
+        for rest in ("-wal", "-shm"):  # of a file that was removed after its process was killed: it would be replayed
+            path.with_name(path.name + rest).unlink(missing_ok=True)
         unfinished = Path(folder) / path.name
         with closing(_connect(unfinished)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(TABLE)
             connection.execute(f"PRAGMA application_id = {MARKS[0]}")
             connection.execute(f"PRAGMA user_version = {MARKS[1]}")
-        with suppress(FileExistsError):  # another process was faster, and its file is as good
-            os.link(unfinished, path)
+        unfinished.rename(path)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """One process of this machine at a time."""
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(number)
 
 
 def _marks(connection: sqlite3.Connection) -> tuple[int, int]:

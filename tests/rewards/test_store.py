@@ -110,6 +110,31 @@ def test_a_process_killed_while_it_writes_leaves_what_was_committed(path, caplog
     assert warnings(caplog) == []
 
 
+def test_what_a_killed_process_left_is_not_mixed_into_a_new_file(path, caplog):
+    store = Store(path, 64 * MIB)
+    reached = FORK.Event()
+    process = FORK.Process(target=write_and_wait, args=(store, reached))
+    process.start()
+    assert reached.wait(60)
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()
+    assert path.with_name("ratings.sqlite-wal").stat().st_size > 0
+    path.unlink()  # as people do
+    new = rows("new", 1000)
+    store.write(new)
+    assert store.read([*rows("old", 1000), *new]) == new
+    assert warnings(caplog) == []
+
+
+def write_and_wait(store: Store, reached) -> None:
+    store.write(rows("old", 1000))
+    with store._connection() as connection:  # the last one to be closed would tidy up
+        connection.execute("SELECT 1 FROM answers").fetchall()
+        store.write(rows("older", 1000))
+        reached.set()
+        time.sleep(600)
+
+
 def test_eviction_keeps_what_is_used(path):
     store = Store(path, MIB)
     used, unused = rows("used", 50), rows("unused", 50)
@@ -168,7 +193,7 @@ def test_a_full_disk_is_said_once_and_forgets_the_call(path, caplog):
         store.write(rows("too many", 50_000))
         assert store.read([*before, "too many-0"]) == before
     (message,) = warnings(caplog)
-    assert "ratings.sqlite fails, and judges are asked" in message
+    assert "ratings.sqlite cannot be used (" in message
     store.write(rows("room again", 50_000))
     assert len(store.read(list(rows("room again", 50_000)))) == 50_000
 
