@@ -29,6 +29,6 @@ def build_reward(metric: str, judge: Judge, options: dict[str, Any]) -> Reward:
             raise ValueError(unknown(f"option of {metric}", option, valid))
     try:
         return METRICS[metric](judge, **options)
-    except (OSError, TypeError, KeyError, yaml.YAMLError) as error:
+    except (OSError, ImportError, TypeError, KeyError, yaml.YAMLError) as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise ValueError(f"{metric} cannot be made with {options}: {reason}") from error

@@ -44,6 +44,10 @@ class Reward:
         """Judge the samples, in order, one Verdict each. The pure metric: no trainer in sight."""
         raise NotImplementedError(f"{type(self).__name__} must define assess(samples)")
 
+    def reader(self) -> str:
+        """What parses the texts, "" for a metric that parses none. Raises ImportError where it is missing."""
+        return ""
+
     def __call__(
         self, prompts: Sequence[Any], completions: Sequence[Any], completion_ids: Any = None, **columns: Any
     ) -> list[float | None]:

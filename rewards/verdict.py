@@ -76,7 +76,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A judgment of one completion. `spans` lie on the completion, `missed` on the sample's `references[reference]`."""
+    """A judgment of one completion. `spans` lie on the completion, `missed` on the sample's `references[reference]`.
+
+    parsed_by: what parsed the texts ("en_core_web_sm 3.8.0, coref rules"), since scores of other parses do not compare;
+    "" for a metric that parses none.
+    """
 
     score: float | None
     status: Status = Status.OK
@@ -85,6 +89,7 @@ class Verdict:
     missed: tuple[Span, ...] = ()
     reference: int = 0
     note: str = ""
+    parsed_by: str = ""
 
     def __post_init__(self) -> None:
         scored = self.status in (Status.OK, Status.EMPTY)

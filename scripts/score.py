@@ -4,8 +4,8 @@
 
 A row is a JSON object with `completion` and what the metric needs (`posh`: `reference`, a text or a list of texts), and
 usually `id`. A verdict row has: id, score, status, parts, spans (start, end, score, credit, kind, note, component),
-missed. A row that cannot be read is reported by its line number and gets the status not_applicable. Run the same
-command again to go on after an interruption.
+missed, parsed_by. A row that cannot be read is reported by its line number and gets the status not_applicable. Run the
+same command again to go on after an interruption.
 """
 
 import argparse
@@ -47,6 +47,7 @@ def main() -> None:
         judge = load_judge(arguments.judge)
         reward = build_reward(arguments.reward, judge, options)
         settings = {"reward": arguments.reward, "judge": judge.name, "options": options, "prompts": reward.wording}
+        settings["parsed_by"] = reward.reader()
         with Progress(console=console) as bar:
             task = bar.add_task(f"{arguments.reward} with {arguments.judge}", total=None)
             summary = score_file(
@@ -59,7 +60,7 @@ def main() -> None:
         if arguments.json:
             arguments.json.parent.mkdir(parents=True, exist_ok=True)
             arguments.json.write_text(json.dumps(asdict(summary), indent=2) + "\n")
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         sys.exit(f"score.py: {error}")
     except KeyboardInterrupt:
         sys.exit("score.py: interrupted; the same command goes on from here.")

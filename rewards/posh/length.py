@@ -6,7 +6,7 @@ verdict = charge_unread(verdict, sample, "f1")      # precision pays for the cha
 
 from dataclasses import replace
 
-from rewards.posh.scores import Score, f1
+from rewards.posh.scores import coarse_scores
 from rewards.verdict import Sample, Span, Status, Verdict
 
 JUDGED_CHARACTERS = 10_000
@@ -17,7 +17,7 @@ def judged_part(sample: Sample) -> Sample:
     return replace(sample, completion=sample.completion[:JUDGED_CHARACTERS])
 
 
-def charge_unread(verdict: Verdict, sample: Sample, score: Score) -> Verdict:
+def charge_unread(verdict: Verdict, sample: Sample, score: str) -> Verdict:
     """The verdict on the judged part as one on the whole completion.
 
     Precision is multiplied by the share of the characters that were judged; the others are one span of score 0 whose
@@ -27,7 +27,7 @@ def charge_unread(verdict: Verdict, sample: Sample, score: Score) -> Verdict:
     if total <= JUDGED_CHARACTERS or verdict.status is not Status.OK or verdict.score is None:
         return verdict
     precision = verdict.parts["precision"] * JUDGED_CHARACTERS / total
-    parts = {**verdict.parts, "precision": precision, "f1": f1(precision, verdict.parts["recall"])}
+    parts = {**verdict.parts, **coarse_scores(precision, verdict.parts["recall"], score)}
     unread = Span(
         JUDGED_CHARACTERS,
         total,

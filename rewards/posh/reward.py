@@ -12,13 +12,14 @@ questions once, and an empty completion is EMPTY with score 0.
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
 from rewards.judges.judge import Judge
-from rewards.language.parse import describe
+from rewards.language.coref import coref_method
+from rewards.language.parse import describe, reader_name
 from rewards.language.scene_graph import SceneGraph
 from rewards.posh.components import Component, best_of, components
 from rewards.posh.graph_view import GraphView, view_graph
@@ -26,14 +27,13 @@ from rewards.posh.length import charge_unread, judged_part
 from rewards.posh.prompts import PromptSource, load_prompts
 from rewards.posh.questions import PRESENCE_THRESHOLD, Interview, Mode, conduct
 from rewards.posh.repeats import surplus
-from rewards.posh.scores import Score, credit, direction_score, f1
+from rewards.posh.scores import KINDS, beta_of, coarse_scores, credit, direction_score, f1, kind_weights
 from rewards.posh.spans import spans_of
 from rewards.reward import Reward
 from rewards.verdict import Sample, Status, Verdict
 
 REMEMBERED_REFERENCES = 4096
-NOTHING = {"precision": 0.0, "recall": 0.0, "f1": 0.0}  # the parts of an empty completion
-KINDS = ("entity", "attribute", "relation")
+GIVEN = "given graphs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,10 @@ class PoshReward(Reward):
     """PoSh with any judge. Needs the dataset column `reference` (a text or several).
 
     prompts: our wording, or a path (or pair of paths) to the published JSON files. pipeline, coref: how texts are
-    parsed, see `rewards.language.describe`. score: which part is the verdict's score. presence_threshold: the rating
-    from which an entity counts as there and its attributes and relations are asked about.
+    parsed, see `rewards.language.describe`. score: "precision", "recall", "f1" or another F-score such as "f2".
+    presence_threshold: the rating from which an entity counts as there and its attributes and relations are asked
+    about. weights: what a component of each kind counts in precision and recall, 1 where not given, such as
+    {"attribute": 2, "relation": 0.5}; a text without any component that counts names nothing.
     """
 
     columns = ("reference",)
@@ -75,15 +77,16 @@ class PoshReward(Reward):
         mode: Mode = "default",
         pipeline: Any = None,
         coref: Any = "rules",
-        score: Score = "f1",
+        score: str = "f1",
         name: str = "posh",
         presence_threshold: float = PRESENCE_THRESHOLD,
+        weights: Mapping[str, float] | None = None,
     ) -> None:
         super().__init__(name)
         if mode not in ("default", "published"):
             raise ValueError(f'mode is "default" or "published", got {mode!r}')
-        if score not in ("f1", "precision", "recall"):
-            raise ValueError(f'score is "f1", "precision" or "recall", got {score!r}')
+        beta_of(score)
+        coref_method(coref)
         self.judge = judge
         self.judges = (judge,)
         self.prompts = load_prompts(prompts)
@@ -93,10 +96,14 @@ class PoshReward(Reward):
         self.coref = coref
         self.score = score
         self.presence_threshold = presence_threshold
+        self.weights = kind_weights(weights)
         self._references: OrderedDict[str, SceneGraph] = OrderedDict()  # parsed, least recently used first
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_references": OrderedDict()}
+
+    def reader(self) -> str:
+        return reader_name(self.pipeline, self.coref)
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Parse every distinct text once, then judge. One Verdict per sample, in order."""
@@ -120,10 +127,11 @@ class PoshReward(Reward):
             self._references.move_to_end(text)
         while len(self._references) > REMEMBERED_REFERENCES:
             self._references.popitem(last=False)
-        return self.assess_graphs(
+        return self._assess_graphs(
             samples,
             [graphs.get(sample.completion) or SceneGraph() for sample in samples],
             [[graphs[text] for text in sample.references] for sample in samples],
+            parsed_by=self.reader() if judged else "",
         )
 
     def assess_graphs(
@@ -136,6 +144,15 @@ class PoshReward(Reward):
 
         Raises ValueError when the lengths differ.
         """
+        return self._assess_graphs(samples, graphs, reference_graphs, GIVEN)
+
+    def _assess_graphs(
+        self,
+        samples: Sequence[Sample],
+        graphs: Sequence[SceneGraph],
+        reference_graphs: Sequence[Sequence[SceneGraph]],
+        parsed_by: str,
+    ) -> list[Verdict]:
         for sample, parsed in zip(samples, reference_graphs, strict=True):
             if len(sample.references) != len(parsed):
                 raise ValueError(f"got {len(parsed)} reference graphs for {len(sample.references)} references")
@@ -146,11 +163,12 @@ class PoshReward(Reward):
         for number, (sample, graph, parsed) in enumerate(zip(samples, graphs, reference_graphs, strict=True)):
             said, wanted = sides[id(graph)], [sides[id(reference)] for reference in parsed]
             # The published code gives a reference that names nothing recall 1, and an empty completion precision 1.
-            usable = [i for i, side in enumerate(wanted) if self.mode == "published" or side.view.countable]
+            usable = [i for i, side in enumerate(wanted) if self.mode == "published" or self._counts(side.view)]
             if not usable:
                 verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note="no reference that names anything")
-            elif self.mode == "default" and not (sample.completion.strip() and said.view.countable):
-                verdicts[number] = Verdict(0.0, Status.EMPTY, dict(NOTHING), note="the completion names nothing")
+            elif self.mode == "default" and not (sample.completion.strip() and self._counts(said.view)):
+                nothing = coarse_scores(0.0, 0.0, self.score)
+                verdicts[number] = Verdict(0.0, Status.EMPTY, nothing, note="the completion names nothing")
             else:
                 pairs[number] = [self._pair(number, sample, said, index, wanted[index]) for index in usable]
         interviews = [interview for several in pairs.values() for pair in several for interview in pair.both]
@@ -158,7 +176,17 @@ class PoshReward(Reward):
             with self.judge:
                 conduct(interviews, self.judge, self.mode)
         verdicts.update({number: self._verdict(samples[number], several) for number, several in pairs.items()})
-        return [verdicts[number] for number in range(len(samples))]
+        return [replace(verdicts[number], parsed_by=parsed_by) for number in range(len(samples))]
+
+    def _counts(self, view: GraphView) -> bool:
+        """Whether the text says anything that counts under the weights."""
+        return any(
+            self.weights["entity"]
+            or (self.weights["attribute"] and entity.attributes)
+            or (self.weights["relation"] and entity.relations)
+            for entity in view.entities
+            if entity.fixed is None
+        )
 
     def _pair(self, number: int, sample: Sample, said: Side, index: int, wanted: Side) -> Pair:
         """Both directions of one completion and one of its references."""
@@ -182,15 +210,19 @@ class PoshReward(Reward):
         interviews = [pair.precision for pair in pairs]
         too_often = surplus(interviews) if self.mode == "default" else frozenset()
         said = best_of([components(interview, too_often) for interview in interviews])
-        precision = direction_score([component.rating for component in said])
+        precision = direction_score([component.rating for component in said], self._weights(said))
         sides = [components(pair.recall) for pair in pairs]
-        recalls = [direction_score([component.rating for component in side]) for side in sides]
+        recalls = [direction_score([component.rating for component in side], self._weights(side)) for side in sides]
         best = max(range(len(pairs)), key=lambda i: f1(precision, recalls[i]))
         index, wanted, recall = pairs[best].reference, sides[best], recalls[best]
-        parts = {"precision": precision, "recall": recall, "f1": f1(precision, recall)}
+        parts = coarse_scores(precision, recall, self.score)
         parts |= means_by_kind("precision", said) | means_by_kind("recall", wanted)
+        total_said, total_wanted = sum(self._weights(said)), sum(self._weights(wanted))
         credits = [
-            credit(c.rating, precision, recall, len(said), len(wanted), self.score) if c.asked else 0.0 for c in said
+            credit(c.rating, precision, recall, total_said, total_wanted, self.score, self.weights[c.kind])
+            if c.asked
+            else 0.0
+            for c in said
         ]
         missed = spans_of(wanted, [0.0] * len(wanted), sample.references[index])
         return Verdict(
@@ -200,6 +232,9 @@ class PoshReward(Reward):
             missed=tuple(span for span in missed if span.score < 0.5),
             reference=index,
         )
+
+    def _weights(self, side: Sequence[Component]) -> list[float]:
+        return [self.weights[component.kind] for component in side]
 
 
 def means_by_kind(direction: str, side: Sequence[Component]) -> dict[str, float]:

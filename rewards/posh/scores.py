@@ -1,26 +1,78 @@
 """PoSh's numbers: pure functions over ratings, nothing else (posh_spec 4; DESIGN section 5).
 
 Ratings are expectations on 1..5. A direction's score and everything in a Verdict's `parts` is in the published unit,
-rating / 5, so in [0.2, 1]; a Span's score is (rating - 1) / 4, in [0, 1].
+rating / 5, so in [0.2, 1]; a Span's score is (rating - 1) / 4, in [0, 1]. Published are F1 and equal weights; the
+general forms are ours and give the very same floats there.
 """
 
-from collections.abc import Sequence
-from typing import Literal
+import re
+from collections.abc import Mapping, Sequence
+from math import isfinite
 
-Score = Literal["f1", "precision", "recall"]
+from rewards.naming import unknown
 
 LEVELS = 5
+KINDS = ("entity", "attribute", "relation")
+F_SCORE = re.compile(r"f(\d+\.?\d*|\.\d+)")
 
 
-def direction_score(ratings: Sequence[float]) -> float:
-    """Precision or recall: mean rating / 5, in [0.2, 1]; 1.0 of no ratings, as published."""
-    return sum(ratings) / len(ratings) / LEVELS if ratings else 1.0
+def direction_score(ratings: Sequence[float], weights: Sequence[float] | None = None) -> float:
+    """Precision or recall: mean rating / 5, in [0.2, 1]; 1.0 of no ratings, as published.
+
+    weights: one a rating, at least 0; None weighs all alike. Ratings whose weights sum to 0 are none.
+    """
+    weights = [1.0] * len(ratings) if weights is None else weights
+    total = sum(weights)
+    return sum(w * rating for w, rating in zip(weights, ratings, strict=True)) / total / LEVELS if total else 1.0
+
+
+def f_beta(precision: float, recall: float, beta: float) -> float:
+    """(1 + b) P R / (b P + R) with b = beta^2: recall counts beta times as much as precision. 0 when both are 0."""
+    b = beta * beta
+    total = b * precision + recall
+    return (1 + b) * precision * recall / total if total else 0.0
 
 
 def f1(precision: float, recall: float) -> float:
     """Harmonic mean; 0 when both are 0."""
-    total = precision + recall
-    return 2 * precision * recall / total if total else 0.0
+    return f_beta(precision, recall, 1.0)
+
+
+def beta_of(score: str) -> float | None:
+    """The beta of "f1", "f0.5" and so on; None for "precision" and "recall". Raises ValueError for any other score."""
+    if score in ("precision", "recall"):
+        return None
+    number = F_SCORE.fullmatch(score) if isinstance(score, str) else None
+    beta = float(number[1]) if number else 0.0
+    if not 0 < beta * beta < float("inf"):
+        raise ValueError(f"score is 'precision', 'recall', 'f1' or another F-score such as 'f0.5', got {score!r}")
+    return beta
+
+
+def coarse_scores(precision: float, recall: float, score: str) -> dict[str, float]:
+    """Precision, recall and F1 by name, and `score` where it is none of them."""
+    parts = {"precision": precision, "recall": recall, "f1": f1(precision, recall)}
+    beta = beta_of(score)
+    return parts if beta is None or score in parts else {**parts, score: f_beta(precision, recall, beta)}
+
+
+def kind_weights(weights: Mapping[str, float] | None) -> dict[str, float]:
+    """What a component of each kind counts in the means: as given, else 1.
+
+    Raises ValueError for a kind that does not exist, a weight that is no finite number from 0 up, or no weight above 0.
+    """
+    given = {} if weights is None else weights
+    if not isinstance(given, Mapping):
+        raise ValueError(f"weights give kinds a number, such as {{'attribute': 2}}, got {given!r}")
+    for kind, weight in given.items():
+        if kind not in KINDS:
+            raise ValueError(unknown("kind in weights", str(kind), KINDS))
+        if not isinstance(weight, (int, float)) or not isfinite(weight) or weight < 0:
+            raise ValueError(f"the weight of {kind!r} must be a finite number from 0 up, got {weight!r}")
+    every = {kind: float(given.get(kind, 1.0)) for kind in KINDS}
+    if not any(every.values()):
+        raise ValueError(f"one of the weights must be above 0, got {dict(given)}")
+    return every
 
 
 def span_score(rating: float) -> float:
@@ -28,18 +80,33 @@ def span_score(rating: float) -> float:
     return min(max((rating - 1) / (LEVELS - 1), 0.0), 1.0)
 
 
-def credit(rating: float, precision: float, recall: float, said: int, wanted: int, score: Score = "f1") -> float:
+def credit(
+    rating: float,
+    precision: float,
+    recall: float,
+    said: float,
+    wanted: float,
+    score: str = "f1",
+    weight: float = 1.0,
+) -> float:
     """What one component of the completion adds to the score: the score's derivative, in the score's own unit.
 
-    said: number n of the completion's components, whose mean `precision` is. wanted: number m of the reference's.
-    With s = rating / 5, saying it moves precision by (s - P) / n and recall by s / m, so for F1 it is worth
-    2R^2/(P+R)^2 (s - P)/n + 2P^2/(P+R)^2 s/m; (s - P)/n for precision, 0 for recall (DESIGN section 5).
+    said: the total weight W of the completion's components, whose weighted mean `precision` is; their number where all
+    weigh 1. wanted: the same, V, of the reference's. weight: this component's own, w.
+
+    Say a fraction x of the component once more. With s = rating / 5, precision becomes (W P + x w s) / (W + x w), whose
+    derivative at x = 0 is w (s - P) / W; recall gains as much of the reference as was said right, w s / V. The chain
+    rule over F = (1 + b) P R / (b P + R), b = beta^2, gives
+        credit = (1 + b) R^2 / (b P + R)^2 * w (s - P) / W + (1 + b) b P^2 / (b P + R)^2 * w s / V,
+    which for beta = 1 and equal weights is DESIGN section 5. It is w (s - P) / W for precision, 0 for recall.
     """
-    share = (rating / LEVELS - precision) / said
-    if score == "precision":
-        return share
-    if score == "recall":
+    if not weight:
         return 0.0
-    total = (precision + recall) ** 2
-    recalled = rating / LEVELS / wanted if wanted else 0.0
-    return 2 * recall**2 / total * share + 2 * precision**2 / total * recalled
+    share = weight * (rating / LEVELS - precision) / said
+    beta = beta_of(score)
+    if beta is None:
+        return share if score == "precision" else 0.0
+    b = beta * beta
+    total = (b * precision + recall) ** 2
+    recalled = weight * rating / LEVELS / wanted if wanted else 0.0
+    return (1 + b) * recall**2 / total * share + (1 + b) * b * precision**2 / total * recalled

