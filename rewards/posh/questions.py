@@ -10,12 +10,14 @@ mode after one `judge.write` that words the identifiers. In default mode identif
 question is asked once, and a pass is two calls: the simplest name of everything, then what that did not settle.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rewards.judges.judge import Failure, Judge, Question, Rating
 from rewards.judges.probe import Link, Mention, Phrase, Presence
+from rewards.language.lemmas import lemmas
 from rewards.language.scene_graph import SceneGraph
 from rewards.posh.candidates import Candidate, Found, candidates
 from rewards.posh.graph_view import GraphView
@@ -62,12 +64,15 @@ class Interview:
     failure: Failure | None = None
     prefix: str = field(init=False)
     quotes_source: bool = field(init=False)
+    repeated: frozenset[frozenset[str]] = field(init=False)  # names that the target has several things of
 
     def __post_init__(self) -> None:
         self.prefix = fill(
             self.wording.prefix, target_text=self.target_text, source_text=self.source_text, text=self.target_text
         )
         self.quotes_source = "{source_text}" in self.wording.prefix
+        names = Counter(name for entity in self.target_graph.entities for name in {lemmas(h) for h in entity.heads})
+        self.repeated = frozenset(name for name, count in names.items() if count > 1)
 
     def mention(self, number: int, mention: Mention) -> Mention:
         """The entity's mention, with what else the prompt says of it: all of the source where the prompt quotes it."""
@@ -77,18 +82,19 @@ class Interview:
         return replace(mention, details=details, ties=ties)
 
     def described(self, number: int, besides: str = "") -> tuple[str, Mention]:
-        """A found entity's identifier with its other attributes where the prompt must say them, and the same as data.
-
-        besides: the attribute that is asked about.
+        """A found entity's identifier, with its other attributes where the target has several things of that name and
+        the prompt does not say elsewhere which one is meant; and the same as data. besides: the attribute asked about.
         """
         found = self.entities[number]
         mention = self.mention(number, found.mention)
+        if self.quotes_source or not self.wording.described or lemmas(mention.head) not in self.repeated:
+            return found.identifier, mention
         attributes = tuple(
             attribute.text
             for attribute in self.source.entities[number].attributes
             if attribute.text != besides and attribute.text not in mention.attributes
         )
-        if self.quotes_source or not self.wording.described or not attributes:
+        if not attributes:
             return found.identifier, mention
         name = fill(self.wording.described, entity_identifier=found.identifier, attributes=", ".join(attributes))
         return name, replace(mention, details=attributes)
