@@ -3,7 +3,9 @@
     rows = measure_people(Path("../shared/data"), PoshReward(MatchJudge()), sets=["hat_aloha"])
     rows[0].measure, rows[0].ours, rows[0].interval, rows[0].floor
 
-Intervals are 95 % bootstraps over images or texts. A completion's span is wrong when its score is below 0.5.
+Intervals are 95 % bootstraps over images or texts. A completion's span is wrong when its score is below 0.5. Spans
+without credit were never judged (DESIGN section 5: PoSh asks nothing of what belongs to an absent thing) and are left
+out.
 """
 
 from collections.abc import Callable, Sequence
@@ -66,12 +68,12 @@ def overlaps(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
 
 
 def wrong_places(verdict: Verdict) -> list[tuple[int, int]]:
-    return [(span.start, span.end) for span in verdict.spans if span.score < WRONG_BELOW]
+    return [(span.start, span.end) for span in verdict.spans if span.credit and span.score < WRONG_BELOW]
 
 
 def worst_spans(verdict: Verdict, count: int = WORST) -> list[Span]:
     """The lowest scores; of equal ones what costs most, then what comes first. Each component once, by its first."""
-    first = {span.component: span for span in reversed(verdict.spans)}
+    first = {span.component: span for span in reversed(verdict.spans) if span.credit}
     return sorted(first.values(), key=lambda span: (span.score, span.credit, span.start))[:count]
 
 

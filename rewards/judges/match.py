@@ -11,7 +11,8 @@ and so does most of what the parser got wrong. Its answers are certain: all the 
        "snowy" / "snow covered", "coffee cup" / "cup of coffee", "a group of men" / "men", "left corner" / "left"
     3  the words are there, and neither they nor the things they tie are said to belong elsewhere
     2  a thing of that name is there, but not as the identifier describes it
-    1  not found
+    1  not found; but for 5 % that are on 2, as it may be said in words that this judge does not know. All on 1: a
+       colour, a count or one side of two that is not given, and a tie that is given otherwise
 
 Where several things of that name fit, any of them may satisfy; what else the question's text says of the thing (its
 attributes and relations) first narrows them down to those that share most of it.
@@ -50,14 +51,13 @@ class MatchJudge:
         probes = [question.probe for question in questions]
         own = self._parse([p.text for p in probes if isinstance(p, Presence) and p.graph is None])
         given: dict[int, TextIndex] = {}
-        certain = {level: Rating({entry: float(entry == str(level)) for entry in scale}) for level in (1, 2, 3, 4, 5)}
         ratings: list[Rating | Failure] = []
         for probe in probes:
             if not isinstance(probe, Presence):
                 ratings.append(Failure(Status.UNPARSED, f"the match judge answers presence probes only, got {probe!r}"))
                 continue
             index = own[probe.text] if probe.graph is None else _index_of(probe.graph, given)
-            ratings.append(certain[index.rating(probe)])
+            ratings.append(rating_of(index.rating(probe), scale))
         return ratings
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
@@ -90,6 +90,11 @@ class MatchJudge:
         while len(self._indexes) > REMEMBERED_TEXTS:
             self._indexes.popitem(last=False)
         return indexes
+
+
+def rating_of(level: float, scale: Sequence[str]) -> Rating:
+    """The distribution over the scale's whole numbers whose mean is `level`, on one of them or on two neighbours."""
+    return Rating({entry: max(0.0, 1 - abs(float(entry) - level)) for entry in scale})
 
 
 def _index_of(graph: SceneGraph, known: dict[int, TextIndex]) -> TextIndex:

@@ -1,4 +1,4 @@
-"""A scene graph arranged for looking things up by lemma. Ratings are MatchJudge's: 5, 4, 3, 2 or 1."""
+"""A scene graph arranged for looking things up by lemma. Ratings are MatchJudge's: 5, 4, 3, 2, 1.05 or 1."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from rewards.judges.probe import Link, Mention, Presence
 from rewards.language.lemmas import is_plural, kin, lemmas
 from rewards.language.scene_graph import SceneGraph
 
-EXACT, REWORDED, LOOSE, SAME_NAME, ABSENT = 5, 4, 3, 2, 1
+EXACT, REWORDED, LOOSE, SAME_NAME, ABSENT, WRONG = 5.0, 4.0, 3.0, 2.0, 1.05, 1.0
 
 POSTURE = lemmas("be sit stand rest lie located placed positioned situated appear there")
 WITHIN = lemmas("in at on inside within upon")
@@ -23,12 +23,19 @@ PART = lemmas("part of")
 OF = lemmas("of")
 
 # "a group of men", "on top of a box": nouns that stand for what they are "of"
-LIGHT = lemmas(
-    """group couple pair bunch lot number variety row set crowd herd flock one both some all each most many
-    top front back side middle part end rest"""
-)
+SEVERAL = lemmas("group couple pair bunch lot number variety row set crowd herd flock both some all most many")
+PARTS = lemmas("top front back side middle part end rest")
+LIGHT = SEVERAL | PARTS | lemmas("one each")
 COUNTS = {"coupl": "2", "pair": "2"}
 VAGUE = lemmas("several many various some multiple few other different numerous more")  # any plural is that
+# words that no other wording excuses: colours, counts, and one side of two
+CHECKABLE = lemmas(
+    """black white gray brown tan beige red orange yellow gold golden green blue turquoise teal navy purple violet pink
+    maroon silver
+    single one two three four five six seven eight nine ten
+    left right top upper bottom lower front back big large huge small tiny little tall long short old elderly young new
+    light bright dark open closed shut full empty wet dry"""
+)
 HEDGES = lemmas("possibly perhaps probably likely apparently seemingly maybe")  # say nothing of the thing
 SAME_PLACE = {
     word: group.split()[0]
@@ -71,11 +78,12 @@ class TextIndex:
                 for word in {word for attribute in self.attributes[number] for word in attribute}:
                     for noun in {word, *kin(word)}:
                         self.modified[noun].append(number)
+        self.places = any(name <= PLACES for own in names for name in own)
         self.words = frozenset(word for sentence in graph.sentences for word in lemmas(sentence))
         self.attached = frozenset(
             word for said in (*self.attributes, *self.does) for words in said for word in words - PREPOSITIONS
         )
-        self._resolved: dict[Mention, tuple[int, list[int]]] = {}
+        self._resolved: dict[Mention, tuple[float, list[int]]] = {}
 
     def _meant(self, graph: SceneGraph, names: Sequence[set[frozenset[str]]]) -> list[int]:
         """Per entity the one it stands for: "men" for the group in "a group of men", else itself."""
@@ -87,7 +95,7 @@ class TextIndex:
                 self.attributes[object_] += [_counted(name) for name in names[subject]] + self.attributes[subject]
         return meant
 
-    def rating(self, probe: Presence) -> int:
+    def rating(self, probe: Presence) -> float:
         """The rating of one question about this text."""
         how, subjects = self.resolve(probe.mention)
         if probe.kind == "entity" or how == ABSENT:
@@ -102,7 +110,7 @@ class TextIndex:
             return ABSENT
         return max((self._related(s, o, words) for s in subjects for o in objects), default=self._loose(words))
 
-    def resolve(self, mention: Mention) -> tuple[int, list[int]]:
+    def resolve(self, mention: Mention) -> tuple[float, list[int]]:
         """How well the identifier is met, and the entities it may mean: those that fit it, else all of its name.
 
         None may be left of a thing whose word is there but names nothing, as "ski" in "two people skiing".
@@ -111,7 +119,7 @@ class TextIndex:
             self._resolved[mention] = self._resolve(mention)
         return self._resolved[mention]
 
-    def _resolve(self, mention: Mention) -> tuple[int, list[int]]:
+    def _resolve(self, mention: Mention) -> tuple[float, list[int]]:
         how, namesakes = self._namesakes(mention)
         if not namesakes:
             return how, []
@@ -127,7 +135,7 @@ class TextIndex:
             pool = [number for number, count in zip(pool, shared, strict=True) if count == max(shared)]
         return (how if fitting else SAME_NAME), pool
 
-    def _namesakes(self, mention: Mention) -> tuple[int, list[int]]:
+    def _namesakes(self, mention: Mention) -> tuple[float, list[int]]:
         """The entities of that name; else those it is said of in other ways, from the surest to the least sure."""
         name = lemmas(mention.head)
         if name in self.named:
@@ -144,6 +152,10 @@ class TextIndex:
                     how, numbers = self.resolve(link.other)
                     if numbers:
                         return min(how, REWORDED), numbers
+        if name <= SEVERAL and any(self.plural):
+            return REWORDED, [number for number, plural in enumerate(self.plural) if plural]
+        if name <= PARTS and not self.places:
+            return REWORDED, list(range(len(self.plural)))
         if name <= PLACES:
             return ABSENT, []
         modified = [number for word in name for number in self.modified.get(word, ())]
@@ -156,7 +168,7 @@ class TextIndex:
         described = sum(self._described(number, lemmas(words)) > LOOSE for words in details)
         return described + sum(self._linked(number, link) for link in ties)
 
-    def _described(self, number: int, words: frozenset[str]) -> int:
+    def _described(self, number: int, words: frozenset[str]) -> float:
         """Is the entity given this attribute, or does it do this (as the subject of a relation)?"""
         said = (*self.attributes[number], *self.does[number])
         if any(words <= other for other in said):
@@ -181,9 +193,11 @@ class TextIndex:
             or any(nouns & self.nouns[other] for other in self.linked[number])
         )
 
-    def _loose(self, words: frozenset[str]) -> int:
+    def _loose(self, words: frozenset[str]) -> float:
         """Whether the text has these words, and of nothing: the parser lost what they belong to."""
-        return LOOSE if words <= self.words and words.isdisjoint(self.attached) else ABSENT
+        if words <= self.words and words.isdisjoint(self.attached):
+            return LOOSE
+        return ABSENT if words.isdisjoint(CHECKABLE) else WRONG
 
     def _linked(self, number: int, link: Link) -> bool:
         _, others = self.resolve(link.other)
@@ -193,20 +207,22 @@ class TextIndex:
         pairs = [(other, number) if link.reverse else (number, other) for other in others]
         return any(self._related(subject, object_, words) > LOOSE for subject, object_ in pairs)
 
-    def _related(self, subject: int, object_: int, words: frozenset[str]) -> int:
+    def _related(self, subject: int, object_: int, words: frozenset[str]) -> float:
         if subject == object_:  # "cup of coffee" for "coffee cup", "top of the box" for "box"
             return REWORDED if words <= OF | PART | WITHIN | HAVING else ABSENT
         said = list(self.said.get((subject, object_), ()))
         if words <= SYMMETRIC:
             said += self.said.get((object_, subject), [])
         best = max((agreement(words, other) for other in said), default=ABSENT)
-        if best > ABSENT or object_ in self.linked[subject]:
+        if best > ABSENT:
             return best
+        if object_ in self.linked[subject]:
+            return WRONG
         verbs = words - POSTURE - PREPOSITIONS - WITHIN
         if not verbs <= self.words:
             return ABSENT
         taken = any(agreement(words, other) > ABSENT for other in self._elsewhere(subject, object_))
-        return ABSENT if taken else LOOSE
+        return WRONG if taken else LOOSE
 
     def _elsewhere(self, subject: int, object_: int) -> Iterator[frozenset[str]]:
         """How the subject lies to other things, and others to the object."""
@@ -221,7 +237,7 @@ def _counted(words: frozenset[str]) -> frozenset[str]:
     return words | {COUNTS[word] for word in words if word in COUNTS}
 
 
-def agreement(asked: frozenset[str], said: frozenset[str]) -> int:
+def agreement(asked: frozenset[str], said: frozenset[str]) -> float:
     """Do the words of one relation say the other? Postures are small words, and so are in / at / on."""
     if asked <= said:
         return EXACT

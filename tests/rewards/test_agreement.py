@@ -7,7 +7,7 @@ import pytest
 
 from rewards.agreement import floors, loaders
 from rewards.agreement.graphs import compare, normal, triples_of
-from rewards.agreement.people import Agreement, caption_flags, judge, measure_people, worst_spans
+from rewards.agreement.people import Agreement, caption_flags, judge, measure_people, worst_spans, wrong_places
 from rewards.agreement.statistics import auroc, bootstrap, flag_retrieval, kendall_tau_c, pair_accuracy, retrieval
 from rewards.judges.match import MatchJudge
 from rewards.language.parse import describe
@@ -74,11 +74,12 @@ def test_floors_by_hand():
     assert floors.absent_words("A red circle", ["a circle"]) == [(2, 5)]
 
 
-def test_worst_spans():
-    spans = [
-        Span(n, n + 1, score, credit, "entity", "", n) for n, (score, credit) in enumerate([(0, 1), (1, 0), (0, 0)])
-    ]
-    assert [span.start for span in worst_spans(Verdict(0.5, spans=tuple(spans)), 2)] == [2, 0]
+def test_worst_spans_leave_out_what_was_never_judged():
+    worth = [(0, 1), (1, -0.5), (0, -1), (0, 0)]
+    spans = [Span(n, n + 1, score, credit, "entity", "", n) for n, (score, credit) in enumerate(worth)]
+    verdict = Verdict(0.5, spans=tuple(spans))
+    assert [span.start for span in worst_spans(verdict, 2)] == [2, 0]
+    assert wrong_places(verdict) == [(0, 1), (2, 3)]
 
 
 def test_a_wrong_word_is_flagged():
