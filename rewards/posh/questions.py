@@ -29,6 +29,7 @@ Mode = Literal["published", "default"]
 PRESENCE_THRESHOLD = 2.0
 REWRITE_TOKENS = 20
 HIGHEST_RATING = 5.0
+Answers = dict[tuple[str, Presence], Rating]  # what was asked already: prompt and probe
 UNREADABLE = Rating({"1": 1.0}, mass=0.0)  # an answer without a digit, to the published code
 
 
@@ -121,18 +122,22 @@ class _Asked:
     number: int
 
 
-def conduct(interviews: Sequence[Interview], judge: Judge, mode: Mode = "default") -> None:
+def conduct(
+    interviews: Sequence[Interview], judge: Judge, mode: Mode = "default", answers: Answers | None = None
+) -> None:
     """Ask all three passes and fill the interviews in.
 
-    A Failure ends only the interviews of its sample, whose `failure` it becomes.
+    A Failure ends only the interviews of its sample, whose `failure` it becomes. answers: in default mode these are not
+    asked again, and new ones are added.
     """
-    _ask_entities(interviews, judge, mode, first_pass=True)
+    answers = {} if answers is None else answers
+    _ask_entities(interviews, judge, mode, answers, first_pass=True)
     for interview in interviews:  # only now: until pass 2 the published code calls the viewer by the text's own word
         for number, entity in enumerate(interview.source.entities):
             if entity.fixed is not None:
                 interview.entities[number] = Found(entity.fixed, Mention(entity.text), HIGHEST_RATING, True, None)
-    _ask_entities(_unfailed(interviews), judge, mode, first_pass=False)
-    _ask_details(_unfailed(interviews), judge, mode)
+    _ask_entities(_unfailed(interviews), judge, mode, answers, first_pass=False)
+    _ask_details(_unfailed(interviews), judge, mode, answers)
 
 
 def _unfailed(interviews: Sequence[Interview]) -> list[Interview]:
@@ -140,7 +145,9 @@ def _unfailed(interviews: Sequence[Interview]) -> list[Interview]:
     return [interview for interview in interviews if interview.sample not in failed]
 
 
-def _ask_entities(interviews: Sequence[Interview], judge: Judge, mode: Mode, first_pass: bool) -> None:
+def _ask_entities(
+    interviews: Sequence[Interview], judge: Judge, mode: Mode, answers: Answers, first_pass: bool
+) -> None:
     """Pass 1 or 2: the best rated name of each entity.
 
     Published: all names are asked, in the published order. Default: the simplest name first, the others only where it
@@ -153,9 +160,11 @@ def _ask_entities(interviews: Sequence[Interview], judge: Judge, mode: Mode, fir
         if entity.fixed is None and (not entity.parents) == first_pass
     ]
     if mode == "published":
-        _ask_names([(interview, candidate) for interview, several in names for candidate in several], judge, mode)
+        _ask_names(
+            [(interview, candidate) for interview, several in names for candidate in several], judge, mode, answers
+        )
         return
-    _ask_names([(interview, several[0]) for interview, several in names], judge, mode)
+    _ask_names([(interview, several[0]) for interview, several in names], judge, mode, answers)
     failed = {interview.sample for interview in interviews if interview.failure is not None}
     _ask_names(
         [
@@ -166,6 +175,7 @@ def _ask_entities(interviews: Sequence[Interview], judge: Judge, mode: Mode, fir
         ],
         judge,
         mode,
+        answers,
     )
 
 
@@ -174,7 +184,7 @@ def _settled(found: Found) -> bool:
     return round(found.rating) >= HIGHEST_RATING
 
 
-def _ask_names(named: Sequence[tuple[Interview, Candidate]], judge: Judge, mode: Mode) -> None:
+def _ask_names(named: Sequence[tuple[Interview, Candidate]], judge: Judge, mode: Mode, answers: Answers) -> None:
     """Word these candidates, rate them, keep the best of each entity."""
     identifiers = _rewritten(named, judge) if mode == "published" else [candidate.fluent for _, candidate in named]
     asked = []
@@ -184,7 +194,9 @@ def _ask_names(named: Sequence[tuple[Interview, Candidate]], judge: Judge, mode:
             mention = interview.mention(candidate.entity, candidate.mention)
             probe = Presence(interview.target_text, "entity", mention, graph=interview.target_graph)
             asked.append((candidate, identifier, _put(interview, question, probe, mode)))
-    for (candidate, identifier, put), rating in zip(asked, _rate([a for *_, a in asked], judge, mode), strict=True):
+    for (candidate, identifier, put), rating in zip(
+        asked, _rate([a for *_, a in asked], judge, mode, answers), strict=True
+    ):
         interview = put.interview
         if isinstance(rating, Failure):
             interview.failure = interview.failure or rating
@@ -217,7 +229,7 @@ def _rewritten(named: Sequence[tuple[Interview, Candidate]], judge: Judge) -> li
     return identifiers
 
 
-def _ask_details(interviews: Sequence[Interview], judge: Judge, mode: Mode) -> None:
+def _ask_details(interviews: Sequence[Interview], judge: Judge, mode: Mode, answers: Answers) -> None:
     """Pass 3: attributes of present entities, then relations between present entities (2.5)."""
     asked: list[tuple[tuple[int, int] | int, _Asked]] = []
     for interview in interviews:
@@ -240,7 +252,7 @@ def _ask_details(interviews: Sequence[Interview], judge: Judge, mode: Mode) -> N
                 )
                 probe = Presence(target, "relation", subject, relation.text, other, graph=graph)
                 asked.append((number, _put(interview, question, probe, mode)))
-    for (key, put), rating in zip(asked, _rate([a for _, a in asked], judge, mode), strict=True):
+    for (key, put), rating in zip(asked, _rate([a for _, a in asked], judge, mode, answers), strict=True):
         if isinstance(rating, Failure):
             put.interview.failure = put.interview.failure or rating
         elif isinstance(key, tuple):
@@ -266,16 +278,15 @@ def _put(interview: Interview, question: str, probe: Presence, mode: Mode) -> _A
     return _Asked(interview, prompt, probe, len(interview.prompts) - 1)
 
 
-def _rate(asked: Sequence[_Asked], judge: Judge, mode: Mode) -> list[Rating | Failure]:
+def _rate(asked: Sequence[_Asked], judge: Judge, mode: Mode, answers: Answers) -> list[Rating | Failure]:
     """One call for all. Default: an identical question is put to the judge once; published: no digit rates 1 (3)."""
-    if not asked:
-        return []
     if mode == "published":
-        ratings = judge.rate([_question(put.prompt, put.probe) for put in asked])
+        ratings = judge.rate([_question(put.prompt, put.probe) for put in asked]) if asked else []
         return [UNREADABLE if _is_unparsed(rating) else rating for rating in ratings]
-    distinct = dict.fromkeys((put.prompt, put.probe) for put in asked)
-    answers = dict(zip(distinct, judge.rate([_question(*one) for one in distinct]), strict=True))
-    return [answers[put.prompt, put.probe] for put in asked]
+    new = [key for key in dict.fromkeys((put.prompt, put.probe) for put in asked) if key not in answers]
+    found = dict(zip(new, judge.rate([_question(*key) for key in new]), strict=True)) if new else {}
+    answers.update({key: answer for key, answer in found.items() if isinstance(answer, Rating)})
+    return [answers.get(key) or found[key] for key in ((put.prompt, put.probe) for put in asked)]
 
 
 def _is_unparsed(rating: Rating | Failure) -> bool:

@@ -11,8 +11,11 @@ reference's in the completion; the score is F1 of their mean ratings / 5. mode="
 questions once, and an empty completion is EMPTY with score 0.
 """
 
+import pickle
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
@@ -25,7 +28,7 @@ from rewards.posh.components import Component, best_of, components
 from rewards.posh.graph_view import GraphView, view_graph
 from rewards.posh.length import charge_unread, judged_part
 from rewards.posh.prompts import PromptSource, load_prompts
-from rewards.posh.questions import PRESENCE_THRESHOLD, Interview, Mode, conduct
+from rewards.posh.questions import PRESENCE_THRESHOLD, Answers, Interview, Mode, conduct
 from rewards.posh.repeats import surplus
 from rewards.posh.scores import KINDS, beta_of, coarse_scores, credit, direction_score, f1, kind_weights
 from rewards.posh.spans import spans_of
@@ -33,6 +36,7 @@ from rewards.reward import Reward
 from rewards.verdict import Sample, Status, Verdict
 
 REMEMBERED_REFERENCES = 4096
+PARSED_TOGETHER = 32  # samples; enough questions to keep an engine busy while the next ones are parsed
 GIVEN = "given graphs"
 
 
@@ -97,7 +101,7 @@ class PoshReward(Reward):
         self.score = score
         self.presence_threshold = presence_threshold
         self.weights = kind_weights(weights)
-        self._references: OrderedDict[str, SceneGraph] = OrderedDict()  # parsed, least recently used first
+        self._references: OrderedDict[str, bytes] = OrderedDict()  # pickled graphs, least recently used first
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_references": OrderedDict()}
@@ -113,25 +117,36 @@ class PoshReward(Reward):
         return [charge_unread(v, sample, self.score) for v, sample in zip(verdicts, samples, strict=True)]
 
     def _assess_texts(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Parse what is new among completions and references, then `assess_graphs`."""
+        """Judge what is parsed while the next samples are being parsed; the judge stays awake over all of them."""
+        parts = [samples[start : start + PARSED_TOGETHER] for start in range(0, len(samples), PARSED_TOGETHER)]
+        verdicts: list[Verdict] = []
+        answers: Answers = {}
+        with ThreadPoolExecutor(max_workers=1) as parser, self.judge if len(parts) > 1 else nullcontext():
+            parsed = [parser.submit(self._parse, part) for part in parts]
+            for part, graphs in zip(parts, parsed, strict=True):
+                verdicts += self._assess_graphs(part, *graphs.result(), answers)
+        return verdicts
+
+    def _parse(self, samples: Sequence[Sample]) -> tuple[list[SceneGraph], list[list[SceneGraph]], str]:
+        """Of each sample the completion's graph and its references', and what read them. A text is parsed once."""
         judged = [sample for sample in samples if sample.references]
         references = list(dict.fromkeys(text for sample in judged for text in sample.references))
-        graphs = {text: self._references[text] for text in references if text in self._references}
+        graphs = {text: pickle.loads(self._references[text]) for text in references if text in self._references}
         new = [text for text in references if text not in graphs]
         completions = [sample.completion for sample in judged if sample.completion.strip()]
         texts = list(dict.fromkeys([*new, *(text for text in completions if text not in graphs)]))
         parsed = describe(texts, pipeline=self.pipeline, coref=self.coref, mode=self.mode) if texts else []
         graphs.update(zip(texts, parsed, strict=True))
-        for text in references:
-            self._references[text] = graphs[text]
+        for text in references:  # pickled, a graph takes a ninth of the memory
+            if text not in self._references:
+                self._references[text] = pickle.dumps(graphs[text])
             self._references.move_to_end(text)
         while len(self._references) > REMEMBERED_REFERENCES:
             self._references.popitem(last=False)
-        return self._assess_graphs(
-            samples,
+        return (
             [graphs.get(sample.completion) or SceneGraph() for sample in samples],
             [[graphs[text] for text in sample.references] for sample in samples],
-            parsed_by=self.reader() if judged else "",
+            self.reader() if judged else "",
         )
 
     def assess_graphs(
@@ -144,7 +159,7 @@ class PoshReward(Reward):
 
         Raises ValueError when the lengths differ.
         """
-        return self._assess_graphs(samples, graphs, reference_graphs, GIVEN)
+        return self._assess_graphs(samples, graphs, reference_graphs, GIVEN, {})
 
     def _assess_graphs(
         self,
@@ -152,6 +167,7 @@ class PoshReward(Reward):
         graphs: Sequence[SceneGraph],
         reference_graphs: Sequence[Sequence[SceneGraph]],
         parsed_by: str,
+        answers: Answers,
     ) -> list[Verdict]:
         for sample, parsed in zip(samples, reference_graphs, strict=True):
             if len(sample.references) != len(parsed):
@@ -174,7 +190,7 @@ class PoshReward(Reward):
         interviews = [interview for several in pairs.values() for pair in several for interview in pair.both]
         if interviews:
             with self.judge:
-                conduct(interviews, self.judge, self.mode)
+                conduct(interviews, self.judge, self.mode, answers)
         verdicts.update({number: self._verdict(samples[number], several) for number, several in pairs.items()})
         return [replace(verdicts[number], parsed_by=parsed_by) for number in range(len(samples))]
 

@@ -2,11 +2,13 @@
 
 import hashlib
 import pickle
+import threading
 
 import pytest
 
 from rewards.judges.judge import Failure, Rating
 from rewards.judges.match import MatchJudge
+from rewards.language.parse import describe
 from rewards.language.scene_graph import SceneGraph
 from rewards.posh import PoshReward, parse_graphs
 from rewards.verdict import Sample, Status
@@ -177,6 +179,40 @@ def test_default_mode_asks_an_equal_question_once_and_puts_the_question_last():
         for prompt in call:
             assert prompt.splitlines()[-1].startswith("Does the TEXT ")
     assert judge.written == []
+
+
+def test_the_next_texts_are_parsed_while_the_judge_works(monkeypatch):
+    monkeypatch.setattr("rewards.posh.reward.PARSED_TOGETHER", 2)
+    samples = [sample(f"A red {noun} on a box.", REFERENCE) for noun in ("cat", "dog", "cat", "car", "cat")]
+    alone = [PoshReward(FakeJudge()).assess([one])[0] for one in samples]
+    read = threading.Event()
+
+    def describing(texts, **settings):
+        if any("car" in text for text in texts):
+            read.set()
+        return describe(texts, **settings)
+
+    class Waiting(FakeJudge):
+        depth, entered = 0, 0
+
+        def rate(self, questions, scale=("1", "2", "3", "4", "5")):
+            assert read.wait(30), "the second part was not read before the first was judged"
+            return super().rate(questions, scale)
+
+        def __enter__(self):
+            self.entered += self.depth == 0
+            self.depth += 1
+            return self
+
+        def __exit__(self, *error):
+            self.depth -= 1
+
+    monkeypatch.setattr("rewards.posh.reward.describe", describing)
+    judge = Waiting()
+    assert PoshReward(judge).assess(samples) == alone
+    assert judge.entered == 1  # awake over all parts
+    asked = [prompt for call in judge.rated for prompt in call]
+    assert len(asked) == len(set(asked))  # across parts, too
 
 
 @pytest.mark.parametrize("completion", HOSTILE)
