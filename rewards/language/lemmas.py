@@ -90,14 +90,14 @@ _WORD = re.compile(r"[^\W_]+|'s|-")
 _VOWEL = re.compile("[aeiouy]")
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def lemmas(text: str) -> frozenset[str]:
     """The base forms of a phrase's words; articles and "of" are left out unless there is nothing else."""
     words = _WORD.findall(text.lower().replace("\u2019", "'"))
     return frozenset(lemma(word) for word in words if word not in SILENT) or frozenset(lemma(word) for word in words)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def lemma(word: str) -> str:
     """The base form of one lower-case word."""
     return IRREGULAR.get(word) or _regular(word)

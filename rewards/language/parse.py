@@ -10,6 +10,7 @@ import logging
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from threading import Lock
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -24,6 +25,7 @@ from rewards.language.scene_graph import SceneGraph
 
 BATCH_SIZE = 64
 SURROGATE = re.compile("[\ud800-\udfff]")
+READING = Lock()  # a memory zone is the pipeline's, not the thread's: its end would pull other threads' words away
 PLAIN_TEXT = "A man sits on a red bench. He reads."
 
 log = logging.getLogger(__name__)
@@ -81,7 +83,7 @@ def _graphs(
         places[readable(text, language.max_length)].append(number)
     graphs = [SceneGraph() for _ in texts]
     for batch in minibatch(places, BATCH_SIZE):
-        with language.memory_zone():  # else spaCy keeps every new word for ever; no Doc may leave
+        with READING, language.memory_zone():  # else spaCy keeps every new word for ever; no Doc may leave
             for readable_text, doc, found in read(batch, language, resolve):
                 for number in places[readable_text]:
                     clusters = found if given is None else given[number]

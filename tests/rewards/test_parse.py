@@ -1,4 +1,5 @@
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import spacy
@@ -267,6 +268,15 @@ def test_coreference_that_fails_on_a_text_costs_that_text_only():
 def test_what_fails_on_every_text_is_an_error():
     with pytest.raises(ZeroDivisionError):
         describe(["A red circle.", "A hat."], SMALL, lambda docs: 1 / 0)
+
+
+def test_threads_do_not_pull_words_away_from_each_other():
+    texts = [f"A {chr(97 + i) * 9}ish circle is above a {chr(97 + i) * 7} square." for i in range(26)]
+    expected = describe(texts, SMALL)
+    with ThreadPoolExecutor(4) as threads:
+        assert [
+            graph for part in threads.map(lambda text: describe([text], SMALL), texts) for graph in part
+        ] == expected
 
 
 def test_new_words_are_forgotten_also_after_an_error():
