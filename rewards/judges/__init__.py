@@ -7,18 +7,22 @@ from rewards.naming import unknown
 
 __all__ = ["CachedJudge", "Failure", "Judge", "MatchJudge", "Question", "Rating", "load_judge"]
 
-FORMS = "match, transformers:MODEL or vllm:MODEL, where MODEL is a hub id, a folder, or smollm2"
+FORMS = "match, match:embed, transformers:MODEL or vllm:MODEL, where MODEL is a hub id, a folder, or smollm2"
 
 
 def load_judge(spec: str) -> Judge:
-    """A judge by its name: `match`, `transformers:MODEL` or `vllm:MODEL`; MODEL is a hub id, a folder, or `smollm2`.
+    """A judge by its name: `match`, `match:embed`, `transformers:MODEL` or `vllm:MODEL`.
 
-    Nothing is loaded before the judge is asked. SmolLM2's ratings are taken however little of the probability is on the
-    scale. Raises ValueError for any other name.
+    MODEL is a hub id, a folder, or `smollm2`. Nothing is loaded before the judge is asked. SmolLM2's ratings are taken
+    however little of the probability is on the scale. Raises ValueError for any other name.
     """
     kind, _, model = spec.partition(":")
     if spec == "match":
         return MatchJudge()
+    if spec == "match:embed":
+        from rewards.judges.embedding_match import EmbeddingMatchJudge
+
+        return EmbeddingMatchJudge()
     if kind == "transformers" and model:
         from rewards.judges.transformers import TransformersJudge
 

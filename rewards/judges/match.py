@@ -27,7 +27,6 @@ from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
 from rewards.judges.probe import Phrase, Presence
 from rewards.judges.text_index import TextIndex
 from rewards.language.parse import describe
-from rewards.language.scene_graph import SceneGraph
 from rewards.verdict import Status
 
 REMEMBERED_TEXTS = 4096
@@ -49,16 +48,18 @@ class MatchJudge:
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         """One certain rating per question; a Failure (UNPARSED) for a question whose probe is no Presence."""
         probes = [question.probe for question in questions]
-        own = self._parse([p.text for p in probes if isinstance(p, Presence) and p.graph is None])
-        given: dict[int, TextIndex] = {}
-        ratings: list[Rating | Failure] = []
-        for probe in probes:
-            if not isinstance(probe, Presence):
-                ratings.append(Failure(Status.UNPARSED, f"the match judge answers presence probes only, got {probe!r}"))
-                continue
-            index = own[probe.text] if probe.graph is None else _index_of(probe.graph, given)
-            ratings.append(rating_of(index.rating(probe), scale))
-        return ratings
+        presences = [probe for probe in probes if isinstance(probe, Presence)]
+        levels = iter(self.levels(presences, self._indexes_of(presences)))
+        return [
+            rating_of(next(levels), scale)
+            if isinstance(probe, Presence)
+            else Failure(Status.UNPARSED, f"the match judge answers presence probes only, got {probe!r}")
+            for probe in probes
+        ]
+
+    def levels(self, probes: Sequence[Presence], indexes: Sequence[TextIndex]) -> list[float]:
+        """The ratings, 1 to 5, each probe's from the index of its text."""
+        return [index.rating(probe) for probe, index in zip(probes, indexes, strict=True)]
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """The asker's own noun phrase where that is what is asked (a probe Phrase), else a Failure (UNPARSED)."""
@@ -76,6 +77,13 @@ class MatchJudge:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         return None
+
+    def _indexes_of(self, probes: Sequence[Presence]) -> list[TextIndex]:
+        """Per probe the index of its text. Brought graphs are indexed once each, texts without are parsed together."""
+        given = {id(probe.graph): probe.graph for probe in probes if probe.graph is not None}
+        brought = {key: TextIndex(graph) for key, graph in given.items()}
+        own = self._parse([probe.text for probe in probes if probe.graph is None])
+        return [own[probe.text] if probe.graph is None else brought[id(probe.graph)] for probe in probes]
 
     def _parse(self, texts: Sequence[str]) -> dict[str, TextIndex]:
         """An index per text; those not remembered are parsed together."""
@@ -95,10 +103,3 @@ class MatchJudge:
 def rating_of(level: float, scale: Sequence[str]) -> Rating:
     """The distribution over the scale's whole numbers whose mean is `level`, on one of them or on two neighbours."""
     return Rating({entry: max(0.0, 1 - abs(float(entry) - level)) for entry in scale})
-
-
-def _index_of(graph: SceneGraph, known: dict[int, TextIndex]) -> TextIndex:
-    """The graph's index, made once per object."""
-    if id(graph) not in known:
-        known[id(graph)] = TextIndex(graph)
-    return known[id(graph)]

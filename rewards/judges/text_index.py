@@ -48,6 +48,7 @@ class TextIndex:
     """What one text says, by lemma. Mentions are resolved once each."""
 
     def __init__(self, graph: SceneGraph) -> None:
+        self.graph = graph
         self.attributes = [[_counted(lemmas(text)) for text in entity.attributes] for entity in graph.entities]
         self.said: dict[tuple[int, int], list[frozenset[str]]] = defaultdict(list)  # (subject, object) -> relations
         self.does: list[list[frozenset[str]]] = [[] for _ in graph.entities]

