@@ -15,9 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-POSH = """PoSh over all pairs as one batch: in published mode, in published mode with noun phrases made by rule, and in
-default mode, each with a judge that has seen nothing. A pair is a JSON object with `completion` and `reference`.
-Prints JSON:
+POSH = """PoSh over all pairs as one batch: in published mode, in published mode with noun phrases made by rule
+(by-rule), and in default mode, each with a judge that has seen nothing. A pair is a JSON object with `completion` and
+`reference`. Prints JSON:
 
 waves            one entry per call: questions asked, how many of them are unique, and what these cost:
                  prompt_tokens, computed (no earlier prompt began with them, as the engine counted), generated, seconds
@@ -26,7 +26,9 @@ precision        the share of the unique questions, and of the tokens computed i
 seconds          parse, judge and rest (templates, cache, arithmetic); the start of an engine is in none
 second_call      questions of a second call on the same pairs, and how many of them reached the judge
 names            noun phrases the judge wrote, and how many are those made by rule (articles and case aside)
-groups           of pairs with one reference: the tokens computed together, over the mean of each pair alone"""
+groups           of pairs with one reference: the tokens computed together, over the mean of each pair alone
+names_by_rule_move_f1   how far F1 in by-rule is from F1 in published mode"""
+MODES = ("published", "by-rule", "default")
 BLOCKS = (1, 32, 128)
 
 Tokens = tuple[int, ...]
@@ -40,6 +42,7 @@ def main() -> None:
     )
     posh.add_argument("--judge", default="match", help="who answers (default match, which costs no tokens)")
     posh.add_argument("--pairs", required=True, type=Path, metavar="PAIRS.jsonl")
+    posh.add_argument("--modes", nargs="+", choices=MODES, default=MODES, help="which to measure (default all three)")
     posh.add_argument("--tokens", default="smollm2", metavar="MODEL", help="whose tokens to count by arithmetic")
     posh.add_argument("--prompts", type=Path, metavar="FOLDER", help="the published prompt files, for published mode")
     posh.add_argument("--coref", default="rules", help="coreference: rules (default) or none")
@@ -142,21 +145,13 @@ def content(question: Any) -> str:
 def measure_posh(arguments: argparse.Namespace) -> dict[str, Any]:
     pairs = read_pairs(arguments.pairs)
     encode = encoder(arguments.tokens)
-    runs = {
-        "published": posh_run(arguments, pairs, encode, "published", Meter),
-        "published, names by rule": posh_run(arguments, pairs, encode, "published", NamesByRule),
-        "default": posh_run(arguments, pairs, encode, "default", Meter),
-    }
-    judge, rule = (runs[name].pop("scores") for name in ("published", "published, names by rule"))
-    moved = [abs(a - b) for a, b in zip(judge, rule, strict=True)]
-    runs["default"].pop("scores")
-    return {
-        "judge": arguments.judge,
-        "pairs": len(pairs),
-        "coref": arguments.coref,
-        "modes": runs,
-        "names_by_rule_move_f1": {"mean": sum(moved) / len(moved), "largest": max(moved)},
-    }
+    runs = {mode: posh_run(arguments, pairs, encode, mode) for mode in arguments.modes}
+    scores = {mode: run.pop("scores") for mode, run in runs.items()}
+    result = {"judge": arguments.judge, "pairs": len(pairs), "coref": arguments.coref, "modes": runs}
+    if "published" in scores and "by-rule" in scores:
+        moved = [abs(a - b) for a, b in zip(scores["published"], scores["by-rule"], strict=True)]
+        result["names_by_rule_move_f1"] = {"mean": sum(moved) / len(moved), "largest": max(moved)}
+    return result
 
 
 def read_pairs(path: Path) -> list[tuple[str, str]]:
@@ -201,14 +196,16 @@ def posh_run(
     arguments: argparse.Namespace,
     pairs: Sequence[tuple[str, str]],
     encode: Callable[[Any], Tokens],
-    mode: Any,
-    kind: type[Meter],
+    measured: str,
 ) -> dict[str, Any]:
     from rewards import PoshReward, Sample
     from rewards.judges.cache import CachedJudge
     from rewards.judges.local import LocalJudge
     from rewards.language.parse import describe
+    from rewards.posh.questions import Mode
 
+    mode: Mode = "default" if measured == "default" else "published"
+    meter_of = NamesByRule if measured == "by-rule" else Meter
     samples = [Sample("", completion, references=(reference,)) for completion, reference in pairs]
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
     describe(["A warm-up."])
@@ -222,7 +219,7 @@ def posh_run(
         remembering = CachedJudge(judged, Path(folder) / "ratings.sqlite")
 
         def run(numbers: Iterable[int]) -> tuple[Meter, list[float | None]]:
-            meter = kind(remembering)
+            meter = meter_of(remembering)
             reward = PoshReward(meter, prompts=arguments.prompts if mode == "published" else None, mode=mode)
             chosen = list(numbers)
             verdicts = reward.assess_graphs(

@@ -1,0 +1,105 @@
+"""scripts/benchmark.py: what it counts, on hand-computed cases and on a small file of pairs."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from rewards.judges.judge import Question
+from tests.rewards.test_encoding import tokenizer
+
+SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "benchmark.py"
+REFERENCE = "A tall man in a red hat holds a brown dog. A short man sits on a bench."
+SAID = ("A tall man holds a brown dog.", "A man in a red hat sits on a bench.", "A dog lies on a bench.")
+
+
+@pytest.fixture(scope="module")
+def benchmark():
+    spec = importlib.util.spec_from_file_location("benchmark", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def files(tmp_path):
+    tokenizer().save_pretrained(tmp_path / "model")
+    pairs = [{"completion": said, "reference": REFERENCE} for said in SAID]
+    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    return tmp_path
+
+
+def run(monkeypatch, benchmark, *arguments) -> None:
+    monkeypatch.setattr(sys, "argv", ["benchmark.py", *map(str, arguments)])
+    benchmark.main()
+
+
+def letters(*texts: str) -> list[Question]:
+    return [Question([{"role": "user", "content": text}]) for text in texts]
+
+
+def spelt(question: Question) -> tuple[int, ...]:
+    return tuple(map(ord, question.messages[0]["content"]))
+
+
+def test_computed_tokens_by_hand(benchmark):
+    # In order, in blocks of 2: ab is new, abcdef finds ab, abcdxy finds abcd.
+    wave = letters("abcdxy", "ab", "abcdef")
+    assert benchmark.computed([wave], spelt, 2) == [2 + 4 + 2]
+    assert benchmark.computed([wave, wave], spelt, 2) == [8, 0]  # nothing is asked twice
+    assert benchmark.computed([wave], spelt, 1) == [2 + 4 + 2]
+    assert benchmark.computed([wave], spelt, 4) == [2 + 6 + 2]
+    assert benchmark.computed([wave, letters("abcdefg")], spelt, 2)[1] == 1
+
+
+def test_names_are_compared_without_case_and_articles(benchmark):
+    assert benchmark.name('"The man that holds the dog."') == benchmark.name("man that holds a dog")
+
+
+def test_the_command_prints_and_writes_what_posh_costs(monkeypatch, benchmark, files, capsys):
+    run(
+        monkeypatch, benchmark, "posh", "--pairs", files / "pairs.jsonl", "--tokens", files / "model",
+        "--json", files / "out" / "posh.json",
+    )  # fmt: skip
+    numbers = json.loads(capsys.readouterr().out)
+    assert numbers == json.loads((files / "out" / "posh.json").read_text())
+    published, by_rule, default = numbers["modes"].values()
+    for mode in (published, by_rule, default):
+        assert mode["unique"] <= mode["questions"]
+        assert mode["unique"] == sum(wave["unique"] for wave in mode["waves"])
+        assert mode["second_call"] == {"questions": mode["questions"], "asked": 0}
+        assert mode["by_rule"]["1"] <= mode["by_rule"]["32"] <= mode["by_rule"]["128"]
+        (group,) = mode["groups"].values()
+        assert group["pairs"] == len(SAID)
+        assert 1 < group["ratio"] < len(SAID)
+        assert 0 < mode["precision"]["questions"] < 1
+        assert mode["prompt_tokens"] is None  # the match judge has none
+    assert published["names"]["written"] == published["names"]["as_by_rule"] > 0  # its writer writes by rule
+    assert default["names"]["written"] == by_rule["names"]["written"] == 0
+    assert default["by_rule"]["32"] < published["by_rule"]["32"]
+    assert numbers["names_by_rule_move_f1"] == {"mean": 0.0, "largest": 0.0}
+
+    run(
+        monkeypatch, benchmark, "posh", "--pairs", files / "pairs.jsonl", "--tokens", files / "model",
+        "--modes", "default",
+    )  # fmt: skip
+    alone = json.loads(capsys.readouterr().out)
+    assert list(alone["modes"]) == ["default"]
+    assert alone["modes"]["default"]["by_rule"] == default["by_rule"]
+    assert "names_by_rule_move_f1" not in alone
+
+
+@pytest.mark.parametrize(
+    ("line", "arguments", "message"),
+    [
+        ('{"completion": "A cat."}', [], "line 1 needs 'reference' as a text, it has None"),
+        ("", [], "holds no pair"),
+        ('{"completion": "A cat.", "reference": "A dog."}', ["--block-size", 16], "--block-size is for vllm: judges"),
+    ],
+)
+def test_what_a_user_gets_wrong_is_one_sentence(monkeypatch, benchmark, files, line, arguments, message):
+    (files / "pairs.jsonl").write_text(line and line + "\n")
+    with pytest.raises(SystemExit, match=message):
+        run(monkeypatch, benchmark, "posh", "--pairs", files / "pairs.jsonl", "--tokens", files / "model", *arguments)
