@@ -1,0 +1,39 @@
+"""Memory does not grow with the number of verdicts: what is kept of texts is little, and new words are forgotten."""
+
+import gc
+import random
+import string
+
+import psutil
+
+from rewards.judges.match import MatchJudge
+from rewards.language import load_pipeline
+from rewards.posh import PoshReward
+from rewards.verdict import Sample, Status
+
+LIMIT = 10  # MB over 600 verdicts; they take up to 6, and 15 where whole graphs are kept of the references
+BATCH = 50
+
+
+def test_verdicts_on_new_words_leave_little_behind():
+    generator, process = random.Random(0), psutil.Process()
+
+    def word():
+        return "".join(generator.choices(string.ascii_lowercase, k=8))
+
+    def sentences(count):
+        return " ".join(f"A {word()} {word()} sits on the {word()} {word()} near {word()}." for _ in range(count))
+
+    def judge(count):
+        for _ in range(count // BATCH):
+            verdicts = reward.assess([Sample("", "A circle.", references=(sentences(4),)) for _ in range(BATCH)])
+            assert {verdict.status for verdict in verdicts} == {Status.OK}
+        gc.collect()
+
+    reward = PoshReward(MatchJudge())
+    judge(4 * BATCH)
+    before = process.memory_info().rss
+    words = len(load_pipeline().vocab.strings)
+    judge(12 * BATCH)
+    assert len(load_pipeline().vocab.strings) == words
+    assert process.memory_info().rss - before < LIMIT * 2**20
