@@ -9,6 +9,7 @@ from rewards.language.scene_graph import CharacterSpan
 from rewards.language.words import NOUNS, Word
 
 ADJECTIVAL_DEPS = ("amod", "nmod", "compound")
+SPATIAL = ("next", "close", "adjacent", "near", "far", "opposite")
 
 
 class Kind(Enum):
@@ -42,8 +43,9 @@ class Role(Enum):
 class Component:
     """`words` in text order; `id` is the place among all components of the text, known once all are found.
 
-    `silent` is a copula: it has subjects and prepositions as a verb does, but goes unsaid in relations. `lead` is the
-    predicate a preposition belongs to and is said with ("next" in "is next to"); that word may have a component, too.
+    `silent` is a copula, or "seen": it has subjects and prepositions as a verb does, but goes unsaid in relations.
+    `lead` is the predicate a preposition belongs to and is said with ("next" in "is next to"); that word may have a
+    component, too. `hyphenated` words are said as one ("snow-covered").
     """
 
     kind: Kind
@@ -51,12 +53,14 @@ class Component:
     words: list[Word]
     silent: bool = False
     lead: Word | None = None
+    hyphenated: bool = False
     id: int = -1
     links: list[tuple["Component", Role]] = field(default_factory=list, repr=False)
 
     @property
     def text(self) -> str:
-        return " ".join(word.text for word in self._said)
+        text = " ".join(word.text for word in self._said)
+        return text.replace(" - ", "-") if self.hyphenated else text
 
     @property
     def spans(self) -> list[CharacterSpan]:
@@ -86,11 +90,15 @@ Places = dict[int, Component]  # the component that holds a word, by the word's 
 def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list[Component]:
     """The components of one sentence, nouns first; `places` receives their words, and no word is taken twice."""
     adjectival = {word.index for word in words if _is_adjectival(word, rules)}
+    joined = _hyphenated(words) if rules.hyphens else {}
+    inner = {word for others in joined.values() for word in others}
+    words = [word for word in words if word not in inner]
     found: list[Component] = []
 
     def take(kind: Kind, anchor: Word, absorbed: Sequence[Word] = ()) -> None:
-        members = [anchor, *(word for word in absorbed if word.index not in places)]
-        found.append(Component(kind, anchor, sorted(members, key=lambda word: word.index)))
+        members = [anchor, *joined.get(anchor, ()), *(word for word in absorbed if word.index not in places)]
+        members.sort(key=lambda word: word.index)
+        found.append(Component(kind, anchor, members, hyphenated=anchor in joined))
         places.update((word.index, found[-1]) for word in members)
 
     for word in words:
@@ -98,13 +106,13 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
             compounds = [c for c in word.children if c.dep.startswith("compound") and c.pos in NOUNS]
             take(Kind.NOUN, word, [child for child in compounds if child.index not in adjectival])
     for word in words:
-        if word.index not in places and (_is_adjective(word) or word.index in adjectival):
+        if word.index not in places and (_is_adjective(word, rules) or word.index in adjectival):
             children = [child for child in word.children if _joins_adjective(child) or child.index in adjectival]
             take(Kind.ADJECTIVE, word, children)
     for word in words:
         if word.index in places:
             continue
-        if rules.copula_relations and word.is_copula:
+        if _is_silent(word, rules):
             take(Kind.VERB, word)
             found[-1].silent = True
         elif word.pos == "VERB" and word.dep != "amod":
@@ -116,18 +124,18 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
     for word in words:
         if word.pos != "ADV" or word.index in places:
             continue
-        joined = [child for child in word.children if child.dep == "amod" or child.dep.startswith("compound")]
+        modifiers = [child for child in word.children if child.dep == "amod" or child.dep.startswith("compound")]
         adverbs = [c for c in word.children if c.pos == "ADV" and c.dep == "advmod" and c.index not in places]
         if adverbs:
-            take(Kind.ADVERB, word, adverbs + joined)
+            take(Kind.ADVERB, word, adverbs + modifiers)
         elif not (word.head.pos == "ADV" and word.dep == "advmod" and word.head.index not in places):
-            take(Kind.ADVERB, word, [child for child in joined if child.pos in ("ADV", "ADP", "PART", "ADJ")])
+            take(Kind.ADVERB, word, [child for child in modifiers if child.pos in ("ADV", "ADP", "PART", "ADJ")])
     return found
 
 
 def names_something(word: Word, rules: Rules) -> bool:
-    """Whether adjectives can be said of this word: a noun and, with the rule on, an adjective in a noun's place."""
-    return word.pos in NOUNS or (rules.nominal_adjectives and word.is_nominal_adjective)
+    """Whether adjectives can be said of this word: a noun and, with the rule on, a side."""
+    return word.pos in NOUNS or (rules.side_nouns and word.is_side)
 
 
 def _is_adjectival(word: Word, rules: Rules) -> bool:
@@ -146,14 +154,43 @@ def _is_noun(word: Word, rules: Rules) -> bool:
     return word.pos == "PRON" or names_something(word, rules)
 
 
-def _is_adjective(word: Word) -> bool:
+def _is_silent(word: Word, rules: Rules) -> bool:
+    """A verb that only says that something is there."""
+    return (rules.copula_relations and word.is_copula) or (rules.seen_is_there and word.is_seen)
+
+
+def _is_adjective(word: Word, rules: Rules) -> bool:
+    if rules.hyphens and not any(character.isalnum() for character in word.text):
+        return False
     return (
         word.pos in ("ADJ", "NUM")
         or word.dep == "poss"
         or (word.dep == "conj" and word.head.pos == "ADJ")
         or (word.pos == "VERB" and word.dep == "amod")
-        or (word.pos == "ADV" and word.dep == "advmod" and word.head.pos == "NOUN")
+        or _is_noun_adverb(word, rules)
     )
+
+
+def _is_noun_adverb(word: Word, rules: Rules) -> bool:
+    """ "above" in "the sky above"; what stands before the noun ("possibly a park") speaks of the whole statement."""
+    at_noun = word.pos == "ADV" and word.dep == "advmod" and word.head.pos == "NOUN"
+    return at_noun and not (rules.sentence_adverbs and word.index < word.head.index)
+
+
+def _hyphenated(words: Sequence[Word]) -> dict[Word, list[Word]]:
+    """The words that others are joined to by hyphens, with those: "covered" with "snow" and "-"."""
+    runs: list[list[Word]] = []
+    for before, hyphen, after in zip(words, words[1:], words[2:], strict=False):
+        if hyphen.text == "-" and before.end == hyphen.start and hyphen.end == after.start:
+            if runs and runs[-1][-1] is before:
+                runs[-1] += [hyphen, after]
+            else:
+                runs.append([before, hyphen, after])
+    joined = {}
+    for run in runs:
+        anchor = next((word for word in reversed(run) if word.head not in run or word.head is word), run[-1])
+        joined[anchor] = [word for word in run if word is not anchor]
+    return joined
 
 
 def _joins_adjective(child: Word) -> bool:
@@ -167,5 +204,5 @@ def _follows_as_adverb(child: Word, verb: Word) -> bool:
 def predicate_before(preposition: Word, rules: Rules) -> Word | None:
     """ "next" in "is next to", "far" in "is far from": what a copula says by way of its own preposition."""
     head = preposition.head
-    says = rules.copula_relations and head.dep in ("acomp", "advmod") and head.head.is_copula
+    says = rules.copula_relations and head.head.is_copula and head.text.lower() in SPATIAL
     return head if says and head.head.index < head.index < preposition.index else None

@@ -204,7 +204,7 @@ class _Builder:
         """The pieces that can say how `target` relates to `subject`, each once, the verb before its prepositions."""
         if self.rules.own_prepositions:
             pieces = (verb, *path) if about_subject else path
-        if not self.rules.any_order:
+        if not (self.rules.any_order and about_subject):
             pieces = [piece for piece in pieces if subject.id <= piece.id <= target.id]
         return sorted(set(pieces), key=lambda piece: (piece is not verb, piece.id))
 

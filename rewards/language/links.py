@@ -20,6 +20,10 @@ REVERSE = {
 ADVERB_ROLES = {"VERB": Role.ADV_OF_VERB, "ADJ": Role.ADV_OF_ADJ, "ADV": Role.ADV_OF_ADV}
 NOT_INHERITED_TWICE = frozenset({Role.HAS_MOD, Role.MOD_OF, Role.SUBJ_OF, Role.SUBJ, Role.DOBJ, Role.HAS_PREP})
 MODIFIERS = frozenset({Role.HAS_MOD, Role.HAS_PREP})
+COMPLEMENTS = frozenset({Role.DOBJ, Role.HAS_PREP})
+DEPICTIVE = ("acomp", "oprd", "advcl")  # "tall" in "stand tall"
+PREDICATES = ("attr", *DEPICTIVE)  # "blue" in "is a clear blue"
+Link = tuple[Component, Role]
 
 
 def add_links(components: Sequence[Component], places: Places, rules: Rules) -> None:
@@ -45,7 +49,7 @@ def _link_adjective(adjective: Component, places: Places, rules: Rules) -> None:
     own = set(adjective.words)
     visited: set[Word] = set()
     for word in adjective.words:
-        waiting = [word.head]
+        waiting = _climb_from(word, places, rules)
         while waiting:
             candidate = waiting.pop()
             visited.add(candidate)
@@ -63,6 +67,17 @@ def _link_adjective(adjective: Component, places: Places, rules: Rules) -> None:
                     _link(adjective, Role.MOD_OF, places[child.index])
 
 
+def _climb_from(word: Word, places: Places, rules: Rules) -> list[Word]:
+    """Where the search for what an adjective is said of begins: its head, or the subject of a verb it completes."""
+    if not rules.predicate_adjectives:
+        return [word.head]
+    in_predicate = word.dep == "amod" and word.head.pos == "ADJ" and word.head.dep in PREDICATES
+    predicate = word.head if in_predicate else word
+    if predicate.pos == "ADJ" and predicate.dep in DEPICTIVE and predicate.head.pos == "VERB":
+        return _subjects(predicate.head, places)
+    return [predicate.head]
+
+
 def _can_be_described(word: Word, places: Places, rules: Rules) -> bool:
     if word.dep == "amod" or word.index not in places:
         return False
@@ -75,9 +90,7 @@ def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
         if word.pos != "VERB" and word is not verb.anchor:
             continue
         subjects = _subjects(word, places)
-        if rules.any_order and word.dep == "relcl" and any(_is_own_subject(subject, word) for subject in subjects):
-            subjects = [subject for subject in subjects if subject is not word.head]
-        if rules.own_subjects and word.dep == "conj" and word.has_child(*SUBJECTS):
+        if rules.own_subjects and any(_is_own_subject(subject, word) for subject in subjects):
             subjects = [subject for subject in subjects if subject.head is word]
         inverted = [] if subjects else _inverted_subjects(word, places, rules)
         for subject in subjects + inverted:
@@ -104,8 +117,8 @@ def _subjects(verb: Word, places: Places) -> list[Word]:
 
 
 def _is_own_subject(subject: Word, verb: Word) -> bool:
-    """ "the man" in "the hat that the man wears": so it is not the hat that wears something."""
-    return subject.head is verb and subject is not verb.head and not subject.is_relative
+    """ "the man" in "the hat that the man wears" and "a hat lies there and the man sits": so the hat does neither."""
+    return verb.dep in ("relcl", "conj") and subject.head is verb and not subject.is_relative
 
 
 def _inverted_subjects(verb: Word, places: Places, rules: Rules) -> list[Word]:
@@ -150,8 +163,23 @@ def spread_over_conjunctions(words: Sequence[Word], places: Places, rules: Rules
         if first.kind is Kind.PREPOSITION:
             _share_preposition(first, second)
         else:
-            stands_alone = rules.tight_conjuncts and word.has_child("det", "poss", "nummod", "predet")
-            _share_links(first, second, stands_alone)
+            _share_links(first, second, _withheld(first, word, rules))
+
+
+def _withheld(first: Component, conjunct: Word, rules: Rules) -> list[Link]:
+    """What is said of the first conjunct alone.
+
+    Of a verb: its objects that come before the second verb. Of others: what modifies them, and comes before a second
+    that has a determiner of its own.
+    """
+    if first.kind is Kind.VERB:
+        roles, start = COMPLEMENTS, first.anchor.index
+        applies = rules.own_objects
+    else:
+        roles, start = MODIFIERS, -1
+        applies = rules.tight_conjuncts and conjunct.has_child("det", "poss", "nummod", "predet")
+    said = [link for link in first.links if link[1] in roles and start < link[0].anchor.index < conjunct.index]
+    return said if applies else []
 
 
 def _share_preposition(first: Component, second: Component) -> None:
@@ -165,14 +193,13 @@ def _share_preposition(first: Component, second: Component) -> None:
         first.links.append((others[0], Role.POBJ))
 
 
-def _share_links(first: Component, second: Component, stands_alone: bool) -> None:
-    """`stands_alone`: with a determiner of its own, the second keeps clear of what was said before it."""
+def _share_links(first: Component, second: Component, withheld: Sequence[Link]) -> None:
     own = set(second.links)
     own_roles = {role for _, role in second.links}
     for target, role in list(first.links):
         if target is second or (target, role) in own or (role in NOT_INHERITED_TWICE and role in own_roles):
             continue
-        if stands_alone and role in MODIFIERS and target.anchor.index < second.anchor.index:
+        if (target, role) in withheld:
             continue
         second.links.append((target, role))
         reverse = next((back_role for back, back_role in target.links if back is first), None)

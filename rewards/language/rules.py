@@ -14,13 +14,18 @@ class Rules:
     """All off: the published graphs, exactly. All on: the default mode."""
 
     pronoun_attributes: bool = False  # (10) "It is red": the pronoun's entity is red
+    predicate_adjectives: bool = False  # (10) "Trees stand tall", "the sky is a clear blue": tall trees, a clear sky
     copula_relations: bool = False  # (11) "The boat is in the water": (boat, in, water)
-    own_subjects: bool = False  # (16) "a hat is here and a man sits there": the hat does not sit
+    seen_is_there: bool = False  # (11) "A man can be seen in the park": (man, in, park), and no man who "is seen"
+    own_objects: bool = False  # (12) "holds a book and smiles": smiles, and at no book
     own_prepositions: bool = False  # (13) "sits on a bench under a tree": sits on, sits under; not "sits on under"
     any_order: bool = False  # (14) "In the boat sits a man": what comes before its verb counts too
+    own_subjects: bool = False  # (14, 16) "a hat that a man wears", "a hat lies and a man sits": the hat does neither
     tight_conjuncts: bool = False  # (16) "two red hats and a coat": neither two nor red is said of the coat
     ignore_case: bool = False  # (21, 27) attributes and relations are lower case; "Two" and "two" are one attribute
-    nominal_adjectives: bool = False  # (22) "at the left", "wears blue": an adjective in a noun's place is an entity
+    side_nouns: bool = False  # (22) "at the top left": a side is an entity, though the parser reads an adjective
+    hyphens: bool = False  # (23) "snow-covered" is one attribute, and "-" is none
+    sentence_adverbs: bool = False  # "possibly a park": said of the statement, no attribute of the park
 
     @classmethod
     def published(cls) -> Self:

@@ -11,6 +11,8 @@ NOUNS = ("NOUN", "PROPN")
 SUBJECTS = ("nsubj", "nsubjpass")
 OBJECTS = ("dobj", "obj")
 PREPOSITION_OBJECTS = ("pobj", "obj")
+SEEN = ("see", "find", "locate", "situate", "position")
+SIDES = ("left", "right", "top", "bottom", "middle", "center", "centre", "front", "back")
 
 
 @dataclass(eq=False, slots=True)
@@ -39,9 +41,16 @@ class Word:
         return self.tag in ("WDT", "WP", "WP$")
 
     @property
-    def is_nominal_adjective(self) -> bool:
-        """ "the left" as in "at the left", "blue" as in "wears blue"."""
-        return self.pos == "ADJ" and self.dep in (*SUBJECTS, *OBJECTS, *PREPOSITION_OBJECTS)
+    def is_seen(self) -> bool:
+        """ "seen" in "can be seen", "a man seen in the park"; not in "has seen", "seen by"."""
+        is_participle = self.lemma in SEEN and self.tag == "VBN" and self.dep != "amod"
+        return is_participle and not self.has_child("nsubj", "agent", *OBJECTS)
+
+    @property
+    def is_side(self) -> bool:
+        """ "left" in "at the left", where the parser reads an adjective."""
+        in_noun_place = self.dep in (*SUBJECTS, *OBJECTS, *PREPOSITION_OBJECTS)
+        return self.pos == "ADJ" and in_noun_place and self.text.lower() in SIDES
 
     def has_child(self, *deps: str) -> bool:
         return any(child.dep in deps for child in self.children)
