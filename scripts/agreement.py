@@ -2,14 +2,14 @@
 
     python scripts/agreement.py spans outputs/quickstart --models base sft --count 500
     python scripts/agreement.py people ../shared/data --judge match [--sets hat_aloha ...]
-    python scripts/agreement.py graphs ../shared/data
+    python scripts/agreement.py graphs ../shared/data [--rules]
 
 spans: reads the results.json and completions.jsonl that scripts/compare.py wrote about Scenes, where the truth is
 known, and answers two questions. Are the words that the judge calls wrong (spans with a score below 0.5) the wrong
 ones? And does the credit of a component have the sign of what its words truly add to the description's F1?
 
 people: a judge's scores and spans against people's judgments, beside a bag of words on the same records.
-graphs: our scene graphs, default and published, against people's.
+graphs: our scene graphs, default and published, against people's; with --rules, what each rule adds.
 """
 
 import argparse
@@ -44,6 +44,7 @@ def main() -> None:
     people.set_defaults(measure=measure_judgments)
     graphs = commands.add_parser("graphs", help="scene graphs against people's, no judge needed")
     graphs.add_argument("folder", type=Path, help="the folder that holds the sets' own folders")
+    graphs.add_argument("--rules", action="store_true", help="what each rule adds alone, and what its removal costs")
     graphs.set_defaults(measure=measure_scene_graphs)
     for command in (spans, people, graphs):
         command.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
@@ -88,10 +89,14 @@ def measure_judgments(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
 
 
 def measure_scene_graphs(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
-    from rewards.agreement.graphs import measure_graphs
+    from rewards.agreement.graphs import measure_graphs, measure_rules, read_drawn
 
-    rows = [asdict(row) for row in measure_graphs(arguments.folder)]
-    return rows, [graph_table(rows)]
+    texts = read_drawn(arguments.folder)
+    graphs = [asdict(row) for row in measure_graphs(texts)]
+    if not arguments.rules:
+        return graphs, [graph_table(graphs)]
+    rules = [asdict(row) for row in measure_rules(texts)]
+    return {"graphs": graphs, "rules": rules}, [graph_table(graphs), rule_table(rules)]
 
 
 def table_of(title: str, agreement: dict[str, Any]) -> Table:
@@ -126,16 +131,33 @@ def people_table(rows: list[dict[str, Any]], judge: str) -> Table:
 
 def graph_table(rows: list[dict[str, Any]]) -> Table:
     table = Table(title="Scene graphs against people's (DiscoSG), mean over captions")
-    for column in ("mode", "match"):
+    for column in ("mode", "split", "match"):
         table.add_column(column)
     for column in ("precision", "recall", "F1", "95 %", "triples", "people's", "n"):
         table.add_column(column, justify="right")
     for row in rows:
         interval = f"{row['interval']['low']:.3f} - {row['interval']['high']:.3f}"
         scores = (shown(row["precision"]), shown(row["recall"]), shown(row["f1"]), interval)
-        table.add_row(
-            row["mode"], row["match"], *scores, f"{row['triples']:.1f}", f"{row['people']:.1f}", str(row["n"])
-        )
+        sizes = (f"{row['triples']:.1f}", f"{row['people']:.1f}", str(row["n"]))
+        table.add_row(row["mode"], row["split"], row["match"], *scores, *sizes)
+    return table
+
+
+def rule_table(rows: list[dict[str, Any]]) -> Table:
+    table = Table(
+        title="Change in exact matching when a rule is added to published, and when it is removed from default"
+    )
+    for column in ("rule", "split"):
+        table.add_column(column)
+    for column in ("alone: F1", "95 %", "removed: F1", "95 %", "precision", "recall", "n"):
+        table.add_column(column, justify="right")
+    for row in rows:
+        cells = []
+        for effect in ("alone", "removed"):
+            interval = row[f"{effect}_interval"]
+            cells += [f"{row[effect]:+.4f}", f"{interval['low']:+.4f} .. {interval['high']:+.4f}"]
+        cells += [f"{row['removed_precision']:+.4f}", f"{row['removed_recall']:+.4f}"]
+        table.add_row(row["rule"], row["split"], *cells, str(row["n"]))
     return table
 
 

@@ -78,10 +78,11 @@ class FoiledText:
 
 @dataclass(frozen=True, slots=True)
 class DrawnGraph:
-    """DiscoSG: a long caption and the triples (subject, predicate, object) people drew from it."""
+    """DiscoSG: a long caption and the triples (subject, predicate, object) people drew from it. Splits: train, test."""
 
     caption: str
     triples: tuple[Triple, ...]
+    split: str
 
 
 def load_haelm(folder: Path) -> list[JudgedCaption]:
@@ -134,7 +135,7 @@ def load_discosg_foil(folder: Path) -> list[FoiledText]:
 
 def load_discosg_graphs(folder: Path) -> list[DrawnGraph]:
     return [
-        DrawnGraph(row["caption"], read_triples(row["scene_graph"]))
+        DrawnGraph(row["caption"], read_triples(row["scene_graph"]), row["split"])
         for row in _rows(folder, "discosg_graphs", "discosg_human_graphs.jsonl")
     ]
 
