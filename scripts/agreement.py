@@ -2,13 +2,15 @@
 
     python scripts/agreement.py spans outputs/quickstart --models base sft --count 500
     python scripts/agreement.py people ../shared/data --judge match [--sets hat_aloha ...]
+    python scripts/agreement.py people ../shared/data --metric 4grams
     python scripts/agreement.py graphs ../shared/data [--rules]
 
 spans: reads the results.json and completions.jsonl that scripts/compare.py wrote about Scenes, where the truth is
 known, and answers two questions. Are the words that the judge calls wrong (spans with a score below 0.5) the wrong
 ones? And does the credit of a component have the sign of what its words truly add to the description's F1?
 
-people: a judge's scores and spans against people's judgments, beside a bag of words on the same records.
+people: PoSh's scores and spans against people's judgments, beside a bag of words on the same records. The metrics
+4grams and scene_graphs are the PoSh paper's baselines, which ask no judge and need the extra `embed`.
 graphs: our scene graphs, default and published, against people's; with --rules, what each rule adds.
 """
 
@@ -40,6 +42,7 @@ def main() -> None:
     people = commands.add_parser("people", help="scores and spans against people's judgments")
     people.add_argument("folder", type=Path, help="the folder that holds the sets' own folders")
     people.add_argument("--judge", default="match", help="who answers PoSh's questions (default match: words alone)")
+    people.add_argument("--metric", choices=("posh", "4grams", "scene_graphs"), default="posh")
     people.add_argument("--sets", nargs="+", metavar="SET", default=[], help="the sets to measure (default all)")
     people.set_defaults(measure=measure_judgments)
     graphs = commands.add_parser("graphs", help="scene graphs against people's, no judge needed")
@@ -54,7 +57,7 @@ def main() -> None:
         if arguments.json:
             arguments.json.parent.mkdir(parents=True, exist_ok=True)
             arguments.json.write_text(json.dumps(numbers, indent=2) + "\n")
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         sys.exit(f"agreement.py: {error}")
     for table in tables:
         Console(width=max(Console().width, 140)).print(table)
@@ -76,16 +79,25 @@ def measure_spans(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
 
 def measure_judgments(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from rewards.agreement.people import SETS, measure_people
-    from rewards.judges import load_judge
     from rewards.naming import unknown
-    from rewards.posh import PoshReward
 
     for name in arguments.sets:
         if name not in SETS:
             raise ValueError(unknown("set", name, SETS))
-    reward = PoshReward(load_judge(arguments.judge))
+    reward = metric_of(arguments)
     rows = [asdict(row) for row in measure_people(arguments.folder, reward, arguments.sets or list(SETS))]
-    return rows, [people_table(rows, arguments.judge)]
+    asked = f"judge {arguments.judge}" if arguments.metric == "posh" else f"metric {arguments.metric}"
+    return rows, [people_table(rows, asked)]
+
+
+def metric_of(arguments: argparse.Namespace) -> Any:
+    from rewards.agreement.baselines import FourGrams, GraphPieces
+    from rewards.judges import load_judge
+    from rewards.posh import PoshReward
+
+    if arguments.metric == "4grams":
+        return FourGrams()
+    return GraphPieces() if arguments.metric == "scene_graphs" else PoshReward(load_judge(arguments.judge))
 
 
 def measure_scene_graphs(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
@@ -116,8 +128,8 @@ def cell(value: float | int | None) -> str:
     return "-" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def people_table(rows: list[dict[str, Any]], judge: str) -> Table:
-    table = Table(title=f"Agreement with people, judge {judge}")
+def people_table(rows: list[dict[str, Any]], asked: str) -> Table:
+    table = Table(title=f"Agreement with people, {asked}")
     for column in ("set", "measure"):
         table.add_column(column)
     for column in ("ours", "95 %", "floor", "target", "n", "note"):
