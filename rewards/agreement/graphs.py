@@ -87,8 +87,8 @@ class RuleEffect:
     n: int
 
 
-def read_drawn(folder: Path) -> list[DrawnText]:
-    records = load_discosg_graphs(folder)
+def read_drawn(folder: Path, splits: Sequence[str] = SPLITS) -> list[DrawnText]:
+    records = [record for record in load_discosg_graphs(folder) if record.split in splits]
     docs = list(load_pipeline().pipe(record.caption.strip() for record in records))
     return [
         DrawnText(doc, clusters, normal(record.triples), record.split)
