@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from rewards.judges.judge import Failure, Judge, Question, Rating
+from rewards.judges.judge import Failure, Judge, Question
 from rewards.judges.probe import Link, Mention, Phrase, Presence
 from rewards.language.lemmas import lemmas
 from rewards.language.scene_graph import SceneGraph
+from rewards.posh.answers import Answers
 from rewards.posh.candidates import Candidate, Found, candidates
 from rewards.posh.graph_view import GraphView
 from rewards.posh.prompts import Wording, fill
@@ -29,8 +30,7 @@ Mode = Literal["published", "default"]
 PRESENCE_THRESHOLD = 2.0
 REWRITE_TOKENS = 20
 HIGHEST_RATING = 5.0
-Answers = dict[tuple[str, Presence], Rating]  # what was asked already: prompt and probe
-UNREADABLE = Rating({"1": 1.0}, mass=0.0)  # an answer without a digit, to the published code
+UNREADABLE = 1.0  # the rating of an answer without a digit, to the published code
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +117,7 @@ class _Asked:
     """A rating question on its way to the judge; `number` is its place in the interview's prompts."""
 
     interview: Interview
-    prompt: str
-    probe: Presence
+    question: Question
     number: int
 
 
@@ -127,10 +126,11 @@ def conduct(
 ) -> None:
     """Ask all three passes and fill the interviews in.
 
-    A Failure ends only the interviews of its sample, whose `failure` it becomes. answers: in default mode these are not
-    asked again, and new ones are added.
+    A Failure ends only the interviews of its sample, whose `failure` it becomes. answers: what is known already.
     """
-    answers = {} if answers is None else answers
+    answers = Answers() if answers is None else answers
+    if mode == "published":
+        answers.begin()  # the published code knows nothing of its own earlier questions
     _ask_entities(interviews, judge, mode, answers, first_pass=True)
     for interview in interviews:  # only now: until pass 2 the published code calls the viewer by the text's own word
         for number, entity in enumerate(interview.source.entities):
@@ -186,7 +186,9 @@ def _settled(found: Found) -> bool:
 
 def _ask_names(named: Sequence[tuple[Interview, Candidate]], judge: Judge, mode: Mode, answers: Answers) -> None:
     """Word these candidates, rate them, keep the best of each entity."""
-    identifiers = _rewritten(named, judge) if mode == "published" else [candidate.fluent for _, candidate in named]
+    identifiers = (
+        _rewritten(named, judge, answers) if mode == "published" else [candidate.fluent for _, candidate in named]
+    )
     asked = []
     for (interview, candidate), identifier in zip(named, identifiers, strict=True):
         if interview.failure is None:
@@ -201,13 +203,13 @@ def _ask_names(named: Sequence[tuple[Interview, Candidate]], judge: Judge, mode:
         if isinstance(rating, Failure):
             interview.failure = interview.failure or rating
             continue
-        mean, kept = rating.mean, interview.entities.get(candidate.entity)
-        if kept is None or round(mean) > round(kept.rating):  # 2.4: half to even, first of equals
-            present = mean >= interview.presence_threshold  # not rounded
-            interview.entities[candidate.entity] = Found(identifier, candidate.mention, mean, present, put.number)
+        kept = interview.entities.get(candidate.entity)
+        if kept is None or round(rating) > round(kept.rating):  # 2.4: half to even, first of equals
+            present = rating >= interview.presence_threshold  # not rounded
+            interview.entities[candidate.entity] = Found(identifier, candidate.mention, rating, present, put.number)
 
 
-def _rewritten(named: Sequence[tuple[Interview, Candidate]], judge: Judge) -> list[str]:
+def _rewritten(named: Sequence[tuple[Interview, Candidate]], judge: Judge, answers: Answers) -> list[str]:
     """The published identifiers (2.3): heads as they are, the others as the judge words them, verbatim."""
     identifiers = [candidate.phrase for _, candidate in named]
     places, questions = [], []
@@ -218,7 +220,7 @@ def _rewritten(named: Sequence[tuple[Interview, Candidate]], judge: Judge) -> li
             places.append(place)
             prompt = fill(template, entity_identifier=candidate.phrase)
             questions.append(_question(prompt, Phrase(candidate.phrase, candidate.fluent)))
-    written = judge.write(questions, max_tokens=REWRITE_TOKENS) if questions else []
+    written = answers.complete(questions, lambda new: judge.write(new, max_tokens=REWRITE_TOKENS), repeats=True)
     for place, question, text in zip(places, questions, written, strict=True):
         interview = named[place][0]
         if isinstance(text, Failure):
@@ -256,9 +258,9 @@ def _ask_details(interviews: Sequence[Interview], judge: Judge, mode: Mode, answ
         if isinstance(rating, Failure):
             put.interview.failure = put.interview.failure or rating
         elif isinstance(key, tuple):
-            put.interview.attributes[key] = Answer(rating.mean, put.number)
+            put.interview.attributes[key] = Answer(rating, put.number)
         else:
-            put.interview.relations[key] = Answer(rating.mean, put.number)
+            put.interview.relations[key] = Answer(rating, put.number)
 
 
 def _relation_order(view: GraphView) -> list[int]:
@@ -275,21 +277,22 @@ def _put(interview: Interview, question: str, probe: Presence, mode: Mode) -> _A
     else:
         prompt = "\n\n".join((instructions, interview.prefix, question))
     interview.prompts.append(prompt)
-    return _Asked(interview, prompt, probe, len(interview.prompts) - 1)
+    return _Asked(interview, _question(prompt, probe), len(interview.prompts) - 1)
 
 
-def _rate(asked: Sequence[_Asked], judge: Judge, mode: Mode, answers: Answers) -> list[Rating | Failure]:
-    """One call for all. Default: an identical question is put to the judge once; published: no digit rates 1 (3)."""
+def _rate(asked: Sequence[_Asked], judge: Judge, mode: Mode, answers: Answers) -> list[float | Failure]:
+    """The mean rating of each, in one call. As published, repeats are asked again and no digit is a 1 (3)."""
+
+    def rate(questions: list[Question]) -> list[float | Failure]:
+        return [rating if isinstance(rating, Failure) else rating.mean for rating in judge.rate(questions)]
+
+    ratings = answers.complete([put.question for put in asked], rate, repeats=mode == "published")
     if mode == "published":
-        ratings = judge.rate([_question(put.prompt, put.probe) for put in asked]) if asked else []
         return [UNREADABLE if _is_unparsed(rating) else rating for rating in ratings]
-    new = [key for key in dict.fromkeys((put.prompt, put.probe) for put in asked) if key not in answers]
-    found = dict(zip(new, judge.rate([_question(*key) for key in new]), strict=True)) if new else {}
-    answers.update({key: answer for key, answer in found.items() if isinstance(answer, Rating)})
-    return [answers.get(key) or found[key] for key in ((put.prompt, put.probe) for put in asked)]
+    return ratings
 
 
-def _is_unparsed(rating: Rating | Failure) -> bool:
+def _is_unparsed(rating: float | Failure) -> bool:
     return isinstance(rating, Failure) and rating.status is Status.UNPARSED
 
 

@@ -24,11 +24,12 @@ from rewards.judges.judge import Judge
 from rewards.language.coref import coref_method
 from rewards.language.parse import describe, reader_name
 from rewards.language.scene_graph import SceneGraph
+from rewards.posh.answers import Answers
 from rewards.posh.components import Component, best_of, components
 from rewards.posh.graph_view import GraphView, view_graph
 from rewards.posh.length import charge_unread, judged_part
 from rewards.posh.prompts import PromptSource, load_prompts
-from rewards.posh.questions import PRESENCE_THRESHOLD, Answers, Interview, Mode, conduct
+from rewards.posh.questions import PRESENCE_THRESHOLD, Interview, Mode, conduct
 from rewards.posh.repeats import surplus
 from rewards.posh.scores import KINDS, beta_of, coarse_scores, credit, direction_score, f1, kind_weights
 from rewards.posh.spans import spans_of
@@ -102,9 +103,10 @@ class PoshReward(Reward):
         self.presence_threshold = presence_threshold
         self.weights = kind_weights(weights)
         self._references: OrderedDict[str, bytes] = OrderedDict()  # pickled graphs, least recently used first
+        self._answers = Answers()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_references": OrderedDict()}
+        return {**self.__dict__, "_references": OrderedDict(), "_answers": Answers()}
 
     def reader(self) -> str:
         return reader_name(self.pipeline, self.coref)
@@ -120,11 +122,11 @@ class PoshReward(Reward):
         """Judge what is parsed while the next samples are being parsed; the judge stays awake over all of them."""
         parts = [samples[start : start + PARSED_TOGETHER] for start in range(0, len(samples), PARSED_TOGETHER)]
         verdicts: list[Verdict] = []
-        answers: Answers = {}
+        self._answers.begin()
         with ThreadPoolExecutor(max_workers=1) as parser, self.judge if len(parts) > 1 else nullcontext():
             parsed = [parser.submit(self._parse, part) for part in parts]
             for part, graphs in zip(parts, parsed, strict=True):
-                verdicts += self._assess_graphs(part, *graphs.result(), answers)
+                verdicts += self._assess_graphs(part, *graphs.result(), self._answers)
         return verdicts
 
     def _parse(self, samples: Sequence[Sample]) -> tuple[list[SceneGraph], list[list[SceneGraph]], str]:
@@ -159,7 +161,7 @@ class PoshReward(Reward):
 
         Raises ValueError when the lengths differ.
         """
-        return self._assess_graphs(samples, graphs, reference_graphs, GIVEN, {})
+        return self._assess_graphs(samples, graphs, reference_graphs, GIVEN, Answers())
 
     def _assess_graphs(
         self,

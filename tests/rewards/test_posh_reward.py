@@ -6,11 +6,12 @@ import threading
 
 import pytest
 
-from rewards.judges.judge import Failure, Rating
+from rewards.judges.judge import Failure, Question, Rating
 from rewards.judges.match import MatchJudge
 from rewards.language.parse import describe
 from rewards.language.scene_graph import SceneGraph
 from rewards.posh import PoshReward, parse_graphs
+from rewards.posh.answers import Answers
 from rewards.verdict import Sample, Status
 from tests.fakes import FakeJudge, certain
 
@@ -179,6 +180,48 @@ def test_default_mode_asks_an_equal_question_once_and_puts_the_question_last():
         for prompt in call:
             assert prompt.splitlines()[-1].startswith("Does the TEXT ")
     assert judge.written == []
+
+
+@pytest.mark.parametrize("mode", ["default", "published"])
+def test_a_second_call_on_the_same_pairs_asks_nothing(mode):
+    samples = [sample("A tall man and a short man.", REFERENCE, "Two men."), sample("A red circle.", REFERENCE)]
+    judge = FakeJudge()
+    reward = PoshReward(judge, mode=mode)
+    first = reward.assess(samples)
+    calls = len(judge.rated) + len(judge.written)
+    assert reward.assess(samples[::-1])[::-1] == first
+    assert len(judge.rated) + len(judge.written) == calls
+
+
+def test_a_failed_question_is_asked_again_at_the_next_call():
+    judge = FakeJudge(fails=lambda prompt: True)
+    reward = PoshReward(judge)
+    (verdict,) = reward.assess([sample("A red circle.", REFERENCE)])
+    assert verdict.status is Status.TIMEOUT
+    judge.fails = lambda prompt: False
+    (verdict,) = reward.assess([sample("A red circle.", REFERENCE)])
+    assert verdict.status is Status.OK
+
+
+def test_old_answers_are_forgotten(monkeypatch):
+    monkeypatch.setattr("rewards.posh.answers.REMEMBERED", 2)
+    answers, asked = Answers(), []
+
+    def ask(questions):
+        asked.append([question.messages[0]["content"] for question in questions])
+        return [float(len(text)) for text in asked[-1]]
+
+    def complete(*texts, **settings):
+        return answers.complete([Question([{"role": "user", "content": text}]) for text in texts], ask, **settings)
+
+    assert complete("a", "bb", "a") == [1.0, 2.0, 1.0]
+    assert complete("bb", repeats=True) == [2.0]  # of the same batch
+    answers.begin()
+    assert complete("a", "ccc") == [1.0, 3.0]
+    answers.begin()  # "bb" was the least recently used
+    assert complete("bb", "a", "bb", repeats=True) == [2.0, 1.0, 2.0]
+    assert complete() == []
+    assert asked == [["a", "bb"], ["bb"], ["ccc"], ["bb", "bb"]]
 
 
 def test_the_next_texts_are_parsed_while_the_judge_works(monkeypatch):
