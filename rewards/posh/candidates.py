@@ -25,14 +25,14 @@ CandidateKind = Literal["head", "attribute", "relation"]
 class Found:
     """An entity that was asked about: under which identifier, and how it was rated (1..5).
 
-    asked: the number of the rating prompt, None for a fixed answer.
+    asked: the number of the rating prompt, -1 for a fixed answer.
     """
 
     identifier: str
     mention: Mention
     rating: float
     present: bool
-    asked: int | None
+    asked: int
 
 
 @dataclass(frozen=True, slots=True)

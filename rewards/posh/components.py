@@ -18,11 +18,12 @@ class Component:
     """An entity, attribute or relation that counts, with its rating (1..5).
 
     asked is False when an entity of it is absent: then the rating is 1. spans: one pair per token, on the text that
-    was parsed. identifier: its name for people, e.g. "red circle".
+    was parsed. identifier: its name for people, e.g. "red circle". question: what was asked, or why nothing was.
     """
 
     kind: Kind
     identifier: str
+    question: str
     rating: float
     asked: bool
     spans: tuple[CharacterSpan, ...]
@@ -40,26 +41,33 @@ def components(interview: Interview, surplus: frozenset[int] = frozenset()) -> l
     for number, entity in enumerate(view.entities):
         if entity.fixed is not None:
             continue
-        name = found[number].identifier
-        rating = NEVER_ASKED if number in surplus else found[number].rating
-        result.append(Component("entity", name, rating, True, entity.spans))
+        own = found[number]
+        answer = SURPLUS if number in surplus else Answer(own.rating, own.asked)
+        result.append(_component(interview, "entity", own.identifier, answer, entity.spans))
         for place, attribute in enumerate(entity.attributes):
-            answer = SURPLUS if number in surplus else interview.attributes.get((number, place))
-            result.append(_detail("attribute", f"{attribute.text} {entity.text}", answer, attribute.spans))
+            said = SURPLUS if number in surplus else interview.attributes.get((number, place))
+            identifier = f"{attribute.text} {entity.text}"
+            result.append(_component(interview, "attribute", identifier, said, attribute.spans))
         for relation_number in entity.relations:
             if relation_number not in counted:
                 counted.add(relation_number)
                 relation = view.relation(relation_number)
                 first, second = found[relation.subject].identifier, found[relation.object].identifier
                 left_over = not surplus.isdisjoint((relation.subject, relation.object))
-                answer = SURPLUS if left_over else interview.relations.get(relation_number)
-                result.append(_detail("relation", f"{first} {relation.text} {second}", answer, relation.spans))
+                tied = SURPLUS if left_over else interview.relations.get(relation_number)
+                identifier = f"{first} {relation.text} {second}"
+                result.append(_component(interview, "relation", identifier, tied, relation.spans))
     return result
 
 
-def _detail(kind: Kind, identifier: str, answer: Answer | None, spans: tuple[CharacterSpan, ...]) -> Component:
-    rating = NEVER_ASKED if answer is None else answer.rating
-    return Component(kind, identifier, rating, answer is not None, spans)
+def _component(
+    interview: Interview, kind: Kind, identifier: str, answer: Answer | None, spans: tuple[CharacterSpan, ...]
+) -> Component:
+    if answer is None:
+        return Component(kind, identifier, "Not asked, as what it is said of is absent.", NEVER_ASKED, False, spans)
+    if answer is SURPLUS:
+        return Component(kind, identifier, "Said more often than the other text has it.", NEVER_ASKED, True, spans)
+    return Component(kind, identifier, interview.questions[answer.asked], answer.rating, True, spans)
 
 
 def best_of(sides: Sequence[Sequence[Component]]) -> list[Component]:

@@ -46,8 +46,9 @@ class Interview:
     """One direction of one pair: are the source's components in the target? Filled in by `conduct`.
 
     entities are keyed by entity number, attributes by (entity, attribute), relations by relation, all of the source's
-    view. A component that was never asked, because an entity of it is absent, has no answer. prompts and rewrites are
-    in the order asked, repeats kept. failure: the first question the judge failed on; answers are incomplete then.
+    view. A component that was never asked, because an entity of it is absent, has no answer. prompts, the questions in
+    them, and rewrites are in the order asked, repeats kept. failure: the first question the judge failed on; answers
+    are incomplete then.
     """
 
     sample: int
@@ -61,6 +62,7 @@ class Interview:
     attributes: dict[tuple[int, int], Answer] = field(default_factory=dict)
     relations: dict[int, Answer] = field(default_factory=dict)
     prompts: list[str] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
     rewrites: list[tuple[str, str]] = field(default_factory=list)
     failure: Failure | None = None
     prefix: str = field(init=False)
@@ -135,7 +137,7 @@ def conduct(
     for interview in interviews:  # only now: until pass 2 the published code calls the viewer by the text's own word
         for number, entity in enumerate(interview.source.entities):
             if entity.fixed is not None:
-                interview.entities[number] = Found(entity.fixed, Mention(entity.text), HIGHEST_RATING, True, None)
+                interview.entities[number] = Found(entity.fixed, Mention(entity.text), HIGHEST_RATING, True, -1)
     _ask_entities(_unfailed(interviews), judge, mode, answers, first_pass=False)
     _ask_details(_unfailed(interviews), judge, mode, answers)
 
@@ -277,6 +279,7 @@ def _put(interview: Interview, question: str, probe: Presence, mode: Mode) -> _A
     else:
         prompt = "\n\n".join((instructions, interview.prefix, question))
     interview.prompts.append(prompt)
+    interview.questions.append(question)
     return _Asked(interview, _question(prompt, probe), len(interview.prompts) - 1)
 
 

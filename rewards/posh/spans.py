@@ -17,7 +17,7 @@ def spans_of(components: Sequence[Component], credits: Sequence[float], text: st
             score=span_score(component.rating),
             credit=credit,
             kind=component.kind,
-            note=f"{component.identifier}: {component.rating:.1f} of 5",
+            note=f"{component.identifier}: {component.rating:.1f} of 5. {component.question}",
             component=number,
         )
         for number, (component, credit) in enumerate(zip(components, credits, strict=True))

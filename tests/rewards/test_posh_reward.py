@@ -46,7 +46,7 @@ def test_the_module_example():
     assert said["circle"].score == 1.0
     assert said["red"].score == 0.0
     assert said["red"].credit < 0 < said["circle"].credit
-    assert said["red"].note == "red circle: 1.0 of 5"
+    assert said["red"].note == 'red circle: 1.0 of 5. Does the TEXT say of "circle" that it is "red"?'
     assert ["A blue circle."[span.start : span.end] for span in verdict.missed] == ["blue"]
     assert verdict.missed[0].credit == 0.0
 
