@@ -169,14 +169,14 @@ def test_posh_logs_precision_and_recall_apart():
     completions, references = ["A red circle.", "A cat.", "A cat."], ["A blue circle.", "A cat. A dog.", "A cat."]
     reward = PoshReward(MatchJudge(), name="words")
     reward([""] * 3, completions, reference=references, log_metric=logged.__setitem__)
-    # ratings of 5, precision: (5, 1), (5), (5); recall: (5, 1), (5, 1), (5)
+    # ratings of 5, precision: (5, 1), (5), (5); recall: (5, 1), (5, 1.05), (5): a colour given otherwise, a dog unsaid
     assert logged == {
         "words/precision": pytest.approx((0.6 + 1 + 1) / 3),
-        "words/recall": pytest.approx((0.6 + 0.6 + 1) / 3),
-        "words/f1": pytest.approx((0.6 + 0.75 + 1) / 3),
+        "words/recall": pytest.approx((0.6 + 0.605 + 1) / 3),
+        "words/f1": pytest.approx((0.6 + 2 * 0.605 / 1.605 + 1) / 3),
         "words/precision_entity": 1.0,
         "words/precision_attribute": pytest.approx(0.2),
-        "words/recall_entity": pytest.approx((1 + 0.6 + 1) / 3),
+        "words/recall_entity": pytest.approx((1 + 0.605 + 1) / 3),
         "words/recall_attribute": pytest.approx(0.2),
         "words/failed_fraction": 0.0,
         "words/empty_fraction": 0.0,
