@@ -7,14 +7,20 @@ from rewards.naming import unknown
 
 __all__ = ["CachedJudge", "Failure", "Judge", "MatchJudge", "Question", "Rating", "load_judge"]
 
-FORMS = "match, match:embed, transformers:MODEL or vllm:MODEL, where MODEL is a hub id, a folder, or smollm2"
+KINDS = ("match", "transformers", "vllm", "server", "chat")
+FORMS = (
+    "match, match:embed, transformers:MODEL, vllm:MODEL, server:URL#MODEL or chat:URL#MODEL, where MODEL is a hub id, "
+    "a folder, or smollm2"
+)
 
 
 def load_judge(spec: str) -> Judge:
-    """A judge by its name: `match`, `match:embed`, `transformers:MODEL` or `vllm:MODEL`.
+    """A judge by its name: `match`, `match:embed`, `transformers:MODEL`, `vllm:MODEL`, `server:URL#MODEL` or
+    `chat:URL#MODEL`.
 
-    MODEL is a hub id, a folder, or `smollm2`. Nothing is loaded before the judge is asked. SmolLM2's ratings are taken
-    however little of the probability is on the scale. Raises ValueError for any other name.
+    MODEL is a hub id, a folder, or `smollm2`. A server must serve it by this name; with `chat`, which is weaker (see
+    ServerJudge), it is any name that the server has. Nothing is loaded before the judge is asked. SmolLM2's ratings are
+    taken however little of the probability is on the scale. Raises ValueError for any other name.
     """
     kind, _, model = spec.partition(":")
     if spec == "match":
@@ -31,11 +37,14 @@ def load_judge(spec: str) -> Judge:
         from rewards.judges.vllm import VllmJudge
 
         return VllmJudge(model, min_mass=_floor(model))
-    if kind == "server":
-        raise ValueError(f"the judge {spec!r}: this version has no server judges yet. A judge is {FORMS}.")
-    if kind in ("match", "transformers", "vllm"):
+    url, _, served = model.partition("#")
+    if kind in ("server", "chat") and url and served:
+        from rewards.judges.server import ServerJudge
+
+        return ServerJudge(url, served, chat=kind == "chat", min_mass=_floor(served))
+    if kind in KINDS:
         raise ValueError(f"the judge {spec!r} is not complete, or has too much: a judge is {FORMS}.")
-    raise ValueError(f"{unknown('judge', kind, ('match', 'transformers', 'vllm'), spec)} A judge is {FORMS}.")
+    raise ValueError(f"{unknown('judge', kind, KINDS, spec)} A judge is {FORMS}.")
 
 
 def _floor(model: str) -> float:

@@ -1,0 +1,286 @@
+"""A judge behind HTTP: any OpenAI-compatible server that gives log-probabilities, shared by ranks and machines.
+
+    # vllm serve Qwen/Qwen2.5-14B-Instruct --max-logprobs 20 --enable-prompt-tokens-details
+    # (a build whose `vllm` command fails: python -m vllm.entrypoints.openai.api_server --model ... )
+    judge = ServerJudge("http://127.0.0.1:8000", "Qwen/Qwen2.5-14B-Instruct")
+    judge.rate(questions)
+    ServerJudge("http://127.0.0.1:8000", "smollm2", spawn=True)     # starts that server itself, and stops it
+
+The questions are encoded here, with the model's own tokenizer, and sent as token ids: a completion that contains
+`<|im_end|>` is plain text to the model. With `chat=True` the server encodes them, for servers whose tokenizer nobody
+has; then a joiner that nobody sees is put behind every `<` and `[` of the messages, so that no control token or
+picture placeholder is spelled. That is weaker: which texts the server takes for control tokens is its own secret, and
+only the 20 most likely tokens are seen of each answer.
+
+A server that fails costs answers, never the run: see `endpoint.py` for what is asked again, and until when.
+"""
+
+import hashlib
+import json
+import math
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from transformers import AutoTokenizer
+
+from rewards.judges.encoding import MIN_MASS, ChatEncoder, rating_from_logprobs
+from rewards.judges.endpoint import Answer, Endpoint
+from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
+from rewards.judges.local import Usage, files_hash, model_folder
+from rewards.judges.smollm2 import CACHE, smollm2_folder
+from rewards.judges.spawn import HOST, MAX_LOGPROBS, Spawned
+from rewards.verdict import Status
+
+JOINER = "\u2060"  # WORD JOINER: it has no width, and Unicode normalisation keeps it
+
+
+@dataclass(slots=True)
+class ServerUsage(Usage):
+    """cached_tokens are those the server tells of. retries: attempts beyond a question's first; timeouts: questions
+    without an answer at the deadline. A question asked once for several equal ones counts once in both.
+    """
+
+    retries: int = 0
+    timeouts: int = 0
+
+
+class ServerJudge:
+    """model: as the server calls it. tokenizer: a folder, a hub id or `smollm2`; the model's own when None. chat: let
+    the server encode the questions. min_mass: see LocalJudge. deadline: seconds that one call may take; what has no
+    answer by then is a TIMEOUT. concurrency: questions under way at a time. connect_timeout, read_timeout: seconds,
+    per attempt.
+
+    spawn: start a server for `model` (a folder, a hub id or `smollm2`) at the url, which must be on 127.0.0.1, with
+    these further `options` of vLLM's server, and wait start_deadline seconds for it. It runs until `close` or the
+    interpreter's exit (a killed interpreter leaves it), and logs to `server-PORT.log` in the cache folder. One process
+    starts it, others use it by its url without `spawn`.
+
+    The key is taken from the environment variable SPANREWARD_API_KEY, and only from there. Pickled as its settings.
+    Raises ValueError for a url that is none, or not on 127.0.0.1 where a server is to be spawned.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        tokenizer: str | None = None,
+        chat: bool = False,
+        spawn: bool = False,
+        options: Sequence[str] = (),
+        min_mass: float = MIN_MASS,
+        deadline: float = 300.0,
+        concurrency: int = 32,
+        connect_timeout: float = 5.0,
+        read_timeout: float = 60.0,
+        start_deadline: float = 900.0,
+    ) -> None:
+        self.endpoint = Endpoint(url, deadline, concurrency, connect_timeout, read_timeout)
+        if spawn and self.endpoint.host != HOST:
+            raise ValueError(f"a spawned server listens on {HOST} only, not {url!r}: give http://{HOST}:PORT")
+        self.model = model
+        self.tokenizer = tokenizer or model
+        self.chat = chat
+        self.spawn = spawn
+        self.options = tuple(options)
+        self.min_mass = min_mass
+        self.start_deadline = start_deadline
+        self.usage = ServerUsage()
+        self._name: str | None = None
+        self._encoder: ChatEncoder | None = None
+        self._server: Spawned | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "usage": ServerUsage(), "_encoder": None, "_server": None}
+
+    @property
+    def name(self) -> str:
+        """What is served, how it is asked, and the settings: equal names give equal answers, whatever the url.
+
+        What is served is a hash of the model's files for a spawned server, otherwise what the server's list of models
+        says, which cannot tell when weights change under one name. Without a server the name is one that never comes
+        again, and nothing is raised.
+        """
+        if self._name is None:
+            served = files_hash(model_folder(self.model)) if self.spawn else self.endpoint.served(self.model)
+            served_as = " ".join((served or f"unseen-{uuid.uuid4().hex}", *self.options))
+            asked = "chat" if self.chat else f"tokens-{self._encoding_hash()}"
+            name = f"server:{self.model}@{served_as} {asked} mass>={self.min_mass}"
+            if served is None:
+                return name
+            self._name = name
+        return self._name
+
+    @property
+    def encoder(self) -> ChatEncoder:
+        """The model's tokenizer and chat template. Raises ValueError when there is none."""
+        if self._encoder is None:
+            self._encoder = ChatEncoder(_tokenizer(self.tokenizer))
+        return self._encoder
+
+    def start(self) -> None:
+        """Start the server, if it is ours and does not run. Raises what keeps it from coming up."""
+        if self.spawn and (self._server is None or not self._server.alive):
+            self.close()
+            port = self.endpoint.port
+            self._server = Spawned(
+                model_folder(self.model),
+                self.model,
+                port,
+                self.options,
+                self.start_deadline,
+                CACHE / f"server-{port}.log",
+            )
+
+    def close(self) -> None:
+        """End the server, if it is ours; the next use starts it again."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """The server stays as it is: it has its own memory, and others may use it."""
+
+    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+        """One Rating per question, in order, from the distribution of the answer's first token.
+
+        Raises ValueError for questions with images, for a scale with an entry of several tokens (for a chat: with an
+        entry that begins like another), and for a model whose tokenizer is not there; what keeps a spawned server from
+        coming up; nothing else.
+        """
+        if self.chat:
+            _refuse_ambiguous(scale)
+            entries: dict[str, str] = {}
+            fields: dict[str, Any] = {"logprobs": True, "top_logprobs": MAX_LOGPROBS}
+            extras: dict[str, Any] = {}
+        else:
+            ids = self.encoder.scale(scale)
+            entries = {f"token_id:{number}": entry for entry, numbers in ids.items() for number in numbers}
+            fields = {"logprobs": MAX_LOGPROBS}
+            extras = {"return_tokens_as_token_ids": True}
+            if len(entries) <= MAX_LOGPROBS:
+                extras["logprob_token_ids"] = sorted(number for numbers in ids.values() for number in numbers)
+        answers = self._ask(questions, {**fields, "max_tokens": 1}, extras)
+        return [
+            answer if isinstance(answer, Failure) else _rating(answer, entries, scale, self.min_mass)
+            for answer in answers
+        ]
+
+    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+        """One greedy text of at most max_tokens tokens per question, in order. Raises as `rate` does."""
+        answers = self._ask(questions, {"max_tokens": max_tokens}, {"repetition_penalty": 1.0})
+        return [answer if isinstance(answer, Failure) else _text(answer) for answer in answers]
+
+    def _ask(
+        self, questions: Sequence[Question], fields: Mapping[str, Any], extras: Mapping[str, Any]
+    ) -> list[Answer | Failure]:
+        """Ask in sorted order, equal questions once, restore the order. What cannot be encoded is a Failure."""
+        if any(question.images for question in questions):
+            raise ValueError("this version's server judges read text only, and a question has images")
+        self.start()
+        answers: list[Answer | Failure] = [Failure(Status.ERROR, "not asked")] * len(questions)
+        places: dict[str, list[int]] = {}
+        for number, question in enumerate(questions):
+            try:
+                places.setdefault(json.dumps(self._input(question)), []).append(number)
+            except ValueError as error:
+                answers[number] = Failure(Status.ERROR, str(error))
+        order = sorted(places)  # neighbours share their beginning, which the server computes once
+        bodies = [{"model": self.model, "temperature": 0.0, **json.loads(key), **fields} for key in order]
+        if self.chat:
+            extras = {**extras, "chat_template_kwargs": {"enable_thinking": False}}
+        found, retries = self.endpoint.ask("chat/completions" if self.chat else "completions", bodies, extras)
+        for key, answer in zip(order, found, strict=True):
+            for number in places[key]:
+                answers[number] = answer
+        self._count(len(questions), found, retries)
+        return answers
+
+    def _input(self, question: Question) -> dict[str, Any]:
+        """The question's part of a request. Raises ValueError for roles the chat template does not take."""
+        if not self.chat:
+            return {"prompt": self.encoder.encode(question.messages)}
+        messages = [
+            {"role": message["role"], "content": neutralised(message["content"])} for message in question.messages
+        ]
+        return {"messages": messages}
+
+    def _count(self, questions: int, found: Sequence[Answer | Failure], retries: int) -> None:
+        usage = self.usage
+        usage.questions += questions
+        usage.retries += retries
+        for answer in found:
+            if isinstance(answer, Failure):
+                usage.timeouts += answer.status is Status.TIMEOUT
+            elif answer.usage is not None:
+                details = answer.usage.prompt_tokens_details
+                usage.prompt_tokens += answer.usage.prompt_tokens
+                usage.generated_tokens += answer.usage.completion_tokens
+                usage.cached_tokens += (details.cached_tokens or 0) if details is not None else 0
+
+    def _encoding_hash(self) -> str:
+        """12 hex digits of how chats become token ids."""
+        tokenizer = self.encoder.tokenizer
+        state = f"{tokenizer.backend_tokenizer.to_str()}\n{tokenizer.chat_template}"
+        return hashlib.sha256(state.encode()).hexdigest()[:12]
+
+
+def neutralised(content: str) -> str:
+    """The text with a joiner inside all that may be a control token or a placeholder: `<|im_end|>`, `[INST]`."""
+    # A lone surrogate cannot be sent; it must not take the whole question down.
+    return re.sub(r"([<[])(?=\S)", rf"\1{JOINER}", content.encode("utf-8", "replace").decode("utf-8"))
+
+
+def _tokenizer(where: str) -> Any:
+    """A tokenizer without the weights that are beside it on the hub. Raises ValueError where there is none."""
+    path = smollm2_folder() if where == "smollm2" else Path(where).expanduser()
+    try:
+        return AutoTokenizer.from_pretrained(path if path.is_dir() else where)
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"no tokenizer is found for {where!r}: give tokenizer=, a folder or hub id, or ask with chat=True"
+        ) from error
+
+
+def _refuse_ambiguous(scale: Sequence[str]) -> None:
+    """Raises ValueError where one entry may be the first token of another, as `1` of `10`."""
+    for entry in scale:
+        longer = [other for other in scale if other != entry and other.startswith(entry)]
+        if longer:
+            raise ValueError(
+                f"the scale's {longer[0]!r} begins like {entry!r}, and a chat shows one token: choose entries that do "
+                "not, or ask with the model's tokenizer."
+            )
+
+
+def _rating(answer: Answer, entries: Mapping[str, str], scale: Sequence[str], min_mass: float) -> Rating | Failure:
+    """entries: which of the scale's a token stands for, by its id. A server that knows no ids gives the decoded token,
+    which stands for an entry that it is as a whole, leading spaces aside.
+    """
+    logprobs = answer.choices[0].logprobs
+    first = logprobs.first() if logprobs is not None else []
+    if not first:
+        return Failure(Status.UNPARSED, "the server gave no log-probabilities: serve the model with them")
+    places: dict[str, list[int]] = {entry: [] for entry in scale}
+    for place, (token, _) in enumerate(first):
+        entry = entries.get(token, token.lstrip(" "))
+        if entry in places:
+            places[entry].append(place)
+    values = {place: math.nan if value is None else value for place, (_, value) in enumerate(first)}
+    return rating_from_logprobs(values, places, min_mass)
+
+
+def _text(answer: Answer) -> str | Failure:
+    choice = answer.choices[0]
+    text = choice.message.content if choice.message is not None else choice.text
+    return Failure(Status.UNPARSED, "the server gave no text") if text is None else text
