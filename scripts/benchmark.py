@@ -146,7 +146,7 @@ def measure_posh(arguments: argparse.Namespace) -> dict[str, Any]:
     pairs = read_pairs(arguments.pairs)
     encode = encoder(arguments.tokens)
     runs = {mode: posh_run(arguments, pairs, encode, mode) for mode in arguments.modes}
-    scores = {mode: run.pop("scores") for mode, run in runs.items()}
+    scores = {mode: run["scores"] for mode, run in runs.items()}
     result = {"judge": arguments.judge, "pairs": len(pairs), "coref": arguments.coref, "modes": runs}
     if "published" in scores and "by-rule" in scores:
         moved = [abs(a - b) for a, b in zip(scores["published"], scores["by-rule"], strict=True)]
