@@ -56,9 +56,9 @@ class ServerJudge:
     per attempt.
 
     spawn: start a server for `model` (a folder, a hub id or `smollm2`) at the url, which must be on 127.0.0.1, with
-    these further `options` of vLLM's server, and wait start_deadline seconds for it. It runs until `close` or the
-    interpreter's exit (a killed interpreter leaves it), and logs to `server-PORT.log` in the cache folder. One process
-    starts it, others use it by its url without `spawn`.
+    these further `options` of vLLM's server, and wait start_deadline seconds for it. It runs until `close` or the end
+    of this process, and logs to `server-PORT.log` in the cache folder. One process starts it, others use it by its url
+    without `spawn`.
 
     The key is taken from the environment variable SPANREWARD_API_KEY, and only from there. Pickled as its settings.
     Raises ValueError for a url that is none, or not on 127.0.0.1 where a server is to be spawned.

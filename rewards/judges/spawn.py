@@ -4,7 +4,7 @@
     server.close()     # or at the interpreter's exit
 
 It is `python -m vllm.entrypoints.openai.api_server`, which works with every build of vLLM, in a process group of its
-own.
+own. A shell in that group reads from us and ends the group when we are gone, however that came.
 """
 
 import atexit
@@ -24,6 +24,7 @@ import httpx2 as httpx
 HOST = "127.0.0.1"
 GRACE = 15.0  # seconds from SIGTERM to SIGKILL
 MAX_LOGPROBS = 20
+GUARD = '{ "$@"; kill $$; } & cat; trap "" TERM; kill 0; sleep "$0"; kill -KILL 0'  # cat ends when we do
 
 
 class Spawned:
@@ -39,8 +40,8 @@ class Spawned:
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("wb") as output:
             self.process = subprocess.Popen(
-                command(folder, model, port, options),
-                stdin=subprocess.DEVNULL,
+                ["sh", "-c", GUARD, str(GRACE), *command(folder, model, port, options)],
+                stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env={"VLLM_CPU_KVCACHE_SPACE": "1", **os.environ},  # GiB, and read on a CPU only
@@ -69,15 +70,15 @@ class Spawned:
                     self.process.poll()
                     os.killpg(self.process.pid, 0)
                     time.sleep(0.1)
+        if self.process.stdin is not None:
+            self.process.stdin.close()
 
     def _wait(self, model: str, port: int, deadline: float) -> None:
         """Until the server answers that it is well."""
         end = time.monotonic() + deadline
         while time.monotonic() < end:
             if not self.alive:
-                raise RuntimeError(
-                    f"the server for {model} ended at once with {self.process.returncode}: {self.log} says why"
-                )
+                raise RuntimeError(f"the server for {model} ended before it answered: {self.log} says why")
             with suppress(httpx.RequestError):
                 if httpx.get(f"http://{HOST}:{port}/health", timeout=5.0, trust_env=False).is_success:
                     return
