@@ -180,7 +180,8 @@ class Endpoint:
         """What the server says it serves as this model; None where it cannot be asked or does not have it."""
         try:
             with httpx.Client(**self._options()) as client:
-                models = ServedList.model_validate_json(client.get("/v1/models").raise_for_status().content)
+                response = client.get("/v1/models", timeout=self.connect_timeout).raise_for_status()
+                models = ServedList.model_validate_json(response.content)
         except (httpx.HTTPError, ValidationError):
             return None
         return next((served.root or served.id for served in models.data if served.id == model), None)
@@ -224,9 +225,9 @@ class Endpoint:
         try:
             response = await call.client.post(f"/v1/{call.path}", json={**body, **extras})
             if response.status_code in UNKNOWN_FIELDS and extras:
-                plain = await call.client.post(f"/v1/{call.path}", json=body)
-                self._takes_extras = not plain.is_success
-                response = plain if plain.is_success else response
+                response = await call.client.post(f"/v1/{call.path}", json=body)
+                if response.is_success:
+                    self._takes_extras = False
         except httpx.RequestError as error:
             raise Trouble(f"{type(error).__name__} {error}".strip(), patient=True) from error
         status = response.status_code
@@ -243,7 +244,9 @@ class Endpoint:
             raise Trouble("its answer is cut short or not of the OpenAI form", patient=False) from error
 
     def _refusal(self, status: int, path: str, model: str) -> Failure:
-        advice = f"{self.url}/v1/models says what it serves" if status == 404 else f"put the key it wants into {KEY}"
+        advice = f"put the key it wants into {KEY}"
+        if status == 404:
+            advice = f"{self.url}/v1/models says what it serves, and a server of chats only is asked with chat=True"
         return Failure(
             Status.ERROR, f"{self.url}/v1/{path} does not answer for the model {model!r} ({status}): {advice}"
         )
@@ -268,11 +271,9 @@ def _trouble(state: RetryCallState) -> Trouble:
 
 def _seconds(retry_after: str) -> float:
     """How long a Retry-After header says to wait: seconds, or a date; 0 for neither."""
+    if retry_after.isdecimal():
+        return float(retry_after)
     try:
-        return (
-            float(retry_after)
-            if retry_after.isdigit()
-            else parsedate_to_datetime(retry_after).timestamp() - time.time()
-        )
+        return max(parsedate_to_datetime(retry_after).timestamp() - time.time(), 0.0)
     except ValueError:
         return 0.0

@@ -51,9 +51,9 @@ class ServerUsage(Usage):
 
 class ServerJudge:
     """model: as the server calls it. tokenizer: a folder, a hub id or `smollm2`; the model's own when None. chat: let
-    the server encode the questions. min_mass: see LocalJudge. deadline: seconds that one call may take; what has no
-    answer by then is a TIMEOUT. concurrency: questions under way at a time. connect_timeout, read_timeout: seconds,
-    per attempt.
+    the server encode the questions. min_mass: see LocalJudge. deadline: seconds that one call may take, fewer than the
+    process group's timeout; what has no answer by then is a TIMEOUT. concurrency: questions under way at a time.
+    connect_timeout, read_timeout: seconds, per attempt.
 
     spawn: start a server for `model` (a folder, a hub id or `smollm2`) at the url, which must be on 127.0.0.1, with
     these further `options` of vLLM's server, and wait start_deadline seconds for it. It runs until `close` or the end
