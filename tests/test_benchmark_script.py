@@ -91,6 +91,14 @@ def test_the_command_prints_and_writes_what_posh_costs(monkeypatch, benchmark, f
     assert "names_by_rule_move_f1" not in alone
 
 
+def test_a_group_of_eight_costs_less_than_seven(monkeypatch, benchmark, files, capsys):
+    group = SCRIPT.parents[1] / "tests" / "data" / "group_of_8.jsonl"  # sampled from SmolLM2 at temperature 0.8
+    run(monkeypatch, benchmark, "posh", "--pairs", group, "--tokens", files / "model", "--modes", "default")
+    (cost,) = json.loads(capsys.readouterr().out)["modes"]["default"]["groups"].values()
+    assert cost["pairs"] == 8
+    assert cost["ratio"] < 7
+
+
 @pytest.mark.parametrize(
     ("line", "arguments", "message"),
     [
