@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import zip_longest
 from typing import Any
 
 from rewards.judges.judge import Judge
@@ -124,9 +125,12 @@ class PoshReward(Reward):
         verdicts: list[Verdict] = []
         self._answers.begin()
         with ThreadPoolExecutor(max_workers=1) as parser, self.judge if len(parts) > 1 else nullcontext():
-            parsed = [parser.submit(self._parse, part) for part in parts]
-            for part, graphs in zip(parts, parsed, strict=True):
-                verdicts += self._assess_graphs(part, *graphs.result(), self._answers)
+            parsed = [parser.submit(self._parse, part) for part in parts[:1]]
+            for part, following in zip_longest(parts, parts[1:]):
+                graphs = parsed.pop().result()
+                if following:
+                    parsed.append(parser.submit(self._parse, following))
+                verdicts += self._assess_graphs(part, *graphs, self._answers)
         return verdicts
 
     def _parse(self, samples: Sequence[Sample]) -> tuple[list[SceneGraph], list[list[SceneGraph]], str]:
