@@ -17,8 +17,8 @@ from transformers import AutoConfig, AutoTokenizer
 
 from rewards.judges.encoding import MIN_MASS, ChatEncoder, rating_from_logprobs
 from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
+from rewards.judges.once import ask_once
 from rewards.judges.smollm2 import smollm2_folder
-from rewards.verdict import Status
 
 T = TypeVar("T")
 FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")  # no pickles
@@ -153,20 +153,12 @@ class LocalJudge:
         self, questions: Sequence[Question], reserve: int, ask: Callable[[list[list[int]]], list[T | Failure]]
     ) -> list[T | Failure]:
         """Encode, ask in sorted order, equal prompts once, restore the order. What cannot be encoded is a Failure."""
-        answers: list[T | Failure] = [Failure(Status.ERROR, "not asked")] * len(questions)
-        places: dict[tuple[int, ...], list[int]] = {}
-        for number, question in enumerate(questions):
-            try:
-                places.setdefault(tuple(self._encode(question, reserve)), []).append(number)
-            except ValueError as error:
-                answers[number] = Failure(Status.ERROR, str(error))
-        order = sorted(places)
-        if order:
-            for prompt, answer in zip(order, ask([list(prompt) for prompt in order]), strict=True):
-                for number in places[prompt]:
-                    answers[number] = answer
         self.usage.questions += len(questions)
-        return answers
+        return ask_once(
+            questions,
+            lambda question: tuple(self._encode(question, reserve)),
+            lambda prompts: ask([list(prompt) for prompt in prompts]),
+        )
 
     def _encode(self, question: Question, reserve: int) -> list[int]:
         """The question's token ids. Raises ValueError where they and the answer do not fit the model."""

@@ -32,6 +32,7 @@ from rewards.judges.encoding import MIN_MASS, ChatEncoder, rating_from_logprobs
 from rewards.judges.endpoint import Answer, Endpoint
 from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
 from rewards.judges.local import Usage, files_hash, model_folder
+from rewards.judges.once import ask_once
 from rewards.judges.smollm2 import CACHE, smollm2_folder
 from rewards.judges.spawn import HOST, MAX_LOGPROBS, Spawned
 from rewards.verdict import Status
@@ -188,23 +189,18 @@ class ServerJudge:
         if any(question.images for question in questions):
             raise ValueError("this version's server judges read text only, and a question has images")
         self.start()
-        answers: list[Answer | Failure] = [Failure(Status.ERROR, "not asked")] * len(questions)
-        places: dict[str, list[int]] = {}
-        for number, question in enumerate(questions):
-            try:
-                places.setdefault(json.dumps(self._input(question)), []).append(number)
-            except ValueError as error:
-                answers[number] = Failure(Status.ERROR, str(error))
-        order = sorted(places)  # neighbours share their beginning, which the server computes once
-        bodies = [{"model": self.model, "temperature": 0.0, **json.loads(key), **fields} for key in order]
+        path = "chat/completions" if self.chat else "completions"
         if self.chat:
             extras = {**extras, "chat_template_kwargs": {"enable_thinking": False}}
-        found, retries = self.endpoint.ask("chat/completions" if self.chat else "completions", bodies, extras)
-        for key, answer in zip(order, found, strict=True):
-            for number in places[key]:
-                answers[number] = answer
-        self._count(len(questions), found, retries)
-        return answers
+
+        def ask(inputs: list[str]) -> list[Answer | Failure]:
+            bodies = [{"model": self.model, "temperature": 0.0, **json.loads(one), **fields} for one in inputs]
+            found, retries = self.endpoint.ask(path, bodies, extras)
+            self._count(found, retries)
+            return found
+
+        self.usage.questions += len(questions)
+        return ask_once(questions, lambda question: json.dumps(self._input(question)), ask)
 
     def _input(self, question: Question) -> dict[str, Any]:
         """The question's part of a request. Raises ValueError for roles the chat template does not take."""
@@ -215,9 +211,8 @@ class ServerJudge:
         ]
         return {"messages": messages}
 
-    def _count(self, questions: int, found: Sequence[Answer | Failure], retries: int) -> None:
+    def _count(self, found: Sequence[Answer | Failure], retries: int) -> None:
         usage = self.usage
-        usage.questions += questions
         usage.retries += retries
         for answer in found:
             if isinstance(answer, Failure):

@@ -1,0 +1,36 @@
+"""Equal questions are asked once, and those with a shared beginning as neighbours: what all judges of prose share.
+
+answers = ask_once(questions, encode, ask)      # ask gets the distinct encodings, sorted
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from rewards.judges.judge import Failure, Question
+from rewards.verdict import Status
+
+T = TypeVar("T")
+
+
+def ask_once(
+    questions: Sequence[Question],
+    encode: Callable[[Question], Any],
+    ask: Callable[[list[Any]], Sequence[T | Failure]],
+) -> list[T | Failure]:
+    """An answer per question, in order. A question whose encoding raises ValueError is a Failure; others are asked.
+
+    encode: to something hashable that sorts by its beginning. ask is not called for nothing.
+    """
+    answers: list[T | Failure] = [Failure(Status.ERROR, "not asked")] * len(questions)
+    places: dict[Any, list[int]] = {}
+    for number, question in enumerate(questions):
+        try:
+            places.setdefault(encode(question), []).append(number)
+        except ValueError as error:
+            answers[number] = Failure(Status.ERROR, str(error))
+    order = sorted(places)
+    if order:
+        for key, answer in zip(order, ask(order), strict=True):
+            for number in places[key]:
+                answers[number] = answer
+    return answers
