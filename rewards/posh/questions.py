@@ -143,8 +143,13 @@ def conduct(
 
 
 def _unfailed(interviews: Sequence[Interview]) -> list[Interview]:
-    failed = {interview.sample for interview in interviews if interview.failure is not None}
+    failed = _failed(interviews)
     return [interview for interview in interviews if interview.sample not in failed]
+
+
+def _failed(interviews: Sequence[Interview]) -> set[int]:
+    """The samples that the judge failed on."""
+    return {interview.sample for interview in interviews if interview.failure is not None}
 
 
 def _ask_entities(
@@ -167,7 +172,7 @@ def _ask_entities(
         )
         return
     _ask_names([(interview, several[0]) for interview, several in names], judge, mode, answers)
-    failed = {interview.sample for interview in interviews if interview.failure is not None}
+    failed = _failed(interviews)
     _ask_names(
         [
             (interview, candidate)
