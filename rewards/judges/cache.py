@@ -13,6 +13,7 @@ Where the file cannot be used the inner judge is asked, see `Store`.
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
@@ -20,9 +21,10 @@ from typing import Any, Self, TypeVar
 
 from PIL.ExifTags import Base
 
-from rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from rewards.judges.judge import RATING_SCALE, Counting, Failure, Judge, Question, Rating
 from rewards.judges.probe import Presence
 from rewards.judges.store import Store
+from rewards.judges.usage import Usage
 
 T = TypeVar("T", Rating, str)
 
@@ -53,6 +55,12 @@ class CachedJudge:
     def name(self) -> str:
         """The inner judge's: its answers are the same."""
         return self.judge.name
+
+    @property
+    def usage(self) -> Usage:
+        """The inner judge's, with the questions that the file answered."""
+        inner = self.judge.usage if isinstance(self.judge, Counting) else Usage()
+        return replace(inner, questions=self.hits + self.misses, cached=self.hits + inner.cached)
 
     def __enter__(self) -> Self:
         self._depth += 1

@@ -10,8 +10,9 @@ several calls and is re-entrant. Metrics build Questions; judges know nothing of
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
+from rewards.judges.usage import Usage
 from rewards.verdict import Status
 
 RATING_SCALE = ("1", "2", "3", "4", "5")
@@ -75,3 +76,20 @@ class Judge(Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """A judge that counts what it does."""
+
+    @property
+    def usage(self) -> Usage: ...
+
+
+@runtime_checkable
+class Startable(Protocol):
+    """A judge with something to load or to start, better before the trainer is built, and to end afterwards."""
+
+    def start(self) -> None: ...
+
+    def close(self) -> None: ...

@@ -7,7 +7,6 @@ turns questions into them and puts the answers back into the questions' order.
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -19,22 +18,11 @@ from rewards.judges.encoding import MIN_MASS, ChatEncoder, rating_from_logprobs
 from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
 from rewards.judges.once import ask_once
 from rewards.judges.smollm2 import smollm2_folder
+from rewards.judges.usage import Usage
+from rewards.verdict import Status
 
 T = TypeVar("T")
 FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")  # no pickles
-
-
-@dataclass(slots=True)
-class Usage:
-    """What a judge has done so far. Equal questions of one call are answered once, and their tokens counted once.
-
-    cached_tokens: those of the prompt tokens that were not computed anew.
-    """
-
-    questions: int = 0
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    generated_tokens: int = 0
 
 
 class LocalJudge:
@@ -100,8 +88,9 @@ class LocalJudge:
 
     def __enter__(self) -> Self:
         if self._depth == 0:
-            self.start()
-            self._wake()
+            with self.usage.clock("wake_seconds"):
+                self.start()
+                self._wake()
         self._depth += 1
         return self
 
@@ -110,7 +99,8 @@ class LocalJudge:
     ) -> None:
         self._depth -= 1
         if self._depth == 0:
-            self._sleep()
+            with self.usage.clock("sleep_seconds"):
+                self._sleep()
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         """One Rating per question, in order, from the distribution of the answer's first token.
@@ -119,19 +109,21 @@ class LocalJudge:
         the model from loading; nothing else.
         """
         refuse_images(questions)
-        with self:
+        with self, self.usage.clock("seconds"):
             tokens = self.encoder.scale(scale)
             ids = sorted({number for several in tokens.values() for number in several})
             answers = self._answer(questions, 1, lambda prompts: self._logprobs(prompts, ids))
-        return [
+        ratings = [
             answer if isinstance(answer, Failure) else rating_from_logprobs(answer, tokens, self.min_mass)
             for answer in answers
         ]
+        self.usage.unparsed += sum(isinstance(one, Failure) and one.status is Status.UNPARSED for one in ratings)
+        return ratings
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """One greedy text of at most max_tokens tokens per question, in order. Raises as `rate` does."""
         refuse_images(questions)
-        with self:
+        with self, self.usage.clock("seconds"):
             answers = self._answer(questions, max_tokens, lambda prompts: self._texts(prompts, max_tokens))
         return [answer if isinstance(answer, Failure) else self.encoder.decode(answer) for answer in answers]
 

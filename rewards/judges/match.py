@@ -26,6 +26,7 @@ from typing import Any, Self
 from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
 from rewards.judges.probe import Phrase, Presence
 from rewards.judges.text_index import TextIndex
+from rewards.judges.usage import Usage
 from rewards.language.parse import describe
 from rewards.verdict import Status
 
@@ -40,16 +41,19 @@ class MatchJudge:
     def __init__(self, pipeline: Any = None, coref: Any = "rules") -> None:
         self.pipeline = pipeline
         self.coref = coref
+        self.usage = Usage()
         self._indexes: OrderedDict[str, TextIndex] = OrderedDict()  # least recently used first
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_indexes": OrderedDict()}
+        return {**self.__dict__, "usage": Usage(), "_indexes": OrderedDict()}
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         """One certain rating per question; a Failure (UNPARSED) for a question whose probe is no Presence."""
+        self.usage.questions += len(questions)
         probes = [question.probe for question in questions]
         presences = [probe for probe in probes if isinstance(probe, Presence)]
-        levels = iter(self.levels(presences, self._indexes_of(presences)))
+        with self.usage.clock("seconds"):
+            levels = iter(self.levels(presences, self._indexes_of(presences)))
         return [
             rating_of(next(levels), scale)
             if isinstance(probe, Presence)

@@ -21,7 +21,6 @@ import math
 import re
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -31,23 +30,14 @@ from transformers import AutoTokenizer
 from rewards.judges.encoding import MIN_MASS, ChatEncoder, rating_from_logprobs
 from rewards.judges.endpoint import Answer, Endpoint
 from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
-from rewards.judges.local import Usage, files_hash, model_folder
+from rewards.judges.local import files_hash, model_folder
 from rewards.judges.once import ask_once
 from rewards.judges.smollm2 import CACHE, smollm2_folder
 from rewards.judges.spawn import HOST, MAX_LOGPROBS, Spawned
+from rewards.judges.usage import Usage
 from rewards.verdict import Status
 
 JOINER = "\u2060"  # WORD JOINER: it has no width, and Unicode normalisation keeps it
-
-
-@dataclass(slots=True)
-class ServerUsage(Usage):
-    """cached_tokens are those the server tells of. retries: attempts beyond a question's first; timeouts: questions
-    without an answer at the deadline. A question asked once for several equal ones counts once in both.
-    """
-
-    retries: int = 0
-    timeouts: int = 0
 
 
 class ServerJudge:
@@ -90,13 +80,13 @@ class ServerJudge:
         self.options = tuple(options)
         self.min_mass = min_mass
         self.start_deadline = start_deadline
-        self.usage = ServerUsage()
+        self.usage = Usage()
         self._name: str | None = None
         self._encoder: ChatEncoder | None = None
         self._server: Spawned | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "usage": ServerUsage(), "_encoder": None, "_server": None}
+        return {**self.__dict__, "usage": Usage(), "_encoder": None, "_server": None}
 
     @property
     def name(self) -> str:
@@ -172,10 +162,12 @@ class ServerJudge:
             if len(entries) <= MAX_LOGPROBS:
                 extras["logprob_token_ids"] = sorted(number for numbers in ids.values() for number in numbers)
         answers = self._ask(questions, {**fields, "max_tokens": 1}, extras)
-        return [
+        ratings = [
             answer if isinstance(answer, Failure) else _rating(answer, entries, scale, self.min_mass)
             for answer in answers
         ]
+        self.usage.unparsed += sum(isinstance(one, Failure) and one.status is Status.UNPARSED for one in ratings)
+        return ratings
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """One greedy text of at most max_tokens tokens per question, in order. Raises as `rate` does."""
@@ -188,7 +180,8 @@ class ServerJudge:
         """Ask in sorted order, equal questions once, restore the order. What cannot be encoded is a Failure."""
         if any(question.images for question in questions):
             raise ValueError("this version's server judges read text only, and a question has images")
-        self.start()
+        with self.usage.clock("wake_seconds"):
+            self.start()
         path = "chat/completions" if self.chat else "completions"
         if self.chat:
             extras = {**extras, "chat_template_kwargs": {"enable_thinking": False}}
@@ -200,7 +193,8 @@ class ServerJudge:
             return found
 
         self.usage.questions += len(questions)
-        return ask_once(questions, lambda question: json.dumps(self._input(question)), ask)
+        with self.usage.clock("seconds"):
+            return ask_once(questions, lambda question: json.dumps(self._input(question)), ask)
 
     def _input(self, question: Question) -> dict[str, Any]:
         """The question's part of a request. Raises ValueError for roles the chat template does not take."""

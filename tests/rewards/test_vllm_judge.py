@@ -5,7 +5,7 @@ import json
 import os
 import pickle
 import signal
-from dataclasses import astuple
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -62,12 +62,12 @@ def test_the_same_numbers_as_transformers(judge):
 @pytest.mark.vllm
 def test_usage_adds_up_and_order_is_kept(judge):
     questions = posh_questions(QUESTIONS)
-    before = astuple(judge.usage)
+    before = copy(judge.usage)
     ratings = judge.rate(questions)
-    asked, prompt, cached, generated = (n - b for n, b in zip(astuple(judge.usage), before, strict=True))
-    assert asked == generated == QUESTIONS
-    assert prompt == sum(len(judge.encoder.encode(question.messages)) for question in questions)
-    assert 0.5 * prompt < cached < prompt
+    usage = judge.usage.since(before)
+    assert usage.questions == usage.generated_tokens == QUESTIONS
+    assert usage.prompt_tokens == sum(len(judge.encoder.encode(question.messages)) for question in questions)
+    assert 0.5 * usage.prompt_tokens < usage.cached_tokens < usage.prompt_tokens
     backwards = judge.rate(questions[::-1])[::-1]
     for one, two in zip(ratings, backwards, strict=True):
         assert isinstance(one, Rating)
