@@ -5,8 +5,9 @@
         judge.rate(questions)                             # the inner judge wakes up at the first unknown question
     judge.hits, judge.misses
 
-An answer is known by the version of this package, the inner judge's name (its weights and settings), the scale or the
-length of the text, and all that a judge may read of a question: messages, pictures, probe. Failures are forgotten.
+An answer is known by the version of this package and the code of its judges (how a question is encoded and an answer
+read), the inner judge's name (its weights and settings), the scale or the length of the text, and
+all that a judge may read of a question: messages, pictures, probe. Failures are forgotten.
 Where the file cannot be used the inner judge is asked, see `Store`.
 """
 
@@ -14,6 +15,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +23,17 @@ from typing import Any, Self, TypeVar
 
 from PIL.ExifTags import Base
 
-from rewards.judges.judge import RATING_SCALE, Counting, Failure, Judge, Question, Rating
+from rewards.cache_folder import CACHE
+from rewards.judges.judge import (
+    RATING_SCALE,
+    Counting,
+    Deadlined,
+    Failure,
+    Judge,
+    Question,
+    Rating,
+    Startable,
+)
 from rewards.judges.probe import Presence
 from rewards.judges.store import Store
 from rewards.judges.usage import Usage
@@ -37,12 +49,8 @@ class CachedJudge:
     """
 
     def __init__(self, judge: Judge, path: str | Path | None = None, max_bytes: int = 1 << 30) -> None:
-        if path is None:
-            from rewards.judges.smollm2 import CACHE
-
-            path = CACHE / "ratings.sqlite"
         self.judge = judge
-        self.store = Store(Path(path).expanduser(), max_bytes)
+        self.store = Store(CACHE / "ratings.sqlite" if path is None else Path(path).expanduser(), max_bytes)
         self.hits = 0
         self.misses = 0
         self._depth = 0
@@ -61,6 +69,21 @@ class CachedJudge:
         """The inner judge's, with the questions that the file answered."""
         inner = self.judge.usage if isinstance(self.judge, Counting) else Usage()
         return replace(inner, questions=self.hits + self.misses, cached=self.hits + inner.cached)
+
+    @property
+    def deadline(self) -> float | None:
+        """The inner judge's."""
+        return self.judge.deadline if isinstance(self.judge, Deadlined) else None
+
+    def start(self) -> None:
+        """Start the inner judge now, not at the first unknown question. Raises what it does."""
+        if isinstance(self.judge, Startable):
+            self.judge.start()
+
+    def close(self) -> None:
+        """Close the inner judge."""
+        if isinstance(self.judge, Startable):
+            self.judge.close()
 
     def __enter__(self) -> Self:
         self._depth += 1
@@ -96,7 +119,8 @@ class CachedJudge:
         pack: Callable[[T], bytes],
         unpack: Callable[[bytes], T],
     ) -> list[T | Failure]:
-        keys = question_keys(questions, {"spanreward": version("spanreward"), "judge": self.name, **asked_for})
+        made_by = {"spanreward": version("spanreward"), "code": code_hash(), "judge": self.name}
+        keys = question_keys(questions, {**made_by, **asked_for})
         found = self.store.read(list(dict.fromkeys(keys)))
         answers: dict[str, T | Failure] = {key: unpack(value) for key, value in found.items()}
         unknown = {key: question for key, question in zip(keys, questions, strict=True) if key not in found}
@@ -115,6 +139,14 @@ class CachedJudge:
         if not self._awake:
             self.judge.__enter__()
             self._awake = True
+
+
+@cache
+def code_hash() -> str:
+    """Hexadecimal, of all the code that turns a question into an answer: the judges', and the parser's for `match`."""
+    package = Path(__file__).parents[1]
+    files = sorted(path for part in ("judges", "language") for path in (package / part).glob("*.py"))
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
 
 
 def question_keys(questions: Sequence[Question], about: Mapping[str, Any]) -> list[str]:

@@ -25,8 +25,6 @@ THRESHOLD = 0.7  # of 0.6, 0.7 and 0.8 the best on one half of people's judgment
 class EmbeddingMatchJudge(MatchJudge):
     """threshold: from which cosine on two phrases mean the same. Raises ImportError without the extra `embed`."""
 
-    name = "match:embed"
-
     def __init__(
         self,
         pipeline: Any = None,
@@ -37,6 +35,11 @@ class EmbeddingMatchJudge(MatchJudge):
         super().__init__(pipeline, coref)
         self.embedder = embedder or Embedder()
         self.threshold = threshold
+
+    @property
+    def name(self) -> str:
+        """As MatchJudge's, with what says which words are alike."""
+        return f"match:embed {self.embedder.folder}>={self.threshold}, {super().name}"
 
     def levels(self, probes: Sequence[Presence], indexes: Sequence[TextIndex]) -> list[float]:
         levels = super().levels(probes, indexes)

@@ -93,3 +93,13 @@ class Startable(Protocol):
     def start(self) -> None: ...
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class Deadlined(Protocol):
+    """A judge that gives up on its questions."""
+
+    @property
+    def deadline(self) -> float | None:
+        """The seconds, at most, from the outermost `with judge:` until it has answered or given up; None: no limit."""
+        ...

@@ -27,7 +27,7 @@ from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
 from rewards.judges.probe import Phrase, Presence
 from rewards.judges.text_index import TextIndex
 from rewards.judges.usage import Usage
-from rewards.language.parse import describe
+from rewards.language.parse import describe, reader_name
 from rewards.verdict import Status
 
 REMEMBERED_TEXTS = 4096
@@ -35,8 +35,6 @@ REMEMBERED_TEXTS = 4096
 
 class MatchJudge:
     """pipeline and coref as for `rewards.language.describe`; only texts whose probe brings no graph are parsed."""
-
-    name = "match"
 
     def __init__(self, pipeline: Any = None, coref: Any = "rules") -> None:
         self.pipeline = pipeline
@@ -46,6 +44,11 @@ class MatchJudge:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "usage": Usage(), "_indexes": OrderedDict()}
+
+    @property
+    def name(self) -> str:
+        """What it parses texts with, on which its answers depend. Raises ImportError where that is missing."""
+        return f"match {reader_name(self.pipeline, self.coref)}"
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         """One certain rating per question; a Failure (UNPARSED) for a question whose probe is no Presence."""

@@ -27,12 +27,13 @@ from typing import Any, Self
 
 from transformers import AutoTokenizer
 
+from rewards.cache_folder import CACHE
 from rewards.judges.encoding import MIN_MASS, ChatEncoder, rating_from_logprobs
 from rewards.judges.endpoint import Answer, Endpoint
 from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
 from rewards.judges.local import files_hash, model_folder
 from rewards.judges.once import ask_once
-from rewards.judges.smollm2 import CACHE, smollm2_folder
+from rewards.judges.smollm2 import smollm2_folder
 from rewards.judges.spawn import HOST, MAX_LOGPROBS, Spawned
 from rewards.judges.usage import Usage
 from rewards.verdict import Status

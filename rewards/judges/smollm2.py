@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-CACHE = Path.home() / ".cache" / "spanreward"
+from rewards.cache_folder import CACHE
 
 
 def smollm2_folder() -> Path:

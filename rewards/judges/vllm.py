@@ -26,10 +26,10 @@ from typing import Any
 
 import torch
 
+from rewards.cache_folder import CACHE
 from rewards.judges.encoding import MIN_MASS
 from rewards.judges.judge import Failure
 from rewards.judges.local import LocalJudge
-from rewards.judges.smollm2 import CACHE
 from rewards.verdict import Status
 
 log = logging.getLogger(__name__)

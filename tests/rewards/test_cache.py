@@ -161,9 +161,9 @@ def test_pickled_as_settings(tmp_path):
         ratings = cached.rate(questions)
         copy = pickle.loads(pickle.dumps(cached))
     assert len(pickle.dumps(cached)) < 1000
-    assert (copy.hits, copy.misses, copy.name) == (0, 0, "match")
+    assert (copy.hits, copy.misses, copy.name) == (0, 0, cached.name)
     copy.judge = Listening()
-    copy.judge.name = "match"
+    copy.judge.name = cached.name
     with copy:
         assert copy.rate(questions[::-1]) == ratings[::-1]
     assert (copy.judge.rated, copy.judge.woken, copy.judge.slept) == ([], 0, 0)
@@ -217,8 +217,12 @@ def test_another_judge_scale_or_version_is_another_question(cached, monkeypatch)
     cached.rate(asked("a"))
     assert (other.misses, cached.misses) == (1, 5)
     monkeypatch.undo()
+    monkeypatch.setattr("rewards.judges.cache.code_hash", lambda: "of other prompts")
     cached.rate(asked("a"))
-    assert cached.misses == 5
+    assert cached.misses == 6
+    monkeypatch.undo()
+    cached.rate(asked("a"))
+    assert cached.misses == 6
 
 
 def pictures() -> list[Image.Image]:
@@ -302,7 +306,7 @@ def samples() -> list[Sample]:
     return [Sample(prompt="Describe.", completion=text, references=(reference,)) for text in completions]
 
 
-@pytest.mark.parametrize("judge", [FakeJudge(), MatchJudge()], ids=lambda judge: judge.name)
+@pytest.mark.parametrize("judge", [FakeJudge(), MatchJudge()], ids=["fake", "match"])
 def test_posh_asks_nothing_twice(tmp_path, judge):
     cached = CachedJudge(judge, tmp_path / "ratings.sqlite")
     verdicts = PoshReward(judge).assess(samples())
@@ -315,7 +319,7 @@ def test_posh_asks_nothing_twice(tmp_path, judge):
 
 
 def test_the_file_is_in_the_cache_folder_unless_said_otherwise(tmp_path, monkeypatch):
-    monkeypatch.setattr("rewards.judges.smollm2.CACHE", tmp_path / "cache")
+    monkeypatch.setattr("rewards.judges.cache.CACHE", tmp_path / "cache")
     monkeypatch.setenv("HOME", str(tmp_path))
     CachedJudge(FakeJudge()).rate(asked("a"))
     assert (tmp_path / "cache" / "ratings.sqlite").is_file()
