@@ -7,8 +7,8 @@
 
 An answer is known by the version of this package and the code of its judges (how a question is encoded and an answer
 read), the inner judge's name (its weights and settings), the scale or the length of the text, and
-all that a judge may read of a question: messages, pictures, probe. Failures are forgotten.
-Where the file cannot be used the inner judge is asked, see `Store`.
+all that a judge may read of a question: messages, pictures, probe, and what of it may be cut.
+Failures are forgotten. Where the file cannot be used the inner judge is asked, see `Store`.
 """
 
 import hashlib
@@ -170,7 +170,7 @@ def question_keys(questions: Sequence[Question], about: Mapping[str, Any]) -> li
         pictures = [hash_of(image, _picture) for image in question.images]
         key = start.copy()
         messages = [sorted(message.items()) for message in question.messages]
-        key.update(_json([messages, pictures, repr(probe), graph]))
+        key.update(_json([messages, pictures, repr(probe), graph, question.description]))
         keys.append(key.hexdigest()[:32])
     return keys
 
@@ -183,7 +183,7 @@ def _picture(image: Any) -> bytes:
 
 
 def _packed_rating(rating: Rating) -> bytes:
-    return _json({"probabilities": dict(rating.probabilities), "mass": rating.mass})
+    return _json({"probabilities": dict(rating.probabilities), "mass": rating.mass, "cut": rating.cut})
 
 
 def _rating(packed: bytes) -> Rating:

@@ -6,23 +6,31 @@
 
 What people and policies write is data. The chat template is rendered around the messages' contents, thinking off, and
 the contents are encoded without the tokenizer's added tokens: a completion that contains `<|im_end|>` is these ten
-characters to the judge, and the control tokens of an input are exactly the template's own.
+characters to the judge, and the control tokens of an input are exactly the template's own. A chat that is too long
+loses the end of its question's description and nothing else.
 """
 
 import json
 import math
 import re
+import unicodedata
+from array import array
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from jinja2 import TemplateError
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerBase
 
-from rewards.judges.judge import Failure, Rating
+from rewards.judges.judge import Failure, Question, Rating
 from rewards.verdict import Status
 
 MIN_MASS = 0.05  # below this share of the probability on its scale, a judge is saying something else
+LONGEST_WORD = 64  # characters; what is longer is no word, and may be cut anywhere
+JOINER = "\u200d"  # ZERO WIDTH JOINER: it makes one emoji of two
+SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+LONG_TEXTS = 64  # descriptions whose tokens are remembered; 20,000 tokens are 80 kB
 _SLOT = "slot-{}-for-content"
 _SLOTS = re.compile(r"slot-(\d+)-for-content")
 
@@ -52,6 +60,7 @@ class ChatEncoder:
                 raise ValueError(f"{tokenizer.name_or_path} reads {text!r} in a plain text as its control token")
         self._layouts: dict[tuple[str, ...], list[str | int]] = {}
         self._words: list[str] = []
+        self._starts = lru_cache(maxsize=LONG_TEXTS)(self._token_starts)
 
     def encode(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
         """The chat, up to where the judge's answer begins. Raises ValueError for roles the template does not take."""
@@ -66,6 +75,41 @@ class ChatEncoder:
             else:
                 text += next(contents) if _SLOTS.fullmatch(part) else part
         return ids + self._plain_ids(text)
+
+    def fit(self, question: Question, room: int) -> tuple[list[int], int]:
+        """The question's chat in at most `room` tokens, and how many characters of its description that leaves out.
+
+        A description that is too long is encoded once, however many questions share it; each of them then costs two
+        encodings of what is asked: without the description, and with the part that fits (again where the tokens at the
+        cut come out otherwise). Raises ValueError where nothing of the description, or of a chat without one, fits.
+        """
+        *others, last = question.messages
+        start, end = question.description
+        before, description, after = last["content"][:start], last["content"][start:end], last["content"][end:]
+
+        def shortened(length: int) -> list[int]:
+            return self.encode([*others, {**last, "content": before + description[:length] + after}])
+
+        if len(description) <= room:  # in characters; otherwise it is too long, or near it
+            ids = self.encode(question.messages)
+            if len(ids) <= room:
+                return ids, 0
+        needed = len(shortened(0))
+        starts = self._starts(description)
+        left = room - needed
+        while left > 0:
+            length = cut_place(description, starts[left]) if left < len(starts) else len(description)
+            if length == 0:
+                break
+            ids = shortened(length)
+            if len(ids) <= room:
+                return ids, len(description) - length
+            left = min(left, len(starts)) - (len(ids) - room)
+        without = " without its description" if description else ""
+        raise ValueError(
+            f"the question is {needed} tokens long{without}, and {self.tokenizer.name_or_path} has room for {room} "
+            "beside the answer: take a judge with a longer context."
+        )
 
     def decode(self, ids: Sequence[int]) -> str:
         """The judge's own words, without control tokens."""
@@ -114,13 +158,38 @@ class ChatEncoder:
         return self._layouts[roles]
 
     def _plain_ids(self, text: str) -> list[int]:
-        # A lone surrogate cannot be encoded; it must not take the whole question down.
-        text = text.encode("utf-8", "replace").decode("utf-8")
-        return self._plain.encode(text, add_special_tokens=False).ids
+        return self._plain.encode(encodable(text), add_special_tokens=False).ids
+
+    def _token_starts(self, text: str) -> Sequence[int]:
+        """The character at which each token of the text begins."""
+        return array("I", [start for start, _ in self._plain.encode(encodable(text), add_special_tokens=False).offsets])
+
+
+def encodable(text: str) -> str:
+    """The text with `?` for lone surrogates: they cannot be encoded, and must not take the whole question down."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def cut_place(text: str, end: int) -> int:
+    """Where to cut the text, at `end` or somewhat before: between words, or else between characters with their marks.
+
+    Half a word may be another word, and half an emoji another emoji.
+    """
+    if end >= len(text) or text[end].isspace():
+        return end
+    first = max(0, end - LONGEST_WORD)
+    spaces = [place for place in range(first, end) if text[place].isspace()]
+    if spaces:
+        return spaces[-1] + 1
+    for place in range(end, first, -1):
+        joined = text[place] == JOINER or text[place - 1] == JOINER
+        if not joined and unicodedata.category(text[place])[0] != "M" and text[place] not in SKIN_TONES:
+            return place
+    return end
 
 
 def rating_from_logprobs(
-    logprobs: Mapping[int, float], scale: Mapping[str, Sequence[int]], min_mass: float = MIN_MASS
+    logprobs: Mapping[int, float], scale: Mapping[str, Sequence[int]], min_mass: float = MIN_MASS, cut: int = 0
 ) -> Rating | Failure:
     """The distribution over the scale, from natural log-probabilities by token id; a token without one counts as 0.
 
@@ -135,7 +204,7 @@ def rating_from_logprobs(
     if mass < min_mass or mass == 0.0:
         entries = ", ".join(scale)
         return Failure(Status.UNPARSED, f"the judge put {mass:.1%} on {entries}: it answered something else")
-    return Rating({entry: value / mass for entry, value in masses.items()}, min(mass, 1.0))
+    return Rating({entry: value / mass for entry, value in masses.items()}, min(mass, 1.0), cut)
 
 
 def _at_slots(text: str) -> list[str]:

@@ -12,11 +12,11 @@ and 404 for the whole call, as no question would fare better. The key is read fr
 import asyncio
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2 as httpx
 from pydantic import BaseModel, Field, ValidationError
@@ -25,6 +25,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wai
 from rewards.judges.judge import Failure
 from rewards.verdict import Status
 
+T = TypeVar("T")
 KEY = "SPANREWARD_API_KEY"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 ATTEMPTS = 6  # for what is more likely the question's fault than a passing one
@@ -96,10 +97,13 @@ class Answer(BaseModel):
 
 
 class Served(BaseModel):
-    """A model of the server's list. root: where vLLM has its weights from."""
+    """A model of the server's list. root: where vLLM has its weights from. max_model_len: tokens of a prompt with its
+    answer; None where the server does not tell.
+    """
 
     id: str
     root: str | None = None
+    max_model_len: int | None = None
 
 
 class ServedList(BaseModel):
@@ -168,23 +172,22 @@ class Endpoint:
 
         extras: fields that not every server knows; they are left out for one that refuses them.
         """
-        work = self._ask(path, bodies, extras)
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(work)
-        with ThreadPoolExecutor(1) as thread:  # a notebook's own loop runs in this one
-            return thread.submit(asyncio.run, work).result()
+        return _run(self._ask(path, bodies, extras))
 
-    def served(self, model: str) -> str | None:
-        """What the server says it serves as this model; None where it cannot be asked or does not have it."""
+    def served(self, model: str) -> Served | None:
+        """What the server says it serves as this model; None where it does not have it, or says nothing within
+        connect_timeout.
+        """
+        return _run(self._served(model))
+
+    async def _served(self, model: str) -> Served | None:
         try:
-            with httpx.Client(**self._options()) as client:
-                response = client.get("/v1/models", timeout=self.connect_timeout).raise_for_status()
+            async with asyncio.timeout(self.connect_timeout), httpx.AsyncClient(**self._options()) as client:
+                response = (await client.get("/v1/models")).raise_for_status()
                 models = ServedList.model_validate_json(response.content)
-        except (httpx.HTTPError, ValidationError):
+        except (TimeoutError, httpx.HTTPError, ValidationError):
             return None
-        return next((served.root or served.id for served in models.data if served.id == model), None)
+        return next((served for served in models.data if served.id == model), None)
 
     async def _ask(
         self, path: str, bodies: Sequence[Mapping[str, Any]], extras: Mapping[str, Any]
@@ -259,6 +262,16 @@ class Endpoint:
             "timeout": httpx.Timeout(self.read_timeout, connect=self.connect_timeout, pool=None),
             "trust_env": self.host not in LOOPBACK,  # no proxy stands between us and this machine
         }
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """The coroutine's result, also where a loop runs already, as a notebook's own does."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 def _trouble(state: RetryCallState) -> Trouble:

@@ -22,23 +22,28 @@ RATING_SCALE = ("1", "2", "3", "4", "5")
 class Question:
     """A chat for the judge. messages: [{"role", "content"}] with string content; images: PIL images they speak of.
 
-    probe: the same question as typed data, for judges that answer without reading prose (MatchJudge).
+    probe: the same question as typed data, for judges that answer without reading prose (MatchJudge). description:
+    characters [start, end) of the last message's content that may be left out from their end where the chat is too long
+    for the judge; nothing may where it is empty. A place and not a text, as a text may occur twice.
     """
 
     messages: Sequence[Mapping[str, str]]
     images: tuple[Any, ...] = ()
     probe: Any = None
+    description: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Rating:
     """A distribution over the scale's entries, renormalised to sum 1.
 
-    mass: the probability, in [0, 1], that had fallen on the scale before renormalising.
+    mass: the probability, in [0, 1], that had fallen on the scale before renormalising. cut: characters at the end of
+    the question's description that the judge did not read, since they did not fit.
     """
 
     probabilities: Mapping[str, float]
     mass: float = 1.0
+    cut: int = 0
 
     @property
     def mean(self) -> float:

@@ -28,7 +28,8 @@ FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")  # no pickles
 class LocalJudge:
     """A text judge from a hub id, a folder, or `smollm2`. Opened at the first use, pickled as its settings.
 
-    max_length: tokens of a prompt with its answer; the model's own context when None. A longer question is a Failure.
+    max_length: tokens of a prompt with its answer; the model's own context when None. A longer question loses the end
+    of its description, and is a Failure where that is not enough.
     min_mass: the share of the probability, in [0, 1], that must fall on the scale; an answer with less is UNPARSED.
     """
 
@@ -112,10 +113,10 @@ class LocalJudge:
         with self, self.usage.clock("seconds"):
             tokens = self.encoder.scale(scale)
             ids = sorted({number for several in tokens.values() for number in several})
-            answers = self._answer(questions, 1, lambda prompts: self._logprobs(prompts, ids))
+            answers, cuts = self._answer(questions, 1, lambda prompts: self._logprobs(prompts, ids))
         ratings = [
-            answer if isinstance(answer, Failure) else rating_from_logprobs(answer, tokens, self.min_mass)
-            for answer in answers
+            answer if isinstance(answer, Failure) else rating_from_logprobs(answer, tokens, self.min_mass, cut)
+            for answer, cut in zip(answers, cuts, strict=True)
         ]
         self.usage.unparsed += sum(isinstance(one, Failure) and one.status is Status.UNPARSED for one in ratings)
         return ratings
@@ -124,7 +125,7 @@ class LocalJudge:
         """One greedy text of at most max_tokens tokens per question, in order. Raises as `rate` does."""
         refuse_images(questions)
         with self, self.usage.clock("seconds"):
-            answers = self._answer(questions, max_tokens, lambda prompts: self._texts(prompts, max_tokens))
+            answers, _ = self._answer(questions, max_tokens, lambda prompts: self._texts(prompts, max_tokens))
         return [answer if isinstance(answer, Failure) else self.encoder.decode(answer) for answer in answers]
 
     def _logprobs(self, prompts: list[list[int]], ids: list[int]) -> list[Mapping[int, float] | Failure]:
@@ -143,23 +144,23 @@ class LocalJudge:
 
     def _answer(
         self, questions: Sequence[Question], reserve: int, ask: Callable[[list[list[int]]], list[T | Failure]]
-    ) -> list[T | Failure]:
-        """Encode, ask in sorted order, equal prompts once, restore the order. What cannot be encoded is a Failure."""
+    ) -> tuple[list[T | Failure], list[int]]:
+        """Encode, ask in sorted order, equal prompts once, restore the order; and what was cut of each description.
+        What cannot be encoded is a Failure.
+        """
         self.usage.questions += len(questions)
         return ask_once(
             questions,
-            lambda question: tuple(self._encode(question, reserve)),
+            lambda question: self._encode(question, reserve),
             lambda prompts: ask([list(prompt) for prompt in prompts]),
         )
 
-    def _encode(self, question: Question, reserve: int) -> list[int]:
-        """The question's token ids. Raises ValueError where they and the answer do not fit the model."""
-        prompt = self.encoder.encode(question.messages)
-        if len(prompt) + reserve > self.context:
-            raise ValueError(
-                f"the question is {len(prompt)} tokens long, and {self.model} takes {self.context} with its answer"
-            )
-        return prompt
+    def _encode(self, question: Question, reserve: int) -> tuple[tuple[int, ...], int]:
+        """The question's token ids, and how many characters of its description were cut to make them and the answer
+        fit. Raises ValueError where that is not enough.
+        """
+        ids, cut = self.encoder.fit(question, self.context - reserve)
+        return tuple(ids), cut
 
 
 def refuse_images(questions: Sequence[Question]) -> None:

@@ -1,6 +1,6 @@
 """Equal questions are asked once, and those with a shared beginning as neighbours: what all judges of prose share.
 
-answers = ask_once(questions, encode, ask)      # ask gets the distinct encodings, sorted
+answers, cuts = ask_once(questions, encode, ask)      # ask gets the distinct encodings, sorted
 """
 
 from collections.abc import Callable, Sequence
@@ -14,18 +14,21 @@ T = TypeVar("T")
 
 def ask_once(
     questions: Sequence[Question],
-    encode: Callable[[Question], Any],
+    encode: Callable[[Question], tuple[Any, int]],
     ask: Callable[[list[Any]], Sequence[T | Failure]],
-) -> list[T | Failure]:
-    """An answer per question, in order. A question whose encoding raises ValueError is a Failure; others are asked.
+) -> tuple[list[T | Failure], list[int]]:
+    """An answer per question, in order, and how many characters of its description were cut.
 
-    encode: to something hashable that sorts by its beginning. ask is not called for nothing.
+    encode: to something hashable that sorts by its beginning, and what that cut: two descriptions may be equal once
+    they are. A question for which it raises ValueError is a Failure; others are asked. ask is not called for nothing.
     """
+    cuts = [0] * len(questions)
     answers: list[T | Failure] = [Failure(Status.ERROR, "not asked")] * len(questions)
     places: dict[Any, list[int]] = {}
     for number, question in enumerate(questions):
         try:
-            places.setdefault(encode(question), []).append(number)
+            key, cuts[number] = encode(question)
+            places.setdefault(key, []).append(number)
         except ValueError as error:
             answers[number] = Failure(Status.ERROR, str(error))
     order = sorted(places)
@@ -33,4 +36,4 @@ def ask_once(
         for key, answer in zip(order, ask(order), strict=True):
             for number in places[key]:
                 answers[number] = answer
-    return answers
+    return answers, cuts

@@ -12,6 +12,9 @@ has; then a joiner that nobody sees is put behind every `<` and `[` of the messa
 picture placeholder is spelled. That is weaker: which texts the server takes for control tokens is its own secret, and
 only the 20 most likely tokens are seen of each answer.
 
+A question too long for the model loses the end of its description where the server tells how long it may be, as vLLM's
+does, and is a Failure otherwise (also of a chat, whose tokens nobody counts).
+
 A server that fails costs answers, never the run: see `endpoint.py` for what is asked again, and until when.
 """
 
@@ -28,8 +31,8 @@ from typing import Any, Self
 from transformers import AutoTokenizer
 
 from rewards.cache_folder import CACHE
-from rewards.judges.encoding import MIN_MASS, ChatEncoder, rating_from_logprobs
-from rewards.judges.endpoint import Answer, Endpoint
+from rewards.judges.encoding import MIN_MASS, ChatEncoder, encodable, rating_from_logprobs
+from rewards.judges.endpoint import Answer, Endpoint, Served
 from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
 from rewards.judges.local import files_hash, model_folder
 from rewards.judges.once import ask_once
@@ -83,6 +86,7 @@ class ServerJudge:
         self.start_deadline = start_deadline
         self.usage = Usage()
         self._name: str | None = None
+        self._served: Served | None = None
         self._encoder: ChatEncoder | None = None
         self._server: Spawned | None = None
 
@@ -94,18 +98,33 @@ class ServerJudge:
         """What is served, how it is asked, and the settings: equal names give equal answers, whatever the url.
 
         What is served is a hash of the model's files for a spawned server, otherwise what the server's list of models
-        says, which cannot tell when weights change under one name. Without a server the name is one that never comes
-        again, and nothing is raised.
+        says: where the weights are from and how long a question may be, but not when weights change under one name.
+        Without a server the name is one that never comes again, and nothing is raised.
         """
         if self._name is None:
-            served = files_hash(model_folder(self.model)) if self.spawn else self.endpoint.served(self.model)
-            served_as = " ".join((served or f"unseen-{uuid.uuid4().hex}", *self.options))
+            weights = files_hash(model_folder(self.model)) if self.spawn else self._weights()
+            served_as = " ".join((weights or f"unseen-{uuid.uuid4().hex}", *self.options))
             asked = "chat" if self.chat else f"tokens-{self._encoding_hash()}"
             name = f"server:{self.model}@{served_as} {asked} mass>={self.min_mass}"
-            if served is None:
+            if weights is None:
                 return name
             self._name = name
         return self._name
+
+    @property
+    def served(self) -> Served | None:
+        """What the server says of the model; None, and asked again the next time, where it says nothing."""
+        if self._served is None:
+            self._served = self.endpoint.served(self.model)
+        return self._served
+
+    def _weights(self) -> str | None:
+        """What the server says it has read, and the tokens that it takes."""
+        served = self.served
+        if served is None:
+            return None
+        context = f" tokens<={served.max_model_len}" if served.max_model_len else ""
+        return f"{served.root or served.id}{context}"
 
     @property
     def encoder(self) -> ChatEncoder:
@@ -162,23 +181,25 @@ class ServerJudge:
             extras = {"return_tokens_as_token_ids": True}
             if len(entries) <= MAX_LOGPROBS:
                 extras["logprob_token_ids"] = sorted(number for numbers in ids.values() for number in numbers)
-        answers = self._ask(questions, {**fields, "max_tokens": 1}, extras)
+        answers, cuts = self._ask(questions, {**fields, "max_tokens": 1}, extras)
         ratings = [
-            answer if isinstance(answer, Failure) else _rating(answer, entries, scale, self.min_mass)
-            for answer in answers
+            answer if isinstance(answer, Failure) else _rating(answer, entries, scale, self.min_mass, cut)
+            for answer, cut in zip(answers, cuts, strict=True)
         ]
         self.usage.unparsed += sum(isinstance(one, Failure) and one.status is Status.UNPARSED for one in ratings)
         return ratings
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """One greedy text of at most max_tokens tokens per question, in order. Raises as `rate` does."""
-        answers = self._ask(questions, {"max_tokens": max_tokens}, {"repetition_penalty": 1.0})
+        answers, _ = self._ask(questions, {"max_tokens": max_tokens}, {"repetition_penalty": 1.0})
         return [answer if isinstance(answer, Failure) else _text(answer) for answer in answers]
 
     def _ask(
         self, questions: Sequence[Question], fields: Mapping[str, Any], extras: Mapping[str, Any]
-    ) -> list[Answer | Failure]:
-        """Ask in sorted order, equal questions once, restore the order. What cannot be encoded is a Failure."""
+    ) -> tuple[list[Answer | Failure], list[int]]:
+        """Ask in sorted order, equal questions once, restore the order; and what was cut of each description. What
+        cannot be encoded is a Failure.
+        """
         if any(question.images for question in questions):
             raise ValueError("this version's server judges read text only, and a question has images")
         with self.usage.clock("wake_seconds"):
@@ -195,16 +216,28 @@ class ServerJudge:
 
         self.usage.questions += len(questions)
         with self.usage.clock("seconds"):
-            return ask_once(questions, lambda question: json.dumps(self._input(question)), ask)
+            room = None if self.chat else self._room(questions, fields["max_tokens"])
+            return ask_once(questions, lambda question: self._input(question, room), ask)
 
-    def _input(self, question: Question) -> dict[str, Any]:
-        """The question's part of a request. Raises ValueError for roles the chat template does not take."""
-        if not self.chat:
-            return {"prompt": self.encoder.encode(question.messages)}
-        messages = [
-            {"role": message["role"], "content": neutralised(message["content"])} for message in question.messages
-        ]
-        return {"messages": messages}
+    def _room(self, questions: Sequence[Question], reserve: int) -> int | None:
+        """The tokens that the server takes of a question, where that matters and it tells."""
+        served = self.served if any(start < end for start, end in (q.description for q in questions)) else None
+        return served.max_model_len - reserve if served is not None and served.max_model_len else None
+
+    def _input(self, question: Question, room: int | None) -> tuple[str, int]:
+        """The question's part of a request, in JSON, and how many characters of its description were cut for it.
+
+        Raises ValueError for roles the chat template does not take, and for what does not fit.
+        """
+        if self.chat:
+            messages = [
+                {"role": message["role"], "content": neutralised(message["content"])} for message in question.messages
+            ]
+            return json.dumps({"messages": messages}), 0
+        if room is None:
+            return json.dumps({"prompt": self.encoder.encode(question.messages)}), 0
+        ids, cut = self.encoder.fit(question, room)
+        return json.dumps({"prompt": ids}), cut
 
     def _count(self, found: Sequence[Answer | Failure], retries: int) -> None:
         usage = self.usage
@@ -227,8 +260,7 @@ class ServerJudge:
 
 def neutralised(content: str) -> str:
     """The text with a joiner inside all that may be a control token or a placeholder: `<|im_end|>`, `[INST]`."""
-    # A lone surrogate cannot be sent; it must not take the whole question down.
-    return re.sub(r"([<[])(?=\S)", rf"\1{JOINER}", content.encode("utf-8", "replace").decode("utf-8"))
+    return re.sub(r"([<[])(?=\S)", rf"\1{JOINER}", encodable(content))
 
 
 def _tokenizer(where: str) -> Any:
@@ -253,7 +285,9 @@ def _refuse_ambiguous(scale: Sequence[str]) -> None:
             )
 
 
-def _rating(answer: Answer, entries: Mapping[str, str], scale: Sequence[str], min_mass: float) -> Rating | Failure:
+def _rating(
+    answer: Answer, entries: Mapping[str, str], scale: Sequence[str], min_mass: float, cut: int
+) -> Rating | Failure:
     """entries: which of the scale's a token stands for, by its id. A server that knows no ids gives the decoded token,
     which stands for an entry that it is as a whole, leading spaces aside.
     """
@@ -267,7 +301,7 @@ def _rating(answer: Answer, entries: Mapping[str, str], scale: Sequence[str], mi
         if entry in places:
             places[entry].append(place)
     values = {place: math.nan if value is None else value for place, (_, value) in enumerate(first)}
-    return rating_from_logprobs(values, places, min_mass)
+    return rating_from_logprobs(values, places, min_mass, cut)
 
 
 def _text(answer: Answer) -> str | Failure:
