@@ -1,6 +1,6 @@
 """scripts/benchmark.py: what it counts, on hand-computed cases and on a small file of pairs."""
 
-import importlib.util
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -15,12 +15,16 @@ REFERENCE = "A tall man in a red hat holds a brown dog. A short man sits on a be
 SAID = ("A tall man holds a brown dog.", "A man in a red hat sits on a bench.", "A dog lies on a bench.")
 
 
-@pytest.fixture(scope="module")
-def benchmark():
-    spec = importlib.util.spec_from_file_location("benchmark", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def benchmark(monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    return importlib.import_module("benchmark")
+
+
+@pytest.fixture
+def posh(monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    return importlib.import_module("benchmark_posh")
 
 
 @pytest.fixture
@@ -44,18 +48,18 @@ def spelt(question: Question) -> tuple[int, ...]:
     return tuple(map(ord, question.messages[0]["content"]))
 
 
-def test_computed_tokens_by_hand(benchmark):
+def test_computed_tokens_by_hand(posh):
     # In order, in blocks of 2: ab is new, abcdef finds ab, abcdxy finds abcd.
     wave = letters("abcdxy", "ab", "abcdef")
-    assert benchmark.computed([wave], spelt, 2) == [2 + 4 + 2]
-    assert benchmark.computed([wave, wave], spelt, 2) == [8, 0]  # nothing is asked twice
-    assert benchmark.computed([wave], spelt, 1) == [2 + 4 + 2]
-    assert benchmark.computed([wave], spelt, 4) == [2 + 6 + 2]
-    assert benchmark.computed([wave, letters("abcdefg")], spelt, 2)[1] == 1
+    assert posh.computed([wave], spelt, 2) == [2 + 4 + 2]
+    assert posh.computed([wave, wave], spelt, 2) == [8, 0]  # nothing is asked twice
+    assert posh.computed([wave], spelt, 1) == [2 + 4 + 2]
+    assert posh.computed([wave], spelt, 4) == [2 + 6 + 2]
+    assert posh.computed([wave, letters("abcdefg")], spelt, 2)[1] == 1
 
 
-def test_names_are_compared_without_case_and_articles(benchmark):
-    assert benchmark.name('"The man that holds the dog."') == benchmark.name("man that holds a dog")
+def test_names_are_compared_without_case_and_articles(posh):
+    assert posh.name('"The man that holds the dog."') == posh.name("man that holds a dog")
 
 
 def test_the_command_prints_and_writes_what_posh_costs(monkeypatch, benchmark, files, capsys):
@@ -111,3 +115,36 @@ def test_what_a_user_gets_wrong_is_one_sentence(monkeypatch, benchmark, files, l
     (files / "pairs.jsonl").write_text(line and line + "\n")
     with pytest.raises(SystemExit, match=message):
         run(monkeypatch, benchmark, "posh", "--pairs", files / "pairs.jsonl", "--tokens", files / "model", *arguments)
+
+
+def test_judges_are_measured_on_the_same_questions(monkeypatch, benchmark, files, capsys):
+    run(
+        monkeypatch, benchmark, "judge", "--pairs", files / "pairs.jsonl", "--judges", "match", "--questions", 12,
+        "--rounds", 2, "--json", files / "judge.json",
+    )  # fmt: skip
+    numbers = json.loads(capsys.readouterr().out)
+    assert numbers == json.loads((files / "judge.json").read_text())
+    match, empty, full = numbers["lines"]
+    assert (match["what"], match["questions"], match["failed"]) == ("match", 12, 0)
+    assert len(match["rounds"]) == numbers["rounds"] == 2
+    assert match["times_the_first"] == 1.0
+    assert match["questions_per_second"] == pytest.approx(1 / match["seconds_per_question"])
+    assert (empty["judged"], full["judged"]) == (12, 0)
+    with pytest.raises(SystemExit, match=r"the pairs give [0-9]+ questions, fewer than --questions 5000"):
+        run(monkeypatch, benchmark, "judge", "--pairs", files / "pairs.jsonl", "--questions", 5000)
+
+
+def test_memory_is_computed(monkeypatch, benchmark, capsys):
+    run(monkeypatch, benchmark, "memory", "--gpus", 1, 8, "--kv-tokens", 1000)
+    numbers = json.loads(capsys.readouterr().out)
+    assert numbers["policy_parameters"] == 8_292_166_656  # what the model's index of tensors adds up to
+    assert numbers["judge_parameters"] == 14_770_033_664
+    assert [(line["gpus"], line["placement"]) for line in numbers["lines"]] == [
+        (1, "per_rank"), (1, "server"), (8, "per_rank"), (8, "rank0"), (8, "server"),
+    ]  # fmt: skip
+    one, *_ = numbers["lines"]
+    assert one["judge"] == 29.5  # GB: two bytes a parameter
+    assert one["KV cache"] == 0.2  # 4 bytes x 48 layers x 8 heads x 128 x 1,000 tokens
+    assert one["peak_judging"] == pytest.approx(one["policy"] + one["optimizer"] + 4.0 + 29.5 + 0.2, abs=0.15)
+    with pytest.raises(SystemExit, match="--gpus must be 1 or more, got 0"):
+        run(monkeypatch, benchmark, "memory", "--gpus", 0)

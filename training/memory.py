@@ -1,0 +1,137 @@
+"""How much memory a run takes on each GPU, by arithmetic: what fits is known before anything is loaded.
+
+    plan = Plan(policy=size_of(policy_config), judge=size_of(judge_config), gpus=4, sharding="zero3")
+    for phase in (plan.training, plan.judging): print(phase, sum(phase.values()) / 1e9)
+
+Bytes, of one GPU. Per trained parameter mixed-precision AdamW keeps 2 bytes of weights, 2 of gradients and 12 of
+optimizer state: a float32 copy and two moments (ZeRO, arXiv 1910.02054, section 3.1), of which ZeRO-1 shards the last
+over the GPUs, ZeRO-2 the last two, ZeRO-3 and FSDP all. With gradient checkpointing a layer's input is kept of every
+layer (2 bytes a number) and all of one layer, 34 bytes a number with an attention that keeps no scores (arXiv
+2205.05198, equation 1), and the logits once in bfloat16 and twice in float32. A judge's KV cache has 4 bytes (a key
+and a value in bfloat16) per token, layer and number of its key-value heads.
+
+Not counted: fragmentation, communication buffers, pictures' activations, and an engine that generates for the policy
+(TRL's sleeps while others work if `vllm_enable_sleep_mode` is on).
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, PretrainedConfig
+from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+
+PROCESS = 2_000_000_000  # assumed: what CUDA and its libraries keep for one process beside its tensors
+SHARDED: dict[str, frozenset[str]] = {
+    "none": frozenset(),
+    "zero1": frozenset({"optimizer"}),
+    "zero2": frozenset({"optimizer", "gradients"}),
+    "zero3": frozenset({"optimizer", "gradients", "weights"}),
+    "fsdp": frozenset({"optimizer", "gradients", "weights"}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What decides a model's memory: numbers of parameters, and the text model's shape."""
+
+    parameters: int
+    layers: int
+    hidden: int
+    kv_numbers: int  # per token and layer: key-value heads times their width
+    vocabulary: int
+    linear: int  # rows plus columns of all linear layers: a LoRA adapter of rank r has r times as many parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A policy in training and its judge. All in bfloat16.
+
+    gpus: one training process each. lora_rank: train adapters of this rank on all linear layers; None trains all.
+    tokens: of prompts and completions that one GPU holds in one forward and backward pass. judge_parallel: GPUs that
+    share one judge. kv_tokens: tokens whose keys and values one judge can keep. placement: of the judge, as recipes
+    name it; `server` is on GPUs of its own.
+    """
+
+    policy: Size
+    judge: Size
+    gpus: int
+    sharding: str = "zero3"
+    placement: Literal["per_rank", "rank0", "server"] = "per_rank"
+    lora_rank: int | None = None
+    tokens: int = 8192
+    judge_parallel: int = 1
+    kv_tokens: int = 40_000
+
+    @property
+    def trained(self) -> int:
+        """Parameters with gradients."""
+        return self.policy.parameters if self.lora_rank is None else self.lora_rank * self.policy.linear
+
+    @property
+    def state(self) -> dict[str, int]:
+        """What stays on each GPU all the time: the policy's weights and the optimizer's state."""
+        adapters = 0 if self.lora_rank is None else self.trained
+        return {
+            "policy": self._share("weights", 2 * (self.policy.parameters + adapters)),
+            "optimizer": self._share("optimizer", 12 * self.trained),
+            "process": PROCESS,
+        }
+
+    @property
+    def training(self) -> dict[str, int]:
+        """Each GPU in a backward pass; the judge sleeps and leaves what its process keeps."""
+        policy = self.policy
+        numbers = self.tokens * policy.hidden
+        return {
+            **self.state,
+            "gradients": self._share("gradients", 2 * self.trained),
+            "activations": numbers * (2 * policy.layers + 34) + self.tokens * policy.vocabulary * 10,
+            "judge's process": 0 if self.placement == "server" else PROCESS,
+        }
+
+    @property
+    def judging(self) -> dict[str, int]:
+        """The fullest GPU while the judge is awake; gradients and activations are gone."""
+        if self.placement == "server":
+            return self.state
+        return {**self.state, **self.judge_awake, "judge's process": PROCESS}
+
+    @property
+    def judge_awake(self) -> dict[str, int]:
+        """The judge on each GPU that has a part of it."""
+        kv = 4 * self.judge.layers * self.judge.kv_numbers * self.kv_tokens
+        return {
+            "judge": 2 * self.judge.parameters // self.judge_parallel,
+            "KV cache": kv // self.judge_parallel,
+        }
+
+    @property
+    def main_memory(self) -> int:
+        """Of the whole machine: the weights of all judges asleep (level 1)."""
+        engines = {"per_rank": self.gpus // self.judge_parallel, "rank0": 1, "server": 0}[self.placement]
+        return engines * 2 * self.judge.parameters
+
+    def _share(self, part: str, size: int) -> int:
+        return size // self.gpus if part in SHARDED[self.sharding] else size
+
+
+def size_of(config: PretrainedConfig) -> Size:
+    """A model's size, exactly, from its configuration: it is built without memory for its weights."""
+    kind: Any = AutoModelForCausalLM
+    if type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
+        kind = AutoModelForImageTextToText
+    with torch.device("meta"):
+        model = kind.from_config(config)
+    text = config.get_text_config()
+    width = text.to_dict().get("head_dim") or text.hidden_size // text.num_attention_heads  # not every model names it
+    head = model.get_output_embeddings()
+    linear = [module for module in model.modules() if isinstance(module, torch.nn.Linear) and module is not head]
+    return Size(
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        layers=text.num_hidden_layers,
+        hidden=text.hidden_size,
+        kv_numbers=text.num_key_value_heads * width,
+        vocabulary=text.vocab_size,
+        linear=sum(module.in_features + module.out_features for module in linear),
+    )
