@@ -136,8 +136,8 @@ class Call:
 
 
 class Endpoint:
-    """url: with or without its `/v1`. deadline, connect_timeout, read_timeout: seconds, the first for a whole call, the
-    others for one attempt. concurrency: questions under way at a time.
+    """url: with or without its `/v1`. deadline, connect_timeout, read_timeout: seconds, the first for a whole call or
+    for all from `begin` to `finish`, the others for one attempt. concurrency: questions under way at a time.
 
     Raises ValueError for a url that is none or has a password.
     """
@@ -163,6 +163,21 @@ class Endpoint:
         self.connect_timeout = connect_timeout
         self.read_timeout = read_timeout
         self._takes_extras = True
+        self._end: float | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_end": None}
+
+    def begin(self) -> None:
+        """From now until `finish` all calls share one deadline, so that several of them do not take several times it."""
+        self._end = time.monotonic() + self.deadline
+
+    def finish(self) -> None:
+        self._end = None
+
+    def _left(self) -> float:
+        """The seconds that a call may take now."""
+        return self.deadline if self._end is None else max(self._end - time.monotonic(), 0.0)
 
     def ask(
         self, path: str, bodies: Sequence[Mapping[str, Any]], extras: Mapping[str, Any]
@@ -192,7 +207,7 @@ class Endpoint:
     async def _ask(
         self, path: str, bodies: Sequence[Mapping[str, Any]], extras: Mapping[str, Any]
     ) -> tuple[list[Answer | Failure], int]:
-        end = asyncio.get_running_loop().time() + self.deadline
+        end = asyncio.get_running_loop().time() + self._left()
         limits = httpx.Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency)
         async with httpx.AsyncClient(**self._options(), limits=limits) as client, asyncio.TaskGroup() as group:
             call = Call(path, client, asyncio.Semaphore(self.concurrency), end, extras)

@@ -46,8 +46,8 @@ JOINER = "\u2060"  # WORD JOINER: it has no width, and Unicode normalisation kee
 
 class ServerJudge:
     """model: as the server calls it. tokenizer: a folder, a hub id or `smollm2`; the model's own when None. chat: let
-    the server encode the questions. min_mass: see LocalJudge. deadline: seconds that one call may take, fewer than the
-    process group's timeout; what has no answer by then is a TIMEOUT. concurrency: questions under way at a time.
+    the server encode the questions. min_mass: see LocalJudge. deadline: seconds that one call may take or, within
+    `with judge:`, all calls together; what has no answer by then is a TIMEOUT. concurrency: questions under way at a time.
     connect_timeout, read_timeout: seconds, per attempt.
 
     spawn: start a server for `model` (a folder, a hub id or `smollm2`) at the url, which must be on 127.0.0.1, with
@@ -85,13 +85,14 @@ class ServerJudge:
         self.min_mass = min_mass
         self.start_deadline = start_deadline
         self.usage = Usage()
+        self._depth = 0
         self._name: str | None = None
         self._served: Served | None = None
         self._encoder: ChatEncoder | None = None
         self._server: Spawned | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "usage": Usage(), "_encoder": None, "_server": None}
+        return {**self.__dict__, "usage": Usage(), "_depth": 0, "_encoder": None, "_server": None}
 
     @property
     def name(self) -> str:
@@ -133,6 +134,11 @@ class ServerJudge:
             self._encoder = ChatEncoder(_tokenizer(self.tokenizer))
         return self._encoder
 
+    @property
+    def deadline(self) -> float:
+        """Seconds, at most, from the outermost `with judge:` to the last answer; with those of starting a server anew."""
+        return self.endpoint.deadline + (self.start_deadline if self.spawn else 0.0)
+
     def start(self) -> None:
         """Start the server, if it is ours and does not run. Raises what keeps it from coming up."""
         if self.spawn and (self._server is None or not self._server.alive):
@@ -154,13 +160,20 @@ class ServerJudge:
             self._server = None
 
     def __enter__(self) -> Self:
-        self.start()
+        with self.usage.clock("wake_seconds"):
+            self.start()
+        if self._depth == 0:
+            self.endpoint.begin()
+        self._depth += 1
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """The server stays as it is: it has its own memory, and others may use it."""
+        self._depth -= 1
+        if self._depth == 0:
+            self.endpoint.finish()
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         """One Rating per question, in order, from the distribution of the answer's first token.

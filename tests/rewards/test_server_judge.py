@@ -18,6 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from zlib import crc32
 
@@ -341,6 +342,32 @@ def test_what_waits_for_its_turn_is_given_up_too(server, folder):
     assert {answer.status for answer in answers if isinstance(answer, Failure)} == {Status.TIMEOUT}
     assert len(server.bodies) <= 2
     assert judge.usage.timeouts == 50
+
+
+def test_within_a_with_all_calls_share_one_deadline(server, folder, monkeypatch):
+    now = 1000.0
+    clock = SimpleNamespace(monotonic=lambda: now, time=time.time)
+    monkeypatch.setattr(endpoint_module, "time", clock)
+    judge = ServerJudge(server.url, "m", folder, deadline=50.0)
+    assert judge.deadline == judge.endpoint._left() == 50.0
+    with judge:
+        now += 20
+        with judge:  # as a metric does within a trainer's step
+            assert judge.endpoint._left() == 30.0
+        assert judge.endpoint._left() == 30.0
+        assert rated(judge.rate([give(4)])) == ["4"]
+        copied = pickle.loads(pickle.dumps(judge))
+        now += 31
+        for _ in range(3):  # a metric asks in waves
+            (failure,) = judge.rate([give(4)])
+            assert isinstance(failure, Failure)
+            assert failure.status is Status.TIMEOUT
+    assert rated(judge.rate([give(4)])) == ["4"]  # a call alone has the whole of it
+    with judge:
+        assert judge.endpoint._left() == 50.0
+    with copied:
+        assert copied.endpoint._left() == 50.0
+    assert ServerJudge("http://127.0.0.1:1", "m", folder, spawn=True, start_deadline=9.0, deadline=3.0).deadline == 12
 
 
 def test_an_attempt_that_hangs_is_made_again(server, folder):
