@@ -47,8 +47,8 @@ JOINER = "\u2060"  # WORD JOINER: it has no width, and Unicode normalisation kee
 class ServerJudge:
     """model: as the server calls it. tokenizer: a folder, a hub id or `smollm2`; the model's own when None. chat: let
     the server encode the questions. min_mass: see LocalJudge. deadline: seconds that one call may take or, within
-    `with judge:`, all calls together; what has no answer by then is a TIMEOUT. concurrency: questions under way at a time.
-    connect_timeout, read_timeout: seconds, per attempt.
+    `with judge:`, all calls together; what has no answer by then is a TIMEOUT. concurrency: questions under way at a
+    time. connect_timeout, read_timeout: seconds, per attempt.
 
     spawn: start a server for `model` (a folder, a hub id or `smollm2`) at the url, which must be on 127.0.0.1, with
     these further `options` of vLLM's server, and wait start_deadline seconds for it. It runs until `close` or the end
@@ -136,7 +136,7 @@ class ServerJudge:
 
     @property
     def deadline(self) -> float:
-        """Seconds, at most, from the outermost `with judge:` to the last answer; with those of starting a server anew."""
+        """Seconds, at most, from the outermost `with judge:` to the last answer, and to start a server anew."""
         return self.endpoint.deadline + (self.start_deadline if self.spawn else 0.0)
 
     def start(self) -> None:
