@@ -13,6 +13,7 @@ that calls `reward(prompts, completions, **columns)`.
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from rewards.judges.judge import Judge
@@ -86,12 +87,16 @@ class Reward:
         return samples, verdicts
 
     def judge_samples(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """`assess`, with whatever it raises turned into verdicts of status ERROR.
+        """`assess` with the judges awake, and whatever it raises turned into verdicts of status ERROR.
 
-        An exception on one rank would hang the others until the collective times out.
+        The judges are entered even where nothing is asked, as one that all ranks share waits for all of them. An
+        exception on one rank would hang the others until the collective times out.
         """
         try:
-            return self.assess(samples)
+            with ExitStack() as awake:
+                for judge in self.judges:
+                    awake.enter_context(judge)
+                return self.assess(samples)
         except Exception as error:
             log.exception("%s could not judge a batch of %d completions", self.__name__, len(samples))
             return [Verdict(None, Status.ERROR, note=f"{type(error).__name__}: {error}") for _ in samples]

@@ -35,6 +35,7 @@ from rewards.judges.judge import (
     Startable,
 )
 from rewards.judges.probe import Presence
+from rewards.judges.rank0 import Rank0Judge
 from rewards.judges.store import Store
 from rewards.judges.usage import Usage
 
@@ -49,6 +50,8 @@ class CachedJudge:
     """
 
     def __init__(self, judge: Judge, path: str | Path | None = None, max_bytes: int = 1 << 30) -> None:
+        if isinstance(judge, Rank0Judge):  # a rank that knows all its answers would stay away from the others' rounds
+            raise TypeError("a cache goes inside a judge that all ranks share: Rank0Judge(CachedJudge(judge))")
         self.judge = judge
         self.store = Store(CACHE / "ratings.sqlite" if path is None else Path(path).expanduser(), max_bytes)
         self.hits = 0
