@@ -1,12 +1,14 @@
 """Published vision-language judges as rewards: what a completion is worth, and which of its words made it so."""
 
 from rewards.judges import MatchJudge, load_judge
+from rewards.lave import LaveReward
 from rewards.metrics import build_reward
 from rewards.posh import PoshReward
 from rewards.reward import Reward
 from rewards.verdict import Sample, Span, Status, Verdict
 
 __all__ = [
+    "LaveReward",
     "MatchJudge",
     "PoshReward",
     "Reward",

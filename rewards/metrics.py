@@ -9,11 +9,12 @@ from typing import Any
 import yaml
 
 from rewards.judges.judge import Judge
+from rewards.lave import LaveReward
 from rewards.naming import unknown
 from rewards.posh import PoshReward
 from rewards.reward import Reward
 
-METRICS = {"posh": PoshReward}
+METRICS = {"lave": LaveReward, "posh": PoshReward}
 
 
 def build_reward(metric: str, judge: Judge, options: dict[str, Any]) -> Reward:

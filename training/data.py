@@ -1,7 +1,10 @@
-"""A recipe's data as a dataset that TRL takes: prompt, image, reference, and for SFT a completion.
+"""A recipe's data as a dataset that TRL takes: prompt, image, what is right, and for SFT a completion.
 
 dataset = load_data(recipe.data)                  # columns id, prompt, image, reference
 dataset = load_data(recipe.data, completions=True)    # one row per reference, which is the completion
+
+A row that asks a question has it as its prompt and in `question`, and people's answers in `answers`; for SFT it is one
+row, and the first answer its completion. Where a dataset has both, a row holds None in the columns of the other.
 """
 
 import json
@@ -17,6 +20,7 @@ from PIL import UnidentifiedImageError
 from rewards.reward import texts
 from training.recipe import JsonlPart, RecipeError, ScenesPart
 from training.scenes.language import describe
+from training.scenes.questions import ask
 from training.scenes.world import Scene, draw, make_scenes
 
 log = logging.getLogger(__name__)
@@ -27,13 +31,12 @@ def load_data(data: ScenesPart | JsonlPart, completions: bool = False) -> Datase
     rows = scenes_rows(data) if isinstance(data, ScenesPart) else jsonl_rows(data)
     if not rows:
         raise RecipeError(f"the data of {data.source} holds no row with a picture and a reference.")
-    prompt = [{"role": "user", "content": data.prompt}]
-    rows = [{**row, "prompt": prompt} for row in rows]
+    rows = [{**row, "prompt": [{"role": "user", "content": row.get("question") or data.prompt}]} for row in rows]
     if completions:
         rows = [
-            {**row, "completion": [{"role": "assistant", "content": reference}]}
+            {**row, "completion": [{"role": "assistant", "content": text}]}
             for row in rows
-            for reference in row["reference"]
+            for text in row.get("reference") or row["answers"][:1]
         ]
     return Dataset.from_list(rows).cast_column("image", Image())
 
@@ -45,16 +48,19 @@ def load_scenes(data: ScenesPart) -> list[Scene]:
 
 def scenes_rows(data: ScenesPart) -> list[dict[str, Any]]:
     generator = random.Random(f"references {data.split} {data.level} {data.seed}")
-    return [
-        {
-            "id": scene.seed,
-            "image": draw(scene),
-            "reference": [
-                describe(scene, generator, data.keep_object, data.keep_attribute) for _ in range(data.references)
-            ],
-        }
-        for scene in load_scenes(data)
-    ]
+    scenes = load_scenes(data)
+    rows: list[dict[str, Any]] = [{"id": scene.seed, "image": draw(scene)} for scene in scenes]
+    for number, (row, scene) in enumerate(zip(rows, scenes, strict=True)):
+        described = data.ask == "descriptions" or (data.ask == "both" and number % 2 == 0)
+        if described:
+            terse = (data.keep_object, data.keep_attribute)
+            row["reference"] = [describe(scene, generator, *terse) for _ in range(data.references)]
+        else:
+            question = ask(scene, generator, data.slip)
+            row |= {"question": question.text, "answers": list(question.answers)}
+        if data.ask == "both":
+            row |= {column: row.get(column) for column in ("reference", "question", "answers")}
+    return rows
 
 
 def jsonl_rows(data: JsonlPart) -> list[dict[str, Any]]:

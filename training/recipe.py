@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rewards.naming import unknown
 from training.scenes.language import PROMPT
+from training.scenes.questions import SLIP
 
 SCIENTIFIC = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 
@@ -46,15 +47,21 @@ class PolicyPart(Part):
 
 
 class ScenesPart(Part):
-    """Built-in pictures. keep_object and keep_attribute below 1 make the descriptions terse."""
+    """Built-in pictures. keep_object and keep_attribute below 1 make the descriptions terse.
+
+    ask: for a description of each picture (column `reference`), for the answer to a question about it (columns
+    `question` and `answers`), or for "both" in turns. slip: how often one of the ten answers to a question is wrong.
+    """
 
     source: Literal["scenes"]
+    ask: Literal["descriptions", "questions", "both"] = "descriptions"
     level: Literal[1, 2, 3] = 1
     split: Literal["train", "validation", "test"] = "train"
     count: int = Field(4096, gt=0)
     references: int = Field(3, gt=0)
     keep_object: float = Field(1.0, ge=0, le=1)
     keep_attribute: float = Field(1.0, ge=0, le=1)
+    slip: float = Field(SLIP, ge=0, le=0.6)
     seed: int = 0
     prompt: str = PROMPT
 

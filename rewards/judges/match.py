@@ -1,4 +1,5 @@
 """A judge without a model: looks presence questions up in the target text's own scene graph. Not a published metric.
+Answers to questions it compares with people's answers word by word (match_answers.py).
 
     MatchJudge().rate([Question(messages, probe=Presence("A red circle.", "attribute", Mention("circle"), "red"))])
 
@@ -24,7 +25,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
-from rewards.judges.probe import Phrase, Presence
+from rewards.judges.match_answers import rate_answer
+from rewards.judges.probe import Answer, Phrase, Presence
 from rewards.judges.text_index import TextIndex
 from rewards.judges.usage import Usage
 from rewards.language.parse import describe, reader_name
@@ -51,7 +53,7 @@ class MatchJudge:
         return f"match {reader_name(self.pipeline, self.coref)}"
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
-        """One certain rating per question; a Failure (UNPARSED) for a question whose probe is no Presence."""
+        """One certain rating per question; a Failure (UNPARSED) for a question whose probe it does not answer."""
         self.usage.questions += len(questions)
         probes = [question.probe for question in questions]
         presences = [probe for probe in probes if isinstance(probe, Presence)]
@@ -60,7 +62,9 @@ class MatchJudge:
         return [
             rating_of(next(levels), scale)
             if isinstance(probe, Presence)
-            else Failure(Status.UNPARSED, f"the match judge answers presence probes only, got {probe!r}")
+            else rating_of(rate_answer(probe)[0], scale)
+            if isinstance(probe, Answer)
+            else Failure(Status.UNPARSED, f"the match judge answers presence and answer probes only, got {probe!r}")
             for probe in probes
         ]
 
@@ -69,13 +73,8 @@ class MatchJudge:
         return [index.rating(probe) for probe, index in zip(probes, indexes, strict=True)]
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """The asker's own noun phrase where that is what is asked (a probe Phrase), else a Failure (UNPARSED)."""
-        return [
-            question.probe.by_rule
-            if isinstance(question.probe, Phrase)
-            else Failure(Status.UNPARSED, f"the match judge writes noun phrases only, got {question.probe!r}")
-            for question in questions
-        ]
+        """The asker's own noun phrase for a Phrase, a rationale and rating for an Answer, else a Failure (UNPARSED)."""
+        return [written(question.probe) for question in questions]
 
     def __enter__(self) -> Self:
         return self
@@ -105,6 +104,16 @@ class MatchJudge:
         while len(self._indexes) > REMEMBERED_TEXTS:
             self._indexes.popitem(last=False)
         return indexes
+
+
+def written(probe: Any) -> str | Failure:
+    """What a probe is answered with in words."""
+    if isinstance(probe, Phrase):
+        return probe.by_rule
+    if isinstance(probe, Answer):
+        rating, reason = rate_answer(probe)
+        return f"The candidate answer is rated so because {reason}. So rating={rating:.0f}"
+    return Failure(Status.UNPARSED, f"the match judge writes noun phrases and rationales only, got {probe!r}")
 
 
 def rating_of(level: float, scale: Sequence[str]) -> Rating:

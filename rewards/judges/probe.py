@@ -2,6 +2,7 @@
 
     Presence("A red circle.", "attribute", Mention("circle"), words="red")       # is the circle described as red?
     Phrase("circle above square", by_rule="the circle above the square")         # a noun phrase, please
+    Answer("What color is it?", "red", ("red", "dark red"))                      # is the answer right?
 
 Metrics attach a probe to `Question.probe`; MatchJudge answers from it. A Presence says what the prose of the question
 says and nothing more.
@@ -59,3 +60,12 @@ class Phrase:
 
     words: str
     by_rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How right is the answer `candidate` to `question`, given people's answers, from 1 (wrong) to 3 (right)?"""
+
+    question: str
+    candidate: str
+    references: tuple[str, ...]

@@ -1,0 +1,5 @@
+"""LAVE: a language model rates the answer to a visual question against people's answers (001)."""
+
+from rewards.lave.reward import LaveReward
+
+__all__ = ["LaveReward"]

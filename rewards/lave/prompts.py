@@ -1,0 +1,131 @@
+"""LAVE's prompt: instructions, eight demonstrations, then the question, people's answers and the candidate.
+
+    prompts = load_prompts()
+    prompts.text(Example("What color is it?", ("red", "red"), "crimson"), binary=False, rationale=True)
+
+All questions of one kind begin with the same text, which engines compute once; the candidate comes last, so that the
+candidates of a group share the rest. What people, policies and datasets write stands between double quotes on a single
+line (`quote`): a candidate cannot begin a line of its own, close its quotes, or write a rating.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+PROMPTS = Path(__file__).with_name("prompts.yaml")
+DEMONSTRATIONS = Path(__file__).with_name("demonstrations.yaml")
+RATINGS = (1, 2, 3)
+_RATING = re.compile(r"(rating)\W*[=:]", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """What is rated. references: as shown, repeats kept. context: a description of the picture, "" for none."""
+
+    question: str
+    references: tuple[str, ...]
+    candidate: str
+    context: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstration:
+    """An example with its rating, 1 to 3, and the reason for it."""
+
+    example: Example
+    rationale: str
+    rating: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """The instructions and both sets of demonstrations.
+
+    instructions: keys "task", "context_task", "binary", "rationale", "rating".
+    """
+
+    instructions: Mapping[str, str]
+    general: tuple[Demonstration, ...]
+    binary: tuple[Demonstration, ...]
+
+    def text(self, example: Example, binary: bool, rationale: bool) -> str:
+        """The whole prompt; its end is where the judge goes on."""
+        shows_context = bool(example.context)
+        head = [self.instructions["context_task" if shows_context else "task"]]
+        head += [self.instructions["binary"]] if binary else []
+        head += [self.instructions["rationale" if rationale else "rating"]]
+        shown = [
+            f"{_asked(one.example, shows_context)}\n{_answered(one, rationale)}"
+            for one in (self.binary if binary else self.general)
+        ]
+        last = f"{_asked(example, shows_context)}\n{'Output:' if rationale else 'Rating:'}"
+        return "\n\n".join(["\n".join(head), *shown, last])
+
+
+def quote(text: str) -> str:
+    """The text as one line between double quotes, with nothing in it that could be taken for the prompt's own.
+
+    White space, control characters, invisible characters and lone surrogates become single spaces, double quotes
+    single ones, and `rating=` loses its sign.
+    """
+    visible = "".join(c if c.isprintable() else " " for c in text)
+    plain = _RATING.sub(r"\1 ", " ".join(visible.split()).replace('"', "'"))
+    return f'"{plain}"'
+
+
+def _asked(example: Example, shows_context: bool) -> str:
+    context = [f"Image description: {quote(example.context)}"] if shows_context else []
+    references = ", ".join(map(quote, example.references))
+    lines = (f"Question: {quote(example.question)}", f"Reference answers: {references}")
+    return "\n".join([*context, *lines, f"Candidate answer: {quote(example.candidate)}"])
+
+
+def _answered(one: Demonstration, rationale: bool) -> str:
+    return f"Output: {one.rationale} So rating={one.rating}" if rationale else f"Rating: {one.rating}"
+
+
+def load_prompts(demonstrations: str | Path | Mapping[str, Any] | None = None) -> Prompts:
+    """Our instructions, with our demonstrations, those of a YAML file, or those given as the same data.
+
+    The file has the keys `general` and `binary`, each a list with question, references, candidate, rationale, rating
+    and optionally context. Raises ValueError, naming the demonstration, for what is missing or not of its kind.
+    """
+    instructions = yaml.safe_load(PROMPTS.read_text(encoding="utf-8"))
+    if isinstance(demonstrations, Mapping):
+        data: Any = demonstrations
+        where = "demonstrations"
+    else:
+        path = DEMONSTRATIONS if demonstrations is None else Path(demonstrations)
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        where = str(path)
+    if not isinstance(data, Mapping) or set(data) != {"general", "binary"}:
+        raise ValueError(f"{where} must hold the keys 'general' and 'binary', each a list of demonstrations")
+    return Prompts(instructions, _read(data["general"], f"{where} general"), _read(data["binary"], f"{where} binary"))
+
+
+def _read(entries: Any, where: str) -> tuple[Demonstration, ...]:
+    if not isinstance(entries, Sequence) or isinstance(entries, str):
+        raise ValueError(f"{where} must be a list of demonstrations, got {entries!r}")
+    return tuple(_demonstration(entry, f"{where} {number}") for number, entry in enumerate(entries, start=1))
+
+
+def _demonstration(entry: Any, where: str) -> Demonstration:
+    needed = {"question": str, "references": list, "candidate": str, "rationale": str, "rating": int}
+    if not isinstance(entry, Mapping):
+        raise ValueError(f"{where} must be a mapping with {', '.join(needed)}, got {entry!r}")
+    for key, kind in needed.items():
+        if not isinstance(entry.get(key), kind):
+            hint = " (in YAML, put yes, no and numbers in quotes)" if kind in (str, list) else ""
+            raise ValueError(f"{where}: {key} must be a {kind.__name__}{hint}, got {entry.get(key)!r}")
+    if not all(isinstance(answer, str) for answer in entry["references"]):
+        raise ValueError(f"{where}: references must be texts (in YAML, put yes, no and numbers in quotes)")
+    if entry["rating"] not in RATINGS:
+        raise ValueError(f"{where}: rating must be 1, 2 or 3, got {entry['rating']}")
+    example = Example(
+        entry["question"], tuple(entry["references"]), entry["candidate"], str(entry.get("context") or "")
+    )
+    return Demonstration(example, entry["rationale"], entry["rating"])

@@ -1,0 +1,155 @@
+"""LAVE as a reward: how right an answer to a visual question is, given the answers of several people (001).
+
+    reward = LaveReward(MatchJudge())
+    sample = Sample("What color is it?", "Answer: dark red", question="What color is it?", answers=("red",) * 10)
+    verdict = reward.assess([sample])[0]
+    verdict.score, verdict.parts["rating"], verdict.spans[0].note        # 1.0, 3.0, the judge's rationale
+
+The judge writes a rationale and a rating from 1 to 3, or with rationale=False rates at once, which is one token in
+place of some thirty. The candidate is the answer in the completion (candidate.py), and its characters are the verdict's
+span, whose credit is the whole score. A completion without an answer is EMPTY with score 0; a rationale that does not
+end in a rating is UNPARSED. A row without a question or without answers is NOT_APPLICABLE, which is no failure.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from rewards.judges.judge import Failure, Judge, Question, Rating
+from rewards.judges.probe import Answer
+from rewards.lave.candidate import JUDGED_CHARACTERS, compile_pattern, find_candidate
+from rewards.lave.prompts import RATINGS, Example, load_prompts, quote
+from rewards.lave.rating import read_rating, score_of
+from rewards.lave.references import is_binary, keep_references
+from rewards.posh.answers import Answers
+from rewards.reward import Reward
+from rewards.verdict import Sample, Span, Status, Verdict
+
+SCALE = tuple(map(str, RATINGS))
+RATIONALE_TOKENS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question on its way to the judge, and the candidate's characters in the completion."""
+
+    question: Question
+    start: int
+    end: int
+
+
+class LaveReward(Reward):
+    """LAVE with any judge. Needs the dataset columns `question` and `answers` (several people's); `context`, a
+    description of the picture, is shown where a row has one.
+
+    rationale: a reason before the rating, as published; False reads the rating's token alone and takes the likeliest
+    rating, with `smooth` the expectation. demonstrations: a YAML file or the same data in place of ours.
+    filter_references: answers given less than this share as often as the most frequent one are left out; 0 keeps all.
+    answer_pattern: a regular expression whose last match (its first group, if it has one) is the candidate.
+    """
+
+    columns = ("question", "answers")
+    main_parts = ("score",)
+
+    def __init__(
+        self,
+        judge: Judge,
+        rationale: bool = True,
+        smooth: bool = False,
+        demonstrations: str | Path | Mapping[str, Any] | None = None,
+        filter_references: float = 0.25,
+        answer_pattern: str | None = None,
+        name: str = "lave",
+    ) -> None:
+        super().__init__(name)
+        if smooth and rationale:
+            raise ValueError("smooth=True reads the rating token's distribution, so it needs rationale=False")
+        if not isinstance(filter_references, (int, float)) or not 0 <= filter_references <= 1:
+            raise ValueError(f"filter_references is a share from 0 to 1, got {filter_references!r}")
+        self.judge = judge
+        self.judges = (judge,)
+        self.rationale = rationale
+        self.smooth = smooth
+        self.filter_references = filter_references
+        self.pattern = compile_pattern(answer_pattern)
+        self.prompts = load_prompts(demonstrations)
+        self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
+        self._answers = Answers()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_answers": Answers()}
+
+    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+        """One call to the judge for all samples; equal questions are asked once, and not again by the next call."""
+        prepared = [self._prepare(sample) for sample in samples]
+        asked = [one for one in prepared if isinstance(one, Asked)]
+        self._answers.begin()
+        answers = iter(self._ask([one.question for one in asked]) if asked else [])
+        return [
+            self._verdict(sample, one, next(answers)) if isinstance(one, Asked) else one
+            for sample, one in zip(samples, prepared, strict=True)
+        ]
+
+    def _prepare(self, sample: Sample) -> Asked | Verdict:
+        """What to ask of a sample, or its verdict where there is nothing to ask."""
+        question = sample.question or ""
+        references = keep_references([answer for answer in sample.answers if answer.strip()], self.filter_references)
+        if not question.strip() or not references:
+            lacking = "question" if not question.strip() else "answers"
+            return Verdict(None, Status.NOT_APPLICABLE, note=f"this row has no {lacking}")
+        start, end = find_candidate(sample.completion, self.pattern)
+        candidate = sample.completion[start : min(end, start + JUDGED_CHARACTERS)]
+        if quote(candidate) == quote(""):
+            return Verdict(0.0, Status.EMPTY, {"score": 0.0}, note="the completion holds no answer")
+        example = Example(question, tuple(references), candidate, sample.context or "")
+        prompt = self.prompts.text(example, is_binary(references), self.rationale)
+        messages = [{"role": "user", "content": prompt}]
+        return Asked(Question(messages, probe=Answer(question, candidate, tuple(references))), start, end)
+
+    def _ask(self, questions: Sequence[Question]) -> Sequence[str | float | Failure]:
+        """What the judge wrote, or its ratings."""
+        if self.rationale:
+            return self._answers.complete(questions, self._write)
+        return self._answers.complete(questions, self._rate)
+
+    def _write(self, questions: list[Question]) -> Sequence[str | Failure]:
+        with self.judge:
+            return self.judge.write(questions, max_tokens=RATIONALE_TOKENS)
+
+    def _rate(self, questions: list[Question]) -> list[float | Failure]:
+        with self.judge:
+            ratings = self.judge.rate(questions, SCALE)
+        return [self._value(rating) if isinstance(rating, Rating) else rating for rating in ratings]
+
+    def _value(self, rating: Rating) -> float:
+        """The expectation, or the likeliest rating, of equals the lowest."""
+        if self.smooth:
+            return rating.mean
+        return float(max(SCALE, key=lambda entry: (rating.probabilities[entry], -int(entry))))
+
+    def _verdict(self, sample: Sample, asked: Asked, answer: str | float | Failure) -> Verdict:
+        if isinstance(answer, Failure):
+            return Verdict(None, answer.status, note=answer.message)
+        if isinstance(answer, float):
+            return verdict_of(answer, f"rated {answer:.2f} of 3", asked)
+        rating = read_rating(answer)
+        if rating is None:
+            return Verdict(None, Status.UNPARSED, note=f"the judge's answer ends in no rating: ...{answer[-80:]!r}")
+        return verdict_of(float(rating), answer.strip(), asked)
+
+
+def verdict_of(rating: float, note: str, asked: Asked) -> Verdict:
+    """The rating as a verdict with the candidate as its span.
+
+    Of a candidate longer than JUDGED_CHARACTERS the rest is wrong: the score is multiplied by the share that was read.
+    """
+    score = min(max(score_of(rating), 0.0), 1.0)
+    read = min(asked.end, asked.start + JUDGED_CHARACTERS)
+    spans = [Span(asked.start, read, score, score, "answer", note, 0)]
+    total = score * (read - asked.start) / (asked.end - asked.start)
+    if read < asked.end:
+        unread = f"not judged: past {JUDGED_CHARACTERS} characters"
+        spans.append(Span(read, asked.end, 0.0, total - score, "unread", unread, 1))
+    return Verdict(total, parts={"score": total, "rating": rating}, spans=tuple(spans))

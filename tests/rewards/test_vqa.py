@@ -1,0 +1,116 @@
+"""VQA accuracy and its relatives: values worked out by hand from the official definition."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rewards.language.answer_text import CONTRACTIONS, answer_words, normalise
+from rewards.vqa import contains, edits, exact_match, soft_vqa_accuracy, token_f1, vqa_accuracy
+
+DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+present = pytest.mark.skipif(not (DATA / "aokvqa").is_dir(), reason=f"the question sets are not at {DATA}")
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("Two dogs.", "2 dogs"),
+        ("a dog and the cat", "dog and cat"),
+        ("dont know", "don't know"),
+        ("youve", "you've"),
+        ("shouldntve", "shouldn't've"),
+        ("its", "its"),  # not in the table
+        ("none", "0"),
+        ("ten", "10"),
+        ("eleven", "eleven"),
+        ("$1,000", "$1000"),  # a comma between digits drops all punctuation
+        ("black-and-white", "black and white"),  # inside a word a hyphen is a space
+        ("black - white", "black white"),  # beside a space it is dropped
+        ("3.5", "3.5"),
+        ("u.s.a.", "usa"),
+        ("right?", "right"),
+        (" new\nyork ", "new york"),
+        ("What? no!", "what no"),
+        ("the", ""),
+    ],
+)
+def test_normalisation(answer, expected):
+    assert normalise(answer) == expected
+
+
+def test_contractions_lose_any_of_their_apostrophes():
+    assert {form for form, full in CONTRACTIONS.items() if full == "he'd've"} == {"hed've", "he'dve", "hedve"}
+    assert all("'" in full for full in CONTRACTIONS.values())
+
+
+@pytest.mark.parametrize(("agreeing", "accuracy"), [(0, 0.0), (1, 0.3), (2, 0.6), (3, 0.9), (4, 1.0), (10, 1.0)])
+def test_vqa_accuracy_of_ten_answers(agreeing, accuracy):
+    """m of 10 agree: the m left-out agreeing people see min(1, (m - 1) / 3), the other 10 - m see min(1, m / 3)."""
+    others = ["cat", "bird", "cow", "cat", "fish", "pig", "cat", "hen", "ox", "ram"]
+    assert vqa_accuracy("Dog", ["a dog"] * agreeing + others[agreeing:]) == pytest.approx(accuracy)
+
+
+def test_vqa_accuracy_by_hand():
+    answers = ["2", "two", "2 dogs", "3", "3", "3", "many", "2.", "three", "a few"]
+    # "2", "two" and "2." are one answer: 3 of 10, so (3 * 2/3 + 7 * 1) / 10; "3" is given 4 times
+    assert vqa_accuracy("Two", answers) == pytest.approx(0.9)
+    assert vqa_accuracy("three", answers) == 1.0
+    assert vqa_accuracy("many", answers) == pytest.approx(0.3)
+    assert vqa_accuracy("there are two", answers) == 0.0
+
+
+def test_vqa_accuracy_needs_people_to_agree():
+    with pytest.raises(ValueError, match="needs 4 answers or more .* got 1"):
+        vqa_accuracy("red", ["red"])
+    assert vqa_accuracy("red", ["red"] * 4) == 1.0
+    assert vqa_accuracy("red", ["red"] * 3 + ["blue"]) == pytest.approx((3 * 2 / 3 + 1) / 4)
+
+
+def test_soft_vqa_accuracy_by_hand():
+    assert soft_vqa_accuracy("dog", ["dogs"] * 10) == pytest.approx(0.75)  # one insertion over four characters
+    assert soft_vqa_accuracy("dogs", ["dog", "dogs", "dogs", "cats"]) == pytest.approx((1 + 1 + 2 / 3) / 3)
+    assert soft_vqa_accuracy("a much longer answer", ["dog"] * 10) == 0.0  # more edits than characters: not below 0
+    with pytest.raises(ValueError, match="needs 3 answers or more, got 2"):
+        soft_vqa_accuracy("dog", ["dog"] * 2)
+
+
+def test_edits():
+    assert edits("kitten", "sitting") == 3
+    assert edits("", "abc") == edits("abc", "") == 3
+
+
+def test_matches_and_overlap():
+    assert exact_match("A Dog.", ["cat", "dog"]) == 1.0
+    assert exact_match("dogs", ["dog"]) == exact_match("", []) == 0.0
+    assert contains("It was New York.", ["new york"]) == 1.0
+    assert contains("concatenate", ["cat"]) == contains("anything", ["the"]) == 0.0
+    assert token_f1("the white dog", ["dog", "big white dog"]) == pytest.approx(2 * 2 / (2 + 3))
+    assert token_f1("dog", []) == 0.0
+
+
+def test_words_for_loose_matching():
+    assert answer_words("The café's two dogs, Röntgen’s") == ["cafe", "2", "dogs", "rontgen"]
+
+
+@given(st.text(max_size=30), st.lists(st.text(max_size=12), min_size=4, max_size=10))
+def test_measures_stay_in_range_and_do_not_see_the_order(answer, answers):
+    for measure in (vqa_accuracy, soft_vqa_accuracy, exact_match, contains, token_f1):
+        value = measure(answer, answers)
+        assert 0.0 <= value <= 1.0
+        assert value == pytest.approx(measure(answer, answers[::-1]))
+
+
+@present
+def test_real_sets():
+    """People against people: the answer that most people give is right more often than not, and never all wrong."""
+    for file, answers_of in (
+        ("aokvqa/aokvqa_val.jsonl", lambda row: row["direct_answers"]),
+        ("vizwiz_val/vizwiz_val.jsonl", lambda row: [entry["answer"] for entry in row["answers"]]),
+    ):
+        rows = [json.loads(line) for line in (DATA / file).read_text("utf-8").splitlines()]
+        scores = [max(vqa_accuracy(answer, answers_of(row)) for answer in answers_of(row)) for row in rows]
+        assert all(score >= 0.3 - 1e-9 for score in scores)
+        assert sum(scores) / len(scores) > 0.8
