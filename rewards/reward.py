@@ -65,6 +65,15 @@ class Reward:
         self, prompts: Sequence[Any], completions: Sequence[Any], log_metric: LogMetric | None = None, **columns: Any
     ) -> tuple[list[Sample], list[Verdict]]:
         """What `__call__` does, with the samples and whole verdicts as the result."""
+        samples = self.read_samples(prompts, completions, **columns)
+        verdicts = self.judge_samples(samples)
+        if log_metric is not None:
+            for metric, value in summarise(verdicts).items():
+                log_metric(f"{self.__name__}/{metric}", value)
+        return samples, verdicts
+
+    def read_samples(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[Sample]:
+        """A Sample per completion. Raises ValueError for a missing column or an unusable value."""
         missing = [column for column in self.columns if column not in columns]
         if missing:
             present = sorted(name for name, values in columns.items() if isinstance(values, list))
@@ -76,15 +85,10 @@ class Reward:
             {name: values[i] for name, values in columns.items() if isinstance(values, list)}
             for i in range(len(completions))
         ]
-        samples = [
+        return [
             read_sample(row, completion, prompt)
             for row, completion, prompt in zip(rows, completions, prompts, strict=True)
         ]
-        verdicts = self.judge_samples(samples)
-        if log_metric is not None:
-            for metric, value in summarise(verdicts).items():
-                log_metric(f"{self.__name__}/{metric}", value)
-        return samples, verdicts
 
     def judge_samples(self, samples: Sequence[Sample]) -> list[Verdict]:
         """`assess` with the judges awake, and whatever it raises turned into verdicts of status ERROR.

@@ -5,23 +5,25 @@
         reward_funcs=[PoshReward(judge)], args=SpanGRPOConfig(output_dir="out", span_coef=0.1),
     )
 
-Each Reward is wrapped in a Recorder that keeps the verdicts of the current call; after TRL has computed its scalar
+Each Reward is wrapped in a Recorder that keeps the verdicts of the current step; after TRL has computed its scalar
 advantages, `_generate_and_score_completions` adds the spans' credit per token. With span_coef = 0 this is GRPOTrainer.
-A row on which a judge failed leaves its group's mean and standard deviation and gets advantage 0.
+A row on which a judge failed leaves its group's mean and standard deviation and gets advantage 0; a judge that cannot
+even be woken fails on all rows. Too many of them stop the run, on all ranks with one message.
 """
 
-from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from accelerate.utils import gather
+from accelerate.utils import gather_object
 from trl import GRPOConfig, GRPOTrainer
 
 from rewards.reward import Reward
-from rewards.verdict import Sample, Verdict
+from training.counters import gather_step, looks_of, total_usage
 from training.credit import MIN_COVERED_TOKENS, credit_moments, credit_std, scale_credit, token_credit, token_offsets
+from training.judging import Recorder, awake, check_deadlines, failed_rows, judges_of
+
+NOT_COLUMNS = ("prompt", "completion", "completion_ids")  # of a row, for TRL's reward functions
 
 
 @dataclass
@@ -41,27 +43,15 @@ class SpanGRPOConfig(GRPOConfig):
         super().__post_init__()
         if self.span_coef < 0:
             raise ValueError(f"span_coef must be 0 or more, got {self.span_coef}")
+        if not 0 <= self.max_failed_fraction <= 1:
+            raise ValueError(f"max_failed_fraction must be in [0, 1], got {self.max_failed_fraction}")
         if self.span_coef and (self.loss_type == "vespo" or self.off_policy_mask_threshold is not None):
             option = "loss_type='vespo'" if self.loss_type == "vespo" else "off_policy_mask_threshold"
             raise ValueError(f"{option} reads one advantage per sequence: set span_coef=0 or leave it out.")
 
 
 class JudgeFailure(RuntimeError):
-    """Too many completions could not be judged; the message holds the first reason."""
-
-
-class Recorder:
-    """A Reward as TRL sees it, which also keeps the samples and verdicts of the last call."""
-
-    def __init__(self, reward: Reward) -> None:
-        self.__name__ = reward.__name__
-        self.reward = reward
-        self.samples: list[Sample] = []
-        self.verdicts: list[Verdict] = []
-
-    def __call__(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float | None]:
-        self.samples, self.verdicts = self.reward.judge_completions(prompts, completions, **columns)
-        return [verdict.score for verdict in self.verdicts]
+    """Too many completions could not be judged; the message, the same on every rank, holds the first reason."""
 
 
 class SpanGRPOTrainer(GRPOTrainer):
@@ -76,32 +66,47 @@ class SpanGRPOTrainer(GRPOTrainer):
             raise ValueError(f"rewards need different names, got {names}: pass name=... to one of them.")
         functions = [Recorder(function) if isinstance(function, Reward) else function for function in functions]
         self.recorders = [function for function in functions if isinstance(function, Recorder)]
+        self._failed: list[bool] = []  # of this rank's completions in the current step
         if args.span_coef and not self.recorders:
             raise ValueError(f"span_coef={args.span_coef} needs a reward that gives spans, such as PoshReward.")
+        if args.world_size > 1:
+            check_deadlines([recorder.reward for recorder in self.recorders], args.ddp_timeout)
         super().__init__(model=model, reward_funcs=functions, args=args, **kwargs)
 
     def _calculate_rewards(
         self, inputs: list[dict[str, Any]], prompts: list[Any], completions: list[Any], completion_ids_list: list[Any]
     ) -> torch.Tensor:
-        with ExitStack() as awake:
-            for judge in {id(judge): judge for r in self.recorders for judge in r.reward.judges}.values():
-                awake.enter_context(judge)
-            rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
-        failed = torch.tensor(self._failed_rows(len(prompts)), device=rewards.device)
-        failed = gather(failed)
-        fraction = failed.float().mean().item()
+        columns = {name: [row[name] for row in inputs] for name in inputs[0] if name not in NOT_COLUMNS}
+        judges = judges_of(recorder.reward for recorder in self.recorders)
+        before = total_usage(judges)
+        with awake(judges) as asleep:
+            for recorder in self.recorders:
+                recorder.judge(prompts, completions, asleep, self._log_metric, **columns)
+        usage = total_usage(judges).since(before)
+        rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+        self._failed = failed_rows(self.recorders, len(prompts))
+        texts = [sample.completion for sample in self.recorders[0].samples] if self.recorders else [""] * len(prompts)
+        looks = [
+            looks_of(text, len(ids), self.max_completion_length)
+            for text, ids in zip(texts, completion_ids_list, strict=True)
+        ]
+        step = gather_step(self._failed, looks, usage, rewards.device)
         metrics = self._mode_metrics()
-        metrics["judge/failed_fraction"].append(fraction)
-        if fraction > self.args.max_failed_fraction:
-            notes = [v.note for r in self.recorders for v in r.verdicts if v.status.failed]
-            raise JudgeFailure(
-                f"{fraction:.0%} of this step's completions could not be judged (max_failed_fraction is "
-                f"{self.args.max_failed_fraction:.0%}); the first reason on this rank: {notes[0] if notes else 'none'}"
-            )
-        return rewards.masked_fill(failed.unsqueeze(1), torch.nan)  # NaN in every column: TRL leaves the row out
+        for name, value in step.metrics.items():
+            metrics[name].append(value)
+        self._stop_when_judges_fail(step.metrics["judge/failed_fraction"])
+        return rewards.masked_fill(step.failed.unsqueeze(1), torch.nan)  # in every column: TRL leaves the row out
 
-    def _failed_rows(self, rows: int) -> list[bool]:
-        return [any(recorder.verdicts[row].status.failed for recorder in self.recorders) for row in range(rows)]
+    def _stop_when_judges_fail(self, fraction: float) -> None:
+        """Raises JudgeFailure on all ranks or none; `fraction` is over all ranks."""
+        if fraction <= self.args.max_failed_fraction:
+            return
+        notes = [verdict.note for recorder in self.recorders for verdict in recorder.verdicts if verdict.status.failed]
+        first = gather_object([(self.accelerator.process_index, note) for note in notes[:1]])[0]
+        raise JudgeFailure(
+            f"{fraction:.0%} of this step's completions could not be judged (max_failed_fraction is "
+            f"{self.args.max_failed_fraction:.0%}); the first reason, on rank {first[0]}: {first[1]}"
+        )
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         output = super()._generate_and_score_completions(inputs)
@@ -111,14 +116,13 @@ class SpanGRPOTrainer(GRPOTrainer):
         total = torch.zeros((rows, width), device=output["advantages"].device)
         any_covered = torch.zeros_like(total, dtype=torch.bool)
         offsets = self._offsets(output)
-        failed = self._failed_rows(rows)
         weights = dict(zip(self.reward_func_names, self.reward_weights.tolist(), strict=True))
         metrics = self._mode_metrics()
         for recorder in self.recorders:
             credit, covered = torch.zeros_like(total), torch.zeros_like(any_covered)
             for row, verdict in enumerate(recorder.verdicts):
                 of_row = offsets[row]
-                if of_row is None or failed[row]:
+                if of_row is None or self._failed[row]:
                     continue
                 values, marks = token_credit(verdict.spans, of_row)
                 if sum(marks) >= MIN_COVERED_TOKENS:

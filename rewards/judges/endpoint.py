@@ -169,7 +169,7 @@ class Endpoint:
         return {**self.__dict__, "_end": None}
 
     def begin(self) -> None:
-        """From now until `finish` all calls share one deadline, so that several of them do not take several times it."""
+        """From now until `finish` all calls share one deadline, however many there are."""
         self._end = time.monotonic() + self.deadline
 
     def finish(self) -> None:

@@ -1,0 +1,95 @@
+"""What judging cost in a step and on which completions it failed, over all ranks: the metrics `judge/...`.
+
+    usage = total_usage(judges).since(before)
+    step = gather_step(failed, [looks_of(text, tokens, limit) for ...], usage, device)      # one collective
+    step.failed                                    # (rows of all ranks,) bool
+    step.metrics["judge/failed_fraction"]
+
+The keys are always the same, and the values are the same on every rank, so that TRL's mean over ranks leaves them what
+they are. TRL also takes their mean over the steps between two lines of the log: they are per step.
+
+    failed_fraction                  of the completions, those that have no score through a judge's fault
+    failed_fraction_long             of the completions longer than half of max_completion_length, in tokens
+    failed_fraction_short            of the others
+    failed_fraction_control_tokens   of those that spell a control token of some chat template: <|im_end|>, [INST], <s>
+    questions, cached, prompt_tokens, retries, timeout, unparsed     sums over judges and ranks, see Usage
+    seconds, wake_seconds, sleep_seconds                             of the slowest rank, summed over its judges
+    peak_memory_gb                   the most that any judge held of its device since the run began, in 10^9 bytes
+
+A fraction of no completions is NaN, which TRL leaves out of its mean, and logs as null where nothing else is there.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+
+import torch
+from accelerate.utils import gather
+
+from rewards.judges import Judge
+from rewards.judges.judge import Counting
+from rewards.judges.usage import Usage
+
+SUMS = ("questions", "cached", "prompt_tokens", "retries", "timeouts", "unparsed")
+MAXIMA = ("seconds", "wake_seconds", "sleep_seconds", "peak_memory_bytes")
+LOOKS = ("long", "short", "control_tokens")
+CONTROL_TOKEN = re.compile(r"<[|\uff5c]?/?[\w\u2581:-]+[|\uff5c]?>|\[/?[A-Z_]+\]")  # DeepSeek's bars are full width
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """failed: (rows of all ranks,) bool, in TRL's order. metrics: by their whole keys."""
+
+    failed: torch.Tensor
+    metrics: dict[str, float]
+
+
+def total_usage(judges: Iterable[Judge]) -> Usage:
+    """What all of these judges have done so far; judges that do not count have done nothing."""
+    usages = [judge.usage for judge in judges if isinstance(judge, Counting)]
+    sums = {field.name: sum(getattr(usage, field.name) for usage in usages) for field in fields(Usage)}
+    peak = max((usage.peak_memory_bytes for usage in usages), default=0)
+    return replace(Usage(**sums), peak_memory_bytes=peak)
+
+
+def looks_of(completion: str, tokens: int, limit: int | None) -> frozenset[str]:
+    """What the completion looks like, of LOOKS. limit: max_completion_length; without one nothing is long."""
+    length = "long" if limit is not None and 2 * tokens > limit else "short"
+    return frozenset({length, "control_tokens"} if CONTROL_TOKEN.search(completion) else {length})
+
+
+def gather_step(
+    failed: Sequence[bool], looks: Sequence[frozenset[str]], usage: Usage, device: torch.device | str
+) -> Step:
+    """Put the ranks' rows and counts together; each rank gives as many rows. One collective.
+
+    failed, looks: one entry per completion of this rank.
+    """
+    counts = [
+        count
+        for look in LOOKS
+        for count in (
+            sum(look in of_row and fail for of_row, fail in zip(looks, failed, strict=True)),
+            sum(look in of_row for of_row in looks),
+        )
+    ]
+    used = [getattr(usage, name) for name in (*SUMS, *MAXIMA)]
+    local = torch.tensor([[*failed, *counts, *used]], dtype=torch.float32, device=device)
+    ranks = gather(local)
+    rows = ranks[:, : len(failed)].bool().flatten()
+    return Step(rows, {"judge/failed_fraction": rows.float().mean().item(), **metrics_of(ranks[:, len(failed) :])})
+
+
+def metrics_of(ranks: torch.Tensor) -> dict[str, float]:
+    """The metrics behind the rows, from (ranks, 2 * looks + sums + maxima): failed and all per look, SUMS, MAXIMA."""
+    by_look, sums, maxima = ranks.split([2 * len(LOOKS), len(SUMS), len(MAXIMA)], dim=1)
+    found = by_look.sum(dim=0).tolist()
+    metrics = {
+        f"judge/failed_fraction_{look}": fails / count if count else math.nan
+        for look, fails, count in zip(LOOKS, found[::2], found[1::2], strict=True)
+    }
+    values = dict(zip((*SUMS, *MAXIMA), [*sums.sum(dim=0).tolist(), *maxima.amax(dim=0).tolist()], strict=True))
+    peak = values.pop("peak_memory_bytes")
+    metrics |= {f"judge/{name}": value for name, value in values.items() if name != "timeouts"}
+    return metrics | {"judge/timeout": values["timeouts"], "judge/peak_memory_gb": peak / 1e9}

@@ -1,0 +1,109 @@
+"""A step's judges: awake together, unable to end the run, and what they found.
+
+    with awake(judges_of(rewards)) as asleep:              # {id(judge): why it could not be woken}
+        recorder.judge(prompts, completions, asleep, reference=references)
+    recorder(prompts, completions)                         # its scores, as TRL wants them
+
+No collective of the training may stand in such a `with`: judges that all ranks share speak to the other ranks until it
+ends (see Rank0Judge).
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from types import TracebackType
+from typing import Any
+
+from rewards.judges import Judge
+from rewards.judges.judge import Deadlined
+from rewards.reward import LogMetric, Reward, summarise
+from rewards.verdict import Sample, Status, Verdict
+
+log = logging.getLogger(__name__)
+
+
+class Recorder:
+    """A Reward as TRL sees it. `judge` judges a step's completions; a call then gives the scores of them."""
+
+    def __init__(self, reward: Reward) -> None:
+        self.__name__ = reward.__name__
+        self.reward = reward
+        self.samples: list[Sample] = []
+        self.verdicts: list[Verdict] = []
+
+    def judge(
+        self,
+        prompts: Sequence[Any],
+        completions: Sequence[Any],
+        asleep: Mapping[int, str],
+        log_metric: LogMetric,
+        **columns: Any,
+    ) -> None:
+        """Keep the samples and verdicts of these completions, all ERROR when a judge of the reward is `asleep`.
+
+        Raises ValueError as `Reward.__call__` does.
+        """
+        self.samples = self.reward.read_samples(prompts, completions, **columns)
+        reasons = [asleep[id(judge)] for judge in self.reward.judges if id(judge) in asleep]
+        if reasons:
+            self.verdicts = [Verdict(None, Status.ERROR, note=reasons[0]) for _ in self.samples]
+        else:
+            self.verdicts = self.reward.judge_samples(self.samples)
+        for metric, value in summarise(self.verdicts).items():
+            log_metric(f"{self.__name__}/{metric}", value)
+
+    def __call__(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float | None]:
+        return [verdict.score for verdict in self.verdicts]
+
+
+def judges_of(rewards: Iterable[Reward]) -> list[Judge]:
+    """The rewards' judges, one that several share once."""
+    return list({id(judge): judge for reward in rewards for judge in reward.judges}.values())
+
+
+def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:
+    """The completions on which a judge failed, whatever the other rewards say."""
+    return [any(recorder.verdicts[row].status.failed for recorder in recorders) for row in range(rows)]
+
+
+@contextmanager
+def awake(judges: Iterable[Judge]) -> Iterator[dict[int, str]]:
+    """Hold `with judge:` open for all of them. A judge that raises there is left out, and why is kept by its id.
+
+    An exception on one rank would leave the others waiting. Ctrl-C is no Exception, and passes.
+    """
+    asleep: dict[int, str] = {}
+    with ExitStack() as stack:
+        for judge in judges:
+            try:
+                judge.__enter__()
+            except Exception as error:
+                log.exception("a judge could not be woken, and is not asked in this step")
+                asleep[id(judge)] = f"the judge could not be woken: {type(error).__name__}: {error}"
+            else:
+                stack.push(_leave(judge))
+        yield asleep
+
+
+def _leave(judge: Judge) -> Any:
+    """The judge's `__exit__`, which raises nothing."""
+
+    def leave(kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            judge.__exit__(kind, error, trace)
+        except Exception:
+            log.exception("a judge could not be put to sleep")
+
+    return leave
+
+
+def check_deadlines(rewards: Sequence[Reward], timeout: float) -> None:
+    """Raises ValueError for a judge that may keep its rank longer than the `timeout` seconds that the others wait."""
+    for reward in rewards:
+        for judge in reward.judges:
+            deadline = judge.deadline if isinstance(judge, Deadlined) else None
+            if deadline is not None and deadline >= timeout:
+                raise ValueError(
+                    f"the judge of {reward.__name__} may take {deadline:g} s in a step (its deadline), and the other "
+                    f"ranks wait {timeout:g} s (ddp_timeout): give the judge less, or the trainer more."
+                )
