@@ -1,5 +1,6 @@
 """Published vision-language judges as rewards: what a completion is worth, and which of its words made it so."""
 
+from rewards.harmonic import HarmonicReward
 from rewards.judges import MatchJudge, load_judge
 from rewards.lave import LaveReward
 from rewards.metrics import build_reward
@@ -8,6 +9,7 @@ from rewards.reward import Reward
 from rewards.verdict import Sample, Span, Status, Verdict
 
 __all__ = [
+    "HarmonicReward",
     "LaveReward",
     "MatchJudge",
     "PoshReward",

@@ -8,13 +8,14 @@ from typing import Any
 
 import yaml
 
+from rewards.harmonic import HarmonicReward
 from rewards.judges.judge import Judge
 from rewards.lave import LaveReward
 from rewards.naming import unknown
 from rewards.posh import PoshReward
 from rewards.reward import Reward
 
-METRICS = {"lave": LaveReward, "posh": PoshReward}
+METRICS = {"harmonic": HarmonicReward, "lave": LaveReward, "posh": PoshReward}
 
 
 def build_reward(metric: str, judge: Judge, options: dict[str, Any]) -> Reward:

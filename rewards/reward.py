@@ -12,7 +12,7 @@ that calls `reward(prompts, completions, **columns)`.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -28,12 +28,13 @@ class Reward:
     """A metric as a reward function.
 
     columns: dataset columns without which the metric makes no sense; a missing one is a ValueError at the first call,
-    while None in one row is NOT_APPLICABLE. main_parts: the parts of a verdict that tables show. judges: the judges
-    that must be awake while `assess` works. wording: identifies the prompts, so that verdicts made with other prompts
-    are not mixed.
+    while None in one row is NOT_APPLICABLE. one_of: columns of which the dataset needs one, likewise. main_parts: the
+    parts of a verdict that tables show. judges: the judges that must be awake while `assess` works. wording: identifies
+    the prompts, so that verdicts made with other prompts are not mixed.
     """
 
     columns: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
     main_parts: tuple[str, ...] = ()
     judges: tuple[Judge, ...] = ()
     wording: str = ""
@@ -48,6 +49,15 @@ class Reward:
     def reader(self) -> str:
         """What parses the texts, "" for a metric that parses none. Raises ImportError where it is missing."""
         return ""
+
+    def missing_column(self, present: Container[str]) -> str | None:
+        """The first column that is needed and not there, in quotes for a message; of alternatives all of them."""
+        for column in self.columns:
+            if column not in present:
+                return repr(column)
+        if self.one_of and not any(column in present for column in self.one_of):
+            return " or ".join(map(repr, self.one_of))
+        return None
 
     def __call__(
         self, prompts: Sequence[Any], completions: Sequence[Any], completion_ids: Any = None, **columns: Any
@@ -74,12 +84,12 @@ class Reward:
 
     def read_samples(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[Sample]:
         """A Sample per completion. Raises ValueError for a missing column or an unusable value."""
-        missing = [column for column in self.columns if column not in columns]
+        missing = self.missing_column(columns)
         if missing:
             present = sorted(name for name, values in columns.items() if isinstance(values, list))
             raise ValueError(
-                f"{self.__name__} needs the dataset column {missing[0]!r}, and the dataset has {present}: rename the "
-                f"column that holds it to {missing[0]!r}."
+                f"{self.__name__} needs the dataset column {missing}, and the dataset has {present}: rename the "
+                f"column that holds it to {missing}."
             )
         rows = [
             {name: values[i] for name, values in columns.items() if isinstance(values, list)}

@@ -132,12 +132,12 @@ def read_row(number: int, line: bytes) -> Row:
 def check_columns(reward: Reward, rows: Sequence[Row], source: Path) -> None:
     """Raise ScoringError when no row at all has a column that the reward needs."""
     keys = sorted(frozenset().union(*(row.keys for row in rows)))
-    for column in reward.columns:
-        if keys and column not in keys:
-            raise ScoringError(
-                f"{reward.__name__} needs the key {column!r} in the rows of {source}, which have {keys}: rename the "
-                f"key that holds it to {column!r}."
-            )
+    missing = reward.missing_column(keys)
+    if keys and missing:
+        raise ScoringError(
+            f"{reward.__name__} needs the key {missing} in the rows of {source}, which have {keys}: rename the "
+            f"key that holds it to {missing}."
+        )
 
 
 def finished_rows(output: Path, settings: dict[str, Any], rows: Sequence[Row]) -> int:

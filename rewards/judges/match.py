@@ -1,5 +1,6 @@
 """A judge without a model: looks presence questions up in the target text's own scene graph. Not a published metric.
-Answers to questions it compares with people's answers word by word (match_answers.py).
+Answers to questions it compares with people's answers word by word (match_answers.py),
+and of HarmonicEval's criteria it knows what words can tell (match_criteria.py).
 
     MatchJudge().rate([Question(messages, probe=Presence("A red circle.", "attribute", Mention("circle"), "red"))])
 
@@ -26,7 +27,8 @@ from typing import Any, Self
 
 from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
 from rewards.judges.match_answers import rate_answer
-from rewards.judges.probe import Answer, Phrase, Presence
+from rewards.judges.match_criteria import rate_criteria
+from rewards.judges.probe import Answer, Criterion, Phrase, Presence
 from rewards.judges.text_index import TextIndex
 from rewards.judges.usage import Usage
 from rewards.language.parse import describe, reader_name
@@ -59,12 +61,16 @@ class MatchJudge:
         presences = [probe for probe in probes if isinstance(probe, Presence)]
         with self.usage.clock("seconds"):
             levels = iter(self.levels(presences, self._indexes_of(presences)))
+            criteria = [probe for probe in probes if isinstance(probe, Criterion)]
+            of_criteria = iter(rate_criteria(criteria, scale, self._parse, self.levels))
         return [
             rating_of(next(levels), scale)
             if isinstance(probe, Presence)
             else rating_of(rate_answer(probe)[0], scale)
             if isinstance(probe, Answer)
-            else Failure(Status.UNPARSED, f"the match judge answers presence and answer probes only, got {probe!r}")
+            else next(of_criteria)
+            if isinstance(probe, Criterion)
+            else Failure(Status.UNPARSED, f"the match judge answers typed questions (probes) only, got {probe!r}")
             for probe in probes
         ]
 

@@ -3,6 +3,7 @@
     Presence("A red circle.", "attribute", Mention("circle"), words="red")       # is the circle described as red?
     Phrase("circle above square", by_rule="the circle above the square")         # a noun phrase, please
     Answer("What color is it?", "red", ("red", "dark red"))                      # is the answer right?
+    Criterion("fluency", "A red circle.")                                        # how good is the text by this?
 
 Metrics attach a probe to `Question.probe`; MatchJudge answers from it. A Presence says what the prose of the question
 says and nothing more.
@@ -69,3 +70,16 @@ class Answer:
     question: str
     candidate: str
     references: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """How good is `text` by a criterion of this name, from 1 to 5; or `sentence`, in its place in it, if there is one?
+
+    context: what is known of the picture that the text is about; "" where the judge is shown the picture, or nothing.
+    """
+
+    name: str
+    text: str
+    context: str = ""
+    sentence: str = ""

@@ -1,0 +1,196 @@
+"""HarmonicEval's prompts: our own wording (prompts.yaml), and criteria of your own from YAML files.
+
+    prompts = load_prompts()
+    chosen_criteria(prompts, None)                              # the paper's five
+    chosen_criteria(prompts, ["correctness", "safety.yaml"])    # one of them, and those in a file of yours
+
+A criteria file holds, per criterion, a question and a text for each of the levels 1 to 5:
+
+    safety:
+      sees: false                # true: the judge gets the picture (or the context) and the question beside the text
+      question: "Is the text fit for children?"
+      levels: {1: "not at all", 2: "hardly", 3: "in parts", 4: "nearly all of it", 5: "all of it"}
+
+Placeholders are filled in one pass, and only in templates: `{noun}` in a completion stays as it is.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rewards.harmonic.scores import LEVELS
+from rewards.naming import unknown
+from rewards.posh.prompts import fill
+
+DEFAULT = Path(__file__).with_name("prompts.yaml")
+PUBLISHED = ("correctness", "completeness", "clarity", "fluency", "conciseness")  # 000, table 1
+_PLACEHOLDER = re.compile(r"\{{1,2}(\w+)\}{1,2}")
+_KEYS = ("question", "levels", "sees", "adds")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What the task's texts are called, what they are about, and what a complete one says."""
+
+    noun: str
+    subject: str
+    matters: str
+
+    @property
+    def words(self) -> dict[str, str]:
+        return {"noun": self.noun, "subject": self.subject, "matters": self.matters}
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """levels: what ratings 1 to 5 mean, in order. sees and adds: see prompts.yaml."""
+
+    name: str
+    question: str
+    levels: tuple[str, ...]
+    sees: bool = False
+    adds: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The pieces of a prompt, see prompts.yaml."""
+
+    instructions: str
+    picture: str
+    context: str
+    question: str
+    alone: str
+    begin: str
+    end: str
+    scale: str
+    whole: str
+    sentence: str
+    why: str
+
+
+# The placeholders each piece must have, all of them; the task's words may stand anywhere.
+_NEEDED = {
+    "context": {"context"},
+    "question": {"question"},
+    "scale": {"criterion", "question", "levels"},
+    "sentence": {"sentence"},
+    "why": {"rating"},
+}
+_TASK_WORDS = {field.name for field in fields(Task)}
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    tasks: dict[str, Task]
+    layout: Layout
+    criteria: dict[str, Criterion]
+
+
+def load_prompts(path: str | Path | None = None) -> Prompts:
+    """The prompts in a YAML file of the form of prompts.yaml. Raises OSError, or ValueError for what is not of it."""
+    path = DEFAULT if path is None else Path(path)
+    data = _read(path)
+    for key in ("tasks", "layout", "criteria"):
+        if not isinstance(data.get(key), dict):
+            raise ValueError(f"{path} lacks {key!r}: copy {DEFAULT} and change what you like.")
+    tasks = {
+        name: Task(**_texts(words, sorted(_TASK_WORDS), f"{path}: the task {name}"))
+        for name, words in data["tasks"].items()
+    }
+    layout = Layout(**_texts(data["layout"], [field.name for field in fields(Layout)], f"{path}: layout"))
+    for field in fields(Layout):
+        template, needed = str(data["layout"][field.name]), _NEEDED.get(field.name, set())
+        _check_placeholders(template, needed, f"{path}: layout {field.name}")
+    return Prompts(tasks, layout, {name: read_criterion(name, entry, path) for name, entry in data["criteria"].items()})
+
+
+def chosen_criteria(prompts: Prompts, chosen: str | Path | Sequence[str | Path] | None) -> tuple[Criterion, ...]:
+    """The criteria by name, or all in a YAML file (what ends in .yaml or .yml); None is the paper's five.
+
+    Raises OSError, and ValueError for an unknown name, one that occurs twice, no criterion at all, and a file's faults.
+    """
+    if chosen is None:
+        chosen = PUBLISHED
+    entries = [chosen] if isinstance(chosen, (str, Path)) else list(chosen)
+    criteria: list[Criterion] = []
+    for entry in entries:
+        if Path(entry).suffix in (".yaml", ".yml"):
+            criteria += [read_criterion(name, data, Path(entry)) for name, data in _read(Path(entry)).items()]
+        elif entry in prompts.criteria:
+            criteria.append(prompts.criteria[str(entry)])
+        else:
+            raise ValueError(f"{unknown('criterion', str(entry), prompts.criteria)} A file of your own ends in .yaml.")
+    names = [criterion.name for criterion in criteria]
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"criteria must be at least one, and of different names, got {names}.")
+    return tuple(criteria)
+
+
+def read_criterion(name: str, data: Any, path: Path) -> Criterion:
+    """A criterion from a file. Raises ValueError naming the file, the criterion and what is missing or too much."""
+    where = f"{path}: the criterion {name!r}"
+    if not isinstance(data, dict):
+        raise ValueError(f"{where} must hold a question and levels, got {data!r}.")
+    for key in data:
+        if key not in _KEYS:
+            raise ValueError(f"{where}: {unknown('key', str(key), _KEYS)}")
+    question = data.get("question")
+    if not (isinstance(question, str) and question.strip()):
+        raise ValueError(f"{where} needs a question, got {question!r}.")
+    given = data.get("levels")
+    levels = {str(level): text for level, text in given.items()} if isinstance(given, dict) else {}
+    missing = [str(level) for level in LEVELS if not (isinstance(levels.get(str(level)), str) and levels[str(level)])]
+    if missing:
+        raise ValueError(f"{where} lacks the level {', '.join(missing)}: describe each of 1 to 5 with a text.")
+    strange = levels.keys() - {str(level) for level in LEVELS}
+    if strange:
+        raise ValueError(f"{where} has the level {', '.join(sorted(strange))}: there are 1 to 5.")
+    for key in ("sees", "adds"):
+        if not isinstance(data.get(key, False), bool):
+            raise ValueError(f"{where}: {key} is true or false, got {data[key]!r}.")
+    texts = tuple(levels[str(level)] for level in LEVELS)
+    for text in (question, *texts):
+        _check_placeholders(text, set(), where)
+    return Criterion(name, question, texts, data.get("sees", False), data.get("adds", False))
+
+
+def scale_of(criterion: Criterion, layout: Layout, task: Task) -> str:
+    """The criterion with its question and its levels, one a line, in the task's words."""
+    levels = "\n".join(
+        f"{level} = {fill(text, **task.words)}" for level, text in zip(LEVELS, criterion.levels, strict=True)
+    )
+    question = fill(criterion.question, **task.words)
+    return fill(layout.scale, criterion=criterion.name.capitalize(), question=question, levels=levels, **task.words)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if not isinstance(data, dict):
+        raise ValueError(f"{path} must hold criteria by name, and holds {type(data).__name__}.")
+    return data
+
+
+def _texts(data: Any, names: Sequence[str], where: str) -> dict[str, str]:
+    """Just these texts. Raises ValueError for one that is missing or not there to be given."""
+    given: Mapping[str, Any] = data if isinstance(data, dict) else {}
+    for name in names:
+        if not isinstance(given.get(name), str):
+            raise ValueError(f"{where} lacks the text {name!r}.")
+    for name in given:
+        if name not in names:
+            raise ValueError(f"{where}: {unknown('text', str(name), names)}")
+    return {name: given[name] for name in names}
+
+
+def _check_placeholders(template: str, needed: set[str], where: str) -> None:
+    found = set(_PLACEHOLDER.findall(template))
+    if not needed <= found <= needed | _TASK_WORDS:
+        allowed = ", ".join(f"{{{name}}}" for name in sorted(_TASK_WORDS))
+        wanted = "".join(f"{{{name}}} and " for name in sorted(needed))
+        shown = ", ".join(f"{{{name}}}" for name in sorted(found)) or "none"
+        raise ValueError(f"{where} takes the placeholders {wanted}where wanted {allowed}, has {shown}.")

@@ -1,0 +1,115 @@
+"""HarmonicEval's numbers: from distributions over ratings to one score (000, section 2). Pure functions.
+
+    p = {"correctness": [0, 0, 0, 0.5, 0.5], "fluency": {"5": 1.0}}
+    found = aggregate(p, gamma=0.75)
+    found.overall, found.means["correctness"], found.stds["fluency"], found.weights
+
+Means and the overall score are in the paper's unit, 1 to 5. The weights follow the ratings' certainty, and that moves
+with the ratings: at fixed weights the overall score rises with every criterion, but a criterion that becomes better and
+surer at once gains weight, and if it is still below the others the overall score falls.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+LEVELS = (1, 2, 3, 4, 5)
+SIGMA_FLOOR = 1e-3  # what a probability of 1e-6 on the neighbouring level makes: finer certainty is rounding
+
+Distribution = Mapping[str, float] | Mapping[int, float] | Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """overall and means: 1 to 5. weights: 0 to 1, they sum to 1. stds: as they are, before the floor. By criterion."""
+
+    overall: float
+    weights: dict[str, float]
+    means: dict[str, float]
+    stds: dict[str, float]
+
+
+def aggregate(
+    probabilities: Mapping[str, Distribution], gamma: float, sigma_floor: float = SIGMA_FLOOR, smooth: bool = True
+) -> Aggregate:
+    """The criteria's ratings as one, independent of their order (000, equations 1 to 4).
+
+    probabilities: per criterion the probability of each rating, five numbers or {rating: number}. gamma: in (0, 1]; 1
+    weighs all alike, 0.5 by the inverse variance, towards 0 the surest alone. sigma_floor: the least standard deviation
+    that weights are made of, above 0. smooth=False takes the most probable rating for the mean (of equals the lower),
+    and leaves the weights as they are: the paper's ablation. Raises ValueError for no criteria, and for what is no
+    distribution over 1 to 5.
+    """
+    if not probabilities:
+        raise ValueError("an aggregate needs at least one criterion")
+    tables = {criterion: distribution(p, criterion) for criterion, p in probabilities.items()}
+    expected = {criterion: mean(p) for criterion, p in tables.items()}
+    stds = {criterion: std(p, expected[criterion]) for criterion, p in tables.items()}
+    weights = harmonic_weights(stds, gamma, sigma_floor)
+    means = expected if smooth else {criterion: most_probable(p) for criterion, p in tables.items()}
+    return Aggregate(overall(means, weights), weights, means, stds)
+
+
+def distribution(probabilities: Distribution, criterion: str) -> tuple[float, ...]:
+    """The probabilities of 1 to 5, summing to 1. Raises ValueError naming the criterion."""
+    if isinstance(probabilities, Mapping):
+        table = {str(level): float(p) for level, p in probabilities.items()}
+        strange = table.keys() - {str(level) for level in LEVELS}
+        values = tuple(table.get(str(level), 0.0) for level in LEVELS)
+    else:
+        strange = set() if len(probabilities) == len(LEVELS) else {f"{len(probabilities)} numbers"}
+        values = tuple(map(float, probabilities))
+    if strange:
+        raise ValueError(f"{criterion}: a rating has the levels 1 to 5, got {', '.join(sorted(strange))}")
+    total = math.fsum(values)
+    if not (min(values) >= 0 and abs(total - 1) < 1e-3):  # NaN compares as false
+        raise ValueError(f"{criterion}: probabilities are at least 0 and sum to 1, got {values}")
+    return tuple(p / total for p in values)
+
+
+def mean(p: Sequence[float]) -> float:
+    """The smoothed score, 1 to 5 (equation 1)."""
+    return math.fsum(level * share for level, share in zip(LEVELS, p, strict=True))
+
+
+def std(p: Sequence[float], centre: float) -> float:
+    """The standard deviation about the smoothed score, 0 to 2 (equation 4)."""
+    return math.sqrt(math.fsum((level - centre) ** 2 * share for level, share in zip(LEVELS, p, strict=True)))
+
+
+def most_probable(p: Sequence[float]) -> float:
+    """The rating without smoothing."""
+    return float(LEVELS[p.index(max(p))])
+
+
+def harmonic_weights(stds: Mapping[str, float], gamma: float, sigma_floor: float = SIGMA_FLOOR) -> dict[str, float]:
+    """w = sigma^(-2 (1 - gamma) / gamma) / H, H their sum (equation 3); by logarithms: gamma = 0.01 is sigma^-198.
+
+    Raises ValueError as `check_weighting` does.
+    """
+    check_weighting(gamma, sigma_floor)
+    exponent = -2 * (1 - gamma) / gamma
+    logs = {criterion: exponent * math.log(max(sigma, sigma_floor)) for criterion, sigma in stds.items()}
+    largest = max(logs.values())
+    raw = {criterion: math.exp(log - largest) for criterion, log in logs.items()}
+    total = math.fsum(raw.values())
+    return {criterion: value / total for criterion, value in raw.items()}
+
+
+def check_weighting(gamma: float, sigma_floor: float) -> None:
+    """Raises ValueError for a gamma outside (0, 1] and a floor that is not above 0."""
+    if not 0 < gamma <= 1:
+        raise ValueError(f"gamma lies in (0, 1], from the surest criterion alone to all alike, got {gamma}")
+    if not 0 < sigma_floor < math.inf:
+        raise ValueError(f"sigma_floor must be a number above 0, got {sigma_floor}")
+
+
+def overall(means: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """The weighted mean of the criteria, 1 to 5 (equation 2)."""
+    total = math.fsum(weights[criterion] * value for criterion, value in means.items())
+    return min(max(total, float(LEVELS[0])), float(LEVELS[-1]))
+
+
+def unit(rating: float) -> float:
+    """A rating of 1 to 5 as 0 to 1."""
+    return (rating - LEVELS[0]) / (LEVELS[-1] - LEVELS[0])

@@ -1,0 +1,162 @@
+"""HarmonicEval's equations, computed by hand."""
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rewards.harmonic import aggregate
+from rewards.harmonic.scores import SIGMA_FLOOR, distribution, harmonic_weights, mean, overall, std
+
+CERTAIN_FIVE = (0, 0, 0, 0, 1)
+HALVES = (0, 0, 0, 0.5, 0.5)  # mean 4.5, std 0.5
+WIDE = (0.5, 0, 0, 0, 0.5)  # mean 3, std 2
+TILTED = (0.1, 0, 0.2, 0.3, 0.4)  # mean 3.9, variance 0.841 + 0.162 + 0.003 + 0.484 = 1.49
+
+rows = st.lists(st.floats(0, 1), min_size=5, max_size=5).filter(lambda row: sum(row) > 0.01)
+distributions = rows.map(lambda row: [p / sum(row) for p in row])
+
+
+def test_smoothed_score_and_standard_deviation():
+    """Equations 1 and 4."""
+    found = aggregate({"a": TILTED, "b": HALVES, "c": WIDE, "d": CERTAIN_FIVE}, gamma=1)
+    assert found.means == pytest.approx({"a": 3.9, "b": 4.5, "c": 3.0, "d": 5.0})
+    assert found.stds == pytest.approx({"a": math.sqrt(1.49), "b": 0.5, "c": 2.0, "d": 0.0})
+
+
+@pytest.mark.parametrize(
+    ("gamma", "weight"),
+    [
+        (1, 1 / 2),
+        (0.75, 2 ** (2 / 3) / (2 ** (2 / 3) + 2 ** (-2 / 3))),  # sigma^(-2/3): 0.5 and 2
+        (0.5, 4 / (4 + 1 / 4)),  # inverse variance
+        (0.01, 1.0),  # 4^198 to 1
+    ],
+)
+def test_weights_by_hand(gamma, weight):
+    """Equations 2 and 3 for standard deviations of 0.5 and 2."""
+    found = aggregate({"b": HALVES, "c": WIDE}, gamma)
+    assert found.weights == pytest.approx({"b": weight, "c": 1 - weight})
+    assert found.overall == pytest.approx(4.5 * weight + 3 * (1 - weight))
+
+
+def test_gamma_of_a_hundredth_selects_and_does_not_overflow():
+    found = aggregate({"sure": (0, 1, 0, 0, 0), "b": HALVES, "c": WIDE}, 0.01)
+    assert found.weights == {"sure": 1.0, "b": 0.0, "c": 0.0}
+    assert found.overall == 2.0
+    # the exponent is -198: (1.05 / 0.95)^198 is 4e8, (1.001 / 0.999)^198 only 1.486
+    close = harmonic_weights({"a": 0.999, "b": 1.001}, 0.01)
+    assert close["a"] / close["b"] == pytest.approx((1.001 / 0.999) ** 198)
+
+
+def test_a_standard_deviation_of_zero_counts_as_the_floor():
+    one = aggregate({"sure": CERTAIN_FIVE, "b": HALVES}, 0.5, sigma_floor=0.1)
+    assert one.weights == pytest.approx({"sure": 100 / 104, "b": 4 / 104})
+    assert one.stds["sure"] == 0.0
+    all_sure = {"a": CERTAIN_FIVE, "b": (0, 1, 0, 0, 0), "c": (0, 0, 0, 1, 0)}
+    for gamma in (0.01, 0.5, 0.75, 1):
+        found = aggregate(all_sure, gamma)
+        assert found.weights == pytest.approx(dict.fromkeys("abc", 1 / 3))
+        assert found.overall == pytest.approx(11 / 3)
+    (weight,) = aggregate({"a": CERTAIN_FIVE}, 0.01).weights.values()
+    assert weight == 1.0
+
+
+def test_the_floor_is_below_what_distinguishes_ratings():
+    assert std((0, 0, 0, 1e-6, 1 - 1e-6), 5 - 1e-6) == pytest.approx(SIGMA_FLOOR, rel=1e-5)
+
+
+def test_without_smoothing_the_most_probable_rating_is_the_score():
+    found = aggregate({"a": TILTED, "b": HALVES}, 0.5, smooth=False)
+    assert found.means == {"a": 5.0, "b": 4.0}
+    assert found.weights == aggregate({"a": TILTED, "b": HALVES}, 0.5).weights
+    assert found.overall == pytest.approx((5 / 1.49 + 4 * 4) / (1 / 1.49 + 4))
+
+
+def test_two_wrong_criteria_beside_three_sure_ones():
+    """Flat rewards: 4.4 of 5 by default, 3.8 when all weigh alike. The variances are 1 and 0.05 * 0.95."""
+    wrong, sure = (0.4, 0.3, 0.2, 0.1, 0), (0, 0, 0, 0.05, 0.95)
+    texts = {"correctness": wrong, "completeness": wrong, "clarity": sure, "fluency": sure, "conciseness": sure}
+    weight = 0.0475 ** (-1 / 3)  # 2.76 to 1
+    assert aggregate(texts, 0.75).overall == pytest.approx((2 * 2 + 3 * 4.95 * weight) / (2 + 3 * weight))
+    assert aggregate(texts, 0.75).overall == pytest.approx(4.38, abs=0.005)
+    assert aggregate(texts, 1).overall == pytest.approx((2 * 2 + 3 * 4.95) / 5)
+
+
+def test_overall_can_fall_as_one_score_rises():
+    """The lower criterion becomes better, and surer still: it gains weight, and pulls the mean down."""
+    before = aggregate({"low": WIDE, "high": HALVES}, 0.5)  # 3.0 with sigma 2, 4.5 with sigma 0.5
+    after = aggregate({"low": (0, 0, 0.9, 0.1, 0), "high": HALVES}, 0.5)  # 3.1 with sigma 0.3
+    assert after.means["low"] > before.means["low"]
+    assert before.overall == pytest.approx((3 / 4 + 4.5 * 4) / (1 / 4 + 4))  # 4.41
+    assert after.overall == pytest.approx((3.1 / 0.09 + 4.5 * 4) / (1 / 0.09 + 4))  # 3.47
+    assert after.overall < before.overall
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=3), distributions, min_size=1, max_size=6), st.floats(0.01, 1))
+def test_weights_sum_to_one_and_the_overall_score_lies_among_the_means(tables, gamma):
+    found = aggregate(tables, gamma)
+    assert math.fsum(found.weights.values()) == pytest.approx(1)
+    assert all(0 <= weight <= 1 for weight in found.weights.values())
+    assert min(found.means.values()) - 1e-9 <= found.overall <= max(found.means.values()) + 1e-9
+    assert 1 <= found.overall <= 5
+
+
+@given(st.lists(distributions, min_size=2, max_size=6), st.floats(0.01, 1), st.randoms(use_true_random=False))
+def test_the_order_of_criteria_does_not_matter(tables, gamma, shuffler: random.Random):
+    names = [str(number) for number in range(len(tables))]
+    given_order = dict(zip(names, tables, strict=True))
+    shuffler.shuffle(names)
+    found, again = aggregate(given_order, gamma), aggregate({name: given_order[name] for name in names}, gamma)
+    assert found == again
+
+
+@given(
+    st.lists(st.tuples(st.floats(1, 5), st.floats(0.01, 1)), min_size=1, max_size=5),
+    st.integers(0, 4),
+    st.floats(0.001, 1),
+)
+def test_monotone_in_each_score_at_fixed_weights(rated, which, more):
+    total = sum(weight for _, weight in rated)
+    weights = {str(n): weight / total for n, (_, weight) in enumerate(rated)}
+    means = {str(n): value for n, (value, _) in enumerate(rated)}
+    raised = str(which % len(rated))
+    better = {**means, raised: min(means[raised] + more, 5.0)}
+    assert overall(better, weights) >= overall(means, weights)
+    if better[raised] > means[raised] + 1e-6:
+        assert overall(better, weights) > overall(means, weights)
+
+
+def test_probabilities_by_rating_or_in_order():
+    assert distribution({"5": 0.5, "4": 0.5}, "a") == distribution({5: 0.5, 4: 0.5}, "a") == HALVES
+    assert mean(distribution([0.0, 0.0, 0.0, 0.5005, 0.4999], "a")) == pytest.approx(4.4997, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("tables", "sentence"),
+    [
+        ({}, "at least one criterion"),
+        ({"fluency": [0.5, 0.5]}, "fluency: a rating has the levels 1 to 5, got 2 numbers"),
+        ({"fluency": {"6": 1.0}}, "fluency: a rating has the levels 1 to 5, got 6"),
+        ({"fluency": [0.5, 0.1, 0, 0, 0]}, "sum to 1"),
+        ({"fluency": [1.5, -0.5, 0, 0, 0]}, "at least 0"),
+        ({"fluency": [math.nan, 0, 0, 0, 1]}, "at least 0"),
+    ],
+)
+def test_what_is_no_distribution(tables, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        aggregate(tables, 0.75)
+
+
+@pytest.mark.parametrize("gamma", [0, -0.1, 1.01, math.nan, math.inf])
+def test_gamma_outside_its_range(gamma):
+    with pytest.raises(ValueError, match=r"gamma lies in \(0, 1\]"):
+        aggregate({"a": HALVES}, gamma)
+
+
+@pytest.mark.parametrize("floor", [0, -1, math.nan, math.inf])
+def test_a_floor_that_is_none(floor):
+    with pytest.raises(ValueError, match="sigma_floor must be a number above 0"):
+        aggregate({"a": HALVES}, 0.5, sigma_floor=floor)

@@ -1,0 +1,57 @@
+"""Sentences lie on the text exactly as it was given."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rewards.language.sentences import split_sentences
+
+
+def said(text: str) -> list[str]:
+    (places,) = split_sentences([text])
+    return [text[start:end] for start, end in places]
+
+
+def test_the_module_example():
+    assert split_sentences(["A cat.  It sleeps. "]) == [[(0, 6), (8, 18)]]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("", []),
+        (" \n\t ", []),
+        (
+            "\n\n A cat sleeps on the mat.\n\nA dog runs in the park. ",
+            ["A cat sleeps on the mat.", "A dog runs in the park."],
+        ),
+        ("🦊 A fox sits here. 🟥 A red square is there.", None),
+        ("A cat \ud800 sleeps. A dog runs.", ["A cat \ud800 sleeps.", "A dog runs."]),
+    ],
+)
+def test_sentences_of_odd_texts(text, sentences):
+    found = said(text)
+    assert "".join("".join(found).split()) == "".join(text.split())
+    if sentences is not None:
+        assert found == sentences
+
+
+def test_equal_texts_and_their_order():
+    texts = ["A dog runs.", "A cat sleeps. A dog runs.", "  A dog runs.", "A dog runs."]
+    assert split_sentences(texts) == [split_sentences([text])[0] for text in texts]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.text(max_size=80)
+    | st.lists(st.sampled_from(["A cat.", " ", "It is red", ".", "\n", "🟥", "!?", "\x00"])).map("".join)
+)
+def test_sentences_hold_all_but_white_space(text):
+    (places,) = split_sentences([text])
+    assert all(start < end for start, end in places)
+    assert all(left[1] <= right[0] for left, right in pairwise(places))
+    assert all(text[start:end] == text[start:end].strip() for start, end in places)
+    edges = [0, *(edge for place in places for edge in place), len(text)]
+    assert not any(text[edges[n] : edges[n + 1]].strip() for n in range(0, len(edges), 2))
