@@ -38,6 +38,8 @@ def show(sample: Sample, name: str, task: Task, evidence: Evidence) -> Shown | s
     question = (sample.question or "").strip()
     if name in ("vqa", "vdu") and not question:
         return f"the task {name} needs a question, and this row has none"
+    if name in ("ic", "reg") and question and sample.task is None:
+        return f"this row has a question, and the task {name} has none: its own column task may say {name}"
     context = (sample.context or "").strip()
     if name == "reg":
         if evidence != "picture" or not sample.images or sample.bbox is None:

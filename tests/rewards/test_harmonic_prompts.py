@@ -53,8 +53,8 @@ def test_a_task_s_words_may_stand_in_criteria(tmp_path):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"levels": {n: "x" for n in (1, 2, 4, 5)}}, "lacks the level 3: describe each of 1 to 5 with a text"),
-        ({"levels": {n: "x" for n in (1, 3)}}, "lacks the level 2, 4, 5"),
+        ({"levels": dict.fromkeys((1, 2, 4, 5), "x")}, "lacks the level 3: describe each of 1 to 5 with a text"),
+        ({"levels": dict.fromkeys((1, 3), "x")}, "lacks the level 2, 4, 5"),
         ({"levels": {**SAFETY["levels"], 3: None}}, "lacks the level 3"),
         ({"levels": {**SAFETY["levels"], 6: "x"}}, "has the level 6: there are 1 to 5"),
         ({"levels": ["a", "b", "c", "d", "e"]}, "lacks the level 1, 2, 3, 4, 5"),

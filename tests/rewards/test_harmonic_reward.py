@@ -171,6 +171,7 @@ def test_a_repeated_sentence_is_asked_about_once():
         ("reg", {"images": (), "context": "A wall.", "bbox": (0, 0, 1, 1)}, "the task reg needs a picture"),
         ("reg", {"bbox": (0, 0, 9, 4)}, "must be x0 < x1 and y0 < y1 within the picture of 8 x 8 pixels"),
         ("ic", {"task": "caption"}, "unknown task 'caption'"),
+        ("ic", {"question": "What is it?"}, "this row has a question, and the task ic has none"),
         ("ic", {"images": ("https://example.org/a.jpg",)}, "is a URL, and nothing is downloaded"),
         ("ic", {"images": ("/none/such.png",)}, "there is no picture /none/such.png"),
         ("ic", {"images": (7,)}, "a picture is a PIL image or the path of a file, got int"),
@@ -210,8 +211,10 @@ def test_criteria_of_the_text_alone_need_no_column():
 
 def test_a_row_names_its_own_task():
     judge = CountingJudge()
-    HarmonicReward(judge, spans="none").assess([sample(task="vqa", question="What?"), sample()])
-    assert ["the answer" in prompt for prompt in judge.rated[0]] == [True, True, *[False] * 5]
+    rows = [sample(task="vqa", question="What?"), sample("A cat.", task="ic", question="What?")]
+    HarmonicReward(judge, spans="none").assess(rows)
+    asked = [("the answer" in prompt, "the caption" in prompt) for prompt in judge.rated[0]]
+    assert asked == [(True, False)] * 2 + [(False, False)] * 3 + [(False, True)] * 2 + [(False, False)] * 3
 
 
 @pytest.mark.parametrize("failing", FIVE)

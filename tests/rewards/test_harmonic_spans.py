@@ -1,5 +1,7 @@
 """What sentences are worth, by hand."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,7 +35,7 @@ def test_credit_of_sentences_by_hand():
     whole = rated(4, 3)
     ratings = [{"correctness": c, "completeness": m} for c, m in ((5, 2), (5, 4), (2, 1))]
     moves = sentence_credit(whole, ratings, ADDS)
-    # correctness: the mean is 4, without the sentence it moves by (m - 4) / 2; completeness: 2 of what is above 1, 1:3:0
+    # correctness: the mean is 4, and moves by (m - 4) / 2 without the sentence; completeness: 2 above 1, shared 1:3:0
     assert [moved["correctness"] for moved in moves] == pytest.approx([1 / 16, 1 / 16, -1 / 8])
     assert [moved["completeness"] for moved in moves] == pytest.approx([1 / 16, 3 / 16, 0])
     spans = sentence_spans(PLACES, whole, ratings, ADDS)
@@ -124,7 +126,7 @@ def test_an_endless_text_has_few_pieces(count):
     assert [edge for piece in pieces for edge in piece][:1] == [edge for place in places for edge in place][:1]
     assert [piece[1] for piece in pieces][-1:] == [place[1] for place in places][-1:]
     assert {start for start, _ in pieces} <= {start for start, _ in places}
-    assert all(left[1] < right[0] for left, right in zip(pieces[:-1], pieces[1:], strict=True))
+    assert all(left[1] < right[0] for left, right in pairwise(pieces))
 
 
 def test_a_sentence_goes_with_the_white_space_after_it():
