@@ -7,6 +7,7 @@ The output folder then holds the policy, recipe.yaml (as run), metrics.jsonl and
 """
 
 import argparse
+import signal
 import sys
 
 
@@ -20,13 +21,20 @@ def main() -> None:
 
     try:
         recipe = load_recipe(arguments.recipe, arguments.overrides)  # before the slow imports: typos show at once
+        from accelerate import PartialState
+
         from training.run import run
         from training.trainer import JudgeFailure
 
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that the judges are closed
         try:
             output = run(recipe)
-        except JudgeFailure as error:
-            sys.exit(f"train.py: training stopped: {error}")
+        except JudgeFailure as error:  # on all ranks alike
+            state = PartialState()
+            if state.is_main_process:
+                print(f"train.py: training stopped: {error}", file=sys.stderr, flush=True)
+            state.wait_for_everyone()  # the first rank that ends is the end of the others
+            sys.exit(1)
     except RecipeError as error:
         sys.exit(f"train.py: {error}")
     print(f"The policy and its metrics are in {output}")

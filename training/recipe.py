@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from rewards.naming import unknown
 from training.scenes.language import PROMPT
-from training.scenes.questions import SLIP
 
 SCIENTIFIC = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 
@@ -50,7 +49,7 @@ class ScenesPart(Part):
     """Built-in pictures. keep_object and keep_attribute below 1 make the descriptions terse.
 
     ask: for a description of each picture (column `reference`), for the answer to a question about it (columns
-    `question` and `answers`), or for "both" in turns. slip: how often one of the ten answers to a question is wrong.
+    `question` and `answers`), or for "both" in turns. unsure: how often one of the ten answers is "not sure".
     """
 
     source: Literal["scenes"]
@@ -61,7 +60,7 @@ class ScenesPart(Part):
     references: int = Field(3, gt=0)
     keep_object: float = Field(1.0, ge=0, le=1)
     keep_attribute: float = Field(1.0, ge=0, le=1)
-    slip: float = Field(SLIP, ge=0, le=0.6)
+    unsure: float = Field(0.0, ge=0, le=1)
     seed: int = 0
     prompt: str = PROMPT
 
@@ -79,11 +78,29 @@ class JsonlPart(Part):
     prompt: str = "Describe the picture."
 
 
+class JudgePart(Part):
+    """A judge by its name (see `rewards.judges.load_judge`), which alone may stand for the whole: `judge: vllm:MODEL`.
+
+    placement: every rank has one, or rank 0 for all of them. cache: keep the answers, in the cache folder (true) or in
+    the file of that path. options: of the judge's class, such as {memory: 2e9}.
+    """
+
+    name: str
+    placement: Literal["per_rank", "rank0"] = "per_rank"
+    cache: bool | str = False
+    options: dict[str, Any] = {}
+
+
+def named(judge: Any) -> Any:
+    """A name as the mapping it stands for."""
+    return {"name": judge} if isinstance(judge, str) else judge
+
+
 class RewardPart(Part):
     """A metric, the judge that answers its questions, and options of the metric's class."""
 
     metric: str
-    judge: str = "match"
+    judge: Annotated[JudgePart, BeforeValidator(named)] = JudgePart(name="match")
     weight: float = 1.0
     options: dict[str, Any] = {}
 
@@ -108,6 +125,7 @@ PARTS: dict[tuple[str, ...], type[Part]] = {
     ("data", "scenes"): ScenesPart,
     ("data", "jsonl"): JsonlPart,
     ("rewards",): RewardPart,
+    ("rewards", "judge"): JudgePart,
 }
 
 

@@ -7,6 +7,8 @@ included), `metrics.jsonl` (one line a logged step) and `versions.json`.
 """
 
 import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,22 +18,36 @@ from peft import LoraConfig
 from transformers import ProgressCallback, Trainer
 from trl import SFTTrainer
 
-from rewards.judges import load_judge
+from rewards.judges import Judge, closing, load_judge
+from rewards.judges.judge import Startable
 from rewards.metrics import build_reward
 from rewards.reward import Reward
 from training.callbacks import MetricsFile, ProgressBar
 from training.data import load_data
+from training.judging import judges_of
 from training.policy import load_policy
 from training.recipe import LoraPart, Recipe, RecipeError, RewardPart, trainer_config
 from training.trainer import SpanGRPOTrainer
 
 
 def run(recipe: Recipe) -> Path:
-    """Train as the recipe says and return its output folder. Raises RecipeError before any work when it cannot."""
+    """Train as the recipe says and return its output folder. Raises RecipeError before any work when it cannot.
+
+    The judges are started before the policy is loaded, and closed at the end, whatever ends the run.
+    """
     output = Path(recipe.output)
     if output.exists() and any(output.iterdir()) and not recipe.overwrite:
         raise RecipeError(f"the output folder {output} is not empty: choose another output=..., or overwrite=true.")
-    trainer = build_trainer(recipe)
+    rewards = build_rewards(recipe.rewards)
+    with closing(judges_of(rewards)):
+        start_judges(recipe.rewards, rewards)
+        train(build_trainer(recipe, rewards), recipe)
+    return output
+
+
+def train(trainer: Trainer, recipe: Recipe) -> None:
+    """Train, and write the run's files beside the policy."""
+    output = Path(recipe.output)
     trainer.remove_callback(ProgressCallback)
     trainer.add_callback(ProgressBar)
     trainer.add_callback(MetricsFile(output / "metrics.jsonl"))
@@ -41,16 +57,15 @@ def run(recipe: Recipe) -> Path:
         (output / "versions.json").write_text(json.dumps(versions(), indent=2) + "\n")
     trainer.train()
     trainer.save_model(str(output))
-    return output
 
 
-def build_trainer(recipe: Recipe) -> Trainer:
-    """TRL's SFTTrainer, or SpanGRPOTrainer with the recipe's rewards. The judges are built before the policy."""
-    rewards = build_rewards(recipe.rewards)
+def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
+    """TRL's SFTTrainer, or SpanGRPOTrainer with the recipe's rewards. Raises RecipeError for what they refuse."""
     arguments: dict[str, Any] = {"output_dir": recipe.output, "seed": recipe.seed, **recipe.trainer}
     if recipe.algorithm == "dapo":
         arguments["reward_weights"] = [part.weight for part in recipe.rewards]
-    args = trainer_config(recipe.algorithm)(**arguments)
+    with refusals():
+        args = trainer_config(recipe.algorithm)(**arguments)
     model, processor = load_policy(recipe.policy.model, recipe.seed, recipe.policy.dtype)
     shared: dict[str, Any] = {
         "model": model,
@@ -59,18 +74,45 @@ def build_trainer(recipe: Recipe) -> Trainer:
         "train_dataset": load_data(recipe.data, completions=recipe.algorithm == "sft"),
         "peft_config": lora_config(recipe.policy.lora) if recipe.policy.lora else None,
     }
-    if recipe.algorithm == "sft":
-        return SFTTrainer(**shared)
-    return SpanGRPOTrainer(reward_funcs=rewards, **shared)
+    with refusals():
+        if recipe.algorithm == "sft":
+            return SFTTrainer(**shared)
+        return SpanGRPOTrainer(reward_funcs=rewards, **shared)
 
 
-def build_rewards(parts: list[RewardPart]) -> list[Reward]:
-    """The recipe's rewards; entries that name the same judge share one. Raises RecipeError for names that are not."""
+def build_rewards(parts: Sequence[RewardPart]) -> list[Reward]:
+    """The recipe's rewards; entries with equal judges share one. Raises RecipeError for names that are not."""
+    with refusals():
+        judges: dict[str, Judge] = {}
+        rewards = []
+        for part in parts:
+            asked = part.judge
+            key = json.dumps(asked.model_dump(), sort_keys=True, default=str)
+            if key not in judges:
+                judges[key] = load_judge(asked.name, asked.cache, asked.placement, **asked.options)
+            rewards.append(build_reward(part.metric, judges[key], part.options))
+        return rewards
+
+
+def start_judges(parts: Sequence[RewardPart], rewards: Sequence[Reward]) -> None:
+    """Start the rewards' judges, so that what is wrong with one is told now. Raises RecipeError."""
+    pairs = zip(parts, rewards, strict=True)
+    for part, judge in {id(judge): (part, judge) for part, reward in pairs for judge in reward.judges}.values():
+        if isinstance(judge, Startable):
+            try:
+                judge.start()
+            except Exception as error:
+                reason = " ".join(f"{type(error).__name__}: {error}".split())
+                raise RecipeError(f"the judge {part.judge.name} of {part.metric} cannot start: {reason}") from error
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """What is refused within becomes a RecipeError of one line."""
     try:
-        judges = {spec: load_judge(spec) for spec in dict.fromkeys(part.judge for part in parts)}
-        return [build_reward(part.metric, judges[part.judge], part.options) for part in parts]
+        yield
     except ValueError as error:
-        raise RecipeError(str(error)) from None
+        raise RecipeError(" ".join(str(error).split())) from error
 
 
 def lora_config(part: LoraPart) -> LoraConfig:

@@ -1,15 +1,17 @@
 """Judges, and the names by which command lines and recipes choose one."""
 
 import inspect
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from rewards.judges.cache import CachedJudge
-from rewards.judges.judge import Failure, Judge, Question, Rating
+from rewards.judges.judge import Failure, Judge, Question, Rating, Startable
 from rewards.judges.match import MatchJudge
 from rewards.naming import unknown
 
-__all__ = ["CachedJudge", "Failure", "Judge", "MatchJudge", "Question", "Rating", "load_judge"]
+__all__ = ["CachedJudge", "Failure", "Judge", "MatchJudge", "Question", "Rating", "closing", "load_judge"]
 
 KINDS = ("match", "transformers", "vllm", "server", "chat")
 FORMS = (
@@ -51,6 +53,16 @@ def load_judge(
 
         return Rank0Judge(judge)
     return judge
+
+
+@contextmanager
+def closing(judges: Iterable[Judge]) -> Iterator[None]:
+    """End what the judges have started when the `with` ends, however it does."""
+    with ExitStack() as ends:
+        for judge in judges:
+            if isinstance(judge, Startable):
+                ends.callback(judge.close)
+        yield
 
 
 def _parts(spec: str) -> tuple[Any, dict[str, Any]]:

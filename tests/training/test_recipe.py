@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from training.recipe import JsonlPart, RecipeError, ScenesPart, check_recipe, load_recipe
+from training.recipe import JsonlPart, JudgePart, RecipeError, ScenesPart, check_recipe, load_recipe
 
 ROOT = Path(__file__).parents[2]
 RECIPES = sorted((ROOT / "recipes").rglob("*.yaml"))
@@ -52,6 +52,7 @@ def test_every_recipe_survives_being_written_again(path, tmp_path):
         ("policy.lora.alpa=3", "policy.lora.alpa", "alpha"),
         ("data.cuont=3", "'data.cuont'", "count"),
         ("rewards.0.metrc=posh", "rewards.0.metrc", "metric"),
+        ("rewards.0.judge={name: match, placment: rank0}", "rewards.0.judge.placment", "placement"),
         ("trainer.learning_rte=1", "trainer.learning_rte", "learning_rate"),
         ("trainer.span_coeff=1", "trainer.span_coeff", "span_coef"),
     ],
@@ -111,7 +112,16 @@ def test_a_later_override_wins_and_the_rest_stays():
 def test_overrides_of_a_whole_part():
     recipe = load_recipe(DAPO, ["data={source: jsonl, path: x.jsonl}", "rewards=[{metric: posh}, {metric: posh}]"])
     assert recipe.data == JsonlPart(source="jsonl", path="x.jsonl")
-    assert [reward.judge for reward in recipe.rewards] == ["match", "match"]
+    assert [reward.judge for reward in recipe.rewards] == [JudgePart(name="match")] * 2
+
+
+def test_a_judge_is_a_name_or_a_mapping():
+    recipe = load_recipe(DAPO, ["rewards.0.judge=vllm:smollm2"])
+    assert recipe.rewards[0].judge == JudgePart(name="vllm:smollm2", placement="per_rank", cache=False, options={})
+    written = "{name: vllm:smollm2, placement: rank0, cache: true, options: {memory: 2e9}}"
+    judge = load_recipe(DAPO, [f"rewards.0.judge={written}", "rewards.0.judge.cache=mine.sqlite"]).rewards[0].judge
+    options = {"memory": 2_000_000_000.0}
+    assert judge == JudgePart(name="vllm:smollm2", placement="rank0", cache="mine.sqlite", options=options)
 
 
 @pytest.mark.parametrize("text", ["2e-3", "1E5", "3.e-2", "-1e+3"])
@@ -175,6 +185,8 @@ def test_a_file_without_keys(text, kind, tmp_path):
         ("data.split=dev", "recipe key data.split", "'dev'"),
         ("rewards.0.weight=heavy", "rewards.0.weight", "'heavy'"),
         ("rewards=null", "rewards", "None"),
+        ("rewards.0.judge=3", "rewards.0.judge", "3"),
+        ("rewards.0.judge={name: match, placement: rank1}", "rewards.0.judge.placement", "'rank1'"),
         ("trainer=3", "trainer", "3"),
     ],
 )

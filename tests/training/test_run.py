@@ -1,0 +1,127 @@
+"""run: judges come before the policy and end with the run; what cannot be run is one sentence."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rewards.judges import CachedJudge
+from tests.fakes import FakeJudge
+from training import run as module
+from training.judging import judges_of
+from training.recipe import Recipe, RecipeError, check_recipe
+from training.run import build_rewards, run
+
+
+class Engine(FakeJudge):
+    """Keeps what is done to it."""
+
+    def __init__(self, problem: Exception | None = None) -> None:
+        super().__init__()
+        self.problem = problem
+        self.done: list[str] = []
+
+    def start(self) -> None:
+        self.done.append("start")
+        if self.problem is not None:
+            raise self.problem
+
+    def close(self) -> None:
+        self.done.append("close")
+
+
+def recipe(output: Path, *judges: Any, **trainer: Any) -> Recipe:
+    rewards = [{"metric": "posh", "judge": judge, "options": {"name": f"posh{i}"}} for i, judge in enumerate(judges)]
+    data = {"source": "scenes", "count": 4}
+    fields = {"algorithm": "dapo", "output": str(output), "policy": {"model": "tiny"}, "data": data}
+    return check_recipe({**fields, "rewards": rewards, "trainer": {"use_cpu": True, "bf16": False, **trainer}})
+
+
+def test_equal_judges_are_one(tmp_path):
+    plain, cached = {"name": "match"}, {"name": "match", "cache": str(tmp_path / "ratings.sqlite")}
+    options = ({"pipeline": None, "coref": "none"}, {"coref": "none", "pipeline": None})
+    with_options = [{"name": "match", "options": each} for each in options]
+    rewards = build_rewards(recipe(tmp_path, "match", plain, cached, *with_options).rewards)
+    first, second, third, fourth, fifth = (reward.judges[0] for reward in rewards)
+    assert first is second
+    assert fourth is fifth
+    assert isinstance(third, CachedJudge)
+    assert judges_of(rewards) == [first, third, fourth]
+
+
+@pytest.mark.parametrize(
+    ("judge", "message"),
+    [
+        ("mach", "unknown judge 'mach'"),
+        ({"name": "match", "options": {"coreff": "none"}}, "did you mean 'coref'?"),
+        ({"name": "vllm:smollm2", "options": {"memroy": 1}}, "did you mean 'memory'?"),
+    ],
+)
+def test_judges_that_are_not(tmp_path, judge, message):
+    with pytest.raises(RecipeError) as error:
+        build_rewards(recipe(tmp_path, judge).rewards)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.fixture
+def engines(monkeypatch):
+    """The judges that a recipe's names give."""
+    engines: dict[str, Engine] = {}
+    monkeypatch.setattr(module, "load_judge", lambda name, *settings, **options: engines[name])
+    return engines
+
+
+def refuse(*_: Any) -> None:
+    raise AssertionError("the policy must not be loaded yet")
+
+
+def test_a_judge_that_does_not_start_is_told_before_the_policy_is_loaded(tmp_path, engines, monkeypatch):
+    engines |= {"good": Engine(), "bad": Engine(RuntimeError("no room\nfor the weights"))}
+    monkeypatch.setattr(module, "load_policy", refuse)
+    with pytest.raises(RecipeError, match="the judge bad of posh cannot start: RuntimeError: no room for the weights"):
+        run(recipe(tmp_path / "out", "good", "bad"))
+    assert engines["good"].done == engines["bad"].done == ["start", "close"]
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("problem", [None, KeyboardInterrupt, ValueError, SystemExit])
+def test_the_judges_end_with_the_run(tmp_path, engines, monkeypatch, problem):
+    engines["good"] = Engine()
+
+    def train(trainer: Any, recipe: Recipe) -> None:
+        assert engines["good"].done == ["start"]
+        if problem is not None:
+            raise problem
+
+    monkeypatch.setattr(module, "build_trainer", lambda recipe, rewards: None)
+    monkeypatch.setattr(module, "train", train)
+    if problem is None:
+        assert run(recipe(tmp_path / "out", "good", "good")) == tmp_path / "out"
+    else:
+        with pytest.raises(problem):
+            run(recipe(tmp_path / "out", "good", "good"))
+    assert engines["good"].done == ["start", "close"]
+
+
+def test_one_judge_that_does_not_end_does_not_keep_the_others(tmp_path, engines, monkeypatch):
+    class Stuck(Engine):
+        def close(self) -> None:
+            raise OSError("it does not end")
+
+    engines |= {"stuck": Stuck(), "good": Engine()}
+    monkeypatch.setattr(module, "build_trainer", lambda recipe, rewards: None)
+    monkeypatch.setattr(module, "train", lambda trainer, recipe: None)
+    for order in (("stuck", "good"), ("good", "stuck")):
+        with pytest.raises(OSError, match="does not end"):
+            run(recipe(tmp_path / "out", *order))
+    assert engines["good"].done == ["start", "close"] * 2
+
+
+@pytest.mark.parametrize(
+    ("trainer", "message"), [({"span_coef": -1}, "span_coef must be 0 or more"), ({"num_generations": 3}, "divisible")]
+)
+def test_what_the_trainer_refuses_is_one_line(tmp_path, trainer, message):
+    with pytest.raises(RecipeError, match=message) as error:
+        run(recipe(tmp_path / "out", "match", per_device_train_batch_size=8, **trainer))
+    assert "\n" not in str(error.value)
