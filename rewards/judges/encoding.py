@@ -24,6 +24,7 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerBase
 
 from rewards.judges.judge import Failure, Question, Rating
+from rewards.judges.prompts import Prompt
 from rewards.verdict import Status
 
 MIN_MASS = 0.05  # below this share of the probability on its scale, a judge is saying something else
@@ -75,6 +76,11 @@ class ChatEncoder:
             else:
                 text += next(contents) if _SLOTS.fullmatch(part) else part
         return ids + self._plain_ids(text)
+
+    def prompt(self, question: Question, room: int) -> tuple[Prompt, int]:
+        """What `fit` gives, as a Prompt."""
+        ids, cut = self.fit(question, room)
+        return Prompt((), tuple(ids)), cut
 
     def fit(self, question: Question, room: int) -> tuple[list[int], int]:
         """The question's chat in at most `room` tokens, and how many characters of its description that leaves out.
@@ -140,7 +146,7 @@ class ChatEncoder:
     def _layout(self, roles: tuple[str, ...]) -> list[str | int]:
         """The template rendered for these roles: plain text, control tokens as ids, and a slot for each content."""
         if roles not in self._layouts:
-            chat = [{"role": role, "content": _SLOT.format(number)} for number, role in enumerate(roles)]
+            chat = self._chat(roles, [_SLOT.format(number) for number in range(len(roles))])
             try:
                 text = self.tokenizer.apply_chat_template(
                     chat, tokenize=False, add_generation_prompt=True, enable_thinking=False
@@ -156,6 +162,10 @@ class ChatEncoder:
                 start = match.end()
             self._layouts[roles] = [*layout, *_at_slots(text[start:])]
         return self._layouts[roles]
+
+    def _chat(self, roles: Sequence[str], contents: Sequence[str]) -> list[dict[str, Any]]:
+        """The messages as the template takes them."""
+        return [{"role": role, "content": content} for role, content in zip(roles, contents, strict=True)]
 
     def _plain_ids(self, text: str) -> list[int]:
         return self._plain.encode(encodable(text), add_special_tokens=False).ids

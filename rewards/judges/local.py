@@ -1,7 +1,8 @@
 """What the judges with weights on this machine share: which files a model is, its encoder, order, and counts.
 
-A subclass answers prompts that are token ids, sorted so that those with a shared beginning are neighbours; LocalJudge
-turns questions into them and puts the answers back into the questions' order.
+A subclass answers Prompts, sorted so that those with a shared beginning are neighbours; LocalJudge turns questions into
+them and puts the answers back into the questions' order. Whether a model sees pictures or reads text only its
+configuration says.
 """
 
 import hashlib
@@ -12,11 +13,14 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from huggingface_hub import snapshot_download
-from transformers import AutoConfig, AutoTokenizer
+from transformers import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING, AutoConfig, AutoTokenizer
 
 from rewards.judges.encoding import MIN_MASS, ChatEncoder, rating_from_logprobs
 from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
 from rewards.judges.once import ask_once
+from rewards.judges.picture_encoding import PictureChatEncoder, load_processor
+from rewards.judges.pictures import ready
+from rewards.judges.prompts import Prompt
 from rewards.judges.smollm2 import smollm2_folder
 from rewards.judges.usage import Usage
 from rewards.verdict import Status
@@ -26,7 +30,7 @@ FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")  # no pickles
 
 
 class LocalJudge:
-    """A text judge from a hub id, a folder, or `smollm2`. Opened at the first use, pickled as its settings.
+    """A judge from a hub id, a folder, or `smollm2`. Opened at the first use, pickled as its settings.
 
     max_length: tokens of a prompt with its answer; the model's own context when None. A longer question loses the end
     of its description, and is a Failure where that is not enough.
@@ -41,10 +45,10 @@ class LocalJudge:
         self._depth = 0
         self._name: str | None = None
         self._encoder: ChatEncoder | None = None
-        self._context: int | None = None
+        self._config: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "usage": Usage(), "_depth": 0, "_encoder": None}
+        return {**self.__dict__, "usage": Usage(), "_depth": 0, "_encoder": None, "_config": None}
 
     @property
     def kind(self) -> str:
@@ -65,19 +69,33 @@ class LocalJudge:
         return model_folder(self.model)
 
     @property
+    def config(self) -> Any:
+        """The model's configuration."""
+        if self._config is None:
+            self._config = AutoConfig.from_pretrained(self.folder)
+        return self._config
+
+    @property
+    def sees_pictures(self) -> bool:
+        """Whether the model takes pictures; otherwise it reads text only."""
+        return type(self.config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+
+    @property
     def encoder(self) -> ChatEncoder:
-        """The model's tokenizer and chat template."""
+        """The model's tokenizer, or processor, and chat template."""
         if self._encoder is None:
-            self._encoder = ChatEncoder(AutoTokenizer.from_pretrained(self.folder))
+            self._encoder = (
+                PictureChatEncoder(load_processor(self.folder))
+                if self.sees_pictures
+                else ChatEncoder(AutoTokenizer.from_pretrained(self.folder))
+            )
         return self._encoder
 
     @property
     def context(self) -> int:
         """How many tokens a prompt and its answer may have."""
-        if self._context is None:
-            longest = AutoConfig.from_pretrained(self.folder).get_text_config().max_position_embeddings
-            self._context = min(self.max_length or longest, longest)
-        return self._context
+        longest = self.config.get_text_config().max_position_embeddings
+        return min(self.max_length or longest, longest)
 
     def start(self) -> None:
         """Load the model, unless it is loaded. Raises whatever keeps it from loading."""
@@ -106,10 +124,10 @@ class LocalJudge:
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         """One Rating per question, in order, from the distribution of the answer's first token.
 
-        Raises ValueError for a scale with an entry of several tokens and for questions with images, and whatever keeps
-        the model from loading; nothing else.
+        Raises ValueError for a scale with an entry of several tokens, for images that are no PIL images and for images
+        put to a model that reads text only, and whatever keeps the model from loading; nothing else.
         """
-        refuse_images(questions)
+        questions = self._ready(questions)
         with self, self.usage.clock("seconds"):
             tokens = self.encoder.scale(scale)
             ids = sorted({number for several in tokens.values() for number in several})
@@ -123,16 +141,16 @@ class LocalJudge:
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """One greedy text of at most max_tokens tokens per question, in order. Raises as `rate` does."""
-        refuse_images(questions)
+        questions = self._ready(questions)
         with self, self.usage.clock("seconds"):
             answers, _ = self._answer(questions, max_tokens, lambda prompts: self._texts(prompts, max_tokens))
         return [answer if isinstance(answer, Failure) else self.encoder.decode(answer) for answer in answers]
 
-    def _logprobs(self, prompts: list[list[int]], ids: list[int]) -> list[Mapping[int, float] | Failure]:
+    def _logprobs(self, prompts: Sequence[Prompt], ids: list[int]) -> list[Mapping[int, float] | Failure]:
         """Of the token that follows each prompt: the natural log-probabilities of these ids. Prompts are sorted."""
         raise NotImplementedError(f"{type(self).__name__} must define _logprobs(prompts, ids)")
 
-    def _texts(self, prompts: list[list[int]], max_tokens: int) -> list[Sequence[int] | Failure]:
+    def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
         """The greedy continuation of each prompt, as token ids. Prompts are sorted."""
         raise NotImplementedError(f"{type(self).__name__} must define _texts(prompts, max_tokens)")
 
@@ -142,31 +160,31 @@ class LocalJudge:
     def _sleep(self) -> None:
         """At the end of the outermost `with judge:`."""
 
+    def _ready(self, questions: Sequence[Question]) -> Sequence[Question]:
+        """The questions with Pictures for images. Raises ValueError where the model can see none."""
+        if not any(question.images for question in questions):
+            return questions
+        if not self.sees_pictures:
+            raise ValueError(
+                f"a question has images, and the judge {self.model} reads text only (its architecture is "
+                f"{self.config.model_type}): take an image-text model, such as one of Qwen2.5-VL or LLaVA."
+            )
+        return ready(questions)
+
     def _answer(
-        self, questions: Sequence[Question], reserve: int, ask: Callable[[list[list[int]]], list[T | Failure]]
+        self, questions: Sequence[Question], reserve: int, ask: Callable[[list[Prompt]], list[T | Failure]]
     ) -> tuple[list[T | Failure], list[int]]:
         """Encode, ask in sorted order, equal prompts once, restore the order; and what was cut of each description.
         What cannot be encoded is a Failure.
         """
         self.usage.questions += len(questions)
-        return ask_once(
-            questions,
-            lambda question: self._encode(question, reserve),
-            lambda prompts: ask([list(prompt) for prompt in prompts]),
-        )
+        return ask_once(questions, lambda question: self._encode(question, reserve), ask)
 
-    def _encode(self, question: Question, reserve: int) -> tuple[tuple[int, ...], int]:
-        """The question's token ids, and how many characters of its description were cut to make them and the answer
-        fit. Raises ValueError where that is not enough.
+    def _encode(self, question: Question, reserve: int) -> tuple[Prompt, int]:
+        """What the model reads, and how many characters of its description were cut to make it and the answer fit.
+        Raises ValueError where that is not enough.
         """
-        ids, cut = self.encoder.fit(question, self.context - reserve)
-        return tuple(ids), cut
-
-
-def refuse_images(questions: Sequence[Question]) -> None:
-    """Raises ValueError when a question has images, which no judge of this kind sees yet."""
-    if any(question.images for question in questions):
-        raise ValueError("this version's transformers and vllm judges read text only, and a question has images")
+        return self.encoder.prompt(question, self.context - reserve)
 
 
 def model_folder(model: str) -> Path:

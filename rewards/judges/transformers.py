@@ -3,34 +3,41 @@
     judge = TransformersJudge("smollm2")                     # or a hub id, or a folder
     judge.rate([Question([{"role": "user", "content": "Rate from 1 to 5: ..."}])])
 
-Text models only: a question with images is a ValueError. What the prompts of a call share at their beginning is
-computed once. The model stays on its device between calls; under ZeRO-3 call `start()` before the training arguments
-exist.
+    judge = TransformersJudge("Qwen/Qwen2.5-VL-7B-Instruct", dtype="bfloat16")
+    judge.rate([Question([{"role": "user", "content": "Rate from 1 to 5: ..."}], images=(picture,))])
+
+Text models and, by their configuration, image-text models: their pictures stand before the text of the first user
+message. Tested with the LLaVA and Qwen2.5-VL architectures. What the prompts of a call share at their beginning is
+computed once, so a picture is encoded once for all questions of a call that begin with it. The model stays on its
+device between calls; under ZeRO-3 call `start()` before the training arguments exist.
 """
 
 import copy
 import logging
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
 
 import torch
-from transformers import AutoModelForCausalLM, GenerationConfig
-from transformers.integrations import is_deepspeed_zero3_enabled
 
 from rewards.judges.encoding import MIN_MASS
 from rewards.judges.judge import Failure
-from rewards.judges.local import LocalJudge
+from rewards.judges.loading import Quantization, load_model
+from rewards.judges.local import LocalJudge, files_hash
+from rewards.judges.picture_encoding import PictureChatEncoder
+from rewards.judges.prompts import Prompt, runs
 from rewards.verdict import Status
 
 log = logging.getLogger(__name__)
 
-MIN_SHARED = 16  # tokens; a shorter beginning is not worth a call of its own
+T = TypeVar("T")
 
 
 class TransformersJudge(LocalJudge):
-    """dtype: of the weights, as torch spells it. batch_size: prompts in one forward pass. device: CUDA's current one
-    where there is CUDA, else the CPU, when None. max_length, min_mass: see LocalJudge.
+    """dtype: of the weights, as torch spells it. batch_size: prompts in one forward pass; what does not fit into memory
+    is halved. device: CUDA's current one where there is CUDA, else the CPU, when None. quantization: load the weights
+    in "4bit" or "8bit", with bitsandbytes on CUDA (untested). adapter: the folder of a LoRA adapter that peft saved.
+    max_length, min_mass: see LocalJudge.
     """
 
     def __init__(
@@ -39,6 +46,8 @@ class TransformersJudge(LocalJudge):
         dtype: str = "float32",
         batch_size: int = 16,
         device: str | None = None,
+        quantization: Quantization | None = None,
+        adapter: str | None = None,
         max_length: int | None = None,
         min_mass: float = MIN_MASS,
     ) -> None:
@@ -46,6 +55,8 @@ class TransformersJudge(LocalJudge):
         self.dtype = dtype
         self.batch_size = batch_size
         self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self.quantization = quantization
+        self.adapter = adapter
         self._model: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -53,78 +64,99 @@ class TransformersJudge(LocalJudge):
 
     @property
     def kind(self) -> str:
-        return f"transformers-{self.dtype}"
+        parts = ["transformers", self.dtype]
+        if self.quantization is not None:
+            parts.append(self.quantization)
+        if self.adapter is not None:
+            parts.append(f"adapter@{files_hash(Path(self.adapter).expanduser())}")
+        return "-".join(parts)
 
     def start(self) -> None:
-        """Load the model. Raises RuntimeError under ZeRO-3, which would spread it over the ranks with the policy."""
-        if self._model is not None:
-            return
-        if is_deepspeed_zero3_enabled():
-            raise RuntimeError(
-                "ZeRO-3 is on, and would partition the judge with the policy: call judge.start() before the training "
-                "arguments are made."
-            )
-        model: Any = AutoModelForCausalLM.from_pretrained(self.folder, dtype=self.dtype)
-        model = model.to(self.device).eval()
-        # Greedy is greedy: a model's own sampling settings may hold a repetition penalty.
-        ends = model.generation_config.eos_token_id
-        end = ends[0] if isinstance(ends, list) else ends
-        model.generation_config = GenerationConfig(eos_token_id=ends, pad_token_id=end)
-        self._model = model
+        """Load the model. Raises RuntimeError and FileNotFoundError as `load_model` does."""
+        if self._model is None:
+            adapter = Path(self.adapter).expanduser() if self.adapter is not None else None
+            self._model = load_model(self.folder, self.dtype, self.device, self.quantization, adapter)
 
     def close(self) -> None:
         self._model = None
 
-    def _logprobs(self, prompts: list[list[int]], ids: list[int]) -> list[Mapping[int, float] | Failure]:
-        answers: list[Mapping[int, float] | Failure] = [Failure(Status.ERROR, "not asked")] * len(prompts)
-        for start, stop in groups(prompts):
-            shared = shared_length(prompts[start:stop]) if stop - start > 1 else 0
-            if shared < MIN_SHARED:
-                shared = 0
-            try:
-                cache = self._prefill(prompts[start][:shared]) if shared else None
-                for numbers in self._batches(prompts, range(start, stop)):
-                    rows = self._after([prompts[n][shared:] for n in numbers], cache, ids)
-                    answers_of = (dict(zip(ids, row, strict=True)) for row in rows.tolist())
-                    for number, answer in zip(numbers, answers_of, strict=True):
-                        answers[number] = answer
-            except RuntimeError as error:  # out of memory, above all
-                log.exception("the judge failed on %d questions", stop - start)
-                answers[start:stop] = [Failure(Status.ERROR, f"{self.model}: {error}")] * (stop - start)
-            self.usage.cached_tokens += shared * (stop - start - 1)
-        self.usage.prompt_tokens += sum(len(prompt) for prompt in prompts)
+    def _logprobs(self, prompts: Sequence[Prompt], ids: list[int]) -> list[Mapping[int, float] | Failure]:
+        def ask(rows: list[Prompt], shared: int, cache: Any) -> list[Mapping[int, float]]:
+            logprobs = self._after([row.ids[shared:] for row in rows], cache, ids).tolist()
+            return [dict(zip(ids, row, strict=True)) for row in logprobs]
+
+        answers = self._in_runs(prompts, ask)
         self.usage.generated_tokens += len(prompts)
         return answers
 
-    def _texts(self, prompts: list[list[int]], max_tokens: int) -> list[Sequence[int] | Failure]:
-        answers: list[Sequence[int] | Failure] = [Failure(Status.ERROR, "not asked")] * len(prompts)
-        for numbers in self._batches(prompts, range(len(prompts))):
-            try:
-                texts = self._generate([prompts[n] for n in numbers], max_tokens)
-            except RuntimeError as error:
-                log.exception("the judge failed on %d questions", len(numbers))
-                for number in numbers:
-                    answers[number] = Failure(Status.ERROR, f"{self.model}: {error}")
-                continue
-            for number, text in zip(numbers, texts, strict=True):
-                answers[number] = text
-                self.usage.generated_tokens += len(text)
-        self.usage.prompt_tokens += sum(len(prompt) for prompt in prompts)
+    def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
+        def ask(rows: list[Prompt], shared: int, cache: Any) -> list[Sequence[int]]:
+            return self._continued([row.ids for row in rows], shared, cache, max_tokens)
+
+        answers = self._in_runs(prompts, ask)
+        self.usage.generated_tokens += sum(len(text) for text in answers if not isinstance(text, Failure))
         return answers
 
-    def _batches(self, prompts: list[list[int]], numbers: range) -> list[list[int]]:
-        """The prompts' numbers in batches of like length."""
-        order = sorted(numbers, key=lambda n: len(prompts[n]))
-        return [order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size)]
+    def _in_runs(
+        self, prompts: Sequence[Prompt], ask: Callable[[list[Prompt], int, Any], Sequence[T]]
+    ) -> list[T | Failure]:
+        """An answer per prompt, from `ask` for batches of prompts whose shared beginning is in the given cache."""
+        answers: list[T | Failure] = [Failure(Status.ERROR, "not asked")] * len(prompts)
+        for run in runs(prompts):
+            try:
+                cache = self._prefilled(prompts[run.start], run.shared) if run.shared else None
+            except RuntimeError as error:  # out of memory, above all
+                answers[run.start : run.stop] = [self._failure(error, run.stop - run.start)] * (run.stop - run.start)
+                continue
+            order = sorted(range(run.start, run.stop), key=lambda n: len(prompts[n].ids))
+            for first in range(0, len(order), self.batch_size):
+                batch = order[first : first + self.batch_size]
+                rows = [prompts[n] for n in batch]
+                for number, answer in zip(batch, self._halving(rows, run.shared, cache, ask), strict=True):
+                    answers[number] = answer
+            self.usage.cached_tokens += run.shared * (run.stop - run.start - 1)
+        self.usage.prompt_tokens += sum(len(prompt.ids) for prompt in prompts)
+        if self.device.startswith("cuda"):
+            self.usage.peak_memory_bytes = torch.cuda.max_memory_allocated(self.device)
+        return answers
+
+    def _halving(
+        self, rows: list[Prompt], shared: int, cache: Any, ask: Callable[[list[Prompt], int, Any], Sequence[T]]
+    ) -> Sequence[T | Failure]:
+        """What `ask` says; of halves where memory runs out. A single row for which it does is a Failure."""
+        try:
+            return ask(rows, shared, cache)
+        except torch.OutOfMemoryError as error:
+            if len(rows) == 1:
+                return [self._failure(error, 1)]
+            log.warning("%s: out of memory with %d questions at a time, trying half", self.model, len(rows))
+        except RuntimeError as error:
+            return [self._failure(error, len(rows))] * len(rows)
+        # Not within `except`, where the error's traceback still holds the batch that was too large.
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        self.usage.retries += len(rows)
+        half = len(rows) // 2
+        return [*self._halving(rows[:half], shared, cache, ask), *self._halving(rows[half:], shared, cache, ask)]
+
+    def _failure(self, error: RuntimeError, questions: int) -> Failure:
+        log.error("the judge failed on %d questions", questions, exc_info=error)
+        return Failure(Status.ERROR, f"{self.model}: {error}")
 
     @torch.inference_mode()
-    def _prefill(self, prefix: list[int]) -> Any:
-        """The keys and values of one prefix."""
-        ids = torch.tensor([prefix], device=self.device)
-        return self._model(input_ids=ids, use_cache=True, logits_to_keep=1).past_key_values
+    def _prefilled(self, prompt: Prompt, length: int) -> Any:
+        """The keys and values of a prompt's first tokens, its pictures among them."""
+        inputs: Mapping[str, Any] = {}
+        if prompt.pictures:
+            assert isinstance(self.encoder, PictureChatEncoder)
+            inputs = self.encoder.inputs(prompt, length).to(self._model.device, self._model.dtype)
+        # Qwen's models remember here how far their last pictures moved the positions of the text behind them.
+        self._model.base_model.rope_deltas = None
+        ids = torch.tensor([prompt.ids[:length]], device=self.device)
+        return self._model(input_ids=ids, **inputs, use_cache=True, logits_to_keep=1).past_key_values
 
     @torch.inference_mode()
-    def _after(self, suffixes: list[list[int]], cache: Any, ids: list[int]) -> torch.Tensor:
+    def _after(self, suffixes: list[tuple[int, ...]], cache: Any, ids: list[int]) -> torch.Tensor:
         """(len(suffixes), len(ids)) log-probabilities of the token after each suffix, whose prefix is in the cache.
 
         Padded on the right, where a causal model cannot see it: no mask, and every position is where it belongs.
@@ -132,10 +164,7 @@ class TransformersJudge(LocalJudge):
         width = max(len(suffix) for suffix in suffixes)
         batch = torch.tensor([[*suffix, *[0] * (width - len(suffix))] for suffix in suffixes], device=self.device)
         last = torch.tensor([len(suffix) - 1 for suffix in suffixes], device=self.device)
-        past = None
-        if cache is not None:
-            past = copy.deepcopy(cache)
-            past.batch_repeat_interleave(len(suffixes))
+        past = repeated(cache, len(suffixes))
         kept = last.unique()  # sorted
         output = self._model(input_ids=batch, past_key_values=past, use_cache=past is not None, logits_to_keep=kept)
         rows = torch.arange(len(suffixes), device=self.device)
@@ -143,14 +172,21 @@ class TransformersJudge(LocalJudge):
         return logits.float().log_softmax(-1)[:, ids]
 
     @torch.inference_mode()
-    def _generate(self, prompts: list[list[int]], max_tokens: int) -> list[list[int]]:
-        """The greedy continuations, padded on the left as they must be, up to and without the end token."""
+    def _continued(
+        self, prompts: list[tuple[int, ...]], shared: int, cache: Any, max_tokens: int
+    ) -> list[Sequence[int]]:
+        """The greedy continuations, up to and without the end token, of prompts that begin with what is in the cache.
+
+        Padded on the left of what follows the shared beginning, as generation needs the ends in one column.
+        """
         width = max(len(prompt) for prompt in prompts)
-        padded = [[0] * (width - len(prompt)) + prompt for prompt in prompts]
-        mask = [[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts]
+        pads = [width - len(prompt) for prompt in prompts]
+        padded = [[*ids[:shared], *[0] * pad, *ids[shared:]] for ids, pad in zip(prompts, pads, strict=True)]
+        mask = [[*[1] * shared, *[0] * pad, *[1] * (width - shared - pad)] for pad in pads]
         texts = self._model.generate(
             input_ids=torch.tensor(padded, device=self.device),
             attention_mask=torch.tensor(mask, device=self.device),
+            past_key_values=repeated(cache, len(prompts)),
             max_new_tokens=max_tokens,
             do_sample=False,
         )[:, width:].tolist()
@@ -159,19 +195,10 @@ class TransformersJudge(LocalJudge):
         return [text[: next((i for i, token in enumerate(text) if token in stops), len(text))] for text in texts]
 
 
-def shared_length(prompts: Sequence[list[int]]) -> int:
-    """How many tokens all of these sorted prompts begin with; less than the shortest of them has."""
-    first, last = prompts[0], prompts[-1]
-    limit = min(len(prompt) for prompt in prompts) - 1
-    return next((i for i in range(limit) if first[i] != last[i]), limit)
-
-
-def groups(prompts: Sequence[list[int]]) -> list[tuple[int, int]]:
-    """Sorted prompts as ranges [start, stop) whose beginnings are worth sharing.
-
-    A range ends where two neighbours share less than half of what one of them shares with its other neighbour.
-    """
-    shared = [0, *(shared_length(pair) for pair in pairwise(prompts)), 0]  # shared[i]: prompts i - 1 and i
-    inner = range(1, len(prompts))
-    cuts = [i for i in inner if 2 * shared[i] < max(shared[i - 1], shared[i + 1])]
-    return list(pairwise([0, *cuts, len(prompts)]))
+def repeated(cache: Any, rows: int) -> Any:
+    """A copy of the keys and values for so many rows, as the model writes into what it is given."""
+    if cache is None:
+        return None
+    past = copy.deepcopy(cache)
+    past.batch_repeat_interleave(rows)
+    return past

@@ -7,7 +7,8 @@
             judge.rate(questions)
         judge.close()
 
-Text models only. An engine that dies is restarted once within a call; if that does not help, its questions are
+Text models, and image-text models, whose pictures go to vLLM as such (built to vLLM's interface, untested: the closed
+machine's vLLM serves text only). An engine that dies is restarted once within a call; if that does not help, its questions are
 Failures. On a GPU the engine sleeps at level 1 (weights in main memory, no KV cache) outside `with judge:`; the CPU
 platform cannot sleep, and the engine stays as it is.
 
@@ -30,6 +31,7 @@ from rewards.cache_folder import CACHE
 from rewards.judges.encoding import MIN_MASS
 from rewards.judges.judge import Failure
 from rewards.judges.local import LocalJudge
+from rewards.judges.prompts import Prompt
 from rewards.verdict import Status
 
 log = logging.getLogger(__name__)
@@ -173,7 +175,7 @@ class VllmJudge(LocalJudge):
         if not all(math.isfinite(entry.logprob) for entry in output.outputs[0].logprobs[0].values()):
             raise RuntimeError(f"the woken judge answers with {output.outputs[0].logprobs[0]}")
 
-    def _logprobs(self, prompts: list[list[int]], ids: list[int]) -> list[Mapping[int, float] | Failure]:
+    def _logprobs(self, prompts: Sequence[Prompt], ids: list[int]) -> list[Mapping[int, float] | Failure]:
         from vllm import SamplingParams
 
         params = SamplingParams(max_tokens=1, temperature=0.0, logprob_token_ids=ids, detokenize=False)
@@ -182,7 +184,7 @@ class VllmJudge(LocalJudge):
             for output in self._generate(prompts, params)
         ]
 
-    def _texts(self, prompts: list[list[int]], max_tokens: int) -> list[Sequence[int] | Failure]:
+    def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
         from vllm import SamplingParams
 
         params = SamplingParams(max_tokens=max_tokens, temperature=0.0, detokenize=False)
@@ -191,9 +193,9 @@ class VllmJudge(LocalJudge):
             for output in self._generate(prompts, params)
         ]
 
-    def _generate(self, prompts: list[list[int]], params: Any) -> list[Any]:
+    def _generate(self, prompts: Sequence[Prompt], params: Any) -> list[Any]:
         """vLLM's completion of each prompt, or a Failure. Whatever the engine does, nothing is raised."""
-        requests = [{"prompt_token_ids": prompt} for prompt in prompts]
+        requests = [request(prompt) for prompt in prompts]
         outputs: list[Any] = []
         trouble = ""
         for _ in range(2):
@@ -210,7 +212,7 @@ class VllmJudge(LocalJudge):
                 raise
         if not outputs:
             return [Failure(Status.ERROR, f"the judge {self.model} failed twice: {trouble}") for _ in prompts]
-        self.usage.prompt_tokens += sum(len(prompt) for prompt in prompts)
+        self.usage.prompt_tokens += sum(len(prompt.ids) for prompt in prompts)
         self.usage.cached_tokens += sum(output.num_cached_tokens or 0 for output in outputs)
         self.usage.generated_tokens += sum(len(output.outputs[0].token_ids) for output in outputs)
         return [
@@ -219,6 +221,16 @@ class VllmJudge(LocalJudge):
             else Failure(Status.ERROR, f"vLLM ended the answer with {output.outputs[0].finish_reason!r}")
             for output in outputs
         ]
+
+
+def request(prompt: Prompt) -> dict[str, Any]:
+    """A prompt as vLLM takes it: the safely encoded ids and, where they hold pictures, one placeholder for each of
+    them, which vLLM itself makes as many tokens as its model needs.
+    """
+    if prompt.short is None:
+        return {"prompt_token_ids": list(prompt.ids)}
+    images = [picture.image for picture in prompt.pictures]
+    return {"prompt_token_ids": list(prompt.short), "multi_modal_data": {"image": images}}
 
 
 @contextmanager

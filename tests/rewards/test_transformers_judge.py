@@ -4,13 +4,15 @@ import importlib.util
 import itertools
 import pickle
 import random
+from pathlib import Path
 
 import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from rewards.judges import Failure, Question, Rating, load_judge
-from rewards.judges.transformers import TransformersJudge, groups, shared_length
+from rewards.judges.prompts import groups, shared_length
+from rewards.judges.transformers import TransformersJudge
 from rewards.posh import PoshReward
 from rewards.verdict import Sample, Status
 from tests.rewards.test_encoding import tokenizer
@@ -19,11 +21,9 @@ TEXTS = ("A red circle is above a blue square.", "A small blue square and a gree
 ASKED = ("Is there a circle?", "Is the square blue?", "Does a dog sit on the grass beside the old red house?", "Why?")
 
 
-@pytest.fixture(scope="module")
-def judge(tmp_path_factory):
-    """A model of two random layers."""
-    folder = tmp_path_factory.mktemp("tiny")
-    torch.manual_seed(0)
+def save_llama(folder: Path, seed: int = 0) -> None:
+    """Two random layers and the tests' tokenizer."""
+    torch.manual_seed(seed)
     words = tokenizer()
     config = LlamaConfig(
         vocab_size=len(words), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
@@ -31,6 +31,12 @@ def judge(tmp_path_factory):
     )  # fmt: skip
     LlamaForCausalLM(config).save_pretrained(folder)
     words.save_pretrained(folder)
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tiny")
+    save_llama(folder)
     return TransformersJudge(str(folder), batch_size=4, min_mass=0.0)  # a random model puts little on the digits
 
 
@@ -105,7 +111,7 @@ def test_too_long_a_question_fails_alone(judge):
 def test_the_callers_mistakes_are_raised(judge):
     with pytest.raises(ValueError, match="a rating reads one"):
         judge.rate(questions(), scale=("good", "abominable"))
-    with pytest.raises(ValueError, match="read text only"):
+    with pytest.raises(ValueError, match="reads text only \\(its architecture is llama\\)"):
         judge.rate([Question([{"role": "user", "content": "Rate it."}], images=("picture",))])
 
 

@@ -50,7 +50,7 @@ def posh_questions(count: int) -> list[Question]:
 def test_the_same_numbers_as_transformers(judge):
     questions = posh_questions(QUESTIONS)
     ids = [number for several in judge.encoder.scale(("1", "2", "3", "4", "5")).values() for number in several]
-    prompts = sorted(judge.encoder.encode(question.messages) for question in questions)
+    prompts = sorted(judge.encoder.prompt(question, judge.context)[0] for question in questions)
     other = TransformersJudge("smollm2", dtype="float32", batch_size=8)
     with judge, other:
         pairs = zip(judge._logprobs(prompts, ids), other._logprobs(prompts, ids), strict=True)

@@ -1,0 +1,77 @@
+"""A judge's weights, loaded whole into this process: as they are, in 4 or 8 bits, or with a LoRA adapter.
+
+Loading in 4 or 8 bits is written against bitsandbytes' interface in transformers and untested on a GPU.
+"""
+
+import importlib.util
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from peft import PeftModel
+from transformers import (
+    MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING,
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    BitsAndBytesConfig,
+    GenerationConfig,
+)
+from transformers.integrations import is_deepspeed_zero3_enabled
+
+Quantization = Literal["4bit", "8bit"]
+
+
+def load_model(
+    folder: Path, dtype: str, device: str, quantization: Quantization | None = None, adapter: Path | None = None
+) -> Any:
+    """The model of the folder in evaluation mode; one that takes pictures where its configuration says so.
+
+    Raises RuntimeError under ZeRO-3, which would spread the model over the ranks with the policy, and where there is
+    nothing to quantize with; FileNotFoundError for an adapter's folder without its files.
+    """
+    if is_deepspeed_zero3_enabled():
+        raise RuntimeError(
+            "ZeRO-3 is on, and would partition the judge with the policy: call judge.start() before the training "
+            "arguments are made."
+        )
+    config = AutoConfig.from_pretrained(folder)
+    seeing = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+    options: dict[str, Any] = {"dtype": dtype}
+    if quantization is not None:
+        options |= {"quantization_config": _bits(quantization, dtype), "device_map": {"": device}}
+    model: Any = (AutoModelForImageTextToText if seeing else AutoModelForCausalLM).from_pretrained(folder, **options)
+    if quantization is None:
+        model = model.to(device)
+    if adapter is not None:
+        model = _adapted(model, adapter, merged=quantization is None)
+    # Greedy is greedy: a model's own sampling settings may hold a repetition penalty.
+    ends = model.generation_config.eos_token_id
+    end = ends[0] if isinstance(ends, list) else ends
+    model.generation_config = GenerationConfig(eos_token_id=ends, pad_token_id=end)
+    return model.eval()
+
+
+def _bits(quantization: Quantization, dtype: str) -> BitsAndBytesConfig:
+    missing = [
+        name
+        for name, there in (
+            ("the package bitsandbytes", importlib.util.find_spec("bitsandbytes") is not None),
+            ("a CUDA device", torch.cuda.is_available()),
+        )
+        if not there
+    ]
+    if missing:
+        raise RuntimeError(f"quantization={quantization!r} needs {' and '.join(missing)}: leave it None here.")
+    if quantization == "8bit":
+        return BitsAndBytesConfig(load_in_8bit=True)
+    return BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype)
+
+
+def _adapted(model: Any, adapter: Path, merged: bool) -> Any:
+    """The model with the adapter's weights added to its own, or beside them where those are quantized."""
+    for name in ("adapter_config.json", "adapter_model.safetensors"):
+        if not (adapter / name).is_file():
+            raise FileNotFoundError(f"the judge's adapter {adapter} has no {name}: give the folder peft has saved to")
+    adapted: Any = PeftModel.from_pretrained(model, str(adapter))
+    return adapted.merge_and_unload() if merged else adapted.get_base_model()

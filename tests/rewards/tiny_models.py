@@ -1,0 +1,57 @@
+"""Image-text models of random weights, saved as any other model: they exercise a judge and judge nothing."""
+
+from pathlib import Path
+
+import torch
+from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
+from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
+
+from tests.rewards.test_encoding import tokenizer
+from training.policy import tiny_policy, tiny_processor
+
+QWEN_TEMPLATE = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n"
+    "{% if m.content is string %}{{ m.content }}{% else %}{% for part in m.content %}"
+    "{% if part.type == 'image' %}<|vision_start|><|image_pad|><|vision_end|>{% else %}{{ part.text }}{% endif %}"
+    "{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+QWEN_TOKENS = ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")
+PATCH = 14
+
+
+def save_llava(folder: Path, seed: int = 0) -> None:
+    """The policy that learns Scenes, untrained and with larger weights, so that its answers differ."""
+    model = tiny_policy(seed)
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights.mul_(2.0)
+    model.save_pretrained(folder)
+    tiny_processor().save_pretrained(folder)
+
+
+def save_qwen(folder: Path, seed: int = 0) -> None:
+    """Two layers of Qwen2.5-VL: rotary positions in three dimensions, windows, two by two patches to a token."""
+    words = tokenizer(QWEN_TEMPLATE)
+    words.add_tokens(list(QWEN_TOKENS), special_tokens=True)
+    start, end, image, video = words.convert_tokens_to_ids(list(QWEN_TOKENS))
+    torch.manual_seed(seed)
+    config = Qwen2_5_VLConfig(
+        text_config={
+            "vocab_size": len(words), "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
+            "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 2048,
+            "initializer_range": 0.2, "eos_token_id": words.eos_token_id, "bos_token_id": None,
+            "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]},
+        },
+        vision_config={
+            "depth": 2, "hidden_size": 32, "intermediate_size": 64, "num_heads": 2, "out_hidden_size": 64,
+            "patch_size": PATCH, "spatial_merge_size": 2, "window_size": 4 * PATCH, "fullatt_block_indexes": [1],
+            "initializer_range": 0.2,
+        },
+        vision_start_token_id=start, vision_end_token_id=end, image_token_id=image, video_token_id=video,
+        initializer_range=0.2,
+    )  # fmt: skip
+    Qwen2_5_VLForConditionalGeneration(config).save_pretrained(folder)
+    words.save_pretrained(folder)
+    limits = {"shortest_edge": 4 * PATCH * PATCH, "longest_edge": 400 * PATCH * PATCH}
+    Qwen2VLImageProcessorPil(size=limits).save_pretrained(folder)
