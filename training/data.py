@@ -55,11 +55,12 @@ def scenes_rows(data: ScenesPart) -> list[dict[str, Any]]:
         if described:
             terse = (data.keep_object, data.keep_attribute)
             row["reference"] = [describe(scene, generator, *terse) for _ in range(data.references)]
+            row["context"] = describe(scene, random.Random(f"context {scene.seed}"))  # for judges that see no pictures
         else:
-            question = ask(scene, generator, data.slip)
+            question = ask(scene, generator, data.unsure)
             row |= {"question": question.text, "answers": list(question.answers)}
         if data.ask == "both":
-            row |= {column: row.get(column) for column in ("reference", "question", "answers")}
+            row |= {column: row.get(column) for column in ("reference", "context", "question", "answers")}
     return rows
 
 

@@ -43,13 +43,13 @@ def refused(data: JsonlPart) -> str:
 def test_scenes_rows():
     dataset = load_data(SCENES)
     scenes = load_scenes(SCENES)
-    assert sorted(dataset.column_names) == ["id", "image", "prompt", "reference"]
+    assert sorted(dataset.column_names) == ["context", "id", "image", "prompt", "reference"]
     assert len(dataset) == len(scenes) == 12
     for row, scene in zip(dataset, scenes, strict=True):
         assert row["prompt"] == [{"role": "user", "content": "Describe the picture."}]
         assert row["image"].convert("RGB").tobytes() == draw(scene).tobytes()
         assert len(row["reference"]) == 3
-        assert all(judge_description(text, scene).f1 == 1.0 for text in row["reference"])
+        assert all(judge_description(text, scene).f1 == 1.0 for text in (*row["reference"], row["context"]))
     assert len(set(dataset["id"])) == 12
 
 
@@ -65,11 +65,12 @@ def test_terse_scenes_say_less():
     truths = [judge_description(text, scene) for row, scene in rows for text in row["reference"]]
     assert all(truth.precision == 1.0 for truth in truths)
     assert sum(truth.recall for truth in truths) / len(truths) < 0.6
+    assert all(judge_description(row["context"], scene).f1 == 1.0 for row, scene in rows)
 
 
 def test_one_sft_row_per_reference():
     plain, rows = load_data(SCENES), load_data(SCENES, completions=True)
-    assert sorted(rows.column_names) == ["completion", "id", "image", "prompt", "reference"]
+    assert sorted(rows.column_names) == ["completion", "context", "id", "image", "prompt", "reference"]
     assert len(rows) == 36
     completions = [row["completion"] for row in rows]
     assert all(len(turn) == 1 and turn[0]["role"] == "assistant" for turn in completions)
@@ -78,7 +79,7 @@ def test_one_sft_row_per_reference():
 
 
 def test_no_row_holds_the_contents():
-    """A reward sees every column: none may hold what is in the picture except the references' words."""
+    """A reward sees every column: only the references and the context may say what is in the picture."""
     rows = load_data(SCENES, completions=True)
     for row, scene in zip(rows, [scene for scene in load_scenes(SCENES) for _ in range(3)], strict=True):
         others = json.dumps({key: value for key, value in row.items() if key in ("id", "prompt")})
