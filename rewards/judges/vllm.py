@@ -8,9 +8,10 @@
         judge.close()
 
 Text models, and image-text models, whose pictures go to vLLM as such (built to vLLM's interface, untested: the closed
-machine's vLLM serves text only). An engine that dies is restarted once within a call; if that does not help, its questions are
-Failures. On a GPU the engine sleeps at level 1 (weights in main memory, no KV cache) outside `with judge:`; the CPU
-platform cannot sleep, and the engine stays as it is.
+machine's vLLM serves text only). An engine that dies is started anew once within a `with judge:`, and so within a step;
+if that does not help, its questions are Failures until the next one. On a GPU the engine sleeps at level 1 (weights in
+main memory, no KV cache) outside `with judge:`; the CPU platform cannot sleep, and the engine stays as it is. Where
+vLLM's batch invariance is supported, VLLM_BATCH_INVARIANT=1 in the environment reaches the engine.
 
 Tested on vLLM's CPU build. Written against the same interface but untested on a GPU: sleeping and waking, the pinning
 to a rank's device, `tensor_parallel` and `memory` as a fraction.
@@ -18,19 +19,23 @@ to a rank's device, `tensor_parallel` and `memory` as a fraction.
 
 import fcntl
 import importlib.util
+import json
 import logging
 import math
+import multiprocessing
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from rewards.cache_folder import CACHE
 from rewards.judges.encoding import MIN_MASS
+from rewards.judges.guard import Guard
 from rewards.judges.judge import Failure
-from rewards.judges.local import LocalJudge
+from rewards.judges.local import LocalJudge, files_hash
 from rewards.judges.prompts import Prompt
 from rewards.verdict import Status
 
@@ -39,6 +44,9 @@ log = logging.getLogger(__name__)
 CPU_KV_CACHE_BYTES = 1 << 30  # by itself vLLM would take a large part of the machine's memory
 CPU_BLOCK_SIZE = 32
 CHECK = [1]  # the prompt that a woken engine must answer
+LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # for which vLLM makes room
+ATTEMPTS = 2  # within one `with judge:`
+END_SECONDS = 10.0  # that a process has to end by itself
 
 
 class VllmJudge(LocalJudge):
@@ -48,7 +56,8 @@ class VllmJudge(LocalJudge):
     default) the model's context. dtype: of the weights, as vLLM spells it; "auto" is float32 on a CPU, where bfloat16
     is ten times slower without instructions for it. block_size: tokens that the prefix cache keeps or loses together;
     None is 32 on a CPU, where by its own 128 vLLM would lose most of what short questions share, and vLLM's default
-    elsewhere. min_mass: see LocalJudge.
+    elsewhere. adapter: the folder of a LoRA adapter that peft saved, laid over the model at every question. min_mass:
+    see LocalJudge.
 
     With tensor_parallel 1 and LOCAL_RANK set, every rank has an engine on the rank's own device; their start-up is
     serialised on each machine.
@@ -62,6 +71,7 @@ class VllmJudge(LocalJudge):
         max_model_len: int | None = None,
         dtype: str = "auto",
         block_size: int | None = None,
+        adapter: str | None = None,
         min_mass: float = MIN_MASS,
     ) -> None:
         super().__init__(model, max_model_len, min_mass)
@@ -69,19 +79,25 @@ class VllmJudge(LocalJudge):
         self.tensor_parallel = tensor_parallel
         self.dtype = dtype
         self.block_size = block_size
+        self.adapter = adapter
         self._engine: Any = None
+        self._processes: list[Any] = []  # the engine's, as multiprocessing has them
+        self._guard: Guard | None = None
         self._asleep = False
+        self._failures: list[str] = []  # since the outermost `with` began
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_engine": None, "_asleep": False}
+        fresh: dict[str, Any] = {"_engine": None, "_processes": [], "_guard": None, "_asleep": False, "_failures": []}
+        return {**super().__getstate__(), **fresh}
 
     @property
     def kind(self) -> str:
-        return f"vllm-{self.dtype}"
+        return f"vllm-{self.dtype}" + (f"-adapter@{files_hash(self._adapter)}" if self.adapter is not None else "")
 
     def start(self) -> None:
         """Start the engine, unless it runs. Raises ModuleNotFoundError without vLLM, RuntimeError when this process
-        already has vLLM set to engines within it, and whatever keeps vLLM from loading the model.
+        already has vLLM set to engines within it, FileNotFoundError and ValueError for an adapter that is none or too
+        large, and whatever keeps vLLM from loading the model.
         """
         if self._engine is not None:
             return
@@ -97,14 +113,29 @@ class VllmJudge(LocalJudge):
                     "vLLM is set to run its engines inside this process, as TRL's policy engine does, and only one "
                     "such engine can sleep: call judge.start() before the trainer is built."
                 )
+            others = multiprocessing.active_children()
+            free = _free_memory()
             self._engine = LLM(**self._options())
+            self._processes = [child for child in multiprocessing.active_children() if child not in others]
+            self._guard = Guard(pid for child in self._processes for pid in _family(child.pid))
+            self._count_memory(free - _free_memory())
         self._asleep = False
+        if self.adapter is not None:
+            self._check()  # vLLM reads an adapter with the first question
 
     def close(self) -> None:
         """End the engine's processes and free what they hold."""
         if self._engine is not None:
             self._engine.llm_engine.engine_core.shutdown()
             self._engine = None
+        if self._guard is not None:
+            self._guard.release()
+            self._guard = None
+        for process in self._processes:
+            process.join(END_SECONDS)
+            process.kill()
+            process.join()
+        self._processes = []
 
     def _options(self) -> dict[str, Any]:
         """vLLM's engine arguments."""
@@ -128,7 +159,13 @@ class VllmJudge(LocalJudge):
             options["kv_cache_memory_bytes"] = int(self.memory)
         else:
             options["gpu_memory_utilization"] = self.memory
+        if self.adapter is not None:
+            options |= {"enable_lora": True, "max_lora_rank": lora_rank(self._adapter)}
         return options
+
+    @property
+    def _adapter(self) -> Path:
+        return Path(str(self.adapter)).expanduser()
 
     def _pinned(self) -> dict[str, str]:
         """What makes the rank's device the only one that the engine's process sees."""
@@ -145,15 +182,25 @@ class VllmJudge(LocalJudge):
         try:
             self._engine.wake_up()
             self._check()
-        except Exception:
-            log.exception("the judge %s did not wake up well and is started anew", self.model)
-            self.close()
-            self.start()
+        except Exception as error:
+            self._fail(
+                f"it did not wake up ({type(error).__name__}: {error}; where the device's memory is short, give the "
+                "judge less of it with memory=, or place it on rank 0 only, or behind a server)"
+            )
         self._asleep = False
 
+    def _fail(self, what: str) -> None:
+        """After an exception: the engine is not to be trusted any more."""
+        log.exception("the judge %s: %s", self.model, what)
+        self._failures.append(what)
+        self.close()
+
     def _sleep(self) -> None:
+        self._failures = []
         if self._engine is None:
             return
+        if not torch.cuda.is_available():
+            self._count_memory(sum(_peak_memory(pid) for child in self._processes for pid in _family(child.pid)))
         from vllm.platforms import current_platform
 
         if not current_platform.is_sleep_mode_available():
@@ -166,14 +213,17 @@ class VllmJudge(LocalJudge):
             log.exception("the judge %s could not be put to sleep and is closed", self.model)
             self.close()
 
+    def _count_memory(self, held: int) -> None:
+        self.usage.peak_memory_bytes = max(self.usage.peak_memory_bytes, held)
+
     def _check(self) -> None:
         """Raises RuntimeError when one prompt has no finite answer: the weights did not come back."""
         from vllm import SamplingParams
 
         params = SamplingParams(max_tokens=1, temperature=0.0, logprobs=1)
-        (output,) = self._engine.generate([{"prompt_token_ids": CHECK}], params, use_tqdm=False)
+        (output,) = self._run([{"prompt_token_ids": CHECK}], params)
         if not all(math.isfinite(entry.logprob) for entry in output.outputs[0].logprobs[0].values()):
-            raise RuntimeError(f"the woken judge answers with {output.outputs[0].logprobs[0]}")
+            raise RuntimeError(f"the judge answers with {output.outputs[0].logprobs[0]}")
 
     def _logprobs(self, prompts: Sequence[Prompt], ids: list[int]) -> list[Mapping[int, float] | Failure]:
         from vllm import SamplingParams
@@ -193,25 +243,29 @@ class VllmJudge(LocalJudge):
             for output in self._generate(prompts, params)
         ]
 
+    def _run(self, requests: list[Any], params: Any) -> list[Any]:
+        """The engine's outputs, of the model with its adapter."""
+        from vllm.lora.request import LoRARequest
+
+        adapter = None if self.adapter is None else LoRARequest("judge", 1, str(self._adapter))
+        return self._engine.generate(requests, params, lora_request=adapter, use_tqdm=False)
+
     def _generate(self, prompts: Sequence[Prompt], params: Any) -> list[Any]:
         """vLLM's completion of each prompt, or a Failure. Whatever the engine does, nothing is raised."""
         requests = [request(prompt) for prompt in prompts]
         outputs: list[Any] = []
-        trouble = ""
-        for _ in range(2):
+        while not outputs and len(self._failures) < ATTEMPTS:
             try:
                 self.start()
-                outputs = self._engine.generate(requests, params, use_tqdm=False)
-                break
+                outputs = self._run(requests, params)
             except Exception as error:
-                log.exception("the judge %s failed on %d questions", self.model, len(prompts))
-                trouble = f"{type(error).__name__}: {error}"
-                self.close()
+                self._fail(f"{type(error).__name__}: {error}")
             except BaseException:
                 self.close()  # what is left of an interrupted call would come back with the next one's answers
                 raise
         if not outputs:
-            return [Failure(Status.ERROR, f"the judge {self.model} failed twice: {trouble}") for _ in prompts]
+            failed = Failure(Status.ERROR, f"the judge {self.model} failed twice: {', then '.join(self._failures)}")
+            return [failed for _ in prompts]
         self.usage.prompt_tokens += sum(len(prompt.ids) for prompt in prompts)
         self.usage.cached_tokens += sum(output.num_cached_tokens or 0 for output in outputs)
         self.usage.generated_tokens += sum(len(output.outputs[0].token_ids) for output in outputs)
@@ -231,6 +285,40 @@ def request(prompt: Prompt) -> dict[str, Any]:
         return {"prompt_token_ids": list(prompt.ids)}
     images = [picture.image for picture in prompt.pictures]
     return {"prompt_token_ids": list(prompt.short), "multi_modal_data": {"image": images}}
+
+
+def lora_rank(adapter: Path) -> int:
+    """The rank for which vLLM must make room, from the adapter's configuration.
+
+    Raises FileNotFoundError where there is none, ValueError for a rank that vLLM does not take.
+    """
+    path = adapter / "adapter_config.json"
+    if not path.is_file():
+        raise FileNotFoundError(f"the judge's adapter {adapter} has no {path.name}: give the folder peft has saved to")
+    config = json.loads(path.read_text())
+    rank = max(config["r"], *config.get("rank_pattern", {}).values(), 0)
+    if rank > LORA_RANKS[-1]:
+        raise ValueError(f"the judge's adapter {adapter} has rank {rank}, and vLLM takes {LORA_RANKS[-1]} at most")
+    return min(room for room in LORA_RANKS if room >= rank)
+
+
+def _free_memory() -> int:
+    """Bytes that are free on this process's GPU; 0 without one."""
+    return torch.cuda.mem_get_info(int(os.environ.get("LOCAL_RANK", "0")))[0] if torch.cuda.is_available() else 0
+
+
+def _family(pid: int) -> list[int]:
+    """The process and those it started, where the system tells."""
+    lists = Path(f"/proc/{pid}/task").glob("*/children")
+    children = [int(child) for one in lists for child in one.read_text().split()]
+    return [pid, *(member for child in children for member in _family(child))]
+
+
+def _peak_memory(pid: int) -> int:
+    """The most main memory in bytes that the process held so far, where the system tells; else 0."""
+    status = Path(f"/proc/{pid}/status")
+    lines = status.read_text().splitlines() if status.is_file() else []
+    return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
 
 
 @contextmanager
@@ -254,4 +342,7 @@ def _one_at_a_time() -> Iterator[None]:
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "vllm-start.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        try:
+            yield
+        finally:
+            fcntl.flock(lock, fcntl.LOCK_UN)  # closing is not enough where the engine was forked and has the file too
