@@ -4,8 +4,9 @@
 
 It knows no synonyms. Words are compared without accents and articles, number words as digits. In this order:
 
-    yes/no      (the most frequent reference is yes or no) an answer that says both or neither is 1; else by the share
-                of the yes and no references that say the same: 3 from two thirds, 1 up to one third, 2 between
+    yes/no      (the most frequent reference is yes or no) an answer that says both, neither or "not sure" is 1; else
+                by the share of the yes and no references that say the same: 3 from two thirds, 1 up to one third, 2
+                between
     equality    3, or 2 where others are given more than twice as often
     conflict    a color, a side or (asked how many) a number that no reference gives: 1
     vague       asked how many, and the answer is "many", "a few" and the like: 2
@@ -31,6 +32,7 @@ def _words(text: str) -> frozenset[str]:
 YES = _words("yes yeah yep yup true")
 NO = _words("no nope nah not false never isn't aren't doesn't don't wasn't weren't cannot can't")
 NEGATIONS = NO | _words("nor neither without")
+EVASIVE = _words("sure unsure know maybe perhaps unknown unanswerable")
 VAGUE = _words("many few several some lots numerous multiple couple")
 FUNCTION_WORDS = _words(
     "is are was were be been has have had do does did of in on at by for from to with as it its he she they there "
@@ -81,6 +83,8 @@ def rate_answer(asked: Answer) -> tuple[float, str]:
 
 def _binary(words: Sequence[str], counts: Counter[str]) -> tuple[float, str]:
     said = [answer for answer, signs in (("yes", YES), ("no", NO)) if signs & set(words)]
+    if EVASIVE & set(words):
+        return 1.0, "it does not commit itself"
     if len(said) != 1:
         return 1.0, "it must say yes or no" + (", not both" if said else "")
     share = counts[said[0]] / (counts["yes"] + counts["no"])

@@ -11,6 +11,7 @@ number words up to ten become digits; the articles go; contractions without thei
 
 import re
 import unicodedata
+from functools import lru_cache
 from itertools import product
 
 PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
@@ -46,6 +47,7 @@ def _restored() -> dict[str, str]:
 CONTRACTIONS = _restored()
 
 
+@lru_cache(maxsize=4096)
 def normalise(answer: str) -> str:
     """The answer as the official VQA evaluation compares it."""
     text = answer.replace("\n", " ").replace("\t", " ").strip()

@@ -73,7 +73,7 @@ def quote(text: str) -> str:
     single ones, and `rating=` loses its sign.
     """
     visible = "".join(c if c.isprintable() else " " for c in text)
-    plain = _RATING.sub(r"\1 ", " ".join(visible.split()).replace('"', "'"))
+    plain = " ".join(_RATING.sub(r"\1 ", visible).split()).replace('"', "'")
     return f'"{plain}"'
 
 

@@ -63,7 +63,7 @@ def test_vqa_accuracy_by_hand():
 
 
 def test_vqa_accuracy_needs_people_to_agree():
-    with pytest.raises(ValueError, match="needs 4 answers or more .* got 1"):
+    with pytest.raises(ValueError, match=r"needs 4 answers or more .* got 1"):
         vqa_accuracy("red", ["red"])
     assert vqa_accuracy("red", ["red"] * 4) == 1.0
     assert vqa_accuracy("red", ["red"] * 3 + ["blue"]) == pytest.approx((3 * 2 / 3 + 1) / 4)
@@ -92,7 +92,7 @@ def test_matches_and_overlap():
 
 
 def test_words_for_loose_matching():
-    assert answer_words("The café's two dogs, Röntgen’s") == ["cafe", "2", "dogs", "rontgen"]
+    assert answer_words("The café's two dogs, Röntgen\u2019s") == ["cafe", "2", "dogs", "rontgen"]
 
 
 @given(st.text(max_size=30), st.lists(st.text(max_size=12), min_size=4, max_size=10))
@@ -111,6 +111,6 @@ def test_real_sets():
         ("vizwiz_val/vizwiz_val.jsonl", lambda row: [entry["answer"] for entry in row["answers"]]),
     ):
         rows = [json.loads(line) for line in (DATA / file).read_text("utf-8").splitlines()]
-        scores = [max(vqa_accuracy(answer, answers_of(row)) for answer in answers_of(row)) for row in rows]
+        scores = [max(vqa_accuracy(answer, answers_of(row)) for answer in set(answers_of(row))) for row in rows]
         assert all(score >= 0.3 - 1e-9 for score in scores)
         assert sum(scores) / len(scores) > 0.8

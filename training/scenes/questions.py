@@ -6,7 +6,8 @@
 
 Four kinds, drawn evenly where the scene allows them: color and place of a shape that is there once, how many there are
 of something, and whether something is there, to which yes and no are right equally often. Of the ten answers most are
-the usual one; some are the same in other words, and a few are slips. The most frequent one is always right.
+the usual one; some are the same in other words, and a few are slips. The most frequent one is always right. People may
+also be `unsure`: then they see the answer and say UNSURE, as the base policy learns to.
 """
 
 import random
@@ -22,6 +23,7 @@ KINDS: tuple[Kind, ...] = ("color", "count", "presence", "place")
 PEOPLE = 10
 OTHER_WORDS = 0.15  # how often a person answers rightly and not in the usual words
 SLIP = 0.08  # how often a person is wrong
+UNSURE = "not sure"
 COUNTS = {0: "none", 1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine"}
 SYNONYMS = {
     **{"red": ("dark red",), "green": ("dark green",), "blue": ("dark blue",)},
@@ -43,8 +45,8 @@ class SceneQuestion:
     answers: tuple[str, ...]
 
 
-def ask(scene: Scene, generator: random.Random, slip: float = SLIP) -> SceneQuestion:
-    """A question that the scene answers without doubt. slip: how often a person is wrong, in [0, 0.6]."""
+def ask(scene: Scene, generator: random.Random, unsure: float = 0.0) -> SceneQuestion:
+    """A question that the scene answers without doubt. unsure: how often a person does not answer it, in [0, 1]."""
     names = [thing.shape for thing in scene.objects]
     single = [thing for thing in scene.objects if names.count(thing.shape) == 1]
     kind = generator.choice(KINDS if single else ("count", "presence"))
@@ -63,7 +65,8 @@ def ask(scene: Scene, generator: random.Random, slip: float = SLIP) -> SceneQues
         thing, there = something(scene, generator)
         text, right, wrong = f"Is there a {thing.color} {thing.shape}?", "yes" if there else "no", ("yes", "no")
     wrong = tuple(answer for answer in wrong if answer != right)
-    return SceneQuestion(kind, text, right, wrong, people(right, wrong, generator, slip))
+    answers = tuple(UNSURE if generator.random() < unsure else answer for answer in people(right, wrong, generator))
+    return SceneQuestion(kind, text, right, wrong, answers)
 
 
 def something(scene: Scene, generator: random.Random) -> tuple[Thing, bool]:
@@ -83,20 +86,20 @@ def place_name(row: str, column: str) -> str:
     return " ".join(words) or "center"
 
 
-def people(right: str, wrong: tuple[str, ...], generator: random.Random, slip: float) -> tuple[str, ...]:
-    """PEOPLE answers; none is as frequent as the right one, whatever the slips."""
+def people(right: str, wrong: tuple[str, ...], generator: random.Random) -> tuple[str, ...]:
+    """PEOPLE answers, of which none is as frequent as the right one."""
     while True:
-        answers = tuple(person(right, wrong, generator, slip) for _ in range(PEOPLE))
+        answers = tuple(person(right, wrong, generator) for _ in range(PEOPLE))
         (_, most), *others = Counter(answers).most_common()
         if answers.count(right) == most and all(count < most for _, count in others):
             return answers
 
 
-def person(right: str, wrong: tuple[str, ...], generator: random.Random, slip: float) -> str:
+def person(right: str, wrong: tuple[str, ...], generator: random.Random) -> str:
     chance = generator.random()
-    if chance < slip:
+    if chance < SLIP:
         return generator.choice(wrong)
-    return generator.choice(other_words(right)) if chance < slip + OTHER_WORDS else right
+    return generator.choice(other_words(right)) if chance < SLIP + OTHER_WORDS else right
 
 
 def other_words(answer: str) -> tuple[str, ...]:
