@@ -20,7 +20,7 @@ from tests.training.test_trainer import Scripted, advantages_of, make_trainer
 from training.data import load_data
 from training.judging import check_deadlines
 from training.recipe import ScenesPart
-from training.trainer import JudgeFailure
+from training.trainer import JudgeFailure, SpanGRPOConfig
 
 TEXTS = ["A red circle.", "A blue star.", "A green square.", "A large hexagon."]
 
@@ -193,6 +193,14 @@ def test_a_dead_server_stops_the_run_in_one_sentence(tmp_path, dataset, monkeypa
     )
     assert "\n" not in str(error.value)
     assert metrics_of(trainer)["judge/timeout"][0] > 0
+
+
+def test_the_trainer_looks_at_deadlines_where_there_are_other_ranks(tmp_path, dataset, monkeypatch):
+    judge = ServerJudge("http://127.0.0.1:8000", "m", chat=True, deadline=600.0)
+    make_trainer(tmp_path / "one", dataset, [PoshReward(judge)], ddp_timeout=600)
+    monkeypatch.setattr(SpanGRPOConfig, "world_size", 2)
+    with pytest.raises(ValueError, match=r"may take 600 s .* wait 600 s"):
+        make_trainer(tmp_path / "two", dataset, [PoshReward(judge)], ddp_timeout=600)
 
 
 def test_deadlines_that_the_other_ranks_do_not_wait_for(tmp_path):

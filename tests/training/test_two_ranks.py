@@ -1,0 +1,49 @@
+"""Two real ranks, of which one loses its judge: both end together, none hangs, and people read one sentence."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TORCHRUN = str(Path(sys.executable).with_name("torchrun"))
+SCRIPT = Path(__file__).with_name("two_ranks.py")
+HANGS = 400  # seconds: far more than the ranks take
+OVERRIDES = (
+    *("policy.model=tiny", "data.count=16", "trainer.max_steps=3", "trainer.logging_steps=1"),
+    *("trainer.per_device_train_batch_size=4", "trainer.num_generations=4", "trainer.max_completion_length=16"),
+    *("trainer.num_iterations=1", "trainer.steps_per_generation=1", "trainer.max_failed_fraction=0.25"),
+)
+
+
+def test_a_judge_lost_on_one_rank_stops_both_with_one_sentence(tmp_path):
+    command = [TORCHRUN, "--standalone", "--nproc_per_node", "2", str(SCRIPT), str(tmp_path)]
+    overrides = [f"output={tmp_path / 'out'}", *OVERRIDES]
+    done = subprocess.run(
+        [*command, "recipes/quickstart/scenes-dapo.yaml", *overrides],
+        cwd=ROOT,
+        env={**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+        check=False,
+    )
+    assert done.returncode != 0
+    first, second = (json.loads((tmp_path / f"{rank}.json").read_text()) for rank in (0, 1))
+    assert (first["kind"], second["kind"]) == ("JudgeFailure", "JudgeFailure"), done.stderr
+    assert first["error"] == second["error"]
+    assert first["error"] == (
+        "50% of this step's completions could not be judged (max_failed_fraction is 25%); the first reason, on rank 1: "
+        "the judge could not be woken: OSError: its engine is gone"
+    )
+    assert done.stderr.count("could not be judged") == 1
+    assert f"train.py: training stopped: {first['error']}\n" in done.stderr
+    assert sorted(path.name for path in tmp_path.glob("*.closed")) == ["0.closed", "1.closed"]
+
+    (step,), (other,) = first["log"], second["log"]  # the first step went well: sums and maxima over the ranks
+    counts = {name: value for name, value in step.items() if name.startswith("judge/")}
+    assert counts == {name: value for name, value in other.items() if name.startswith("judge/")}
+    assert len(counts) == 14
+    assert (counts["judge/failed_fraction"], counts["judge/retries"]) == (0, 3)
+    assert (counts["judge/wake_seconds"], counts["judge/peak_memory_gb"]) == (20, 2)
