@@ -5,7 +5,7 @@ Loading in 4 or 8 bits is written against bitsandbytes' interface in transformer
 
 import importlib.util
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from peft import PeftModel
@@ -20,6 +20,7 @@ from transformers import (
 from transformers.integrations import is_deepspeed_zero3_enabled
 
 Quantization = Literal["4bit", "8bit"]
+QUANTIZATIONS = get_args(Quantization)
 
 
 def load_model(

@@ -22,10 +22,11 @@ import torch
 
 from rewards.judges.encoding import MIN_MASS
 from rewards.judges.judge import Failure
-from rewards.judges.loading import Quantization, load_model
+from rewards.judges.loading import QUANTIZATIONS, Quantization, load_model
 from rewards.judges.local import LocalJudge, files_hash
 from rewards.judges.picture_encoding import PictureChatEncoder
 from rewards.judges.prompts import Prompt, runs
+from rewards.naming import unknown
 from rewards.verdict import Status
 
 log = logging.getLogger(__name__)
@@ -37,7 +38,7 @@ class TransformersJudge(LocalJudge):
     """dtype: of the weights, as torch spells it. batch_size: prompts in one forward pass; what does not fit into memory
     is halved. device: CUDA's current one where there is CUDA, else the CPU, when None. quantization: load the weights
     in "4bit" or "8bit", with bitsandbytes on CUDA (untested). adapter: the folder of a LoRA adapter that peft saved.
-    max_length, min_mass: see LocalJudge.
+    max_length, min_mass: see LocalJudge. Raises ValueError for another quantization.
     """
 
     def __init__(
@@ -51,6 +52,8 @@ class TransformersJudge(LocalJudge):
         max_length: int | None = None,
         min_mass: float = MIN_MASS,
     ) -> None:
+        if quantization not in (None, *QUANTIZATIONS):
+            raise ValueError(unknown("quantization", quantization, QUANTIZATIONS))
         super().__init__(model, max_length, min_mass)
         self.dtype = dtype
         self.batch_size = batch_size

@@ -154,13 +154,13 @@ def test_a_picture_is_encoded_once_in_a_call(judge):
 
 
 def test_writing_equals_plain_generation(judge):
-    asked = questions()
-    together = judge.write(asked, max_tokens=6)
-    assert together == [judge.write([question], max_tokens=6)[0] for question in asked]
+    asked = questions()[::2]
+    together = judge.write(asked, max_tokens=5)
+    assert together == [judge.write([question], max_tokens=5)[0] for question in asked]
     for question, text in zip(asked, together, strict=True):
         judge._model.base_model.rope_deltas = None
         inputs = usual(judge, question)
-        made = judge._model.generate(**inputs, max_new_tokens=6, do_sample=False)[0, inputs["input_ids"].shape[1] :]
+        made = judge._model.generate(**inputs, max_new_tokens=5, do_sample=False)[0, inputs["input_ids"].shape[1] :]
         assert text == judge.encoder.decode(made.tolist())
     assert len(set(together)) > len(asked) / 2
 
@@ -196,12 +196,11 @@ def test_a_camera_held_sideways(judge):
 
 
 def test_a_picture_of_100_megapixels(judge):
-    enormous = Image.new("RGB", (20_000, 5_000), "blue")
-    (question,) = ready([ask("Rate it.", enormous)])
+    (question,) = ready([ask("Rate it.", Image.new("L", (20_000, 5_000), 50))])
     (shown,) = question.images
     assert 0.99 * MAX_PIXELS < shown.image.width * shown.image.height <= MAX_PIXELS
     assert shown.image.width == pytest.approx(4 * shown.image.height, rel=0.01)
-    assert isinstance(judge.rate([ask("Rate it.", enormous)])[0], Rating)
+    assert isinstance(judge.rate([ask("Rate it.", shown.image)])[0], Rating)
 
 
 def test_a_damaged_file_fails_alone(judge):

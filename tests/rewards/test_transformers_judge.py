@@ -108,6 +108,48 @@ def test_too_long_a_question_fails_alone(judge):
     assert "tokens long" in second.message
 
 
+def short_of_memory(judge: TransformersJudge, rows: int, token: int | None = None):
+    """As a GPU that holds so many rows at a time; and none with this token. Gives the handle that ends it."""
+
+    def check(model, arguments, options):
+        ids = options["input_ids"]
+        if len(ids) > rows or (token is not None and bool((ids == token).any())):
+            raise torch.OutOfMemoryError("CUDA out of memory")
+
+    judge.start()
+    return judge._model.register_forward_pre_hook(check, with_kwargs=True)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_out_of_memory_is_tried_with_half(judge, rows):
+    asked = questions()
+    expected, written = judge.rate(asked), judge.write(asked, 3)
+    before = judge.usage.retries
+    handle = short_of_memory(judge, rows)
+    try:
+        assert close(judge.rate(asked), expected)
+        assert judge.usage.retries > before
+        assert judge.write(asked, 3) == written
+    finally:
+        handle.remove()
+
+
+def test_a_question_too_large_for_memory_fails_alone(judge):
+    asked = questions()
+    expected = judge.rate(asked)
+    (token,) = judge.encoder.tokenizer.encode("X", add_special_tokens=False)
+    handle = short_of_memory(judge, 4, token)
+    try:
+        *others, failure = judge.rate([*asked, Question([{"role": "user", "content": "XXX"}])])
+    finally:
+        handle.remove()
+    assert close(others, expected)
+    assert isinstance(failure, Failure)
+    assert failure.status is Status.ERROR
+    assert "out of memory" in failure.message
+    assert judge.usage.peak_memory_bytes == 0  # of a CPU it is not known
+
+
 def test_the_callers_mistakes_are_raised(judge):
     with pytest.raises(ValueError, match="a rating reads one"):
         judge.rate(questions(), scale=("good", "abominable"))
