@@ -24,6 +24,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from training.command_line import add_judge_options, judge_of
+
 SPANS = """Words are runs of letters and digits. `precision` is the share of the words the judge calls wrong that are
 wrong, `recall` the share of the wrong words it finds; `claims` are the words that state a fact of the picture (not the
 `in` of a place); per kind, among the words that spans of that kind touch. The effect of a component is the true F1 of
@@ -43,6 +45,7 @@ def main() -> None:
     people.add_argument("folder", type=Path, help="the folder that holds the sets' own folders")
     people.add_argument("--judge", default="match", help="who answers PoSh's questions (default match: words alone)")
     people.add_argument("--metric", choices=("posh", "4grams", "scene_graphs"), default="posh")
+    add_judge_options(people)
     people.add_argument("--sets", nargs="+", metavar="SET", default=[], help="the sets to measure (default all)")
     people.set_defaults(measure=measure_judgments)
     graphs = commands.add_parser("graphs", help="scene graphs against people's, no judge needed")
@@ -92,12 +95,11 @@ def measure_judgments(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
 
 def metric_of(arguments: argparse.Namespace) -> Any:
     from rewards.agreement.baselines import FourGrams, GraphPieces
-    from rewards.judges import load_judge
     from rewards.posh import PoshReward
 
     if arguments.metric == "4grams":
         return FourGrams()
-    return GraphPieces() if arguments.metric == "scene_graphs" else PoshReward(load_judge(arguments.judge))
+    return GraphPieces() if arguments.metric == "scene_graphs" else PoshReward(judge_of(arguments))
 
 
 def measure_scene_graphs(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:

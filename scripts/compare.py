@@ -22,6 +22,8 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from training.command_line import add_cache_option
+
 CURVES = ("loss", "reward", "posh/precision", "posh/recall", "completions/mean_length", "entropy")
 EXAMPLES = 12
 
@@ -35,6 +37,7 @@ def main() -> None:
     parser.add_argument("--max-tokens", type=int, default=128, help="longest completion (default 128)")
     parser.add_argument("--seeds", type=int, nargs="+", help="the training seeds of the folders (default 0 1 2 ...)")
     parser.add_argument("--set", nargs="*", default=[], metavar="key=value", help="recipe keys to change")
+    add_cache_option(parser)
     parser.add_argument("--title", default="Which checkpoint describes better?")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write results.json there too")
     arguments = parser.parse_args()
@@ -91,19 +94,22 @@ def compare(
     arguments: argparse.Namespace, checkpoints: dict[str, list[str]], seeds: list[int], recipe: Any
 ) -> dict[str, Any]:
     """Evaluate, write the three files into the output folder, and return what results.json holds."""
+    from rewards.judges import closing
     from training.comparison import summarise_models
     from training.evaluation import evaluate, held_out
+    from training.judging import judges_of
     from training.report import Example, write_report
     from training.run import build_rewards, versions
 
     data = held_out(recipe.data, arguments.prompts)
     count = sum(len(paths) for paths in checkpoints.values())
-    with Progress(console=Console(stderr=True)) as bar:
+    rewards = build_rewards([remembering(part, arguments.cache) for part in recipe.rewards])
+    with closing(judges_of(rewards)), Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task("checkpoints", total=count)
         evaluation = evaluate(
             checkpoints,
             data,
-            build_rewards(recipe.rewards),
+            rewards,
             arguments.max_tokens,
             progress=lambda done: bar.update(task, advance=1, description=done),
         )
@@ -135,6 +141,12 @@ def compare(
     }
     write_report(arguments.output / "report.html", arguments.title, results, curves, examples, facts)
     return results
+
+
+def remembering(part: Any, cache: bool | None) -> Any:
+    """The recipe's reward, its judge remembering as --cache says, or else as the recipe does, or else by default."""
+    chosen = (part.judge.cache or None) if cache is None else cache and (part.judge.cache or True)
+    return part.model_copy(update={"judge": part.judge.model_copy(update={"cache": chosen})})
 
 
 def write_completions(path: Path, evaluation: Any, seeds: list[int]) -> None:

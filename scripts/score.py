@@ -6,6 +6,9 @@ A row is a JSON object with `completion` and what the metric needs (`posh`: `ref
 usually `id`. A verdict row has: id, score, status, parts, spans (start, end, score, credit, kind, note, component),
 missed, parsed_by. A row that cannot be read is reported by its line number and gets the status not_applicable. Run the
 same command again to go on after an interruption.
+
+The answers of a judge with a model are kept in the cache folder, so that no question is put to it twice, in any run;
+--no-cache asks anew.
 """
 
 import argparse
@@ -14,12 +17,12 @@ import logging
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-import yaml
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
+
+from training.command_line import add_judge_options, judge_of, read_option
 
 SHOWN = 20  # lines without a score that are named
 
@@ -27,7 +30,8 @@ SHOWN = 20  # lines without a score that are named
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reward", help="the metric: posh")
-    parser.add_argument("--judge", required=True, help="who answers its questions: match")
+    parser.add_argument("--judge", required=True, help="who answers its questions: match, vllm:MODEL, ...")
+    add_judge_options(parser)
     parser.add_argument("--input", required=True, type=Path, metavar="ROWS.jsonl")
     parser.add_argument("--output", required=True, type=Path, metavar="VERDICTS.jsonl")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
@@ -36,7 +40,7 @@ def main() -> None:
     )
     arguments = parser.parse_intermixed_args()
 
-    from rewards.judges import load_judge
+    from rewards.judges import closing
     from rewards.metrics import build_reward
     from rewards.scoring import score_file
 
@@ -44,11 +48,11 @@ def main() -> None:
     console = Console(stderr=True, soft_wrap=True)
     try:
         options = dict(read_option(text) for text in arguments.options)
-        judge = load_judge(arguments.judge)
+        judge = judge_of(arguments)
         reward = build_reward(arguments.reward, judge, options)
         settings = {"reward": arguments.reward, "judge": judge.name, "options": options, "prompts": reward.wording}
         settings["parsed_by"] = reward.reader()
-        with Progress(console=console) as bar:
+        with closing([judge]), Progress(console=console) as bar:
             task = bar.add_task(f"{arguments.reward} with {arguments.judge}", total=None)
             summary = score_file(
                 reward,
@@ -74,17 +78,6 @@ def main() -> None:
         if name != "bad_lines":
             table.add_row(name, f"{value:.4g}" if isinstance(value, float) else str(value))
     Console().print(table)
-
-
-def read_option(text: str) -> tuple[str, Any]:
-    """`key=value` with a YAML value. Raises ValueError."""
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise ValueError(f"an option is written key=value, got {text!r}.")
-    try:
-        return key, yaml.safe_load(value)
-    except yaml.YAMLError:
-        raise ValueError(f"the value of {text!r} cannot be read as YAML: put quotes around it.") from None
 
 
 if __name__ == "__main__":

