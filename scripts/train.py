@@ -37,6 +37,8 @@ def main() -> None:
             sys.exit(1)
     except RecipeError as error:
         sys.exit(f"train.py: {error}")
+    except KeyboardInterrupt:
+        sys.exit("train.py: interrupted; the judges are closed, and what was logged is in the output folder.")
     print(f"The policy and its metrics are in {output}")
 
 

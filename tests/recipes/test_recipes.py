@@ -20,7 +20,9 @@ ACCELERATE = str(Path(sys.executable).with_name("accelerate"))
 SFT_KEYS = {"step", "loss", "grad_norm", "learning_rate"}
 DAPO_KEYS = {
     *("step", "loss", "grad_norm", "learning_rate", "reward", "reward_std", "completions/mean_length"),
-    "judge/failed_fraction",
+    *(f"judge/failed_fraction{look}" for look in ("", "_long", "_short", "_control_tokens")),
+    *("judge/questions", "judge/cached", "judge/prompt_tokens", "judge/retries", "judge/timeout", "judge/unparsed"),
+    *("judge/seconds", "judge/wake_seconds", "judge/sleep_seconds", "judge/peak_memory_gb"),
 }
 
 

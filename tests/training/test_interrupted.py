@@ -1,0 +1,42 @@
+"""A run that is interrupted while the judge judges leaves no process of the judge's."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HANGS = 240  # seconds: far more than it takes
+OVERRIDES = ("policy.model=tiny", "data.count=8", "trainer.max_steps=1", "trainer.per_device_train_batch_size=4")
+COMPLETIONS = ("trainer.num_generations=4", "trainer.max_completion_length=16")
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_no_process_is_left(tmp_path, sent):
+    script = [sys.executable, str(Path(__file__).with_name("interrupted.py")), str(tmp_path)]
+    overrides = [f"output={tmp_path / 'out'}", *OVERRIDES, *COMPLETIONS, "trainer.use_cpu=true", "trainer.bf16=false"]
+    run = subprocess.Popen(
+        [*script, "recipes/quickstart/scenes-dapo.yaml", *overrides],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        until = time.monotonic() + HANGS
+        while not (tmp_path / "asked").exists() and run.poll() is None and time.monotonic() < until:
+            time.sleep(0.05)
+        run.send_signal(sent)
+        _, said = run.communicate(timeout=HANGS)
+    finally:
+        run.kill()
+    assert run.returncode == (1 if sent == signal.SIGINT else 128 + signal.SIGTERM), said
+    assert "Traceback" not in said
+    assert ("train.py: interrupted" in said) == (sent == signal.SIGINT)
+    assert (tmp_path / "closed").exists()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "asked").read_text()), 0)
