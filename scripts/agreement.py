@@ -3,15 +3,19 @@
     python scripts/agreement.py spans outputs/quickstart --models base sft --count 500
     python scripts/agreement.py people ../shared/data --judge match [--sets hat_aloha ...]
     python scripts/agreement.py people ../shared/data --metric 4grams
+    python scripts/agreement.py people ../shared/data --metric harmonic [--judge transformers:smollm2 --images 8]
     python scripts/agreement.py graphs ../shared/data [--rules]
+    python scripts/agreement.py answers ../shared/data --judge match [--no-rationale] [--sets evouna_nq ...]
 
 spans: reads the results.json and completions.jsonl that scripts/compare.py wrote about Scenes, where the truth is
 known, and answers two questions. Are the words that the judge calls wrong (spans with a score below 0.5) the wrong
 ones? And does the credit of a component have the sign of what its words truly add to the description's F1?
 
 people: PoSh's scores and spans against people's judgments, beside a bag of words on the same records. The metrics
-4grams and scene_graphs are the PoSh paper's baselines, which ask no judge and need the extra `embed`.
+4grams and scene_graphs are the PoSh paper's baselines, which ask no judge and need the extra `embed`. The metric
+harmonic has a set of its own: HarmonicEval's criteria against THumB's, the references in place of the picture.
 graphs: our scene graphs, default and published, against people's; with --rules, what each rule adds.
+answers: LAVE and the usual metrics of answers, such as VQA accuracy, against people's judgments of answers.
 """
 
 import argparse
@@ -43,8 +47,11 @@ def main() -> None:
     spans.set_defaults(measure=measure_spans)
     people = commands.add_parser("people", help="scores and spans against people's judgments")
     people.add_argument("folder", type=Path, help="the folder that holds the sets' own folders")
-    people.add_argument("--judge", default="match", help="who answers PoSh's questions (default match: words alone)")
-    people.add_argument("--metric", choices=("posh", "4grams", "scene_graphs"), default="posh")
+    people.add_argument(
+        "--judge", default="match", help="who answers the metric's questions (default match: words alone)"
+    )
+    people.add_argument("--metric", choices=("posh", "4grams", "scene_graphs", "harmonic"), default="posh")
+    people.add_argument("--images", type=int, metavar="N", help="harmonic: only the first N pictures (default all)")
     add_judge_options(people)
     people.add_argument("--sets", nargs="+", metavar="SET", default=[], help="the sets to measure (default all)")
     people.set_defaults(measure=measure_judgments)
@@ -52,7 +59,14 @@ def main() -> None:
     graphs.add_argument("folder", type=Path, help="the folder that holds the sets' own folders")
     graphs.add_argument("--rules", action="store_true", help="what each rule adds alone, and what its removal costs")
     graphs.set_defaults(measure=measure_scene_graphs)
-    for command in (spans, people, graphs):
+    answers = commands.add_parser("answers", help="LAVE and its baselines against people's judgments of answers")
+    answers.add_argument("folder", type=Path, help="the folder that holds the sets' own folders")
+    answers.add_argument("--judge", default="match", help="who rates the answers (default match: words alone)")
+    answers.add_argument("--no-rationale", action="store_true", help="read the rating alone, without a rationale")
+    answers.add_argument("--count", type=int, metavar="N", help="only the first N questions of a set (default all)")
+    answers.add_argument("--sets", nargs="+", metavar="SET", default=[], help="the sets to measure (default all)")
+    answers.set_defaults(measure=measure_answer_sets)
+    for command in (spans, people, graphs, answers):
         command.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
     arguments = parser.parse_args()
     try:
@@ -87,10 +101,32 @@ def measure_judgments(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     for name in arguments.sets:
         if name not in SETS:
             raise ValueError(unknown("set", name, SETS))
+    if arguments.metric == "harmonic":
+        return measure_criteria(arguments)
     reward = metric_of(arguments)
     rows = [asdict(row) for row in measure_people(arguments.folder, reward, arguments.sets or list(SETS))]
     asked = f"judge {arguments.judge}" if arguments.metric == "posh" else f"metric {arguments.metric}"
     return rows, [people_table(rows, asked)]
+
+
+def measure_criteria(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+    from rewards.agreement.thumb import measure_thumb
+    from rewards.harmonic import HarmonicReward
+    from rewards.judges import load_judge
+
+    if arguments.sets or (arguments.images is not None and arguments.images < 1):
+        raise ValueError("the metric harmonic is measured on THumB: leave --sets out, and give --images 1 or more.")
+    reward = HarmonicReward(load_judge(arguments.judge), evidence="context", spans="none")
+    rows = [defined(asdict(row)) for row in measure_thumb(arguments.folder, reward, arguments.images)]
+    return rows, [people_table(rows, f"HarmonicEval, judge {arguments.judge}")]
+
+
+def defined(numbers: dict[str, Any]) -> dict[str, Any]:
+    """The same with None for nan, the correlation of what never varies: JSON has no nan."""
+    return {
+        name: defined(value) if isinstance(value, dict) else None if value != value else value
+        for name, value in numbers.items()
+    }
 
 
 def metric_of(arguments: argparse.Namespace) -> Any:
@@ -111,6 +147,24 @@ def measure_scene_graphs(arguments: argparse.Namespace) -> tuple[Any, list[Table
         return graphs, [graph_table(graphs)]
     rules = [asdict(row) for row in measure_rules(texts)]
     return {"graphs": graphs, "rules": rules}, [graph_table(graphs), rule_table(rules)]
+
+
+def measure_answer_sets(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+    from rewards.agreement.answers import SETS, measure_answers
+    from rewards.judges import load_judge
+    from rewards.lave import LaveReward
+    from rewards.naming import unknown
+
+    for name in arguments.sets:
+        if name not in SETS:
+            raise ValueError(unknown("set", name, SETS))
+    if arguments.count is not None and arguments.count < 1:
+        raise ValueError(f"--count must be 1 or more, got {arguments.count}.")
+    reward = LaveReward(load_judge(arguments.judge), rationale=not arguments.no_rationale)
+    measured = measure_answers(arguments.folder, reward, arguments.sets or list(SETS), arguments.count)
+    rows = [asdict(row) for row in measured]
+    asked = "the rating alone" if arguments.no_rationale else "rationale and rating"
+    return rows, [answer_table(rows, f"judge {arguments.judge}, {asked}")]
 
 
 def table_of(title: str, agreement: dict[str, Any]) -> Table:
@@ -137,9 +191,24 @@ def people_table(rows: list[dict[str, Any]], asked: str) -> Table:
     for column in ("ours", "95 %", "floor", "target", "n", "note"):
         table.add_column(column, justify="right")
     for row in rows:
-        interval = f"{row['interval']['low']:.3f} - {row['interval']['high']:.3f}"
+        interval = f"{shown(row['interval']['low'])} - {shown(row['interval']['high'])}"
         values = (shown(row["ours"]), interval, shown(row["floor"]), shown(row["target"]), str(row["n"]), row["note"])
         table.add_row(row["set"], row["measure"], *values)
+    return table
+
+
+def answer_table(rows: list[dict[str, Any]], asked: str) -> Table:
+    metrics = list(dict.fromkeys(metric for row in rows for metric in row["metrics"]))
+    table = Table(title=f"Answers, {asked}: value [95 %] of the first metric, values of the others")
+    for column in ("set", "answers", "measure"):
+        table.add_column(column)
+    for column in (*metrics, "n", "failed"):
+        table.add_column(column.replace("_", " "), justify="right")
+    for row in rows:
+        first, *others = [row["metrics"].get(metric) for metric in metrics]
+        cells = [f"{first['value']:.3f} [{first['interval']['low']:.3f}, {first['interval']['high']:.3f}]"]
+        cells += [shown(other["value"] if other else None) for other in others]
+        table.add_row(row["set"], row["group"], row["measure"], *cells, str(row["n"]), str(row["failed"]))
     return table
 
 

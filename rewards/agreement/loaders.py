@@ -85,6 +85,20 @@ class DrawnGraph:
     split: str
 
 
+@dataclass(frozen=True, slots=True)
+class RubricCaption:
+    """THumB: a caption of a photograph with people's ratings by rubric: P and R from 1 to 5, penalties from 0 down.
+
+    system: what wrote it, "Human" among them. human_score: (P + R) / 2 and the penalties.
+    """
+
+    image: str
+    system: str
+    text: str
+    references: tuple[str, ...]
+    ratings: dict[str, float]
+
+
 def load_haelm(folder: Path) -> list[JudgedCaption]:
     return [
         JudgedCaption(row["caption"], tuple(row["references"]), row["accurate"] == "yes")
@@ -137,6 +151,20 @@ def load_discosg_graphs(folder: Path) -> list[DrawnGraph]:
     return [
         DrawnGraph(row["caption"], read_triples(row["scene_graph"]), row["split"])
         for row in _rows(folder, "discosg_graphs", "discosg_human_graphs.jsonl")
+    ]
+
+
+def load_thumb(folder: Path) -> list[list[RubricCaption]]:
+    """The captions of each photograph."""
+    kinds = ("P", "R", "Fl", "Inc", "Con", "human_score")
+    return [
+        [
+            RubricCaption(
+                row["seg_id"], c["SYS"], c["hyp"], tuple(row["references"]), {kind: c[kind] for kind in kinds}
+            )
+            for c in row["candidates"]
+        ]
+        for row in _rows(folder, "thumb", "thumb_mscoco.jsonl")
     ]
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-from scipy.stats import kendalltau, rankdata
+from scipy.stats import kendalltau, pearsonr, rankdata
 
 T = TypeVar("T")
 
@@ -72,6 +72,13 @@ def kendall_tau_c(scores: Sequence[float], ratings: Sequence[float]) -> float:
     if len(set(scores)) < 2 or len(set(ratings)) < 2:
         return float("nan")
     return float(kendalltau(scores, ratings, variant="c").statistic)
+
+
+def pearson(scores: Sequence[float], ratings: Sequence[float]) -> float:
+    """Pearson's correlation in [-1, 1]; nan when either side is constant."""
+    if len(set(scores)) < 2 or len(set(ratings)) < 2:
+        return float("nan")
+    return float(pearsonr(scores, ratings).statistic)
 
 
 def pair_accuracy(preferred: Sequence[float], other: Sequence[float]) -> PairAccuracy:
