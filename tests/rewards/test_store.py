@@ -6,6 +6,8 @@ import os
 import resource
 import signal
 import sqlite3
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -196,6 +198,54 @@ def test_a_full_disk_is_said_once_and_forgets_the_call(path, caplog):
     assert "ratings.sqlite cannot be used (" in message
     store.write(rows("room again", 50_000))
     assert len(store.read(list(rows("room again", 50_000)))) == 50_000
+
+
+ON_A_FULL_DISK = """
+import sys
+from pathlib import Path
+from rewards.judges import CachedJudge, Question
+from rewards.judges.store import Store
+from tests.fakes import FakeJudge, hashed_rating
+
+path = Path(sys.argv[1]) / "ratings.sqlite"
+store = Store(path, 1 << 26)
+store.write({"before": b"1"})
+filler = path.with_name("filler").open("wb", buffering=0)
+try:
+    while filler.write(bytes(512)):
+        pass
+except OSError as error:
+    assert error.errno == 28, error
+prompts = [f"question {number}" for number in range(2000)]
+cached = CachedJudge(FakeJudge(), path)
+questions = [Question([{"role": "user", "content": prompt}]) for prompt in prompts]
+for _ in range(2):
+    assert cached.rate(questions) == [hashed_rating(prompt) for prompt in prompts]
+assert cached.misses == 2 * len(prompts)  # nothing was kept
+filler.close()
+path.with_name("filler").unlink()
+store.write({"after": b"2"})
+assert store.read(["before", "after"]) == {"before": b"1", "after": b"2"}
+"""
+
+
+def test_a_disk_that_is_really_full(tmp_path):
+    """A small disk of its own, in a mount namespace that ends with the process."""
+    mount = 'mount -t tmpfs -o size=400k tmpfs "$0" && exec "$@"'
+    start = ["unshare", "--mount", "sh", "-c", mount, str(tmp_path)]
+    try:
+        allowed = subprocess.run([*start, "true"], capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        allowed = False
+    if not allowed:
+        pytest.skip("mounting a small disk needs root and util-linux")
+    command = [*start, sys.executable, "-c", ON_A_FULL_DISK, str(tmp_path)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, cwd=Path(__file__).parents[2]
+    )
+    assert done.returncode == 0, done.stderr
+    (warning,) = done.stderr.strip().splitlines()
+    assert "ratings.sqlite cannot be used (" in warning
 
 
 @contextmanager
