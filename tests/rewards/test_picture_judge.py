@@ -4,7 +4,6 @@ Nothing here says that a picture is judged well, only that it reaches the model,
 """
 
 import io
-import json
 import random
 from pathlib import Path
 
@@ -12,15 +11,19 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from tokenizers.processors import TemplateProcessing
 
+from rewards.harmonic import HarmonicReward
 from rewards.judges import CachedJudge, Failure, Question, Rating
+from rewards.judges.picture_encoding import PictureChatEncoder
 from rewards.judges.pictures import ready
 from rewards.judges.transformers import TransformersJudge
 from rewards.judges.vllm import VllmJudge, request
 from rewards.pictures import MAX_PIXELS
-from rewards.verdict import Status
+from rewards.verdict import Sample, Status
 from tests.rewards.test_transformers_judge import close, save_llama
 from tests.rewards.tiny_models import save_llava, save_qwen
+from training.policy import tiny_processor
 
 PHOTOS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "coco_open_images"
 TEXTS = ("A red circle.", "A small blue square and a green star, close together.", "Two dogs.")
@@ -73,6 +76,12 @@ def prompt_of(judge, question: Question):
     return judge.encoder.prompt(ready([question])[0], judge.context)[0]
 
 
+def photos(count: int) -> list[Image.Image]:
+    if not PHOTOS.exists():
+        pytest.skip(f"needs {PHOTOS}")
+    return [Image.open(file) for file in sorted((PHOTOS / "images").iterdir())[:count]]
+
+
 def encodings(judge: TransformersJudge) -> list[int]:
     """A list that grows by one with each run of the vision tower."""
     runs: list[int] = []
@@ -93,6 +102,33 @@ def test_encoded_as_the_processor_does(judge, images):
         assert set(inputs) | {"input_ids", "attention_mask"} == set(expected)
         for name, value in inputs.items():
             assert torch.equal(value, expected[name])
+
+
+@pytest.mark.parametrize("template", ["", "<pad>"], ids=["added", "in the template"])
+def test_a_sequence_begins_once(template):
+    """LLaVA's processor puts the beginning of a sequence before what its template makes, unless that has it."""
+    processor = tiny_processor()
+    processor.chat_template = template + processor.chat_template
+    processor.tokenizer.bos_token = "<pad>"
+    processor.tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+        single="<pad> $A", special_tokens=[("<pad>", 0)]
+    )
+    encoder = PictureChatEncoder(processor)
+    for images in ((FIRST,), ()):
+        parts = [{"type": "image", "image": image} for image in images] + [{"type": "text", "text": "Rate it."}]
+        expected = processor.apply_chat_template(
+            [{"role": "user", "content": parts}], tokenize=True, add_generation_prompt=True, return_dict=True
+        )
+        prompt, _ = encoder.prompt(ready([ask("Rate it.", *images)])[0], 100)
+        assert [list(prompt.ids)] == expected["input_ids"]
+        assert prompt.ids.count(0) == 1
+
+
+def test_a_template_that_shows_no_pictures():
+    processor = tiny_processor()
+    processor.chat_template = "{% for m in messages %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endfor %}"
+    with pytest.raises(ValueError, match="shows 0 pictures of 1"):
+        PictureChatEncoder(processor).prompt(ready([ask("Rate it.", FIRST)])[0], 100)
 
 
 @pytest.mark.parametrize("content", HOSTILE)
@@ -283,18 +319,32 @@ def test_remembered_by_the_picture(judge, tmp_path):
 
 def test_real_photos_reach_the_model(judge):
     """Plumbing, nothing more: these weights are random."""
-    if not PHOTOS.exists():
-        pytest.skip(f"needs {PHOTOS}")
-    files = sorted((PHOTOS / "images").iterdir())[:4]
-    captions = [json.loads(line) for line in (PHOTOS / "records.jsonl").read_text().splitlines()[:1]]
-    text = f"Rate from 1 to 5: {captions[0]}"[:200]
-    photos = [Image.open(file) for file in files]
-    seen = judge.rate([ask(text, photo) for photo in photos])
-    assert all(isinstance(rating, Rating) for rating in seen)
-    assert len({round(rating.mean, 6) for rating in seen}) == len(photos)
-    mixed = [ask(text, photos[0]), ask(text)]
-    swapped = [ask(text, photos[1]), ask(text)]
-    (one, blind), (two, still_blind) = judge.rate(mixed), judge.rate(swapped)
+    shown = photos(4)
+    text = "Rate from 1 to 5: A train stands beside some cars."
+    seen = judge.rate([ask(text, photo) for photo in shown])
+    assert len({round(rating.mean, 6) for rating in seen}) == len(shown)
+    (one, blind), (two, still_blind) = (judge.rate([ask(text, photo), ask(text)]) for photo in shown[:2])
     assert close([one, two], seen[:2])
     assert abs(one.mean - two.mean) > 1e-4
     assert blind == still_blind
+
+
+def test_harmonic_eval_shows_a_picture_once(tmp_path):
+    """All criteria, sentences and completions on one photo: one encoding. Plumbing, nothing more."""
+    first, second = photos(2)
+    save_qwen(tmp_path, context=8192)
+    judge = TransformersJudge(str(tmp_path), batch_size=4, min_mass=0.0)
+    judge.start()
+    runs = encodings(judge)
+    reward = HarmonicReward(judge)
+    texts = ("A train stands in a yard. There are cars.", "Two dogs.")
+    verdicts = reward.assess([Sample("Describe.", text, images=(first,)) for text in texts])
+    assert len(runs) == 1
+    swapped = reward.assess([Sample("Describe.", text, images=(second,)) for text in texts])
+    assert len(runs) == 2
+    for one, other in zip(verdicts, swapped, strict=True):
+        assert one.status is other.status is Status.OK
+        for name in ("correctness", "completeness"):
+            assert abs(one.parts[name] - other.parts[name]) > 1e-4
+        for name in ("clarity", "fluency", "conciseness"):
+            assert one.parts[name] == pytest.approx(other.parts[name], abs=1e-5)

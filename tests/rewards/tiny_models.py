@@ -30,7 +30,7 @@ def save_llava(folder: Path, seed: int = 0) -> None:
     tiny_processor().save_pretrained(folder)
 
 
-def save_qwen(folder: Path, seed: int = 0) -> None:
+def save_qwen(folder: Path, seed: int = 0, context: int = 2048) -> None:
     """Two layers of Qwen2.5-VL: rotary positions in three dimensions, windows, two by two patches to a token."""
     words = tokenizer(QWEN_TEMPLATE)
     words.add_tokens(list(QWEN_TOKENS), special_tokens=True)
@@ -39,7 +39,7 @@ def save_qwen(folder: Path, seed: int = 0) -> None:
     config = Qwen2_5_VLConfig(
         text_config={
             "vocab_size": len(words), "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
-            "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 2048,
+            "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": context,
             "initializer_range": 0.2, "eos_token_id": words.eos_token_id, "bos_token_id": None,
             "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]},
         },
