@@ -50,9 +50,9 @@ def exact_match(answer: str, answers: Sequence[str]) -> float:
 
 
 def contains(answer: str, answers: Sequence[str]) -> float:
-    """1 when any of the answers occurs in the answer as whole words in a row, else 0."""
-    padded = f" {normalise(answer)} "
-    return float(any(f" {wanted} " in padded for wanted in map(normalise, answers) if wanted))
+    """1 when the characters of any of the answers occur in the answer, in words or across them, else 0."""
+    text = normalise(answer)
+    return float(any(wanted in text for wanted in map(normalise, answers) if wanted))
 
 
 def token_f1(answer: str, answers: Sequence[str]) -> float:
