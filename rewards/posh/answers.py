@@ -14,16 +14,16 @@ from typing import Any, TypeVar
 
 from rewards.judges.judge import Failure, Question
 
-T = TypeVar("T", float, str)
-REMEMBERED = 65_536  # answers, about 10 MB
+T = TypeVar("T")
+REMEMBERED = 65_536  # answers, about 20 MB
 
 
 class Answers:
     """Bounded: the least recently used are forgotten. A Failure is not kept. One Answers is for one judge."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[bytes, float | str] = OrderedDict()
-        self._fresh: dict[bytes, float | str] = {}  # since `begin`
+        self._kept: OrderedDict[bytes, Any] = OrderedDict()
+        self._fresh: dict[bytes, Any] = {}  # since `begin`
 
     def begin(self) -> None:
         """A new batch: what the last one asked is now known from before."""
@@ -60,6 +60,6 @@ class Answers:
 
 
 def digest(question: Question) -> bytes:
-    """16 bytes that stand for what is asked: the messages and the probe."""
-    asked = f"{question.messages}\0{question.probe}"
+    """16 bytes that stand for what is asked: the messages, what of them may be cut, and the probe."""
+    asked = f"{question.messages}\0{question.description}\0{question.probe}"
     return blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -74,6 +74,17 @@ def fill(template: str, **values: str) -> str:
     return "".join([values[part] if is_name else part for part, is_name in _parts(template)])
 
 
+def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
+    """Where `fill` puts each value: characters [start, end). Of a name that occurs twice the last place."""
+    found, start = {}, 0
+    for part, is_name in _parts(template):
+        end = start + len(values[part] if is_name else part)
+        if is_name:
+            found[part] = (start, end)
+        start = end
+    return found
+
+
 @lru_cache(maxsize=256)
 def _parts(template: str) -> tuple[tuple[str, bool], ...]:
     """The template's literal texts and, marked True, the names between them."""

@@ -8,12 +8,15 @@ Pass 1 asks for the entities that are no part of another one, pass 2 for the par
 pass 3 for the attributes and relations of what was found. A pass is one `judge.rate` over all interviews, in published
 mode after one `judge.write` that words the identifiers. In default mode identifiers are worded by rule, the same
 question is asked once, and a pass is two calls: the simplest name of everything, then what that did not settle.
+
+A question is the judge's whatever the texts are: a text too long for it loses its end (of two that a prompt shows the
+longer one), which `Interview.cut` counts, and in default mode a name is asked by its first LONGEST_NAME characters.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rewards.judges.judge import Failure, Judge, Question
 from rewards.judges.probe import Link, Mention, Phrase, Presence
@@ -22,7 +25,7 @@ from rewards.language.scene_graph import SceneGraph
 from rewards.posh.answers import Answers
 from rewards.posh.candidates import Candidate, Found, candidates
 from rewards.posh.graph_view import GraphView
-from rewards.posh.prompts import Wording, fill
+from rewards.posh.prompts import Wording, fill, places
 from rewards.verdict import Status
 
 Mode = Literal["published", "default"]
@@ -30,6 +33,7 @@ Mode = Literal["published", "default"]
 PRESENCE_THRESHOLD = 2.0
 REWRITE_TOKENS = 20
 HIGHEST_RATING = 5.0
+LONGEST_NAME = 200  # characters, of each part of a question: what is longer is no name
 UNREADABLE = 1.0  # the rating of an answer without a digit, to the published code
 
 
@@ -48,7 +52,8 @@ class Interview:
     entities are keyed by entity number, attributes by (entity, attribute), relations by relation, all of the source's
     view. A component that was never asked, because an entity of it is absent, has no answer. prompts, the questions in
     them, and rewrites are in the order asked, repeats kept. failure: the first question the judge failed on; answers
-    are incomplete then.
+    are incomplete then. cut: the most characters that the judge did not read of the text it was shown, which is the
+    source where `cuts_source`, otherwise the target.
     """
 
     sample: int
@@ -65,15 +70,21 @@ class Interview:
     questions: list[str] = field(default_factory=list)
     rewrites: list[tuple[str, str]] = field(default_factory=list)
     failure: Failure | None = None
+    cut: int = 0
     prefix: str = field(init=False)
+    description: tuple[int, int] = field(init=False)  # the characters of the prefix that may be cut
     quotes_source: bool = field(init=False)
+    cuts_source: bool = field(init=False)
     repeated: frozenset[frozenset[str]] = field(init=False)  # names that the target has several things of
 
     def __post_init__(self) -> None:
-        self.prefix = fill(
-            self.wording.prefix, target_text=self.target_text, source_text=self.source_text, text=self.target_text
-        )
-        self.quotes_source = "{source_text}" in self.wording.prefix
+        texts = {"target_text": self.target_text, "source_text": self.source_text, "text": self.target_text}
+        self.prefix = fill(self.wording.prefix, **texts)
+        shown = places(self.wording.prefix, **texts)
+        self.quotes_source = "source_text" in shown
+        longest = max(shown, key=lambda name: len(texts[name]), default="")
+        self.cuts_source = longest == "source_text"
+        self.description = shown.get(longest, (0, 0))
         names = Counter(name for entity in self.target_graph.entities for name in {lemmas(h) for h in entity.heads})
         self.repeated = frozenset(name for name, count in names.items() if count > 1)
 
@@ -199,7 +210,7 @@ def _ask_names(named: Sequence[tuple[Interview, Candidate]], judge: Judge, mode:
     asked = []
     for (interview, candidate), identifier in zip(named, identifiers, strict=True):
         if interview.failure is None:
-            question = fill(interview.wording.ask_entity, entity_identifier=identifier)
+            question = _worded(interview.wording.ask_entity, mode, entity_identifier=identifier)
             mention = interview.mention(candidate.entity, candidate.mention)
             probe = Presence(interview.target_text, "entity", mention, graph=interview.target_graph)
             asked.append((candidate, identifier, _put(interview, question, probe, mode)))
@@ -248,7 +259,7 @@ def _ask_details(interviews: Sequence[Interview], judge: Judge, mode: Mode, answ
         for number in present:
             for place, attribute in enumerate(view.entities[number].attributes):
                 name, mention = interview.described(number, besides=attribute.text)
-                question = fill(wording.ask_attribute, entity_identifier=name, attribute=attribute.text)
+                question = _worded(wording.ask_attribute, mode, entity_identifier=name, attribute=attribute.text)
                 probe = Presence(target, "attribute", mention, attribute.text, graph=graph)
                 asked.append(((number, place), _put(interview, question, probe, mode)))
         ends = {number: interview.described(number) for number in present}
@@ -256,9 +267,8 @@ def _ask_details(interviews: Sequence[Interview], judge: Judge, mode: Mode, answ
             relation = view.relation(number)
             if relation.subject in ends and relation.object in ends:
                 (first, subject), (second, other) = ends[relation.subject], ends[relation.object]
-                question = fill(
-                    wording.ask_relation, entity1_identifier=first, entity2_identifier=second, relation=relation.text
-                )
+                ends_named = {"entity1_identifier": first, "entity2_identifier": second}
+                question = _worded(wording.ask_relation, mode, **ends_named, relation=relation.text)
                 probe = Presence(target, "relation", subject, relation.text, other, graph=graph)
                 asked.append((number, _put(interview, question, probe, mode)))
     for (key, put), rating in zip(asked, _rate([a for _, a in asked], judge, mode, answers), strict=True):
@@ -276,33 +286,50 @@ def _relation_order(view: GraphView) -> list[int]:
     return list(dict.fromkeys(number for entity in entities for number in view.entities[entity].relations))
 
 
+def _worded(template: str, mode: Mode, **names: str) -> str:
+    """The question about these names. A completion could otherwise name things so long that no judge can be asked."""
+    if mode == "default":
+        names = {key: name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…" for key, name in names.items()}
+    return fill(template, **names)
+
+
 def _put(interview: Interview, question: str, probe: Presence, mode: Mode) -> _Asked:
     """Word the whole prompt and note it down. What many questions share comes first, so that it is computed once."""
     instructions = interview.wording.instructions
-    if mode == "published":
-        prompt = "\n\n".join((interview.prefix, question, instructions))
-    else:
-        prompt = "\n\n".join((instructions, interview.prefix, question))
+    before = "" if mode == "published" else f"{instructions}\n\n"
+    after = f"\n\n{question}\n\n{instructions}" if mode == "published" else f"\n\n{question}"
+    prompt = before + interview.prefix + after
+    start, end = (len(before) + place for place in interview.description)
     interview.prompts.append(prompt)
     interview.questions.append(question)
-    return _Asked(interview, _question(prompt, probe), len(interview.prompts) - 1)
+    return _Asked(interview, _question(prompt, probe, (start, end)), len(interview.prompts) - 1)
 
 
 def _rate(asked: Sequence[_Asked], judge: Judge, mode: Mode, answers: Answers) -> list[float | Failure]:
     """The mean rating of each, in one call. As published, repeats are asked again and no digit is a 1 (3)."""
 
-    def rate(questions: list[Question]) -> list[float | Failure]:
-        return [rating if isinstance(rating, Failure) else rating.mean for rating in judge.rate(questions)]
+    def rate(questions: list[Question]) -> list[_Rated | Failure]:
+        ratings = judge.rate(questions)
+        return [rating if isinstance(rating, Failure) else _Rated(rating.mean, rating.cut) for rating in ratings]
 
-    ratings = answers.complete([put.question for put in asked], rate, repeats=mode == "published")
-    if mode == "published":
-        return [UNREADABLE if _is_unparsed(rating) else rating for rating in ratings]
-    return ratings
+    means: list[float | Failure] = []
+    found = answers.complete([put.question for put in asked], rate, repeats=mode == "published")
+    for put, answer in zip(asked, found, strict=True):
+        if isinstance(answer, _Rated):
+            put.interview.cut = max(put.interview.cut, answer.cut)
+            means.append(answer.mean)
+        else:
+            unreadable = mode == "published" and answer.status is Status.UNPARSED
+            means.append(UNREADABLE if unreadable else answer)
+    return means
 
 
-def _is_unparsed(rating: float | Failure) -> bool:
-    return isinstance(rating, Failure) and rating.status is Status.UNPARSED
+class _Rated(NamedTuple):
+    """What is kept of a Rating."""
+
+    mean: float
+    cut: int
 
 
-def _question(prompt: str, probe: Presence | Phrase) -> Question:
-    return Question([{"role": "user", "content": prompt}], probe=probe)
+def _question(prompt: str, probe: Presence | Phrase, description: tuple[int, int] = (0, 0)) -> Question:
+    return Question([{"role": "user", "content": prompt}], probe=probe, description=description)

@@ -28,7 +28,7 @@ from rewards.language.scene_graph import SceneGraph
 from rewards.posh.answers import Answers
 from rewards.posh.components import Component, best_of, components
 from rewards.posh.graph_view import GraphView, view_graph
-from rewards.posh.length import charge_unread, judged_part
+from rewards.posh.length import charge_unread, judged_part, read_note
 from rewards.posh.prompts import PromptSource, load_prompts
 from rewards.posh.questions import PRESENCE_THRESHOLD, Interview, Mode, conduct
 from rewards.posh.repeats import surplus
@@ -253,10 +253,23 @@ class PoshReward(Reward):
             spans=spans_of(said, credits, sample.completion),
             missed=tuple(span for span in missed if span.score < 0.5),
             reference=index,
+            note=_cuts(sample, pairs),
         )
 
     def _weights(self, side: Sequence[Component]) -> list[float]:
         return [self.weights[component.kind] for component in side]
+
+
+def _cuts(sample: Sample, pairs: Sequence[Pair]) -> str:
+    """What the judge did not read of the completion and the references, for the verdict's note."""
+    of_completion, of_references = [0], []
+    for pair in pairs:
+        both = ((pair.precision, pair.precision.cuts_source), (pair.recall, not pair.recall.cuts_source))
+        of_completion += [interview.cut for interview, is_completion in both if is_completion]
+        cut = max([interview.cut for interview, is_completion in both if not is_completion], default=0)
+        name = "the reference" if len(sample.references) == 1 else f"reference {pair.reference + 1}"
+        of_references.append((name, len(sample.references[pair.reference]), cut))
+    return read_note([("the completion", len(sample.completion), max(of_completion)), *of_references])
 
 
 def means_by_kind(direction: str, side: Sequence[Component]) -> dict[str, float]:
