@@ -272,8 +272,10 @@ class ServerJudge:
 
 
 def neutralised(content: str) -> str:
-    """The text with a joiner inside all that may be a control token or a placeholder: `<|im_end|>`, `[INST]`."""
-    return re.sub(r"([<[])(?=\S)", rf"\1{JOINER}", encodable(content))
+    """The text with a joiner inside all that may be a control token or a placeholder: `<|im_end|>`, `[INST]`, and what
+    a server's normalisation would make one.
+    """
+    return re.sub("([<[\uff1c\ufe64\uff3b])(?=\\S)", rf"\1{JOINER}", encodable(content))
 
 
 def _tokenizer(where: str) -> Any:
