@@ -12,7 +12,7 @@ and 404 for the whole call, as no question would fare better. The key is read fr
 import asyncio
 import os
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -130,6 +130,7 @@ class Call:
     places: asyncio.Semaphore
     end: float
     extras: Mapping[str, Any]
+    alive: Callable[[], bool]
     trouble: str = ""
     refusal: Failure | None = None
     retries: int = 0
@@ -180,14 +181,19 @@ class Endpoint:
         return self.deadline if self._end is None else max(self._end - time.monotonic(), 0.0)
 
     def ask(
-        self, path: str, bodies: Sequence[Mapping[str, Any]], extras: Mapping[str, Any]
+        self,
+        path: str,
+        bodies: Sequence[Mapping[str, Any]],
+        extras: Mapping[str, Any],
+        alive: Callable[[], bool] = lambda: True,
     ) -> tuple[list[Answer | Failure], int]:
         """One answer per body, in order, or why there is none: TIMEOUT at the deadline, otherwise ERROR. And how many
         attempts were second ones or later.
 
-        extras: fields that not every server knows; they are left out for one that refuses them.
+        extras: fields that not every server knows; they are left out for one that refuses them. alive: False where it
+        is known that the server will not come back by itself; then nothing is asked again.
         """
-        return _run(self._ask(path, bodies, extras))
+        return _run(self._ask(path, bodies, extras, alive))
 
     def served(self, model: str) -> Served | None:
         """What the server says it serves as this model; None where it does not have it, or says nothing within
@@ -205,12 +211,16 @@ class Endpoint:
         return next((served for served in models.data if served.id == model), None)
 
     async def _ask(
-        self, path: str, bodies: Sequence[Mapping[str, Any]], extras: Mapping[str, Any]
+        self,
+        path: str,
+        bodies: Sequence[Mapping[str, Any]],
+        extras: Mapping[str, Any],
+        alive: Callable[[], bool],
     ) -> tuple[list[Answer | Failure], int]:
         end = asyncio.get_running_loop().time() + self._left()
         limits = httpx.Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency)
         async with httpx.AsyncClient(**self._options(), limits=limits) as client, asyncio.TaskGroup() as group:
-            call = Call(path, client, asyncio.Semaphore(self.concurrency), end, extras)
+            call = Call(path, client, asyncio.Semaphore(self.concurrency), end, extras, alive)
             tasks = [group.create_task(self._ask_one(call, body)) for body in bodies]
         return [task.result() for task in tasks], call.retries
 
@@ -224,7 +234,7 @@ class Endpoint:
         retrying = AsyncRetrying(
             retry=retry_if_exception_type(Trouble),
             wait=lambda state: _trouble(state).after + BACKOFF(state),
-            stop=lambda state: state.attempt_number >= ATTEMPTS and not _trouble(state).patient,
+            stop=lambda state: not call.alive() or (state.attempt_number >= ATTEMPTS and not _trouble(state).patient),
             before_sleep=before_pause,
             reraise=True,
         )
@@ -235,7 +245,8 @@ class Endpoint:
             why = f"; the last trouble: {call.trouble}" if call.trouble else ""
             return Failure(Status.TIMEOUT, f"no answer from {self.url} within {self.deadline:g} s{why}")
         except Trouble as trouble:
-            return Failure(Status.ERROR, f"{self.url} failed {ATTEMPTS} times, at last: {trouble}")
+            how = f"failed {ATTEMPTS} times, at last" if call.alive() else "has ended"
+            return Failure(Status.ERROR, f"{self.url} {how}: {trouble}")
 
     async def _post(self, call: Call, body: Mapping[str, Any]) -> Answer | Failure:
         """One attempt. Raises Trouble for what may pass."""

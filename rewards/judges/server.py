@@ -15,11 +15,13 @@ only the 20 most likely tokens are seen of each answer.
 A question too long for the model loses the end of its description where the server tells how long it may be, as vLLM's
 does, and is a Failure otherwise (also of a chat, whose tokens nobody counts).
 
-A server that fails costs answers, never the run: see `endpoint.py` for what is asked again, and until when.
+A server that fails costs answers, never the run: see `endpoint.py` for what is asked again, and until when. A spawned
+server that ends in the middle of a call is started again once, within the call's deadline for the answers.
 """
 
 import hashlib
 import json
+import logging
 import math
 import re
 import uuid
@@ -40,6 +42,8 @@ from rewards.judges.smollm2 import smollm2_folder
 from rewards.judges.spawn import HOST, MAX_LOGPROBS, Spawned
 from rewards.judges.usage import Usage
 from rewards.verdict import Status
+
+log = logging.getLogger(__name__)
 
 JOINER = "\u2060"  # WORD JOINER: it has no width, and Unicode normalisation keeps it
 
@@ -215,22 +219,44 @@ class ServerJudge:
         """
         if any(question.images for question in questions):
             raise ValueError("this version's server judges read text only, and a question has images")
-        with self.usage.clock("wake_seconds"):
-            self.start()
         path = "chat/completions" if self.chat else "completions"
         if self.chat:
             extras = {**extras, "chat_template_kwargs": {"enable_thinking": False}}
 
         def ask(inputs: list[str]) -> list[Answer | Failure]:
             bodies = [{"model": self.model, "temperature": 0.0, **json.loads(one), **fields} for one in inputs]
-            found, retries = self.endpoint.ask(path, bodies, extras)
+            found, retries = self.endpoint.ask(path, bodies, extras, self._alive)
             self._count(found, retries)
+            lost = [number for number, answer in enumerate(found) if isinstance(answer, Failure)]
+            if lost and not self._alive():
+                again = self._ask_anew(path, [bodies[number] for number in lost], extras)
+                for number, answer in zip(lost, again, strict=True):
+                    found[number] = answer
             return found
 
         self.usage.questions += len(questions)
-        with self.usage.clock("seconds"):
+        with self, self.usage.clock("seconds"):
             room = None if self.chat else self._room(questions, fields["max_tokens"])
             return ask_once(questions, lambda question: self._input(question, room), ask)
+
+    def _alive(self) -> bool:
+        """False where the server is ours and has ended."""
+        return not self.spawn or (self._server is not None and self._server.alive)
+
+    def _ask_anew(
+        self, path: str, bodies: Sequence[Mapping[str, Any]], extras: Mapping[str, Any]
+    ) -> Sequence[Answer | Failure]:
+        """Start our server again and ask it; Failures where it does not come up, or ends once more."""
+        log.warning(
+            "the server for %s ended with %d questions unanswered, and is started anew", self.model, len(bodies)
+        )
+        try:
+            self.start()
+        except RuntimeError as error:
+            return [Failure(Status.ERROR, f"the server for {self.model} ended in a call: {error}")] * len(bodies)
+        found, retries = self.endpoint.ask(path, bodies, extras, self._alive)
+        self._count(found, retries + len(bodies))
+        return found
 
     def _room(self, questions: Sequence[Question], reserve: int) -> int | None:
         """The tokens that the server takes of a question, where that matters and it tells."""

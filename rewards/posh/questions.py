@@ -33,7 +33,7 @@ Mode = Literal["published", "default"]
 PRESENCE_THRESHOLD = 2.0
 REWRITE_TOKENS = 20
 HIGHEST_RATING = 5.0
-LONGEST_NAME = 200  # characters, of each part of a question: what is longer is no name
+LONGEST_NAME = 100  # characters, of each part of a question: what is longer is no name
 UNREADABLE = 1.0  # the rating of an answer without a digit, to the published code
 
 

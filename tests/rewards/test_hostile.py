@@ -345,9 +345,9 @@ def test_what_a_judge_of_short_context_did_not_read_is_said(judge):
         assert (said.note, wanted.note) == ("", "")
         return
     for verdict, text in ((said, "completion"), (wanted, "reference")):
-        read = re.fullmatch(rf"the judge read (\d),(\d{{3}}) of 2,864 characters of the {text}", verdict.note)
+        read = re.fullmatch(rf"the judge read ([\d,]+) of 2,864 characters of the {text}", verdict.note)
         assert read is not None, verdict.note
-        assert 700 < int(read[1] + read[2]) < 2000
+        assert 700 < int(read[1].replace(",", "")) < 2000
     both = verdict_on(long + FILLER * 3, judge, reference=long).note
     assert both.startswith("only the first 10,000 of 11,414 characters of the completion are judged; the judge read ")
     assert both.endswith(" of 2,864 characters of the reference")
