@@ -24,10 +24,12 @@ import logging
 import math
 import multiprocessing
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -41,12 +43,15 @@ from rewards.verdict import Status
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 CPU_KV_CACHE_BYTES = 1 << 30  # by itself vLLM would take a large part of the machine's memory
 CPU_BLOCK_SIZE = 32
 CHECK = [1]  # the prompt that a woken engine must answer
 LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # for which vLLM makes room
 ATTEMPTS = 2  # within one `with judge:`
 END_SECONDS = 10.0  # that a process has to end by itself
+LOOK_SECONDS = 0.5  # between two looks at whether the engine lives
 
 
 class VllmJudge(LocalJudge):
@@ -115,8 +120,12 @@ class VllmJudge(LocalJudge):
                 )
             others = multiprocessing.active_children()
             free = _free_memory()
-            self._engine = LLM(**self._options())
-            self._processes = [child for child in multiprocessing.active_children() if child not in others]
+            try:
+                self._engine = LLM(**self._options())
+            finally:
+                self._processes = [child for child in multiprocessing.active_children() if child not in others]
+                if self._engine is None:
+                    self.close()
             self._guard = Guard(pid for child in self._processes for pid in _family(child.pid))
             self._count_memory(free - _free_memory())
         self._asleep = False
@@ -180,7 +189,7 @@ class VllmJudge(LocalJudge):
             return
         torch.cuda.empty_cache()  # what the policy does not use now
         try:
-            self._engine.wake_up()
+            self._call(self._engine.wake_up)
             self._check()
         except Exception as error:
             self._fail(
@@ -207,7 +216,7 @@ class VllmJudge(LocalJudge):
             log.debug("%s: vLLM cannot sleep on this platform, the judge stays awake", self.model)
             return
         try:
-            self._engine.sleep(level=1)
+            self._call(lambda: self._engine.sleep(level=1))
             self._asleep = True
         except Exception:
             log.exception("the judge %s could not be put to sleep and is closed", self.model)
@@ -248,7 +257,27 @@ class VllmJudge(LocalJudge):
         from vllm.lora.request import LoRARequest
 
         adapter = None if self.adapter is None else LoRARequest("judge", 1, str(self._adapter))
-        return self._engine.generate(requests, params, lora_request=adapter, use_tqdm=False)
+        return self._call(lambda: self._engine.generate(requests, params, lora_request=adapter, use_tqdm=False))
+
+    def _call(self, ask: Callable[[], T]) -> T:
+        """What a call of the engine returns or raises. Raises RuntimeError when the engine's process ends meanwhile:
+        vLLM itself would wait for its answer for ever (seen with 0.32).
+        """
+        answer: Future[T] = Future()
+
+        def work() -> None:
+            try:
+                answer.set_result(ask())
+            except BaseException as error:
+                answer.set_exception(error)
+
+        threading.Thread(target=work, daemon=True).start()
+        while not answer.done():
+            dead = [process.name for process in self._processes if not process.is_alive()]
+            wait([answer], timeout=LOOK_SECONDS)
+            if dead and not answer.done():
+                raise RuntimeError(f"vLLM's process {dead[0]} ended in the middle of a call")
+        return answer.result()
 
     def _generate(self, prompts: Sequence[Prompt], params: Any) -> list[Any]:
         """vLLM's completion of each prompt, or a Failure. Whatever the engine does, nothing is raised."""

@@ -1,8 +1,10 @@
 """VllmJudge's waking, sleeping and failing on a stand-in for vLLM, whose real CPU build cannot sleep."""
 
 import json
+import multiprocessing
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -16,6 +18,12 @@ from rewards.verdict import Status
 from tests.rewards.fake_vllm import install
 
 ASK = [Question([{"role": "user", "content": "Rate it from 1 to 5: 4"}])]
+
+
+@pytest.fixture(autouse=True)
+def own_lock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Real engines that start elsewhere on this machine are not waited for."""
+    monkeypatch.setattr("rewards.judges.vllm.CACHE", tmp_path)
 
 
 @pytest.fixture
@@ -117,6 +125,47 @@ def test_interrupted_it_leaves_no_engine(monkeypatch, model):
     with pytest.raises(KeyboardInterrupt), judge:
         judge.rate(ASK)
     assert fake.built[0].called == ["start", "generate", "shutdown"]
+
+
+def test_an_engine_that_does_not_come_up_leaves_no_process(monkeypatch, model):
+    fake = install(monkeypatch)
+    monkeypatch.setattr("rewards.judges.vllm.END_SECONDS", 0.1)
+    children = []
+
+    def start(self: object, **options: object) -> None:
+        child = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(1000,))
+        child.start()
+        children.append(child)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fake, "__init__", start)
+    with pytest.raises(KeyboardInterrupt):
+        VllmJudge(model).start()
+    assert [child.is_alive() for child in children] == [False]
+
+
+def test_a_dead_engine_is_not_waited_for(monkeypatch, model):
+    """vLLM itself never comes back from a call in whose middle its process is killed."""
+    fake = install(monkeypatch)
+    never = threading.Event()
+    judge = VllmJudge(model)
+    with judge:
+        judge.rate(ASK)
+        child = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(1000,))
+        child.start()
+        judge._processes = [child]
+
+        def generate(self: object, *asked: object, **options: object) -> None:
+            child.kill()
+            never.wait()
+
+        with monkeypatch.context() as patch:
+            patch.setattr(fake, "generate", generate)
+            patch.setattr(fake, "__init__", lambda self, **options: 1 / 0)
+            (failure,) = judge.rate(ASK)
+    never.set()
+    assert isinstance(failure, Failure)
+    assert "ended in the middle of a call, then ZeroDivisionError" in failure.message
 
 
 @pytest.mark.parametrize(
