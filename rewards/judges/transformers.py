@@ -52,7 +52,7 @@ class TransformersJudge(LocalJudge):
         max_length: int | None = None,
         min_mass: float = MIN_MASS,
     ) -> None:
-        if quantization not in (None, *QUANTIZATIONS):
+        if quantization is not None and quantization not in QUANTIZATIONS:
             raise ValueError(unknown("quantization", quantization, QUANTIZATIONS))
         super().__init__(model, max_length, min_mass)
         self.dtype = dtype

@@ -1,11 +1,21 @@
-"""Image-text models of random weights, saved as any other model: they exercise a judge and judge nothing."""
+"""Image-text models of random weights, saved as any other model: they exercise a judge and judge nothing.
+
+And what tests ask them: small drawings, questions, and what the libraries themselves make of a question.
+"""
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
+from PIL import Image
 from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
+from rewards.judges import Question
+from rewards.judges.pictures import ready
+from rewards.judges.prompts import Prompt
+from rewards.judges.transformers import TransformersJudge
 from tests.rewards.test_encoding import tokenizer
 from training.policy import tiny_policy, tiny_processor
 
@@ -55,3 +65,29 @@ def save_qwen(folder: Path, seed: int = 0, context: int = 2048) -> None:
     words.save_pretrained(folder)
     limits = {"shortest_edge": 4 * PATCH * PATCH, "longest_edge": 400 * PATCH * PATCH}
     Qwen2VLImageProcessorPil(size=limits).save_pretrained(folder)
+
+
+def drawing(seed: int, size: tuple[int, int] = (60, 44)) -> Image.Image:
+    pixels = np.random.default_rng(seed).integers(0, 256, (3, 4, 3), dtype=np.uint8)
+    return Image.fromarray(pixels).resize(size, Image.Resampling.NEAREST)
+
+
+FIRST, SECOND = drawing(1), drawing(2, (90, 60))
+
+
+def ask(text: str, *images: Image.Image) -> Question:
+    return Question([{"role": "user", "content": text}], images=images)
+
+
+def usual(judge: TransformersJudge, question: Question) -> Any:
+    """What the processor itself makes of a question without anything hostile in it."""
+    (message,) = question.messages
+    parts = [{"type": "image", "image": image} for image in question.images]
+    chat = [{"role": "user", "content": [*parts, {"type": "text", "text": message["content"]}]}]
+    return judge.encoder.processor.apply_chat_template(
+        chat, tokenize=True, add_generation_prompt=True, return_dict=True, return_tensors="pt"
+    )
+
+
+def prompt_of(judge: Any, question: Question) -> Prompt:
+    return judge.encoder.prompt(ready([question])[0], judge.context)[0]
