@@ -62,6 +62,7 @@ def main() -> None:
     answers = commands.add_parser("answers", help="LAVE and its baselines against people's judgments of answers")
     answers.add_argument("folder", type=Path, help="the folder that holds the sets' own folders")
     answers.add_argument("--judge", default="match", help="who rates the answers (default match: words alone)")
+    add_judge_options(answers)
     answers.add_argument("--no-rationale", action="store_true", help="read the rating alone, without a rationale")
     answers.add_argument("--count", type=int, metavar="N", help="only the first N questions of a set (default all)")
     answers.add_argument("--sets", nargs="+", metavar="SET", default=[], help="the sets to measure (default all)")
@@ -74,7 +75,7 @@ def main() -> None:
         if arguments.json:
             arguments.json.parent.mkdir(parents=True, exist_ok=True)
             arguments.json.write_text(json.dumps(numbers, indent=2) + "\n")
-    except (ValueError, OSError, ImportError) as error:
+    except (ValueError, OSError, ImportError, RuntimeError) as error:  # the last one: a judge without an answer
         sys.exit(f"agreement.py: {error}")
     for table in tables:
         Console(width=max(Console().width, 140)).print(table)
@@ -112,11 +113,10 @@ def measure_judgments(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
 def measure_criteria(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from rewards.agreement.thumb import measure_thumb
     from rewards.harmonic import HarmonicReward
-    from rewards.judges import load_judge
 
     if arguments.sets or (arguments.images is not None and arguments.images < 1):
         raise ValueError("the metric harmonic is measured on THumB: leave --sets out, and give --images 1 or more.")
-    reward = HarmonicReward(load_judge(arguments.judge), evidence="context", spans="none")
+    reward = HarmonicReward(judge_of(arguments), evidence="context", spans="none")
     rows = [defined(asdict(row)) for row in measure_thumb(arguments.folder, reward, arguments.images)]
     return rows, [people_table(rows, f"HarmonicEval, judge {arguments.judge}")]
 
@@ -151,7 +151,6 @@ def measure_scene_graphs(arguments: argparse.Namespace) -> tuple[Any, list[Table
 
 def measure_answer_sets(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from rewards.agreement.answers import SETS, measure_answers
-    from rewards.judges import load_judge
     from rewards.lave import LaveReward
     from rewards.naming import unknown
 
@@ -160,7 +159,7 @@ def measure_answer_sets(arguments: argparse.Namespace) -> tuple[Any, list[Table]
             raise ValueError(unknown("set", name, SETS))
     if arguments.count is not None and arguments.count < 1:
         raise ValueError(f"--count must be 1 or more, got {arguments.count}.")
-    reward = LaveReward(load_judge(arguments.judge), rationale=not arguments.no_rationale)
+    reward = LaveReward(judge_of(arguments), rationale=not arguments.no_rationale)
     measured = measure_answers(arguments.folder, reward, arguments.sets or list(SETS), arguments.count)
     rows = [asdict(row) for row in measured]
     asked = "the rating alone" if arguments.no_rationale else "rationale and rating"

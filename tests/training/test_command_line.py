@@ -1,0 +1,46 @@
+"""How scripts are told of a judge: the same switches everywhere, and a sentence for what does not exist."""
+
+import argparse
+import sys
+
+import pytest
+
+from rewards.judges import CachedJudge
+from rewards.judges.vllm import VllmJudge
+from scripts.agreement import main
+from training.command_line import add_judge_options, judge_of, read_option
+
+
+@pytest.fixture
+def parser(tmp_path, monkeypatch):
+    monkeypatch.setattr("rewards.judges.cache.CACHE", tmp_path)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--judge")
+    add_judge_options(parser)
+    return parser
+
+
+def test_a_judge_as_the_command_line_says(parser):
+    options = ["--judge-option", "memory=2e9", "--judge-option", "dtype=bfloat16"]
+    judge = judge_of(parser.parse_args(["--judge", "vllm:smollm2", "--no-cache", *options]))
+    assert isinstance(judge, VllmJudge)
+    assert (judge.memory, judge.dtype) == (2_000_000_000, "bfloat16")
+    assert isinstance(judge_of(parser.parse_args(["--judge", "vllm:smollm2"])), CachedJudge)
+    assert isinstance(judge_of(parser.parse_args(["--judge", "match", "--cache"])), CachedJudge)
+    assert not isinstance(judge_of(parser.parse_args(["--judge", "match"])), CachedJudge)
+
+
+def test_values_are_yaml():
+    texts = ("a=1", "a=2e9", "a=null", "a=b=c", "a=[1, x]", "a=")
+    assert [read_option(text)[1] for text in texts] == [1, 2e9, None, "b=c", [1, "x"], None]
+    for text in ("a", "a=["):
+        with pytest.raises(ValueError, match=r"key=value|YAML"):
+            read_option(text)
+
+
+@pytest.mark.parametrize("command", ["people", "answers"])
+def test_agreement_passes_them_on(command, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "argv", ["agreement.py", command, str(tmp_path), "--judge-option", "corref=none"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == "agreement.py: unknown option of the judge match: 'corref': did you mean 'coref'?"
