@@ -2,10 +2,11 @@
 
     python scripts/score.py posh --judge match --input rows.jsonl --output verdicts.jsonl [score=precision ...]
 
-A row is a JSON object with `completion` and what the metric needs (`posh`: `reference`, a text or a list of texts), and
-usually `id`. A verdict row has: id, score, status, parts, spans (start, end, score, credit, kind, note, component),
-missed, parsed_by. A row that cannot be read is reported by its line number and gets the status not_applicable. Run the
-same command again to go on after an interruption.
+A row is a JSON object with `completion` and what the metric needs (`posh`: `reference`, a text or a list of texts;
+`harmonic`: `image`, the path of a picture, or with evidence=context `context`, a text that describes it; `lave`:
+`question` and `answers`), and usually `id`. A verdict row has: id, score, status, parts, spans (start, end, score,
+credit, kind, note, component), missed, parsed_by. A row that cannot be read is reported by its line number and gets the
+status not_applicable. Run the same command again to go on after an interruption.
 
 The answers of a judge with a model are kept in the cache folder, so that no question is put to it twice, in any run;
 --no-cache asks anew.
@@ -29,7 +30,7 @@ SHOWN = 20  # lines without a score that are named
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("reward", help="the metric: posh")
+    parser.add_argument("reward", help="the metric: posh, harmonic or lave")
     parser.add_argument("--judge", required=True, help="who answers its questions: match, vllm:MODEL, ...")
     add_judge_options(parser)
     parser.add_argument("--input", required=True, type=Path, metavar="ROWS.jsonl")

@@ -1,6 +1,6 @@
 """A judge without a model: looks presence questions up in the target text's own scene graph. Not a published metric.
-Answers to questions it compares with people's answers word by word (match_answers.py),
-and of HarmonicEval's criteria it knows what words can tell (match_criteria.py).
+Answers to questions it compares with people's answers word by word (match_answers.py), and of HarmonicEval's criteria
+it knows what words can tell (match_criteria.py).
 
     MatchJudge().rate([Question(messages, probe=Presence("A red circle.", "attribute", Mention("circle"), "red"))])
 
@@ -63,16 +63,17 @@ class MatchJudge:
             levels = iter(self.levels(presences, self._indexes_of(presences)))
             criteria = [probe for probe in probes if isinstance(probe, Criterion)]
             of_criteria = iter(rate_criteria(criteria, scale, self._parse, self.levels))
-        return [
-            rating_of(next(levels), scale)
-            if isinstance(probe, Presence)
-            else rating_of(rate_answer(probe)[0], scale)
-            if isinstance(probe, Answer)
-            else next(of_criteria)
-            if isinstance(probe, Criterion)
-            else Failure(Status.UNPARSED, f"the match judge answers typed questions (probes) only, got {probe!r}")
-            for probe in probes
-        ]
+
+        def answer(probe: Any) -> Rating | Failure:
+            if isinstance(probe, Presence):
+                return rating_of(next(levels), scale)
+            if isinstance(probe, Answer):
+                return rating_of(rate_answer(probe)[0], scale)
+            if isinstance(probe, Criterion):
+                return next(of_criteria)
+            return Failure(Status.UNPARSED, f"the match judge answers typed questions (probes) only, got {probe!r}")
+
+        return [answer(probe) for probe in probes]
 
     def levels(self, probes: Sequence[Presence], indexes: Sequence[TextIndex]) -> list[float]:
         """The ratings, 1 to 5, each probe's from the index of its text."""
