@@ -15,6 +15,7 @@ from PIL import Image
 
 from rewards.reward import Reward, read_sample
 from rewards.verdict import Sample, Verdict
+from rewards.vqa import AGREED, vqa_accuracy
 from training.data import load_data, load_scenes
 from training.policy import load_policy
 from training.recipe import JsonlPart, ScenesPart
@@ -41,7 +42,8 @@ def evaluate(
     max_tokens: int,
     progress: Callable[[str], None] = lambda done: None,
 ) -> Evaluation:
-    """Let every checkpoint answer every prompt of `data`; metrics are truth_* (Scenes), <reward>_<part> and length.
+    """Let every checkpoint answer every prompt of `data`; metrics are truth_* (descriptions of Scenes), vqa_accuracy
+    (questions with four answers or more), <reward>_<part> and length; NaN where a prompt lacks one.
 
     length is in tokens. `progress` hears of every finished checkpoint. Raises ValueError for no rewards, or two of one
     name.
@@ -62,8 +64,16 @@ def evaluate(
             samples = [read_sample(row, text, row["prompt"]) for row, text in zip(rows, texts, strict=True)]
             of_reward = [judge_in_batches(reward, samples) for reward in rewards]
             verdicts = [dict(zip(names, of_row, strict=True)) for of_row in zip(*of_reward, strict=True)]
-            of_seed = [answer(*parts, main_parts) for parts in zip(texts, lengths, scenes, verdicts, strict=True)]
-            tables.append({metric: [entry.scores[metric] for entry in of_seed] for metric in of_seed[0].scores})
+            described = [scene if sample.references else None for scene, sample in zip(scenes, samples, strict=True)]
+            people = [sample.answers for sample in samples]
+            of_seed = [
+                answer(text, length, scene, of_row, main_parts, answers_of_row)
+                for text, length, scene, of_row, answers_of_row in zip(
+                    texts, lengths, described, verdicts, people, strict=True
+                )
+            ]
+            metrics = dict.fromkeys(metric for entry in of_seed for metric in entry.scores)
+            tables.append({metric: [entry.scores.get(metric) for entry in of_seed] for metric in metrics})
             answers[model].append(of_seed)
             progress(f"{model} {path}")
         scores[model] = {metric: np.array([t[metric] for t in tables], dtype=float) for metric in tables[0]}
@@ -115,10 +125,12 @@ def answer(
     scene: Scene | None,
     verdicts: Mapping[str, Verdict],
     main_parts: Mapping[str, Sequence[str]],
+    people: Sequence[str] = (),
 ) -> Answer:
     """One completion with its scores: the truth's, the rewards' main parts (None when the judge failed), its length.
 
     verdicts and main_parts: by the reward's name. The first reward's verdict is the one whose spans are shown.
+    people: their answers, where a question was asked.
     """
     scores: dict[str, float | None] = {}
     wrong: tuple[tuple[int, int], ...] = ()
@@ -126,6 +138,8 @@ def answer(
         truth = judge_description(text, scene)
         scores = {"truth_f1": truth.f1, "truth_precision": truth.precision, "truth_recall": truth.recall}
         wrong = truth.wrong
+    if len(people) > AGREED:
+        scores["vqa_accuracy"] = vqa_accuracy(text, people)
     for name, verdict in verdicts.items():
         scores |= {f"{name}_{part}": verdict.parts.get(part) for part in main_parts[name]}
     return Answer(text, next(iter(verdicts.values())), {**scores, "length": float(length)}, wrong)
@@ -137,5 +151,7 @@ def held_out(data: ScenesPart | JsonlPart, count: int) -> ScenesPart | JsonlPart
     Of a file the first rows: it has no splits, so whether they are held out is for whoever names the file to see to.
     """
     if isinstance(data, ScenesPart):
-        return data.model_copy(update={"split": "test", "count": count, "keep_object": 1.0, "keep_attribute": 1.0})
+        return data.model_copy(
+            update={"split": "test", "count": count, "keep_object": 1.0, "keep_attribute": 1.0, "unsure": 0.0}
+        )
     return data.model_copy(update={"count": count})
