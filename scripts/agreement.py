@@ -190,7 +190,8 @@ def people_table(rows: list[dict[str, Any]], asked: str) -> Table:
     for column in ("ours", "95 %", "floor", "target", "n", "note"):
         table.add_column(column, justify="right")
     for row in rows:
-        interval = f"{shown(row['interval']['low'])} - {shown(row['interval']['high'])}"
+        low, high = row["interval"].values()
+        interval = "-" if low is None else f"{low:.3f} - {high:.3f}"
         values = (shown(row["ours"]), interval, shown(row["floor"]), shown(row["target"]), str(row["n"]), row["note"])
         table.add_row(row["set"], row["measure"], *values)
     return table

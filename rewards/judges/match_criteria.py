@@ -3,18 +3,22 @@
     MatchJudge().rate([Question(messages, probe=Criterion("correctness", "A red circle.", context="A red disc."))])
 
 Correctness looks up in the context what the text says, completeness in the text what the context says: entities, their
-attributes, the relations between them, each once, rated 1 to 5 by TextIndex. The distribution over the scale is theirs,
-and that of one statement more of which nothing is known: the more is said, the surer the rating. What words cannot tell
-(clarity, fluency, conciseness, criteria of your own) is nothing but that statement: all ratings are alike, mean 3 with
-the large standard deviation of someone who does not know.
+attributes, the relations between them, rated 1 to 5 by TextIndex. A text that speaks of more things of one name than
+the context has is wrong about those, so that saying a right thing again is no way to be more correct.
+
+The distribution over the scale is theirs, and that of one statement more of which nothing is known: the more is said,
+the surer the rating. What words cannot tell (clarity, fluency, conciseness, criteria of your own) is nothing but that
+statement: all ratings are alike, mean 3 with the large standard deviation of someone who does not know.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from rewards.judges.judge import Failure, Rating
 from rewards.judges.probe import Criterion, Link, Mention, Presence
-from rewards.judges.text_index import TextIndex
+from rewards.judges.text_index import PLACES, WRONG, TextIndex
+from rewards.language.lemmas import lemmas
 from rewards.language.scene_graph import CharacterSpan, SceneGraph
 from rewards.verdict import Status
 
@@ -42,17 +46,42 @@ def rate_criteria(
     indexes = parse([text for pair in pairs if pair is not None for text in pair])
     asked: list[list[Presence]] = []
     there: list[TextIndex] = []
+    too_many: list[int] = []
     for probe, pair in zip(probes, pairs, strict=True):
-        said = [] if pair is None else statements(indexes[pair[0]].graph, place_of(probe))
+        said: list[Presence] = []
+        every = 0
+        if pair is not None:
+            graph, target, place = indexes[pair[0]].graph, indexes[pair[1]], place_of(probe)
+            if probe.name == "correctness":
+                every = len(statements(graph, place))
+                said = statements(graph, place, surplus(graph, target))
+            else:  # several people's descriptions say many things more than once
+                said = list(dict.fromkeys(statements(graph)))
+                every = len(said)
+            there += [target] * len(said)
         asked.append(said)
-        there += [] if pair is None else [indexes[pair[1]]] * len(said)
+        too_many.append(every - len(said))
     found = iter(levels([presence for said in asked for presence in said], there))
     return [
         Failure(Status.UNPARSED, SEES_NOTHING)
         if pair is None and probe.name in LOOKED_UP
-        else spread([next(found) for _ in said], scale)
-        for probe, pair, said in zip(probes, pairs, asked, strict=True)
+        else spread([*(next(found) for _ in said), *[WRONG] * more], scale)
+        for probe, pair, said, more in zip(probes, pairs, asked, too_many, strict=True)
     ]
+
+
+def surplus(said: SceneGraph, there: TextIndex) -> frozenset[int]:
+    """The entities of a text beyond as many as there are of that name; a plural there is any number of them."""
+    counts: Counter[frozenset[str]] = Counter()
+    beyond = set()
+    for number, entity in enumerate(said.entities):
+        name = lemmas(entity.head)
+        counts[name] += 1
+        namesakes = there.named.get(name, [])
+        several = any(there.plural[namesake] for namesake in namesakes)
+        if namesakes and not several and not name <= PLACES and counts[name] > len(namesakes):
+            beyond.add(number)
+    return frozenset(beyond)
 
 
 def place_of(probe: Criterion) -> CharacterSpan | None:
@@ -73,17 +102,20 @@ def spread(levels: Sequence[float], scale: Sequence[str]) -> Rating:
     return Rating(shares)
 
 
-def statements(graph: SceneGraph, place: CharacterSpan | None = None) -> list[Presence]:
-    """What a text says, or its characters [start, end), as presence questions, each once, in the text's order."""
+def statements(
+    graph: SceneGraph, place: CharacterSpan | None = None, without: frozenset[int] = frozenset()
+) -> list[Presence]:
+    """What a text says, or its characters [start, end), as presence questions, nothing of the entities in `without`."""
 
     def within(spans: Sequence[CharacterSpan]) -> bool:
         return place is None or any(place[0] <= start < place[1] for start, _ in spans)
 
     mentions = [mention_of(graph, number) for number in range(len(graph.entities))]
     viewer = {n for n, entity in enumerate(graph.entities) if entity.is_us or entity.is_left or entity.is_right}
+    left_out = viewer | without
     found: list[Presence] = []
     for number, entity in enumerate(graph.entities):
-        if number in viewer:
+        if number in left_out:
             continue
         if within(entity.text_spans):
             found.append(Presence("", "entity", mentions[number]))
@@ -93,10 +125,10 @@ def statements(graph: SceneGraph, place: CharacterSpan | None = None) -> list[Pr
                 mention = replace(mentions[number], details=others)
                 found.append(Presence("", "attribute", mention, attribute))
     for relation in graph.relations:
-        if within(relation.text_spans) and viewer.isdisjoint((relation.subject, relation.object)):
+        if within(relation.text_spans) and left_out.isdisjoint((relation.subject, relation.object)):
             subject, other = (replace(mentions[n], ties=()) for n in (relation.subject, relation.object))
             found.append(Presence("", "relation", subject, relation.relation, other))
-    return list(dict.fromkeys(found))
+    return found
 
 
 def mention_of(graph: SceneGraph, number: int) -> Mention:

@@ -45,8 +45,14 @@ def test_saying_what_is_wrong_is_less_correct_and_not_less_complete():
     assert rate("completeness", wrong).mean == pytest.approx(rate("completeness", CONTEXT).mean)
 
 
-def test_saying_it_twice_changes_nothing():
-    assert rate("correctness", "A green star. A green star.") == rate("correctness", "A green star.")
+def test_saying_a_right_thing_again_makes_it_two_things():
+    """The first circle and its colour are right, the second and its colour are not there; one statement is unknown."""
+    once, twice = "A red circle.", "A red circle. A red circle."
+    assert rate("correctness", once, once).mean == pytest.approx((5 + 5 + 3) / 3)
+    assert rate("correctness", twice, once).mean == pytest.approx((5 + 5 + 1 + 1 + 3) / 5)
+    assert rate("correctness", twice, twice).mean == pytest.approx((4 * 5 + 3) / 5)
+    assert rate("correctness", twice, "Two red circles.").mean > 4
+    assert rate("completeness", twice, once) == rate("completeness", once, once)
 
 
 def test_what_says_nothing_is_not_known_to_be_correct():
