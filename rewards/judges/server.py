@@ -144,7 +144,18 @@ class ServerJudge:
         return self.endpoint.deadline + (self.start_deadline if self.spawn else 0.0)
 
     def start(self) -> None:
-        """Start the server, if it is ours and does not run. Raises what keeps it from coming up."""
+        """Before a run: start the server if it is ours, else find out whether it serves the model. Raises RuntimeError
+        where it does not, and whatever keeps ours from coming up.
+        """
+        self._spawn()
+        if not self.spawn and self.endpoint.served(self.model) is None:
+            raise RuntimeError(
+                f"{self.endpoint.url}/v1/models does not list the judge's model {self.model!r}, or does not answer: "
+                "start the server, or name the model as it does."
+            )
+
+    def _spawn(self) -> None:
+        """Start the server, if it is ours and does not run."""
         if self.spawn and (self._server is None or not self._server.alive):
             self.close()
             port = self.endpoint.port
@@ -165,7 +176,7 @@ class ServerJudge:
 
     def __enter__(self) -> Self:
         with self.usage.clock("wake_seconds"):
-            self.start()
+            self._spawn()
         if self._depth == 0:
             self.endpoint.begin()
         self._depth += 1
@@ -251,7 +262,7 @@ class ServerJudge:
             "the server for %s ended with %d questions unanswered, and is started anew", self.model, len(bodies)
         )
         try:
-            self.start()
+            self._spawn()
         except RuntimeError as error:
             return [Failure(Status.ERROR, f"the server for {self.model} ended in a call: {error}")] * len(bodies)
         found, retries = self.endpoint.ask(path, bodies, extras, self._alive)

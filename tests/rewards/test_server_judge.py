@@ -585,6 +585,14 @@ def test_a_name_without_a_server_never_comes_again(server, folder, tmp_path):
     failed(cached.rate([give(4)])[0], Status.TIMEOUT)
 
 
+def test_a_run_begins_with_a_server_that_has_the_model(server, judge, folder):
+    judge.start()
+    with pytest.raises(RuntimeError, match=r"/v1/models does not list the judge's model 'not served'"):
+        ServerJudge(server.url, "not served", folder).start()
+    with pytest.raises(RuntimeError, match=r"does not answer: start the server"):
+        ServerJudge(f"http://127.0.0.1:{free_port()}", "m", folder).start()
+
+
 def test_cached_by_what_is_served(server, judge, tmp_path):
     for number in range(2):
         cached = CachedJudge(pickle.loads(pickle.dumps(judge)), tmp_path / "ratings.sqlite")
