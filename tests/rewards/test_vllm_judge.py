@@ -130,14 +130,15 @@ def test_an_engine_killed_in_the_middle_of_a_call_is_restarted_once_a_step(judge
     questions = posh_questions(FEW)
     before = judge.rate(questions)
     with judge:
-        killed = in_the_middle(judge, lambda: kill(judge))
+        first = in_the_middle(judge, lambda: kill(judge))
         after = judge.rate(questions)
         assert [one.mean for one in after] == pytest.approx([one.mean for one in before], abs=1e-3)
-        killed += in_the_middle(judge, lambda: kill(judge))
+        second = in_the_middle(judge, lambda: kill(judge))
         failures = judge.rate(questions[:2])
         assert [failure.status for failure in failures] == [Status.ERROR, Status.ERROR]
         assert "failed twice" in failures[0].message
         assert judge.rate(questions[:1]) == failures[:1]  # not tried again in this step
+    killed = [*first, *second]
     assert len(killed) == 2
     (again,) = judge.rate(questions[:1])
     assert again.mean == pytest.approx(before[0].mean, abs=1e-3)
