@@ -1,6 +1,6 @@
 """Rates an answer against people's answers by their words: what MatchJudge knows of LAVE. Not a published metric.
 
-    rate_answer(Answer("What color is it?", "dark red", ("red", "red", "crimson")))      # 3, "it contains 'red'"
+    rate_answer(Answer("What color is it?", "dark red", ("red", "red", "crimson")))      # (2.0, "half of it ...")
 
 It knows no synonyms. Words are compared without accents and articles, number words as digits. In this order:
 
@@ -13,8 +13,9 @@ It knows no synonyms. Words are compared without accents and articles, number wo
     contained   a reference's words in a row, not after a negation: 3. But a bare list (no word like "is" or "of" in it)
                 may be an attempt to name everything: 1 when the references give less than half of its words, or not
                 all around an "or"; 2 when they give half
-    part        the answer's words are all in one reference: 3 from half of its words, else 2
-    overlap     the F1 of the words with one reference is 0.5 or more: 2
+    part        the answer's words are all in one reference that is given at least half as often as the most frequent
+                one: 3 from two thirds of its words, else 2 ("left" for "top left" is incomplete)
+    overlap     the F1 of the words with such a reference is 0.5 or more: 2
     else        1
 """
 
@@ -73,10 +74,13 @@ def rate_answer(asked: Answer) -> tuple[float, str]:
         if share < 0.5 or ("or" in words and share < 1):
             return 1.0, "it names what no reference answer does"
         return (3.0, "it contains a reference answer") if share > 0.5 else (2.0, "half of it is a reference answer")
-    part = max(len(words) / len(reference) if set(words) <= set(reference) else 0.0 for reference in references)
+    usual = [answer_words(answer) for answer in asked.references if 2 * counts[normalise(answer)] >= most]
+    part = max(len(words) / len(reference) if set(words) <= set(reference) else 0.0 for reference in usual)
     if part:
-        return (3.0, "it is most of a reference answer") if part >= 0.5 else (2.0, "it is less than a reference answer")
-    if max(_overlap(words, reference) for reference in references) >= 0.5:
+        return (
+            (3.0, "it is most of a reference answer") if part >= 2 / 3 else (2.0, "it is less than a reference answer")
+        )
+    if max(_overlap(words, reference) for reference in usual) >= 0.5:
         return 2.0, "it shares half of its words with a reference answer"
     return 1.0, "it is not like any reference answer"
 

@@ -28,7 +28,8 @@ COLOR, COUNT, PLACE = "What color is it?", "How many are there?", "Where is it?"
         (PLACE, "top left", ("top left", "upper left"), 3),
         (PLACE, "top right", ("top left",), 1),
         (PLACE, "in the top left corner", ("top left",), 3),
-        (PLACE, "left", ("top left",), 3),  # half of the reference's words
+        (PLACE, "left", ("top left",), 2),  # half of the reference's words
+        (COLOR, "dark", ("red", "red", "red", "dark red"), 1),  # part of what few people say
         (PLACE, "upper left", ("top left",), 2),  # half of the words are shared
         ("Who?", "Wilhelm Röntgen", ("Wilhelm Conrad Rontgen",), 3),
         ("Who?", "Wilhelm", ("Wilhelm Conrad Rontgen",), 2),
