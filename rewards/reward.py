@@ -46,6 +46,13 @@ class Reward:
         """Judge the samples, in order, one Verdict each. The pure metric: no trainer in sight."""
         raise NotImplementedError(f"{type(self).__name__} must define assess(samples)")
 
+    @property
+    def held(self) -> tuple[Judge, ...]:
+        """The judges to keep awake around `assess`: the only one. Of several, `assess` enters each for its own
+        questions, and in the same order whatever there is to ask, so that they need not be in memory at once.
+        """
+        return self.judges if len(self.judges) == 1 else ()
+
     def reader(self) -> str:
         """What parses the texts, "" for a metric that parses none. Raises ImportError where it is missing."""
         return ""
@@ -101,14 +108,14 @@ class Reward:
         ]
 
     def judge_samples(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """`assess` with the judges awake, and whatever it raises turned into verdicts of status ERROR.
+        """`assess` with the judge awake, and whatever it raises turned into verdicts of status ERROR.
 
-        The judges are entered even where nothing is asked, as one that all ranks share waits for all of them. An
-        exception on one rank would hang the others until the collective times out.
+        A judge is entered even where nothing is asked, as one that all ranks share waits for all of them. An exception
+        on one rank would hang the others until the collective times out.
         """
         try:
             with ExitStack() as awake:
-                for judge in self.judges:
+                for judge in self.held:
                     awake.enter_context(judge)
                 return self.assess(samples)
         except Exception as error:

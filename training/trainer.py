@@ -79,7 +79,8 @@ class SpanGRPOTrainer(GRPOTrainer):
         columns = {name: [row[name] for row in inputs] for name in inputs[0] if name not in NOT_COLUMNS}
         judges = judges_of(recorder.reward for recorder in self.recorders)
         before = total_usage(judges)
-        with awake(judges) as asleep:
+        held = {id(judge): judge for recorder in self.recorders for judge in recorder.reward.held}
+        with awake(held.values()) as asleep:
             for recorder in self.recorders:
                 recorder.judge(prompts, completions, asleep, self._log_metric, **columns)
         usage = total_usage(judges).since(before)

@@ -188,17 +188,20 @@ class HarmonicReward(Reward):
         return questions
 
     def _rate(self, asked: Sequence[tuple[Criterion, Question]]) -> list[Rating | Failure]:
-        """An answer per question, in order. Each judge is awake for its own questions only, and hears each once."""
+        """An answer per question, in order. Each judge is awake for its own questions only, and hears each once. One of
+        several is entered in any case, see `Reward.held`.
+        """
         answers: dict[int, Rating | Failure] = {}
         for judge in self.judges:
             own = [number for number, (criterion, _) in enumerate(asked) if self._judge_of(criterion) is judge]
             keys = question_keys([asked[number][1] for number in own], {})
             distinct = {key: asked[number][1] for key, number in zip(keys, own, strict=True)}
-            if distinct:
-                with judge:
-                    ratings = judge.rate(list(distinct.values()))
-                of_key = dict(zip(distinct, ratings, strict=True))
-                answers |= {number: of_key[key] for key, number in zip(keys, own, strict=True)}
+            if not distinct and judge in self.held:
+                continue
+            with judge:
+                ratings = judge.rate(list(distinct.values())) if distinct else []
+            of_key = dict(zip(distinct, ratings, strict=True))
+            answers |= {number: of_key[key] for key, number in zip(keys, own, strict=True)}
         return [answers[number] for number in range(len(asked))]
 
     def _verdict(self, inquiry: Inquiry, rows: Sequence[Sequence[Rating | Failure]]) -> Verdict:

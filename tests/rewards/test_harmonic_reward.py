@@ -233,13 +233,17 @@ def test_each_judge_is_awake_for_its_own_questions_only():
     judge, text_judge = CountingJudge("seeing", log), CountingJudge("reading", log)
     reward = HarmonicReward(judge, text_judge)
     assert reward.judges == (judge, text_judge)
-    (verdict,) = reward.assess([sample()])
+    (verdict,) = reward.judge_samples([sample()])  # as trainers do
     assert log == [f"{name} {does}" for name in ("seeing", "reading") for does in ("wakes", "rates", "sleeps")]
+    assert reward.held == ()
+    log.clear()
+    reward.judge_samples([sample("")])
+    assert log == [f"{name} {does}" for name in ("seeing", "reading") for does in ("wakes", "sleeps")]
     assert {criterion_of(p) for p in judge.rated[0]} == set(SEEING)
     assert {criterion_of(p) for p in text_judge.rated[0]} == set(FIVE[2:])
     assert verdict == HarmonicReward(FakeJudge()).assess([sample()])[0]
     assert HarmonicReward(judge, text_judge, criteria=["fluency"]).judges == (text_judge,)
-    assert HarmonicReward(judge).judges == (judge,)
+    assert HarmonicReward(judge).judges == HarmonicReward(judge).held == (judge,)
 
 
 def test_a_batch_is_its_samples_in_any_order():
