@@ -69,12 +69,16 @@ class _Session:
             judge._rest()
 
     def ask(self, asked: _Asked) -> list[Any]:
-        """One round: an answer per question, or why there is none."""
-        answers = self.rounds.exchange(asked, self._serve)
+        """One round, or several until rank 0 has come to this judge: an answer per question, or why there is none."""
+        answers = None
+        while answers is None and self.rounds.trouble is None:
+            answers = self.rounds.exchange(asked, self._serve)
         return answers if self.rounds.trouble is None else [self.rounds.trouble] * len(asked.questions)
 
     def _serve(self, messages: Sequence[_Asked | None]) -> list[Any]:
-        """On rank 0: a list of answers for each rank that asks, and for one that is done whether all are."""
+        """On rank 0: a list of answers for each rank that asks, None where rank 0 has yet to enter the judge, and for a
+        rank that is done whether all are.
+        """
         together: dict[tuple[Any, ...], list[int]] = {}
         for rank, asked in enumerate(messages):
             if asked is not None:
@@ -82,6 +86,10 @@ class _Session:
         replies: list[Any] = [not together] * len(messages)
         for ranks in together.values():
             calls = [asked for rank in ranks if (asked := messages[rank]) is not None]
+            if calls[0].judge >= len(self.judges) and messages[0] is not None:
+                for rank in ranks:
+                    replies[rank] = None
+                continue
             answers = iter(self._put(calls[0], [question for call in calls for question in call.questions]))
             for rank, call in zip(ranks, calls, strict=True):
                 replies[rank] = [next(answers) for _ in call.questions]

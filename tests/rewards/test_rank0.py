@@ -87,6 +87,12 @@ def test_two_judges_at_once(ranks):
         assert slept == [1 - rank, 1 - rank]
 
 
+def test_a_judge_that_rank_0_enters_later_is_waited_for(ranks):
+    first, second = (seen["one_after_the_other"] for seen in ranks)
+    assert first == second
+    assert isinstance(first[0], float)
+
+
 def test_threads_of_one_rank_take_turns(ranks):
     for rank, seen in enumerate(ranks):
         assert seen["threads"] == [[f"{rank} {number}", means(f"{rank} {number}")] for number in range(4)]

@@ -150,6 +150,16 @@ def two_judges(rank: int) -> list[Any]:
     return [answers, first.judge.slept, second.judge.slept]
 
 
+def one_after_the_other(rank: int) -> list[Any]:
+    """The first judge awake over all, the second entered within: rank 1 is there long before rank 0."""
+    first, second = Rank0Judge(Counted(), PATIENT), Rank0Judge(Pictured(), PATIENT)
+    with first:
+        for wave in range(4 - 4 * rank):
+            first.rate([ask(f"{wave}")])
+        with second:
+            return shown(second.rate([ask("the same")]))
+
+
 def threads(rank: int) -> list[Any]:
     """Four threads of each rank ask at once."""
     judge = Rank0Judge(Counted(), PATIENT)
@@ -225,8 +235,8 @@ def interrupted(rank: int) -> list[Any]:
 
 
 SCENARIOS: tuple[Callable[[int], Any], ...] = (
-    *(waves, nothing_to_ask, without_with, mixed, broken_question, broken_judge, broken_metric, two_judges, threads),
-    *(pictures, posh, posh_with_nothing_to_ask, late, interrupted),
+    *(waves, nothing_to_ask, without_with, mixed, broken_question, broken_judge, broken_metric, two_judges),
+    *(one_after_the_other, threads, pictures, posh, posh_with_nothing_to_ask, late, interrupted),
 )
 
 if __name__ == "__main__":
