@@ -70,7 +70,7 @@ class _Session:
 
     def ask(self, asked: _Asked) -> list[Any]:
         """One round, or several until rank 0 has come to this judge: an answer per question, or why there is none."""
-        answers = None
+        answers: Any = None
         while answers is None and self.rounds.trouble is None:
             answers = self.rounds.exchange(asked, self._serve)
         return answers if self.rounds.trouble is None else [self.rounds.trouble] * len(asked.questions)
