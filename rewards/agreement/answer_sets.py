@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from rewards.agreement.loaders import _rows
+from rewards.agreement.loaders import read_set
 
 SYSTEMS = ("fid", "gpt35", "chatgpt", "gpt4", "newbing")
 VOTES = {"true": "yes", "false": "no"}
@@ -58,14 +58,14 @@ def load_evouna(folder: Path) -> list[JudgedAnswers]:
                 if row[f"answer_{system}"] is not None
             ),
         )
-        for row in _rows(folder, "evouna_nq", "evouna_nq.jsonl")
+        for row in read_set(folder, "evouna_nq", "evouna_nq.jsonl")
     ]
 
 
 def load_aokvqa(folder: Path) -> list[ChoiceQuestion]:
     return [
         ChoiceQuestion(row["question"], tuple(row["direct_answers"]), tuple(row["choices"]), row["correct_choice_idx"])
-        for row in _rows(folder, "aokvqa", "aokvqa_val.jsonl")
+        for row in read_set(folder, "aokvqa", "aokvqa_val.jsonl")
     ]
 
 
@@ -74,12 +74,12 @@ def load_nlvr(folder: Path) -> list[VotedSentence]:
         VotedSentence(
             row["sentence"], row["label"] == "true", tuple(VOTES.get(vote, vote) for vote in row["votes"].values())
         )
-        for row in _rows(folder, "nlvr_dev", "nlvr_dev.jsonl")
+        for row in read_set(folder, "nlvr_dev", "nlvr_dev.jsonl")
     ]
 
 
 def load_vizwiz(folder: Path) -> list[OpenQuestion]:
     return [
         OpenQuestion(row["question"], tuple(entry["answer"] for entry in row["answers"]), row["question_type"])
-        for row in _rows(folder, "vizwiz_val", "vizwiz_val.jsonl")
+        for row in read_set(folder, "vizwiz_val", "vizwiz_val.jsonl")
     ]

@@ -102,7 +102,7 @@ class RubricCaption:
 def load_haelm(folder: Path) -> list[JudgedCaption]:
     return [
         JudgedCaption(row["caption"], tuple(row["references"]), row["accurate"] == "yes")
-        for row in _rows(folder, "haelm", "haelm_eval.jsonl")
+        for row in read_set(folder, "haelm", "haelm_eval.jsonl")
     ]
 
 
@@ -114,7 +114,7 @@ def load_hat(folder: Path) -> list[FlaggedCaption]:
             flagged_words(row["caption"], row["word_flags"]),
             row["contains_hallucination"],
         )
-        for row in _rows(folder, "hat_aloha", "hat_trainval.jsonl")
+        for row in read_set(folder, "hat_aloha", "hat_trainval.jsonl")
     ]
 
 
@@ -124,14 +124,14 @@ def load_flickr8k_expert(folder: Path) -> list[RatedImage]:
             tuple(row["references"]),
             tuple((candidate["caption"], tuple(candidate["ratings"])) for candidate in row["candidates"]),
         )
-        for row in _rows(folder, "flickr8k_expert", "flickr8k_expert.jsonl")
+        for row in read_set(folder, "flickr8k_expert", "flickr8k_expert.jsonl")
     ]
 
 
 def load_sugarcrepe(folder: Path) -> list[EditedCaption]:
     return [
         EditedCaption(row["edit_type"], row["caption"], row["negative_caption"], tuple(row["references"]))
-        for row in _rows(folder, "sugarcrepe", "sugarcrepe.jsonl")
+        for row in read_set(folder, "sugarcrepe", "sugarcrepe.jsonl")
     ]
 
 
@@ -143,14 +143,14 @@ def load_discosg_foil(folder: Path) -> list[FoiledText]:
             row["corrected_caption"],
             quotation(row["hallucination_note"], row["hallucinated_caption"]),
         )
-        for row in _rows(folder, "discosg_foil", "discourse_foil.jsonl")
+        for row in read_set(folder, "discosg_foil", "discourse_foil.jsonl")
     ]
 
 
 def load_discosg_graphs(folder: Path) -> list[DrawnGraph]:
     return [
         DrawnGraph(row["caption"], read_triples(row["scene_graph"]), row["split"])
-        for row in _rows(folder, "discosg_graphs", "discosg_human_graphs.jsonl")
+        for row in read_set(folder, "discosg_graphs", "discosg_human_graphs.jsonl")
     ]
 
 
@@ -164,7 +164,7 @@ def load_thumb(folder: Path) -> list[list[RubricCaption]]:
             )
             for c in row["candidates"]
         ]
-        for row in _rows(folder, "thumb", "thumb_mscoco.jsonl")
+        for row in read_set(folder, "thumb", "thumb_mscoco.jsonl")
     ]
 
 
@@ -192,7 +192,7 @@ def read_triples(text: str) -> tuple[Triple, ...]:
     return tuple((subject, predicate, object_) for subject, predicate, object_ in _TRIPLE.findall(text))
 
 
-def _rows(folder: Path, name: str, file: str) -> list[dict[str, Any]]:
+def read_set(folder: Path, name: str, file: str) -> list[dict[str, Any]]:
     path = folder / name / file
     if not path.is_file():
         raise FileNotFoundError(f"the set {name} is not there: {path} is missing (give the folder that holds {name}/).")

@@ -17,13 +17,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from rewards.answers import Answers
 from rewards.judges.judge import Failure, Judge, Question, Rating
 from rewards.judges.probe import Answer
 from rewards.lave.candidate import JUDGED_CHARACTERS, compile_pattern, find_candidate
 from rewards.lave.prompts import RATINGS, Example, load_prompts, quote
 from rewards.lave.rating import read_rating, score_of
 from rewards.lave.references import is_binary, keep_references
-from rewards.posh.answers import Answers
 from rewards.reward import Reward
 from rewards.verdict import Sample, Span, Status, Verdict
 

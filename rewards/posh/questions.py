@@ -18,11 +18,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
+from rewards.answers import Answers
 from rewards.judges.judge import Failure, Judge, Question
 from rewards.judges.probe import Link, Mention, Phrase, Presence
 from rewards.language.lemmas import lemmas
 from rewards.language.scene_graph import SceneGraph
-from rewards.posh.answers import Answers
 from rewards.posh.candidates import Candidate, Found, candidates
 from rewards.posh.graph_view import GraphView
 from rewards.posh.prompts import Wording, fill, places

@@ -21,11 +21,11 @@ from hashlib import sha256
 from itertools import zip_longest
 from typing import Any
 
+from rewards.answers import Answers
 from rewards.judges.judge import Judge
 from rewards.language.coref import coref_method
 from rewards.language.parse import describe, reader_name
 from rewards.language.scene_graph import SceneGraph
-from rewards.posh.answers import Answers
 from rewards.posh.components import Component, best_of, components
 from rewards.posh.graph_view import GraphView, view_graph
 from rewards.posh.length import charge_unread, judged_part, read_note

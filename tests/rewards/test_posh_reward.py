@@ -6,12 +6,12 @@ import threading
 
 import pytest
 
+from rewards.answers import Answers
 from rewards.judges.judge import Failure, Question, Rating
 from rewards.judges.match import MatchJudge
 from rewards.language.parse import describe
 from rewards.language.scene_graph import SceneGraph
 from rewards.posh import PoshReward, parse_graphs
-from rewards.posh.answers import Answers
 from rewards.verdict import Sample, Status
 from tests.fakes import FakeJudge, certain
 
@@ -204,7 +204,7 @@ def test_a_failed_question_is_asked_again_at_the_next_call():
 
 
 def test_old_answers_are_forgotten(monkeypatch):
-    monkeypatch.setattr("rewards.posh.answers.REMEMBERED", 2)
+    monkeypatch.setattr("rewards.answers.REMEMBERED", 2)
     answers, asked = Answers(), []
 
     def ask(questions):
