@@ -122,7 +122,7 @@ def compare(
         Example(
             image=row["image"],
             prompt=row["prompt"][0]["content"],
-            references=tuple(row.get("reference") or row["answers"]),
+            references=tuple(row.get("reference") or row.get("answers") or ()),
             answers={model: of_seeds[0][number] for model, of_seeds in evaluation.answers.items()},
         )
         for number, row in enumerate(evaluation.rows[:EXAMPLES])

@@ -66,16 +66,18 @@ class ScenesPart(Part):
 
 
 class JsonlPart(Part):
-    """A file with one JSON object a line. `columns` says which of its keys holds the image's path or the reference.
+    """A file with one JSON object a line. `columns` says which of its keys holds the picture's path, the reference and
+    so on; a column that is not named there is looked for under its own name. See training/jsonl.py for the rows.
 
-    A column that is not named there is looked for under its own name.
+    prompt: what the policy is asked, in which `{question}` stands for a row's question; without that the question
+    follows it. None is the question alone, and where there is none "Describe the picture.".
     """
 
     source: Literal["jsonl"]
     path: str
-    columns: dict[Literal["image", "reference"], str] = {}
+    columns: dict[Literal["image", "reference", "question", "answers", "context", "bbox", "task"], str] = {}
     count: int | None = Field(None, gt=0)
-    prompt: str = "Describe the picture."
+    prompt: str | None = None
 
 
 class JudgePart(Part):

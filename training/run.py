@@ -67,17 +67,32 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
     with refusals():
         args = trainer_config(recipe.algorithm)(**arguments)
     model, processor = load_policy(recipe.policy.model, recipe.seed, recipe.policy.dtype)
+    dataset = load_data(recipe.data, completions=recipe.algorithm == "sft")
+    if recipe.algorithm == "dapo":
+        check_columns(rewards, dataset.column_names, recipe.data.source)
     shared: dict[str, Any] = {
         "model": model,
         "args": args,
         "processing_class": processor,
-        "train_dataset": load_data(recipe.data, completions=recipe.algorithm == "sft"),
+        "train_dataset": dataset,
         "peft_config": lora_config(recipe.policy.lora) if recipe.policy.lora else None,
     }
     with refusals():
         if recipe.algorithm == "sft":
             return SFTTrainer(**shared)
         return SpanGRPOTrainer(reward_funcs=rewards, **shared)
+
+
+def check_columns(rewards: Sequence[Reward], present: Sequence[str], source: str) -> None:
+    """Raises RecipeError for a reward that needs a column that no row has, before any step is made."""
+    for reward in rewards:
+        missing = reward.missing_column(present)
+        if missing:
+            own = "say in data.columns which key of the file holds it" if source == "jsonl" else "change data.ask"
+            raise RecipeError(
+                f"the reward {reward.__name__} needs the column {missing}, and the data of {source} has "
+                f"{sorted(present)}: {own}, or choose another reward."
+            )
 
 
 def build_rewards(parts: Sequence[RewardPart]) -> list[Reward]:

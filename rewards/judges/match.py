@@ -81,6 +81,7 @@ class MatchJudge:
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """The asker's own noun phrase for a Phrase, a rationale and rating for an Answer, else a Failure (UNPARSED)."""
+        self.usage.questions += len(questions)
         return [written(question.probe) for question in questions]
 
     def __enter__(self) -> Self:

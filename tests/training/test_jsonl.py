@@ -1,0 +1,216 @@
+"""JSONL files with questions, context and boxes: what becomes a row, what the policy is asked, what is refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from rewards import HarmonicReward, LaveReward, MatchJudge, Status
+from rewards.reward import read_sample
+from training.data import load_data, most_frequent
+from training.jsonl import prompt_for
+from training.recipe import JsonlPart, Recipe, RecipeError, check_recipe
+from training.run import build_rewards, build_trainer, run
+
+CAPTION = {"image": "red.png", "reference": ["A red wall.", "A wall is red."]}
+ASKED = {"image": "red.png", "question": "What color is it?", "answers": ["red", "Red.", "pink", "red", "blue"]}
+VQA = {"image": "blue.png", "question": "Is it red?", "answers": [{"answer": "no", "answer_id": i} for i in range(10)]}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("red", "blue"):
+        Image.new("RGB", (40, 30), name).save(tmp_path / f"{name}.png")
+    return tmp_path
+
+
+def jsonl(folder: Path, *records: Any, **fields: Any) -> JsonlPart:
+    (folder / "rows.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    return JsonlPart(source="jsonl", path=str(folder / "rows.jsonl"), **fields)
+
+
+def asked(data: JsonlPart) -> list[str]:
+    return [turn["content"] for (turn,) in load_data(data)["prompt"]]
+
+
+def refused(data: JsonlPart, **options: Any) -> str:
+    with pytest.raises(RecipeError) as error:
+        load_data(data, **options)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_questions_and_answers(folder):
+    dataset = load_data(jsonl(folder, ASKED, VQA))
+    assert sorted(dataset.column_names) == ["answers", "id", "image", "prompt", "question"]
+    assert dataset["question"][:] == ["What color is it?", "Is it red?"]
+    assert dataset["answers"][:] == [ASKED["answers"], ["no"] * 10]
+
+
+def test_captions_and_questions_have_none_in_what_they_lack(folder):
+    boxed = {"image": "blue.png", "task": "reg", "bbox": [1, 2.5, 30, 20], "context": "A wall."}
+    dataset = load_data(jsonl(folder, CAPTION, ASKED, boxed))
+    columns = ["answers", "bbox", "context", "id", "image", "prompt", "question", "reference", "task"]
+    assert sorted(dataset.column_names) == columns
+    lacking = [{column for column, value in row.items() if value is None} for row in dataset]
+    assert lacking == [
+        {"question", "answers", "context", "bbox", "task"},
+        {"reference", "context", "bbox", "task"},
+        {"reference", "question", "answers"},
+    ]
+    assert dataset[2]["bbox"] == [1.0, 2.5, 30.0, 20.0]
+
+
+def test_rewards_go_by_the_columns_of_a_row(folder):
+    dataset = load_data(jsonl(folder, CAPTION, ASKED, {"image": "red.png", "context": "A red wall."}))
+    samples = [read_sample(row, "red", row["prompt"]) for row in dataset]
+    lave = LaveReward(MatchJudge()).assess(samples)
+    assert [verdict.status for verdict in lave] == [Status.NOT_APPLICABLE, Status.OK, Status.NOT_APPLICABLE]
+    harmonic = HarmonicReward(MatchJudge(), evidence="context").assess(samples)
+    assert [verdict.status for verdict in harmonic] == [Status.NOT_APPLICABLE, Status.NOT_APPLICABLE, Status.OK]
+
+
+def test_every_column_can_have_another_name(folder):
+    columns = {name: f"my {name}" for name in ("image", "reference", "question", "answers", "context", "bbox", "task")}
+    values = {**ASKED, **CAPTION, "context": "A wall.", "bbox": [0, 0, 4, 4], "task": "vqa"}
+    renamed = load_data(jsonl(folder, {columns[name]: value for name, value in values.items()}, columns=columns))[0]
+    plain = load_data(jsonl(folder, values))[0]
+    del renamed["image"], plain["image"]
+    assert renamed == plain
+    assert plain["task"] == "vqa"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        (None, ["Describe the picture.", "What color is it?"]),
+        ("Look.", ["Look.", "Look.\nWhat color is it?"]),
+        ("Q: {question} A:", ["Describe the picture.", "Q: What color is it? A:"]),
+    ],
+)
+def test_the_question_is_in_the_prompt(folder, prompt, expected):
+    assert asked(jsonl(folder, CAPTION, ASKED, prompt=prompt)) == expected
+
+
+def test_a_question_is_put_in_once_and_as_it_is():
+    hostile = "{question} {answer} {{question}} \\1"
+    assert prompt_for(hostile, "{question} / {other}") == f"{hostile} / {{other}}"
+
+
+def test_a_picture_alone_is_enough(folder):
+    dataset = load_data(jsonl(folder, {"image": "red.png"}, {"image": "blue.png", "question": "What is it?"}))
+    assert sorted(dataset.column_names) == ["id", "image", "prompt", "question"]
+    assert "holds no row with a picture and a reference or answers" in refused(
+        jsonl(folder, {"image": "red.png"}), completions=True
+    )
+
+
+@pytest.mark.parametrize("empty", [None, [], [" "], ""])
+def test_a_question_that_nobody_answered_is_left_out(folder, empty, caplog):
+    data = jsonl(folder, {**ASKED, "answers": empty}, VQA, {**ASKED, "answers": empty, "context": "A red wall."})
+    assert load_data(data)["id"][:] == ["2", "3"]
+    assert "left out 1 rows without reference, answers and context, kept 2" in caplog.text
+
+
+def test_sft_learns_every_reference_and_the_most_frequent_answer(folder):
+    both = {**VQA, "reference": "A blue wall."}
+    rows = load_data(jsonl(folder, CAPTION, ASKED, both), completions=True)
+    assert [row["completion"][0]["content"] for row in rows] == ["A red wall.", "A wall is red.", "red", "no"]
+    long_form = {"image": "red.png", "question": "What is it?", "reference": "It is a red wall."}
+    (row,) = load_data(jsonl(folder, long_form), completions=True)
+    assert (row["prompt"][0]["content"], row["completion"][0]["content"]) == ("What is it?", "It is a red wall.")
+
+
+def test_answers_are_counted_after_normalisation():
+    assert most_frequent(["2", "Dogs.", "a dog", "The dog", "two", "Dog"]) == "a dog"
+    assert most_frequent(["b", "a"]) == "b"
+    assert most_frequent(["?", "?", "!"]) == "?"
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"question": 3}, "'question' must hold a text, got 3"),
+        ({"question": ["a", "b"]}, "'question' must hold a text, got ['a', 'b']"),
+        ({"answers": 2}, "'answers' must hold a text, a list of texts or of {\"answer\": text}, got 2"),
+        ({"answers": ["2", 2]}, "got ['2', 2]"),
+        ({"answers": [{"text": "no"}]}, "got [{'text': 'no'}]"),
+        ({"context": ["A wall."]}, "'context' must hold a text, got ['A wall.']"),
+        ({"task": 1}, "'task' must hold a text, got 1"),
+        ({"bbox": [1, 2, 3]}, "'bbox' must hold four numbers"),
+        ({"bbox": [30, 2, 20, 4]}, "x0 < x1, y0 < y1 as [x0, y0, x1, y1], got [30, 2, 20, 4]"),
+        ({"bbox": [0, 0, True, 4]}, "got [0, 0, True, 4]"),
+        ({"bbox": [0, 0, float("nan"), 4]}, "got [0, 0, nan, 4]"),
+        ({"bbox": "0 0 4 4"}, "got '0 0 4 4'"),
+    ],
+)
+def test_values_of_another_kind_are_named_with_their_line(folder, record, message):
+    said = refused(jsonl(folder, VQA, {"image": "red.png", **record}))
+    assert said.startswith(f"{folder}/rows.jsonl line 2: ")
+    assert message in said
+
+
+def test_half_a_character_is_named_with_its_line(folder):
+    said = refused(jsonl(folder, VQA, {**ASKED, "question": "What \ud800?"}))
+    assert f"{folder}/rows.jsonl line 2 is not JSON" in said
+    assert "surrogates not allowed" in said
+
+
+def recipe(folder: Path, metric: str, data: JsonlPart, **options: Any) -> Recipe:
+    trainer = {"use_cpu": True, "bf16": False, "max_steps": 2, "logging_steps": 1, "num_generations": 4}
+    trainer |= {"per_device_train_batch_size": 8, "max_completion_length": 8, "report_to": "none"}
+    rewards = [{"metric": metric, "judge": "match", "options": options}]
+    fields = {"algorithm": "dapo", "output": str(folder / "out"), "policy": {"model": "tiny"}, "trainer": trainer}
+    return check_recipe({**fields, "data": data.model_dump(), "rewards": rewards})
+
+
+def test_two_steps_on_questions(folder):
+    data = jsonl(folder, *[ASKED, VQA] * 4, prompt="In a word: {question}")
+    output = run(recipe(folder, "lave", data))
+    lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()][:2]
+    assert [line["step"] for line in lines] == [1, 2]
+    assert all("lave/score" in line and line["judge/failed_fraction"] == 0 for line in lines)
+    assert all(line["judge/questions"] > 0 for line in lines)
+
+
+def test_two_steps_on_captions_with_context_and_no_reference(folder):
+    data = jsonl(folder, *[{"image": "red.png", "context": "A red wall."}] * 8)
+    output = run(recipe(folder, "harmonic", data, evidence="context", spans="none"))
+    lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()][:2]
+    assert all("harmonic/overall" in line and line["judge/failed_fraction"] == 0 for line in lines)
+
+
+def test_the_policy_sees_the_question(folder):
+    """The two rows have one picture; only the questions differ, and so do the tokens."""
+    rows = [ASKED, {**ASKED, "question": "Is it red?"}]
+    run_with = recipe(folder, "lave", jsonl(folder, *rows))
+    trainer = build_trainer(run_with, build_rewards(run_with.rewards))
+    processor = trainer.processing_class
+    texts = [processor.apply_chat_template(row["prompt"], tokenize=False) for row in trainer.train_dataset]
+    assert all(row["question"] in text for row, text in zip(rows, texts, strict=True))
+    first, second = (processor.tokenizer(text).input_ids for text in texts)
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    ("metric", "record", "missing"),
+    [("lave", CAPTION, "'question'"), ("posh", ASKED, "'reference'"), ("posh", {**CAPTION, "reference": None}, None)],
+)
+def test_a_reward_whose_column_is_missing_is_named_before_any_step(folder, metric, record, missing):
+    told = recipe(folder, metric, jsonl(folder, record, record))
+    with pytest.raises(RecipeError) as error:
+        build_trainer(told, build_rewards(told.rewards))
+    if missing is None:
+        assert "holds no row with a picture and something to judge by" in str(error.value)
+    else:
+        assert f"the reward {metric} needs the column {missing}, and the data of jsonl has [" in str(error.value)
+        assert "data.columns" in str(error.value)
+
+
+def test_a_column_that_is_not_one(folder):
+    fields = {"source": "jsonl", "path": "x", "columns": {"anwers": "a"}}
+    told = recipe(folder, "lave", jsonl(folder, ASKED)).model_dump() | {"data": fields}
+    with pytest.raises(RecipeError, match=r"recipe key data.*anwers"):
+        check_recipe(told)
