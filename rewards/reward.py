@@ -14,9 +14,9 @@ that calls `reward(prompts, completions, **columns)`.
 import logging
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-from rewards.judges.judge import Judge
+from rewards.judges.judge import Failure, Judge
 from rewards.verdict import Sample, Status, Verdict
 
 log = logging.getLogger(__name__)
@@ -121,6 +121,15 @@ class Reward:
         except Exception as error:
             log.exception("%s could not judge a batch of %d completions", self.__name__, len(samples))
             return [Verdict(None, Status.ERROR, note=f"{type(error).__name__}: {error}") for _ in samples]
+
+
+@runtime_checkable
+class Explaining(Protocol):
+    """A reward that can say why it judged so. For reports: it asks the judge for free texts, no part of a score."""
+
+    def explain(self, samples: Sequence[Sample], verdicts: Sequence[Verdict]) -> list[dict[str, str | Failure]]:
+        """The judge's reasons for these verdicts on these samples, per sample by what they are for (a criterion)."""
+        ...
 
 
 def summarise(verdicts: Sequence[Verdict]) -> dict[str, float]:

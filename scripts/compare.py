@@ -38,6 +38,15 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", help="the training seeds of the folders (default 0 1 2 ...)")
     parser.add_argument("--set", nargs="*", default=[], metavar="key=value", help="recipe keys to change")
     add_cache_option(parser)
+    parser.add_argument(
+        "--explain",
+        type=int,
+        default=0,
+        metavar="N",
+        choices=range(EXAMPLES + 1),
+        help="ask the judge for its reasons, by criterion, of each model's first N completions in the report, "
+        f"0 to {EXAMPLES} (default 0; only harmonic gives reasons)",
+    )
     parser.add_argument("--title", default="Which checkpoint describes better?")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write results.json there too")
     arguments = parser.parse_args()
@@ -112,6 +121,7 @@ def compare(
             rewards,
             arguments.max_tokens,
             progress=lambda done: bar.update(task, advance=1, description=done),
+            explain=arguments.explain,
         )
     results = summarise_models(evaluation.scores, seeds=seeds)
     results["data"] = data.model_dump()
@@ -150,7 +160,9 @@ def remembering(part: Any, cache: bool | None) -> Any:
 
 
 def write_completions(path: Path, evaluation: Any, seeds: list[int]) -> None:
-    """One line per model, seed and prompt: the completion, its scores, verdict and the referee's wrong characters."""
+    """One line per model, seed and prompt: the completion, its scores, the first reward's verdict, the referee's wrong
+    characters and the judge's reasons.
+    """
     from rewards.scoring import to_json
 
     with path.open("w", encoding="utf-8") as file:
@@ -159,6 +171,7 @@ def write_completions(path: Path, evaluation: Any, seeds: list[int]) -> None:
                 for row, answer in zip(evaluation.rows, answers, strict=True):
                     line = {"model": model, "seed": seed, "id": row["id"], "completion": answer.text}
                     line |= {"scores": answer.scores, "wrong": answer.wrong, "verdict": to_json(answer.verdict)}
+                    line |= {"reasons": answer.reasons}
                     file.write(json.dumps(line) + "\n")
 
 

@@ -85,7 +85,8 @@ def test_every_completion_is_a_line_with_its_scores_and_verdict(output):
     ids = [f"test 1 0 {number}" for number in range(6)]
     assert places == [(model, seed, name) for model in ("sft", "d<b>o") for seed in (5, 7) for name in ids]
     for line in lines:
-        assert list(line) == ["model", "seed", "id", "completion", "scores", "wrong", "verdict"]
+        assert list(line) == ["model", "seed", "id", "completion", "scores", "wrong", "verdict", "reasons"]
+        assert line["reasons"] == {}
         assert list(line["scores"]) == METRICS
         assert list(line["verdict"])[:3] == ["score", "status", "parts"]
         assert all(0 <= start < end <= len(line["completion"]) for start, end in line["wrong"])
@@ -113,6 +114,40 @@ def test_the_same_command_writes_the_same_numbers(output, folders, tmp_path, mon
     assert run(monkeypatch, *models, *arguments, "--seeds", 5, 7) is None
     for name in ("results.json", "completions.jsonl"):
         assert (tmp_path / name).read_text() == (output / name).read_text()
+
+
+def test_reasons_of_the_first_completions(folders, tmp_path, monkeypatch):
+    """`match` gives none, and the page and the file say so, for just those that were asked for."""
+    rewards = [
+        {"metric": "posh", "judge": "match"},
+        {
+            "metric": "harmonic",
+            "judge": "match",
+            "options": {"evidence": "context", "criteria": ["clarity", "fluency"]},
+        },
+    ]
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump({**RECIPE, "rewards": rewards}))
+    models = [f"a={folders / '0'},{folders / '1'}", f"b={folders / '2'},{folders / '3'}"]
+    arguments = ["--recipe", tmp_path / "recipe.yaml", "--output", tmp_path / "out", "--prompts", 3]
+    assert run(monkeypatch, *models, *arguments, "--max-tokens", 12, "--explain", 2) is None
+    lines = [json.loads(line) for line in (tmp_path / "out" / "completions.jsonl").read_text().splitlines()]
+    told = [(line["model"], line["seed"], line["id"][-1]) for line in lines if line["reasons"]]
+    assert told == [(model, 0, number) for model in "ab" for number in "01"]
+    for line in lines:
+        if line["reasons"]:
+            assert list(line["reasons"]) == ["harmonic_clarity", "harmonic_fluency"]
+            assert all(reason.startswith("no reason: the match judge") for reason in line["reasons"].values())
+            assert line["completion"] not in str(line["reasons"])
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert page.count("no reason: the match judge writes noun phrases") == 2 * 2 * 2
+    assert page.count("<dt>harmonic clarity</dt>") == 4
+
+
+@pytest.mark.parametrize("count", ["13", "-1", "all"])
+def test_more_reasons_than_are_shown(folders, tmp_path, monkeypatch, capsys, count):
+    models = [f"a={folders / '0'}", f"b={folders / '1'}", "--output", tmp_path / "out"]
+    assert run(monkeypatch, *models, "--recipe", folders / "recipe.yaml", "--explain", count) == 2
+    assert "argument --explain: invalid" in capsys.readouterr().err
 
 
 def test_a_curve_needs_its_metric_in_every_logged_line(folders):
@@ -147,11 +182,14 @@ def mistakes(folder):
         "every model has 1 folders, and --seeds names 2: [0, 1]": [f"a={zero}", f"b={one}", "--seeds", 0, 1],
         "unknown recipe key 'data.": [f"a={zero}", f"b={one}", "--set", "data.cuont=3"],
         "the data of scenes holds no row": [f"a={zero}", f"b={one}", "--prompts", 0],
+        "only harmonic gives reasons, and the recipe has the rewards ['posh']": [
+            *(f"a={zero}", f"b={one}", "--explain", 2),
+        ],
         "unknown metric 'pish'": [f"a={zero}", f"b={one}", "--set", "rewards.0.metric=pish"],
     }
 
 
-@pytest.mark.parametrize("number", range(10))
+@pytest.mark.parametrize("number", range(11))
 def test_every_mistake_is_a_sentence_before_any_work(folders, tmp_path, monkeypatch, number):
     message, arguments = list(mistakes(folders).items())[number]
     code = run(monkeypatch, *arguments, "--recipe", folders / "recipe.yaml", "--output", tmp_path / "out")

@@ -5,16 +5,18 @@ evaluation.scores["dapo"]["truth_f1"]                   # array (seeds, prompts)
 evaluation.answers["dapo"][0][5].text                   # what seed 0 wrote for prompt 5
 """
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 from PIL import Image
 
-from rewards.reward import Reward, read_sample
-from rewards.verdict import Sample, Verdict
+from rewards.judges.judge import Failure
+from rewards.reward import Explaining, Reward, read_sample
+from rewards.verdict import Sample, Status, Verdict
 from rewards.vqa import AGREED, vqa_accuracy
 from training.data import load_data, load_scenes
 from training.policy import load_policy
@@ -22,6 +24,8 @@ from training.recipe import JsonlPart, ScenesPart
 from training.report import Answer
 from training.scenes.referee import judge_description
 from training.scenes.world import Scene
+
+log = logging.getLogger(__name__)
 
 BATCH = 64
 
@@ -41,16 +45,20 @@ def evaluate(
     rewards: Sequence[Reward],
     max_tokens: int,
     progress: Callable[[str], None] = lambda done: None,
+    explain: int = 0,
 ) -> Evaluation:
     """Let every checkpoint answer every prompt of `data`; metrics are truth_* (descriptions of Scenes), vqa_accuracy
     (questions with four answers or more), <reward>_<part> and length; NaN where a prompt lacks one.
 
-    length is in tokens. `progress` hears of every finished checkpoint. Raises ValueError for no rewards, or two of one
-    name.
+    length is in tokens. `progress` hears of every finished checkpoint. explain: for so many prompts the answers of each
+    model's first checkpoint come with the judge's reasons. Raises ValueError for no rewards, two of one name, or none
+    that gives the reasons that are wanted.
     """
     names = [reward.__name__ for reward in rewards]
     if len(set(names)) < len(names) or not names:
         raise ValueError(f"a comparison needs a recipe with rewards of different names (option `name`), got {names}.")
+    if explain and not any(isinstance(reward, Explaining) for reward in rewards):
+        raise ValueError(f"only harmonic gives reasons, and the recipe has the rewards {names}: leave out --explain.")
     main_parts = {reward.__name__: reward.main_parts for reward in rewards}
     rows = list(load_data(data))
     scenes: Sequence[Scene | None] = load_scenes(data) if isinstance(data, ScenesPart) else [None] * len(rows)
@@ -75,6 +83,9 @@ def evaluate(
             metrics = dict.fromkeys(metric for entry in of_seed for metric in entry.scores)
             tables.append({metric: [entry.scores.get(metric) for entry in of_seed] for metric in metrics})
             answers[model].append(of_seed)
+            if path == paths[0]:
+                told = reasons(rewards, samples[:explain], of_reward)
+                of_seed[:explain] = [replace(one, reasons=why) for one, why in zip(of_seed, told, strict=False)]
             progress(f"{model} {path}")
         scores[model] = {metric: np.array([t[metric] for t in tables], dtype=float) for metric in tables[0]}
     return Evaluation(rows, scores, answers)
@@ -84,6 +95,35 @@ def judge_in_batches(reward: Reward, samples: Sequence[Sample]) -> list[Verdict]
     """A verdict per sample; a judge's deadline is for a batch, and must not pass because there are many."""
     starts = range(0, len(samples), BATCH)
     return [verdict for at in starts for verdict in reward.judge_samples(samples[at : at + BATCH])]
+
+
+def reasons(
+    rewards: Sequence[Reward], samples: Sequence[Sample], verdicts: Sequence[Sequence[Verdict]]
+) -> list[dict[str, str]]:
+    """Per sample why it was judged so, {"harmonic_clarity": the judge's words, or why there are none}.
+
+    verdicts: each reward's, of which the first are those of the samples. A judge that breaks does not end the
+    comparison.
+    """
+    told: list[dict[str, str]] = [{} for _ in samples]
+    for reward, judged in zip(rewards, verdicts, strict=True):
+        if isinstance(reward, Explaining) and samples:
+            name = reward.__name__
+            try:
+                found = reward.explain(samples, judged[: len(samples)])
+            except Exception as error:
+                log.exception("%s could not say why", name)
+                found = [{"": Failure(Status.ERROR, f"{type(error).__name__}: {error}")} for _ in samples]
+            for entry, why in zip(told, found, strict=True):
+                entry |= {f"{name}_{what}".rstrip("_"): in_words(reason) for what, reason in why.items()}
+    return told
+
+
+def in_words(reason: str | Failure) -> str:
+    """The judge's reason, or why there is none."""
+    if isinstance(reason, Failure):
+        return f"no reason: {reason.message}"
+    return reason.strip() or "no reason: the judge wrote nothing"
 
 
 def greedy_completions(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int) -> tuple[list[str], list[int]]:

@@ -14,7 +14,7 @@ import base64
 import io
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -34,13 +34,15 @@ Curves = Mapping[str, Sequence[Mapping[str, Any]]]
 class Answer:
     """What one model wrote and what it was worth: `scores` are named numbers (None: failed), `verdict` the judge's.
 
-    `wrong` are the characters [start, end) that a referee who knows the truth calls wrong.
+    `wrong` are the characters [start, end) that a referee who knows the truth calls wrong. `reasons` are why the judge
+    rated so, in its own words, by what was rated.
     """
 
     text: str
     verdict: Verdict
     scores: dict[str, float | None]
     wrong: tuple[tuple[int, int], ...] = ()
+    reasons: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

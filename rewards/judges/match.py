@@ -121,7 +121,8 @@ def written(probe: Any) -> str | Failure:
     if isinstance(probe, Answer):
         rating, reason = rate_answer(probe)
         return f"The candidate answer is rated so because {reason}. So rating={rating:.0f}"
-    return Failure(Status.UNPARSED, f"the match judge writes noun phrases and rationales only, got {probe!r}")
+    kind = type(probe).__name__  # not its words, which are a whole completion
+    return Failure(Status.UNPARSED, f"the match judge writes noun phrases and rationales only, got the probe {kind}")
 
 
 def rating_of(level: float, scale: Sequence[str]) -> Rating:

@@ -5,12 +5,15 @@ import pytest
 import torch
 from PIL import Image
 
+from rewards.harmonic import HarmonicReward
+from rewards.judges.judge import Failure
 from rewards.judges.match import MatchJudge
 from rewards.posh import PoshReward
 from rewards.reward import Reward
-from rewards.verdict import Status, Verdict
+from rewards.verdict import Sample, Status, Verdict
+from tests.fakes import FakeJudge
 from training.data import load_scenes
-from training.evaluation import BATCH, answer, evaluate, greedy_completions, held_out, with_picture
+from training.evaluation import BATCH, answer, evaluate, greedy_completions, held_out, in_words, reasons, with_picture
 from training.policy import load_policy
 from training.recipe import JsonlPart, ScenesPart
 from training.scenes.referee import judge_description
@@ -183,3 +186,40 @@ def test_the_picture_stands_in_front_of_the_first_message():
         {"role": "assistant", "content": "B."},
     ]
     assert prompt[0]["content"] == "A?"
+
+
+class Talking(FakeJudge):
+    """Writes why; breaks when told to."""
+
+    broken = False
+
+    def write(self, questions, max_tokens):
+        if self.broken:
+            raise RuntimeError("the engine is gone")
+        return [" It is clear.\n", Failure(Status.TIMEOUT, "too late"), "  "][: len(questions)]
+
+
+def test_reasons_in_words_and_why_there_are_none():
+    judge = Talking()
+    harmonic = HarmonicReward(judge, criteria=["clarity", "fluency", "conciseness"], spans="none", name="h")
+    samples = [Sample("Describe.", "A red circle.")]
+    verdicts = harmonic.assess([*samples, Sample("Describe.", "More than asked about.")])
+    told = reasons([FailsOnSome("fails"), harmonic], samples, [verdicts, verdicts])
+    assert told == [
+        {
+            "h_clarity": "It is clear.",
+            "h_fluency": "no reason: too late",
+            "h_conciseness": "no reason: the judge wrote nothing",
+        }
+    ]
+    judge.broken = True
+    assert reasons([harmonic], samples, [verdicts]) == [{"h": "no reason: RuntimeError: the engine is gone"}]
+    assert reasons([harmonic], [], [verdicts]) == []
+    assert in_words("\n") == "no reason: the judge wrote nothing"
+
+
+def test_reasons_need_a_reward_that_gives_them(checkpoints, rewards):
+    with pytest.raises(
+        ValueError, match=r"only harmonic gives reasons, and the recipe has the rewards \['posh', 'fails'\]"
+    ):
+        evaluate(checkpoints, DATA, rewards, max_tokens=12, explain=1)

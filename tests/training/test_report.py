@@ -1,6 +1,7 @@
 """The report page: nothing lost, nothing let through, nothing fetched. The data is invented."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -106,6 +107,12 @@ def invented_examples():
                 {"truth_f1": 1.0, "length": 11.0},
             ),
         }
+        if number == 2:
+            why = f"It says “{one} {left}”, and the picture shows just that. " * 3
+            failed = "no reason: the judge did not answer within 60 s"
+            answers["dapo"] = replace(
+                answers["dapo"], reasons={"harmonic_correctness": why, "harmonic_clarity": failed}
+            )
         if number == 3:
             answers["dapo"] = Answer(dapo, Verdict(None, Status.TIMEOUT, note="no answer in 30 s"), {"truth_f1": 1.0})
         if number == 4:
@@ -236,6 +243,23 @@ def test_hostile_text_stays_text(tmp_path):
     assert hostile in next(
         a["title"] for tag, a in page.tags if tag == "mark" and a.get("class") == "s0" and "title" in a
     )
+
+
+def test_hostile_reasons_stay_text(tmp_path):
+    hostile = '</dd></details><script>alert(1)</script><img src=x onerror="alert(2)"> {{ 7 * 7 }}'
+    results = summarise_models({"dapo": {"truth_f1": [[0.5]]}})
+    answer = Answer("A square.", Verdict(0.5), {}, reasons={hostile: hostile, "harmonic_clarity": "Clear."})
+    write_report(tmp_path / "r.html", "T", results, {}, [Example(None, "Describe.", (), {"dapo": answer})], {})
+    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    page = Page(html)
+    assert {tag for tag, _ in page.tags}.isdisjoint({"script", "img"})
+    assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
+    assert "{{ 7 * 7 }}</dd>" in html
+    assert '<dt>harmonic clarity</dt><dd dir="auto">Clear.</dd>' in html
+
+
+def test_no_reasons_no_list(tmp_path):
+    assert 'class="reasons"' not in minimal_report(tmp_path / "r.html", "A square.", Verdict(0.5))
 
 
 @pytest.mark.parametrize("text", ["  two\n\n lines ", "👩‍🎨 e\u0301 円", "\n", "a\ud800b", "nul \x00 there"])
