@@ -161,18 +161,20 @@ def test_ctrl_c_in_the_middle_of_a_call_ends_the_engine(judge):
 
 
 def in_the_middle(judge: VllmJudge, happens: Callable[[], None]) -> list[psutil.Process]:
-    """Let this happen once, at the second step of the engine's next call. Filled then: the engine's processes."""
+    """Let this happen once, in the engine's next call, which the engine's process is stopped to answer. Filled then:
+    the engine's processes.
+    """
     inner = judge._engine.llm_engine.step
-    steps: list[None] = []
     processes: list[psutil.Process] = []
 
     def step() -> object:
-        steps.append(None)
-        if len(steps) == 2:
+        if not processes:
             processes.extend(psutil.Process(process.pid) for process in judge._processes)
             happens()
         return inner()
 
+    for process in judge._processes:
+        os.kill(process.pid, signal.SIGSTOP)
     judge._engine.llm_engine.step = step
     return processes
 
