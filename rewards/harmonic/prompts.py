@@ -14,7 +14,6 @@ A criteria file holds, per criterion, a question and a text for each of the leve
 Placeholders are filled in one pass, and only in templates: `{noun}` in a completion stays as it is.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -24,11 +23,10 @@ import yaml
 
 from rewards.harmonic.scores import LEVELS
 from rewards.naming import unknown
-from rewards.posh.prompts import fill
+from rewards.templates import fill, placeholders
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 PUBLISHED = ("correctness", "completeness", "clarity", "fluency", "conciseness")  # 000, table 1
-_PLACEHOLDER = re.compile(r"\{{1,2}(\w+)\}{1,2}")
 _KEYS = ("question", "levels", "sees", "adds")
 
 
@@ -188,7 +186,7 @@ def _texts(data: Any, names: Sequence[str], where: str) -> dict[str, str]:
 
 
 def _check_placeholders(template: str, needed: set[str], where: str) -> None:
-    found = set(_PLACEHOLDER.findall(template))
+    found = placeholders(template)
     if not needed <= found <= needed | _TASK_WORDS:
         allowed = ", ".join(f"{{{name}}}" for name in sorted(_TASK_WORDS))
         wanted = "".join(f"{{{name}}} and " for name in sorted(needed))

@@ -14,7 +14,7 @@ from rewards.harmonic.prompts import Criterion, Layout, Task, scale_of
 from rewards.judges import probe
 from rewards.judges.judge import Question
 from rewards.pictures import PictureError, opened, with_box
-from rewards.posh.prompts import fill
+from rewards.templates import fill
 from rewards.verdict import Sample
 
 Evidence = Literal["picture", "context"]

@@ -12,7 +12,8 @@ from typing import Literal
 
 from rewards.judges.probe import Link, Mention
 from rewards.posh.graph_view import PART_OF, AttributeView, EntityView, GraphView, RelationView
-from rewards.posh.prompts import Wording, fill
+from rewards.posh.prompts import Wording
+from rewards.templates import fill
 
 _PRONOUNS = """he him his himself she her hers herself it its itself they them their theirs themselves
 who whom this that these those"""

@@ -8,19 +8,18 @@ Placeholders are filled in one pass: a description or identifier that itself con
 """
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from rewards.templates import placeholders
+
 PromptSource = str | Path | tuple[str | Path, str | Path]
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
-_PLACEHOLDER = re.compile(r"\{{1,2}(\w+)\}{1,2}")  # doubled braces: the published files format one template twice
 
 # Where each template stands in the files, and the placeholders it must have: one of these sets, all of it. A prefix
 # shows the text that is asked about, alone or (the published precision) beside the text the question comes from.
@@ -69,28 +68,6 @@ class Prompts:
     recall: Wording
 
 
-def fill(template: str, **values: str) -> str:
-    """The template with every `{name}` replaced, in one pass. Raises KeyError for a name without a value."""
-    return "".join([values[part] if is_name else part for part, is_name in _parts(template)])
-
-
-def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
-    """Where `fill` puts each value: characters [start, end). Of a name that occurs twice the last place."""
-    found, start = {}, 0
-    for part, is_name in _parts(template):
-        end = start + len(values[part] if is_name else part)
-        if is_name:
-            found[part] = (start, end)
-        start = end
-    return found
-
-
-@lru_cache(maxsize=256)
-def _parts(template: str) -> tuple[tuple[str, bool], ...]:
-    """The template's literal texts and, marked True, the names between them."""
-    return tuple((part, number % 2 == 1) for number, part in enumerate(_PLACEHOLDER.split(template)))
-
-
 def load_prompts(source: PromptSource | None = None) -> Prompts:
     """Read a YAML file with both directions, a folder with the two JSON files, or the pair of them.
 
@@ -127,7 +104,7 @@ def wording(data: Mapping[str, Any], where: str) -> Wording:
             continue
         if not isinstance(value, str):
             raise ValueError(f"{where} lacks the prompt {'.'.join(keys)!r}")
-        found = set(_PLACEHOLDER.findall(value))
+        found = placeholders(value)
         if found not in allowed:
             wanted = " or ".join(map(str, allowed))
             raise ValueError(f"{where}: the prompt {'.'.join(keys)!r} must have placeholders {wanted}, has {found}")

@@ -25,7 +25,8 @@ from rewards.language.lemmas import lemmas
 from rewards.language.scene_graph import SceneGraph
 from rewards.posh.candidates import Candidate, Found, candidates
 from rewards.posh.graph_view import GraphView
-from rewards.posh.prompts import Wording, fill, places
+from rewards.posh.prompts import Wording
+from rewards.templates import fill, places
 from rewards.verdict import Status
 
 Mode = Literal["published", "default"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewards.posh.prompts import fill, load_prompts, wording
+from rewards.posh.prompts import load_prompts, wording
 from rewards.posh.scores import (
     KINDS,
     beta_of,
@@ -19,6 +19,7 @@ from rewards.posh.scores import (
     span_score,
 )
 from rewards.posh.spans import mentions
+from rewards.templates import fill
 
 
 def test_direction_score_is_the_mean_rating_over_five():
