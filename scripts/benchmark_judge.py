@@ -181,4 +181,4 @@ def show(lines: Sequence[dict[str, Any]]) -> None:
             str(line["computed"]),
             f"{line['times_the_first']:.4f}",
         )
-    Console(stderr=True).print(table)
+    Console(stderr=True, width=120).print(table)
