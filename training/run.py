@@ -41,7 +41,11 @@ def run(recipe: Recipe) -> Path:
     rewards = build_rewards(recipe.rewards)
     with closing(judges_of(rewards)):
         start_judges(recipe.rewards, rewards)
-        train(build_trainer(recipe, rewards), recipe)
+        trainer = build_trainer(recipe, rewards)
+        train(trainer, recipe)
+        # A rank that leaves its process group to the interpreter's end may abort there, with everything written.
+        trainer.accelerator.wait_for_everyone()
+        trainer.accelerator.end_training()
     return output
 
 
