@@ -13,7 +13,7 @@ from PIL import Image
 from rewards import HarmonicReward
 from rewards.judges.transformers import TransformersJudge
 from rewards.verdict import Sample, Status
-from tests.rewards.tiny_models import save_llava, save_qwen
+from tests.rewards.tiny_models import encodings, save_llava, save_qwen, started
 
 PHOTOS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "coco_open_images"
 FIVE = ("correctness", "completeness", "clarity", "fluency", "conciseness")
@@ -22,11 +22,7 @@ pytestmark = pytest.mark.skipif(not PHOTOS.is_dir(), reason=f"the photographs ar
 
 @pytest.fixture(scope="module", params=[save_llava, save_qwen], ids=["llava", "qwen2.5-vl"])
 def judge(request, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("seeing")
-    request.param(folder)
-    judge = TransformersJudge(str(folder), batch_size=8, min_mass=0.0)
-    judge.start()
-    return judge
+    return started(request.param, tmp_path_factory.mktemp("seeing"), batch_size=8)
 
 
 def photos(count: int) -> list[tuple[Image.Image, str]]:
@@ -34,15 +30,6 @@ def photos(count: int) -> list[tuple[Image.Image, str]]:
     records = [json.loads(line) for line in (PHOTOS / "records.jsonl").read_text().splitlines()]
     chosen = [record for record in records if record["captions"]][:count]
     return [(Image.open(PHOTOS / record["file"]), record["captions"][0]) for record in chosen]
-
-
-def encodings(judge: TransformersJudge) -> list[int]:
-    """A list that grows by one with each picture that is encoded from now on."""
-    runs: list[int] = []
-    inner = judge._model.model
-    tower = inner.vision_tower if judge.config.model_type == "llava" else inner.visual
-    tower.register_forward_hook(lambda *_: runs.append(1))
-    return runs
 
 
 def test_another_picture_changes_what_sees_it_and_nothing_else(judge):

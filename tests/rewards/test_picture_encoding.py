@@ -7,9 +7,8 @@ from tokenizers.processors import TemplateProcessing
 from rewards.judges import Rating
 from rewards.judges.picture_encoding import PictureChatEncoder
 from rewards.judges.pictures import ready
-from rewards.judges.transformers import TransformersJudge
 from rewards.judges.vllm import VllmJudge, request
-from tests.rewards.tiny_models import FIRST, SECOND, ask, prompt_of, save_llava, save_qwen, usual
+from tests.rewards.tiny_models import FIRST, SECOND, ask, prompt_of, save_llava, save_qwen, started, usual
 from training.policy import tiny_processor
 
 HOSTILE = (
@@ -22,11 +21,7 @@ HOSTILE = (
 
 @pytest.fixture(scope="module", params=[save_llava, save_qwen], ids=["llava", "qwen2.5-vl"])
 def judge(request, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("seeing")
-    request.param(folder)
-    judge = TransformersJudge(str(folder), batch_size=4, min_mass=0.0)
-    judge.start()
-    return judge
+    return started(request.param, tmp_path_factory.mktemp("seeing"))
 
 
 @pytest.mark.parametrize("images", [(FIRST,), (SECOND, FIRST), ()], ids=["one", "two", "none"])

@@ -20,7 +20,18 @@ from rewards.judges.vllm import VllmJudge
 from rewards.pictures import MAX_PIXELS
 from rewards.verdict import Sample, Status
 from tests.rewards.test_transformers_judge import close, save_llama
-from tests.rewards.tiny_models import FIRST, SECOND, ask, drawing, prompt_of, save_llava, save_qwen, usual
+from tests.rewards.tiny_models import (
+    FIRST,
+    SECOND,
+    ask,
+    drawing,
+    encodings,
+    prompt_of,
+    save_llava,
+    save_qwen,
+    started,
+    usual,
+)
 
 PHOTOS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "coco_open_images"
 TEXTS = ("A red circle.", "A small blue square and a green star, close together.", "Two dogs.")
@@ -34,26 +45,13 @@ def questions() -> list[Question]:
 
 @pytest.fixture(scope="module", params=[save_llava, save_qwen], ids=["llava", "qwen2.5-vl"])
 def judge(request, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("seeing")
-    request.param(folder)
-    judge = TransformersJudge(str(folder), batch_size=4, min_mass=0.0)
-    judge.start()
-    return judge
+    return started(request.param, tmp_path_factory.mktemp("seeing"))
 
 
 def photos(count: int) -> list[Image.Image]:
     if not PHOTOS.exists():
         pytest.skip(f"needs {PHOTOS}")
     return [Image.open(file) for file in sorted((PHOTOS / "images").iterdir())[:count]]
-
-
-def encodings(judge: TransformersJudge) -> list[int]:
-    """A list that grows by one with each run of the vision tower."""
-    runs: list[int] = []
-    inner = judge._model.model
-    tower = inner.vision_tower if judge.config.model_type == "llava" else inner.visual
-    tower.register_forward_hook(lambda *_: runs.append(1))
-    return runs
 
 
 def test_the_numbers_of_a_plain_forward_pass(judge):

@@ -3,6 +3,7 @@
 And what tests ask them: small drawings, questions, and what the libraries themselves make of a question.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -91,3 +92,20 @@ def usual(judge: TransformersJudge, question: Question) -> Any:
 
 def prompt_of(judge: Any, question: Question) -> Prompt:
     return judge.encoder.prompt(ready([question])[0], judge.context)[0]
+
+
+def started(save: Callable[[Path], None], folder: Path, batch_size: int = 4) -> TransformersJudge:
+    """A judge of the model that `save` writes into the folder."""
+    save(folder)
+    judge = TransformersJudge(str(folder), batch_size=batch_size, min_mass=0.0)
+    judge.start()
+    return judge
+
+
+def encodings(judge: TransformersJudge) -> list[int]:
+    """A list that grows by one with each run of the vision tower from now on."""
+    runs: list[int] = []
+    inner = judge._model.model
+    tower = inner.vision_tower if judge.config.model_type == "llava" else inner.visual
+    tower.register_forward_hook(lambda *_: runs.append(1))
+    return runs
