@@ -143,7 +143,7 @@ class PoshReward(Reward):
         texts = list(dict.fromkeys([*new, *(text for text in completions if text not in graphs)]))
         parsed = describe(texts, pipeline=self.pipeline, coref=self.coref, mode=self.mode) if texts else []
         graphs.update(zip(texts, parsed, strict=True))
-        for text in references:  # pickled, a graph takes a ninth of the memory
+        for text in references:  # pickled, a graph takes a ninth of the memory; the bytes never leave this object
             if text not in self._references:
                 self._references[text] = pickle.dumps(graphs[text])
             self._references.move_to_end(text)
