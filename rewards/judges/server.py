@@ -148,7 +148,7 @@ class ServerJudge:
         where it does not, and whatever keeps ours from coming up.
         """
         self._spawn()
-        if not self.spawn and self.endpoint.served(self.model) is None:
+        if not self.spawn and self.served is None:
             raise RuntimeError(
                 f"{self.endpoint.url}/v1/models does not list the judge's model {self.model!r}, or does not answer: "
                 "start the server, or name the model as it does."
