@@ -72,6 +72,20 @@ def engines(monkeypatch):
     return engines
 
 
+class Idle:
+    """A trainer as far as the end of a run asks for one: it is its own accelerator."""
+
+    @property
+    def accelerator(self) -> "Idle":
+        return self
+
+    def wait_for_everyone(self) -> None:
+        pass
+
+    def end_training(self) -> None:
+        pass
+
+
 def refuse(*_: Any) -> None:
     raise AssertionError("the policy must not be loaded yet")
 
@@ -94,7 +108,7 @@ def test_the_judges_end_with_the_run(tmp_path, engines, monkeypatch, problem):
         if problem is not None:
             raise problem
 
-    monkeypatch.setattr(module, "build_trainer", lambda recipe, rewards: None)
+    monkeypatch.setattr(module, "build_trainer", lambda recipe, rewards: Idle())
     monkeypatch.setattr(module, "train", train)
     if problem is None:
         assert run(recipe(tmp_path / "out", "good", "good")) == tmp_path / "out"
@@ -110,7 +124,7 @@ def test_one_judge_that_does_not_end_does_not_keep_the_others(tmp_path, engines,
             raise OSError("it does not end")
 
     engines |= {"stuck": Stuck(), "good": Engine()}
-    monkeypatch.setattr(module, "build_trainer", lambda recipe, rewards: None)
+    monkeypatch.setattr(module, "build_trainer", lambda recipe, rewards: Idle())
     monkeypatch.setattr(module, "train", lambda trainer, recipe: None)
     for order in (("stuck", "good"), ("good", "stuck")):
         with pytest.raises(OSError, match="does not end"):
