@@ -111,8 +111,12 @@ class SpanGRPOTrainer(GRPOTrainer):
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         output = super()._generate_and_score_completions(inputs)
-        if self.args.span_coef == 0:
-            return output
+        if self.args.span_coef > 0:
+            self._add_span_credit(output)
+        return output
+
+    def _add_span_credit(self, output: dict[str, Any]) -> None:
+        """Make `output["advantages"]`, (B,), the advantages of tokens, (B, T)."""
         rows, width = output["completion_ids"].shape
         total = torch.zeros((rows, width), device=output["advantages"].device)
         any_covered = torch.zeros_like(total, dtype=torch.bool)
@@ -139,7 +143,6 @@ class SpanGRPOTrainer(GRPOTrainer):
             (any_covered.sum() / output["completion_mask"].sum().clamp(min=1)).item()
         )
         output["advantages"] = output["advantages"].unsqueeze(1) + self.args.span_coef * total
-        return output
 
     def _offsets(self, output: dict[str, Any]) -> list[list[tuple[int, int]] | None]:
         """Character offsets of each row's sampled tokens; None for rows cut short and rows that do not line up."""
