@@ -1,7 +1,12 @@
 """A step's judges: awake together, unable to end the run, and what they found.
 
+    reward = Recorder(PoshReward(judge))                   # for callbacks that look at what was judged
+    GRPOTrainer(reward_funcs=[reward], callbacks=[SpanTableCallback([reward])], ...)        # a call judges
+
+SpanGRPOTrainer wakes the judges of all rewards once, has them judge, and lets TRL call afterwards:
+
     with awake(judges_of(rewards)) as asleep:              # {id(judge): why it could not be woken}
-        recorder.judge(prompts, completions, asleep, reference=references)
+        recorder.judge(prompts, completions, asleep, log_metric, reference=references)
     recorder(prompts, completions)                         # its scores, as TRL wants them
 
 No collective of the training may stand in such a `with`: judges that all ranks share speak to the other ranks until it
@@ -9,7 +14,7 @@ ends (see Rank0Judge).
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any
@@ -23,20 +28,28 @@ log = logging.getLogger(__name__)
 
 
 class Recorder:
-    """A Reward as TRL sees it. `judge` judges a step's completions; a call then gives the scores of them."""
+    """A Reward for TRL that keeps the `samples` and `verdicts` of its last batch, this rank's, for those who watch.
+
+    A call judges, unless `judge` has done so already: then it gives the scores of that. watchers: called after every
+    batch, outside any `with judge:`, with the recorder and TRL's `log_metric`. advantages: the batch's, one number per
+    completion, where a trainer tells; stock TRL does not.
+    """
 
     def __init__(self, reward: Reward) -> None:
         self.__name__ = reward.__name__
         self.reward = reward
         self.samples: list[Sample] = []
         self.verdicts: list[Verdict] = []
+        self.advantages: list[float] | None = None
+        self.watchers: list[Watcher] = []
+        self._judged = False  # by `judge`, and not yet fetched by a call
 
     def judge(
         self,
         prompts: Sequence[Any],
         completions: Sequence[Any],
         asleep: Mapping[int, str],
-        log_metric: LogMetric,
+        log_metric: LogMetric | None = None,
         **columns: Any,
     ) -> None:
         """Keep the samples and verdicts of these completions, all ERROR when a judge of the reward is `asleep`.
@@ -49,11 +62,31 @@ class Recorder:
             self.verdicts = [Verdict(None, Status.ERROR, note=reasons[0]) for _ in self.samples]
         else:
             self.verdicts = self.reward.judge_samples(self.samples)
-        for metric, value in summarise(self.verdicts).items():
-            log_metric(f"{self.__name__}/{metric}", value)
+        self.advantages = None
+        self._judged = True
+        if log_metric is not None:
+            for metric, value in summarise(self.verdicts).items():
+                log_metric(f"{self.__name__}/{metric}", value)
 
-    def __call__(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float | None]:
+    def __call__(
+        self,
+        prompts: Sequence[Any],
+        completions: Sequence[Any],
+        completion_ids: Any = None,
+        log_metric: LogMetric | None = None,
+        **columns: Any,
+    ) -> list[float | None]:
+        """TRL's contract, as `Reward.__call__`."""
+        if not self._judged:
+            with awake(self.reward.held) as asleep:
+                self.judge(prompts, completions, asleep, log_metric, **columns)
+        self._judged = False
+        for watcher in self.watchers:
+            watcher(self, log_metric)
         return [verdict.score for verdict in self.verdicts]
+
+
+Watcher = Callable[[Recorder, LogMetric | None], None]
 
 
 def judges_of(rewards: Iterable[Reward]) -> list[Judge]:
