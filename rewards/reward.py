@@ -16,7 +16,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Protocol, runtime_checkable
 
-from rewards.judges.judge import Failure, Judge
+from rewards.judges.judge import Failure, Judge, Remote
 from rewards.verdict import Sample, Status, Verdict
 
 log = logging.getLogger(__name__)
@@ -52,6 +52,11 @@ class Reward:
         questions, and in the same order whatever there is to ask, so that they need not be in memory at once.
         """
         return self.judges if len(self.judges) == 1 else ()
+
+    @property
+    def remote(self) -> bool:
+        """Whether it has judges and all of them are elsewhere, so that it may judge in a thread (see `Remote`)."""
+        return bool(self.judges) and all(isinstance(judge, Remote) and judge.remote for judge in self.judges)
 
     def reader(self) -> str:
         """What parses the texts, "" for a metric that parses none. Raises ImportError where it is missing."""

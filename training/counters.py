@@ -22,7 +22,8 @@ A fraction of no completions is NaN, which TRL leaves out of its mean, and logs 
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
+from functools import reduce
 
 import torch
 from accelerate.utils import gather
@@ -47,10 +48,7 @@ class Step:
 
 def total_usage(judges: Iterable[Judge]) -> Usage:
     """What all of these judges have done so far; judges that do not count have done nothing."""
-    usages = [judge.usage for judge in judges if isinstance(judge, Counting)]
-    sums = {field.name: sum(getattr(usage, field.name) for usage in usages) for field in fields(Usage)}
-    peak = max((usage.peak_memory_bytes for usage in usages), default=0)
-    return replace(Usage(**sums), peak_memory_bytes=peak)
+    return reduce(Usage.plus, (judge.usage for judge in judges if isinstance(judge, Counting)), Usage())
 
 
 def looks_of(completion: str, tokens: int, limit: int | None) -> frozenset[str]:

@@ -32,6 +32,7 @@ from rewards.judges.judge import (
     Judge,
     Question,
     Rating,
+    Remote,
     Startable,
 )
 from rewards.judges.probe import Presence
@@ -77,6 +78,11 @@ class CachedJudge:
     def deadline(self) -> float | None:
         """The inner judge's."""
         return self.judge.deadline if isinstance(self.judge, Deadlined) else None
+
+    @property
+    def remote(self) -> bool:
+        """The inner judge's; the file may be read and written from any thread."""
+        return isinstance(self.judge, Remote) and self.judge.remote
 
     def start(self) -> None:
         """Start the inner judge now, not at the first unknown question. Raises what it does."""

@@ -7,16 +7,16 @@ watched(lambda: engine.generate(requests), processes, end)      # a dead or a ha
 
 import fcntl
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
 
+from rewards.background import in_background
 from rewards.cache_folder import CACHE
 
 T = TypeVar("T")
@@ -31,15 +31,7 @@ def watched(ask: Callable[[], T], processes: Sequence[Any], end: float) -> T:
     Raises RuntimeError when one of them ends meanwhile, for whose answer vLLM itself would wait for ever (seen with
     0.32), and TimeoutError at the end.
     """
-    answer: Future[T] = Future()
-
-    def work() -> None:
-        try:
-            answer.set_result(ask())
-        except BaseException as error:
-            answer.set_exception(error)
-
-    threading.Thread(target=work, daemon=True).start()
+    answer = in_background(ask)
     while not answer.done():
         dead = [process.name for process in processes if not process.is_alive()]
         late = time.monotonic() > end

@@ -101,6 +101,18 @@ class Startable(Protocol):
 
 
 @runtime_checkable
+class Remote(Protocol):
+    """A judge that may work elsewhere."""
+
+    @property
+    def remote(self) -> bool:
+        """Whether it answers outside this process, asleep at no time, and speaks to no other rank: it may then be asked
+        from a thread, while this process computes something else.
+        """
+        ...
+
+
+@runtime_checkable
 class Deadlined(Protocol):
     """A judge that gives up on its questions."""
 

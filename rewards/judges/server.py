@@ -63,6 +63,8 @@ class ServerJudge:
     Raises ValueError for a url that is none, or not on 127.0.0.1 where a server is to be spawned.
     """
 
+    remote = True
+
     def __init__(
         self,
         url: str,

@@ -42,6 +42,11 @@ class Usage:
         differences = {field.name: getattr(self, field.name) - getattr(before, field.name) for field in fields(self)}
         return type(self)(**{**differences, "peak_memory_bytes": self.peak_memory_bytes})
 
+    def plus(self, other: Self) -> Self:
+        """Both together; the peak is the higher one."""
+        sums = {field.name: getattr(self, field.name) + getattr(other, field.name) for field in fields(self)}
+        return type(self)(**{**sums, "peak_memory_bytes": max(self.peak_memory_bytes, other.peak_memory_bytes)})
+
     @contextmanager
     def clock(self, counter: str) -> Iterator[None]:
         """Add the time of the `with` block to `seconds`, `wake_seconds` or `sleep_seconds`."""
