@@ -166,5 +166,10 @@ def cells(character: str) -> int:
 
 
 def clean(text: str) -> str:
-    """`text` escaped for XML, with what XML cannot hold (control characters, lone surrogates) as U+FFFD."""
-    return escape(re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text))
+    """`text` escaped for XML and legible."""
+    return escape(legible(text))
+
+
+def legible(text: str) -> str:
+    """`text` with what neither XML nor HTML can hold (control characters, lone surrogates) as U+FFFD, each as one."""
+    return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)

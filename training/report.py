@@ -24,7 +24,7 @@ from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
 from rewards.verdict import Status, Verdict
-from training.picture import LEVELS, Segment, level, segments
+from training.picture import LEVELS, Segment, legible, level, segments
 
 MINUS = "\N{MINUS SIGN}"
 Curves = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -82,14 +82,8 @@ def write_report(
     gaps). `facts` are the footer's rows: versions, commit, seeds, command. Raises ValueError for lists of other lengths
     and for spans outside their text.
     """
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    page = environment.get_template("report.html.jinja").render(
+    page = render(
+        "report.html.jinja",
         title=title,
         headline=headline(results),
         results=results,
@@ -102,19 +96,34 @@ def write_report(
         panel=PANEL,
         examples=examples,
         facts=facts,
+        interval=interval,
+        decimals={metric: decimals(results, metric) for metric in next(iter(results["models"].values()))},
+        reference_of=reference_of,
+    )
+    Path(path).write_text(page, encoding="utf-8")
+
+
+def render(template: str, **values: Any) -> str:
+    """A template of this folder, filled in: all values are escaped, and what HTML cannot hold is U+FFFD in them."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: legible(value) if type(value) is str else value,
+    )
+    environment.globals.update(
         levels=LEVELS,
         level=level,
         segments=segments,
+        tooltip=tooltip,
         label=label,
         number=number,
-        interval=interval,
-        decimals={metric: decimals(results, metric) for metric in next(iter(results["models"].values()))},
-        data_uri=data_uri,
         judged=judged,
-        tooltip=tooltip,
-        reference_of=reference_of,
+        data_uri=data_uri,
     )
-    Path(path).write_text(page, encoding="utf-8", errors="xmlcharrefreplace")  # lone surrogates have no UTF-8
+    return environment.get_template(template).render(values)
 
 
 def headline(results: Mapping[str, Any]) -> str:
