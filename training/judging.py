@@ -5,24 +5,27 @@
 
 SpanGRPOTrainer wakes the judges of all rewards once, has them judge, and lets TRL call afterwards:
 
-    with awake(judges_of(rewards)) as asleep:              # {id(judge): why it could not be woken}
-        recorder.judge(prompts, completions, asleep, log_metric, reference=references)
-    recorder(prompts, completions)                         # its scores, as TRL wants them
+    judge_step(recorders, prompts, completions, log_metric, {"reference": references})
+    recorders[0](prompts, completions)                     # its scores, as TRL wants them
 
-No collective of the training may stand in such a `with`: judges that all ranks share speak to the other ranks until it
-ends (see Rank0Judge).
+No collective of the training may stand where judges are `awake`: those that all ranks share speak to the other ranks
+until they are left (see Rank0Judge).
 """
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
 from rewards.judges import Judge
 from rewards.judges.judge import Deadlined
+from rewards.judges.usage import Usage
 from rewards.reward import LogMetric, Reward, summarise
 from rewards.verdict import Sample, Status, Verdict
+from training.counters import total_usage
+from training.reasoning import Parts, on_completion
 
 log = logging.getLogger(__name__)
 
@@ -50,23 +53,38 @@ class Recorder:
         completions: Sequence[Any],
         asleep: Mapping[int, str],
         log_metric: LogMetric | None = None,
+        parts: Sequence[Parts] | None = None,
+        /,
         **columns: Any,
     ) -> None:
         """Keep the samples and verdicts of these completions, all ERROR when a judge of the reward is `asleep`.
 
-        Raises ValueError as `Reward.__call__` does.
+        parts: of completions that begin with reasoning: their answers are judged, and what is kept is on the whole
+        completions. Raises ValueError as `Reward.__call__` does.
         """
-        self.samples = self.reward.read_samples(prompts, completions, **columns)
-        reasons = [asleep[id(judge)] for judge in self.reward.judges if id(judge) in asleep]
-        if reasons:
-            self.verdicts = [Verdict(None, Status.ERROR, note=reasons[0]) for _ in self.samples]
+        samples = self.reward.read_samples(prompts, completions, **columns)
+        if parts is None:
+            verdicts = self._verdicts(samples, asleep)
         else:
-            self.verdicts = self.reward.judge_samples(self.samples)
-        self.advantages = None
+            pairs = list(zip(samples, parts, strict=True))
+            verdicts = self._verdicts([replace(sample, completion=part.answer) for sample, part in pairs], asleep)
+            verdicts = [on_completion(verdict, part) for verdict, part in zip(verdicts, parts, strict=True)]
+            samples = [replace(sample, completion=part.reasoning + part.answer) for sample, part in pairs]
+        self.keep(samples, verdicts, log_metric)
+
+    def keep(self, samples: list[Sample], verdicts: list[Verdict], log_metric: LogMetric | None = None) -> None:
+        """Take these as a step's: a call then gives their scores. What was judged before is not judged again."""
+        self.samples, self.verdicts, self.advantages = samples, verdicts, None
         self._judged = True
         if log_metric is not None:
-            for metric, value in summarise(self.verdicts).items():
+            for metric, value in summarise(verdicts).items():
                 log_metric(f"{self.__name__}/{metric}", value)
+
+    def _verdicts(self, samples: Sequence[Sample], asleep: Mapping[int, str]) -> list[Verdict]:
+        reasons = [asleep[id(judge)] for judge in self.reward.judges if id(judge) in asleep]
+        if reasons:
+            return [Verdict(None, Status.ERROR, note=reasons[0]) for _ in samples]
+        return self.reward.judge_samples(samples)
 
     def __call__(
         self,
@@ -87,6 +105,27 @@ class Recorder:
 
 
 Watcher = Callable[[Recorder, LogMetric | None], None]
+
+
+def judge_step(
+    recorders: Sequence[Recorder],
+    prompts: Sequence[Any],
+    completions: Sequence[Any],
+    log_metric: LogMetric,
+    columns: Mapping[str, Sequence[Any]],
+    parts: Sequence[Parts] | None = None,
+) -> Usage:
+    """Have them all judge these completions while their judges are awake; what that cost. Raises as `Recorder.judge`.
+
+    It may run in a thread where all judges are elsewhere (`Reward.remote`).
+    """
+    judges = judges_of(recorder.reward for recorder in recorders)
+    before = total_usage(judges)
+    held = {id(judge): judge for recorder in recorders for judge in recorder.reward.held}
+    with awake(held.values()) as asleep:
+        for recorder in recorders:
+            recorder.judge(prompts, completions, asleep, log_metric, parts, **columns)
+    return total_usage(judges).since(before)
 
 
 def judges_of(rewards: Iterable[Reward]) -> list[Judge]:
