@@ -11,92 +11,91 @@ A row on which a judge failed leaves its group's mean and standard deviation and
 even be woken fails on all rows. Too many of them stop the run, on all ranks with one message.
 """
 
-from dataclasses import dataclass, field
+import copy
+from dataclasses import replace
 from typing import Any
 
 import torch
-from accelerate.utils import gather_object
-from trl import GRPOConfig, GRPOTrainer
+from accelerate.utils import gather, gather_object
+from trl.rewards import get_soft_overlong_punishment
 
+from rewards.judges.usage import Usage
 from rewards.reward import Reward
-from training.counters import gather_step, looks_of, total_usage
+from training.counters import gather_step, looks_of
 from training.credit import MIN_COVERED_TOKENS, credit_moments, credit_std, scale_credit, token_credit, token_offsets
-from training.judging import Recorder, awake, check_deadlines, failed_rows, judges_of
+from training.judging import Recorder, check_deadlines, failed_rows, judge_step
+from training.options import SpanGRPOConfig, check_parts
+from training.sampling import DynamicSamplingTrainer
 
 NOT_COLUMNS = ("prompt", "completion", "completion_ids")  # of a row, for TRL's reward functions
-
-
-@dataclass
-class SpanGRPOConfig(GRPOConfig):
-    """TRL's GRPOConfig and two settings.
-
-    span_coef: weight of the spans' credit (in standard deviations) beside the scalar advantage; 0 is stock GRPO.
-    max_failed_fraction: the run stops when a larger fraction of a step's completions could not be judged.
-    """
-
-    span_coef: float = field(default=0.0, metadata={"help": "Weight of the spans' credit; 0 is stock GRPO."})
-    max_failed_fraction: float = field(
-        default=0.5, metadata={"help": "Stop when more of a step's completions than this could not be judged."}
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.span_coef < 0:
-            raise ValueError(f"span_coef must be 0 or more, got {self.span_coef}")
-        if not 0 <= self.max_failed_fraction <= 1:
-            raise ValueError(f"max_failed_fraction must be in [0, 1], got {self.max_failed_fraction}")
-        if self.span_coef and (self.loss_type == "vespo" or self.off_policy_mask_threshold is not None):
-            option = "loss_type='vespo'" if self.loss_type == "vespo" else "off_policy_mask_threshold"
-            raise ValueError(f"{option} reads one advantage per sequence: set span_coef=0 or leave it out.")
 
 
 class JudgeFailure(RuntimeError):
     """Too many completions could not be judged; the message, the same on every rank, holds the first reason."""
 
 
-class SpanGRPOTrainer(GRPOTrainer):
-    """TRL's GRPOTrainer with token-level advantages from spans. `args` is a SpanGRPOConfig."""
+class SpanGRPOTrainer(DynamicSamplingTrainer):
+    """TRL's GRPOTrainer with token-level advantages from spans. `args` is a SpanGRPOConfig.
 
-    args: SpanGRPOConfig
+    Raises ValueError for rewards, data and settings that do not go together.
+    """
 
     def __init__(self, model: Any, reward_funcs: Any, args: SpanGRPOConfig, **kwargs: Any) -> None:
         functions = list(reward_funcs) if isinstance(reward_funcs, (list, tuple)) else [reward_funcs]
-        names = [function.__name__ for function in functions if isinstance(function, Reward)]
-        if len(set(names)) < len(names):
-            raise ValueError(f"rewards need different names, got {names}: pass name=... to one of them.")
         functions = [Recorder(function) if isinstance(function, Reward) else function for function in functions]
         self.recorders = [function for function in functions if isinstance(function, Recorder)]
-        self._failed: list[bool] = []  # of this rank's completions in the current step
-        if args.span_coef and not self.recorders:
-            raise ValueError(f"span_coef={args.span_coef} needs a reward that gives spans, such as PoshReward.")
+        check_parts(args, [recorder.reward for recorder in self.recorders], **kwargs)
+        self._failed: list[bool] = []  # of this rank's completions that are scored
+        self._judged: list[tuple[bool, frozenset[str]]] = []  # failed, and its looks, of all that were judged in a step
+        self._usage = Usage()  # of the judges in the step
         if args.world_size > 1:
             check_deadlines([recorder.reward for recorder in self.recorders], args.ddp_timeout)
+        if args.soft_overlong_cache is not None and args.max_completion_length is not None:
+            functions.append(get_soft_overlong_punishment(args.max_completion_length, args.soft_overlong_cache))
+            args = copy.copy(args)
+            args.reward_weights = [*(args.reward_weights or [1.0] * (len(functions) - 1)), 1.0]
         super().__init__(model=model, reward_funcs=functions, args=args, **kwargs)
 
     def _calculate_rewards(
         self, inputs: list[dict[str, Any]], prompts: list[Any], completions: list[Any], completion_ids_list: list[Any]
     ) -> torch.Tensor:
         columns = {name: [row[name] for row in inputs] for name in inputs[0] if name not in NOT_COLUMNS}
-        judges = judges_of(recorder.reward for recorder in self.recorders)
-        before = total_usage(judges)
-        held = {id(judge): judge for recorder in self.recorders for judge in recorder.reward.held}
-        with awake(held.values()) as asleep:
+        if self._replayed is None:
+            self._judge(prompts, completions, completion_ids_list, columns)
+        else:
             for recorder in self.recorders:
-                recorder.judge(prompts, completions, asleep, self._log_metric, **columns)
-        usage = total_usage(judges).since(before)
-        rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+                samples = recorder.reward.read_samples(prompts, completions, **columns)
+                samples = [
+                    replace(sample, completion=r.text) for sample, r in zip(samples, self._replayed, strict=True)
+                ]
+                recorder.keep(samples, [r.verdicts[recorder.__name__] for r in self._replayed], self._log_metric)
         self._failed = failed_rows(self.recorders, len(prompts))
-        texts = [sample.completion for sample in self.recorders[0].samples] if self.recorders else [""] * len(prompts)
-        looks = [
-            looks_of(text, len(ids), self.max_completion_length)
-            for text, ids in zip(texts, completion_ids_list, strict=True)
-        ]
-        step = gather_step(self._failed, looks, usage, rewards.device)
+        failed, looks = zip(*self._judged, strict=True)
+        step = gather_step(failed, looks, self._usage, self.accelerator.device)
         metrics = self._mode_metrics()
         for name, value in step.metrics.items():
             metrics[name].append(value)
         self._stop_when_judges_fail(step.metrics["judge/failed_fraction"])
-        return rewards.masked_fill(step.failed.unsqueeze(1), torch.nan)  # in every column: TRL leaves the row out
+        if self._drafting:
+            rows = len(prompts) * self.accelerator.num_processes
+            return torch.zeros(rows, len(self.reward_funcs), device=self.accelerator.device)
+        rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+        all_failed = gather(torch.tensor(self._failed, device=rewards.device))
+        return rewards.masked_fill(all_failed.unsqueeze(1), torch.nan)  # in every column: TRL leaves the row out
+
+    def _judge(
+        self, prompts: list[Any], completions: list[Any], completion_ids: list[Any], columns: dict[str, list[Any]]
+    ) -> None:
+        """Have all rewards judge these completions, their judges awake together."""
+        usage = judge_step(self.recorders, prompts, completions, self._log_metric, columns)
+        self._usage = self._usage.plus(usage)
+        failed = failed_rows(self.recorders, len(prompts))
+        texts = [sample.completion for sample in self.recorders[0].samples] if self.recorders else [""] * len(prompts)
+        looks = [
+            looks_of(text, len(ids), self.max_completion_length)
+            for text, ids in zip(texts, completion_ids, strict=True)
+        ]
+        self._judged += zip(failed, looks, strict=True)
 
     def _stop_when_judges_fail(self, fraction: float) -> None:
         """Raises JudgeFailure on all ranks or none; `fraction` is over all ranks."""
@@ -110,6 +109,7 @@ class SpanGRPOTrainer(GRPOTrainer):
         )
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        self._judged, self._usage = [], Usage()
         output = super()._generate_and_score_completions(inputs)
         if self.args.span_coef > 0:
             self._add_span_credit(output)

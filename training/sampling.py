@@ -1,0 +1,227 @@
+"""Dynamic sampling, which TRL lacks: a batch whose every group has something to learn from. Nothing of TRL is copied.
+
+    SpanGRPOConfig(dynamic_sampling=True, max_resamples=5)
+
+A group whose completions all have the same reward has advantages of 0; DAPO (Yu et al. 2025, arXiv 2503.14476, section
+3.2, equation 11) leaves it out and samples on until the batch is full. Here a batch is first drafted: its completions
+are sampled and judged, and where a group has no variance, new prompts are drawn and completed, as many as are missing,
+for at most max_resamples rounds. Only then does TRL score the batch, once, and finds the drafted completions and
+verdicts in place of its own sampling: padding, pictures, log-probabilities, advantages, other reward functions, metrics
+and logs are all of the batch that is trained on, whatever was drawn for it.
+
+The reward looked at is the weighted sum of the Rewards' scores: no other reward function (a punishment of length), and
+no completion on which a judge failed. New prompts come from an order of their own, the same on every rank, which a
+checkpoint continues. What a round found beyond the need is dropped. Logged, per batch:
+
+    sampling/reward             mean reward of the prompts that the data's order gave, solved ones included
+    sampling/rounds             rounds of drawing
+    sampling/drawn_groups       prompts drawn in them
+    sampling/resampled_groups   groups of the batch that were replaced
+    sampling/unfilled_groups    groups of the batch without variance, for which nothing was found
+"""
+
+import json
+import math
+import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate.utils import gather_object
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+from trl import GRPOTrainer
+
+from rewards.verdict import Verdict
+from training.judging import Recorder
+from training.options import SpanGRPOConfig
+
+SAME_REWARD = 1e-6  # rewards of a group as close as this are one: TRL divides by their deviation plus 1e-4
+STATE_FILE = "sampling.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """A completion that was sampled and judged: its token ids, its sampler's log-probabilities where that gives them,
+    its text, and a verdict by each Reward's name.
+    """
+
+    ids: list[int]
+    logprobs: list[float] | None
+    text: str
+    verdicts: Mapping[str, Verdict]
+
+
+def reward_of(rollout: Rollout, weights: Mapping[str, float]) -> float | None:
+    """Weighted sum of the scores, those that do not apply left out; None without any, or where a judge failed."""
+    if any(verdict.status.failed for verdict in rollout.verdicts.values()):
+        return None
+    scores = [weights[name] * verdict.score for name, verdict in rollout.verdicts.items() if verdict.score is not None]
+    return sum(scores) if scores else None
+
+
+def has_variance(group: Sequence[Rollout], weights: Mapping[str, float]) -> bool:
+    """Whether the group's rewards differ; those that are None are not looked at."""
+    rewards = [reward for reward in (reward_of(rollout, weights) for rollout in group) if reward is not None]
+    return bool(rewards) and max(rewards) - min(rewards) > SAME_REWARD
+
+
+def mean_reward(rollouts: Sequence[Rollout], weights: Mapping[str, float]) -> float:
+    """Mean of the rewards that are not None; NaN without any."""
+    rewards = [reward for reward in (reward_of(rollout, weights) for rollout in rollouts) if reward is not None]
+    return sum(rewards) / len(rewards) if rewards else math.nan
+
+
+def round_groups(missing: int, group_size: int, ranks: int) -> int:
+    """How many groups to draw for `missing` ones: the fewest whose completions split evenly over the ranks."""
+    unit = ranks // math.gcd(group_size, ranks)
+    return -(-missing // unit) * unit
+
+
+class PromptStream:
+    """Rows of a dataset of `count`, by number, in a shuffled order without end that `seed` decides.
+
+    Every pass over the dataset has another order. `drawn`, how many were given, is all of its state.
+    """
+
+    def __init__(self, count: int, seed: int) -> None:
+        self.count = count
+        self.seed = seed
+        self.drawn = 0
+
+    def draw(self, wanted: int) -> list[int]:
+        """The next `wanted` rows."""
+        first, self.drawn = self.drawn, self.drawn + wanted
+        passes = {place // self.count for place in range(first, self.drawn)}
+        orders = {number: self._order(number) for number in passes}
+        return [orders[place // self.count][place % self.count] for place in range(first, self.drawn)]
+
+    def _order(self, number: int) -> list[int]:
+        rows = list(range(self.count))
+        random.Random(f"dynamic sampling {self.seed} {number}").shuffle(rows)
+        return rows
+
+
+class DynamicSamplingTrainer(GRPOTrainer):
+    """GRPOTrainer with `args.dynamic_sampling`; a subclass sets `recorders`, and judges with them when rewards are
+    calculated unless `_replayed` holds what was judged before.
+    """
+
+    args: SpanGRPOConfig
+    recorders: list[Recorder]
+    model: Any
+    train_dataset: Any
+    num_generations: int
+    prompts: PromptStream  # with dynamic_sampling
+
+    _drafting = False  # sampling and judging only: what TRL computes besides is thrown away
+    _replayed: list[Rollout] | None = None  # this rank's completions of the drafted batch, which TRL now scores
+    _sampled: tuple[list[list[int]], list[list[float]] | None] = ([], None)  # by the last call of _generate_single_turn
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.args.dynamic_sampling:
+            self.prompts = PromptStream(len(self.train_dataset), self.args.seed)
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        if not (self.args.dynamic_sampling and self.model.training):
+            return super()._generate_and_score_completions(inputs)
+        metrics, self._metrics = self._metrics, {mode: defaultdict(list) for mode in self._metrics}
+        seen = self.state.num_input_tokens_seen
+        inputs, self._replayed, counts = self._draft_batch(inputs)
+        self._metrics, self.state.num_input_tokens_seen = metrics, seen
+        for name, value in counts.items():
+            self._metrics["train"][f"sampling/{name}"].append(value)
+        output = super()._generate_and_score_completions(inputs)
+        self._replayed = None
+        return output
+
+    def _draft_batch(
+        self, inputs: list[dict[str, Any]]
+    ) -> tuple[list[dict[str, Any]], list[Rollout], dict[str, float]]:
+        """This rank's rows and rollouts of the batch to train on, and what is logged of it."""
+        weights = self._recorder_weights()
+        size, rank, ranks = self.num_generations, self.accelerator.process_index, self.accelerator.num_processes
+        groups = self._draft(inputs)
+        reward = mean_reward([rollout for group in groups for rollout in group], weights)
+        missing = [number for number, group in enumerate(groups) if not has_variance(group, weights)]
+        replaced: dict[int, int] = {}  # group of the batch: row of the dataset
+        rounds = drawn = 0
+        while missing and rounds < self.args.max_resamples:
+            numbers = self.prompts.draw(round_groups(len(missing), size, ranks))
+            rows = share([row for row in numbers for _ in range(size)], rank, ranks)
+            found = self._draft([self._read(row, inputs[0]) for row in rows])
+            for row, group in zip(numbers, found, strict=True):
+                if missing and has_variance(group, weights):
+                    place = missing.pop(0)
+                    groups[place], replaced[place] = group, row
+            rounds, drawn = rounds + 1, drawn + len(numbers)
+        first = rank * len(inputs)
+        places = [(first + number) // size for number in range(len(inputs))]
+        batch = [
+            self._read(replaced[place], row) if place in replaced else row
+            for place, row in zip(places, inputs, strict=True)
+        ]
+        counts = {"rounds": rounds, "drawn_groups": drawn, "resampled_groups": len(replaced)}
+        rollouts = share([rollout for group in groups for rollout in group], rank, ranks)
+        return batch, rollouts, {"reward": reward, "unfilled_groups": len(missing), **counts}
+
+    def _draft(self, inputs: list[dict[str, Any]]) -> list[list[Rollout]]:
+        """Complete and judge these rows, `inputs` on this rank: the groups of all ranks."""
+        self._drafting = True
+        super()._generate_and_score_completions(inputs)
+        self._drafting = False
+        ids, logprobs = self._sampled
+        own = [
+            Rollout(
+                ids[row],
+                None if logprobs is None else logprobs[row],
+                self.recorders[0].samples[row].completion,
+                {recorder.__name__: recorder.verdicts[row] for recorder in self.recorders},
+            )
+            for row in range(len(inputs))
+        ]
+        rollouts = gather_object(own)
+        return [rollouts[i : i + self.num_generations] for i in range(0, len(rollouts), self.num_generations)]
+
+    def _read(self, row: int, like: Mapping[str, Any]) -> dict[str, Any]:
+        """A row of the dataset with the columns of `like`."""
+        read = self.train_dataset[row]
+        return {name: read[name] for name in like}
+
+    def _recorder_weights(self) -> dict[str, float]:
+        weights = dict(zip(self.reward_func_names, self.reward_weights.tolist(), strict=True))
+        return {recorder.__name__: weights[recorder.__name__] for recorder in self.recorders}
+
+    def _generate_single_turn(self, *args: Any, **kwargs: Any) -> tuple[list[list[int]], list[list[float]] | None]:
+        if self._replayed is None:
+            self._sampled = super()._generate_single_turn(*args, **kwargs)
+            return self._sampled
+        logprobs = [rollout.logprobs for rollout in self._replayed if rollout.logprobs is not None]
+        return [rollout.ids for rollout in self._replayed], logprobs or None
+
+    def _get_per_token_logps_and_entropies(
+        self, model: Any, input_ids: torch.Tensor, attention_mask: torch.Tensor, logits_to_keep: int, **kwargs: Any
+    ) -> Any:
+        if self._drafting:
+            return torch.zeros((len(input_ids), logits_to_keep), device=input_ids.device), None, None
+        return super()._get_per_token_logps_and_entropies(model, input_ids, attention_mask, logits_to_keep, **kwargs)
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        super()._save_checkpoint(model, trial)
+        if self.args.dynamic_sampling and self.args.should_save:
+            folder = Path(self._get_output_dir(trial=trial), f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}")
+            (folder / STATE_FILE).write_text(json.dumps({"drawn": self.prompts.drawn}))
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        super()._load_optimizer_and_scheduler(checkpoint)
+        if self.args.dynamic_sampling and checkpoint is not None and (state := Path(checkpoint, STATE_FILE)).is_file():
+            self.prompts.drawn = json.loads(state.read_text())["drawn"]
+
+
+def share(rows: list[Any], rank: int, ranks: int) -> list[Any]:
+    """The part of all ranks' rows that is this rank's."""
+    count = len(rows) // ranks
+    return rows[rank * count : (rank + 1) * count]
