@@ -1,10 +1,23 @@
-"""Trainer callbacks, for stock TRL trainers and ours alike."""
+"""Trainer callbacks, for stock TRL trainers and ours alike.
+
+    reward = Recorder(PoshReward(judge))                   # training/judging.py
+    watching = [SpanTableCallback([reward]), RewardHealthCallback([reward]), JudgeLifecycleCallback([reward])]
+    GRPOTrainer(reward_funcs=[reward], callbacks=watching, ...)
+
+Each has a file of its own, but for the two small ones below.
+"""
 
 import json
 from pathlib import Path
 from typing import Any
 
 from transformers import ProgressCallback, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from training.judge_lifecycle import JudgeLifecycleCallback
+from training.reward_health import RewardHealthCallback
+from training.span_table import SpanTableCallback
+
+__all__ = ["JudgeLifecycleCallback", "MetricsFile", "ProgressBar", "RewardHealthCallback", "SpanTableCallback"]
 
 SHOWN = ("loss", "reward", "posh/precision", "posh/recall", "completions/mean_length", "judge/failed_fraction")
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from PIL import Image
+from transformers import ProcessorMixin
 
 from rewards.judges.judge import Failure
 from rewards.reward import Explaining, Reward, read_sample
@@ -130,30 +131,49 @@ def greedy_completions(path: str, rows: Sequence[Mapping[str, Any]], max_tokens:
     """What the policy in `path` writes for each row, and how many tokens it took (the end token not counted)."""
     model, processor = load_policy(path)
     model.eval()
-    generate: Any = model.generate  # transformers types it as a module
+    return continue_prompts(model, processor, rows, max_tokens)
+
+
+@torch.no_grad()
+def continue_prompts(
+    model: Any, processor: Any, rows: Sequence[Mapping[str, Any]], max_tokens: int, batch_size: int = BATCH
+) -> tuple[list[str], list[int]]:
+    """What the model writes for each row greedily, and how many tokens it took (the end token not counted).
+
+    rows: with a `prompt` of messages, and an `image` or None. processor: a VLM's, or a tokenizer, for rows without.
+    """
+    tokenizer = processor.tokenizer if isinstance(processor, ProcessorMixin) else processor
     texts: list[str] = []
     lengths: list[int] = []
-    for begin in range(0, len(rows), BATCH):
-        batch = rows[begin : begin + BATCH]
+    for begin in range(0, len(rows), batch_size):
+        batch = rows[begin : begin + batch_size]
         inputs: Any = processor.apply_chat_template(
-            [with_picture(row["prompt"], row["image"]) for row in batch],
+            [with_picture(row["prompt"], row.get("image")) for row in batch],
             add_generation_prompt=True,
             tokenize=True,
             return_dict=True,
             return_tensors="pt",
-            processor_kwargs={"padding": True, "padding_side": "left"},
-        )
-        with torch.inference_mode():
-            ids: torch.Tensor = generate(**inputs, max_new_tokens=max_tokens, do_sample=False)
+            **padding(processor),
+        ).to(model.device)
+        ids: torch.Tensor = model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False)
         written = ids[:, inputs["input_ids"].shape[1] :]
         texts += processor.batch_decode(written, skip_special_tokens=True)
-        ends = torch.tensor([processor.tokenizer.pad_token_id, processor.tokenizer.eos_token_id])
+        ends = torch.tensor([tokenizer.pad_token_id, tokenizer.eos_token_id], device=written.device)
         lengths += (~torch.isin(written, ends)).sum(dim=1).tolist()
     return texts, lengths
 
 
-def with_picture(prompt: Sequence[Mapping[str, Any]], image: Image.Image) -> list[dict[str, Any]]:
-    """The prompt's messages with the picture in front of the first one's text."""
+def padding(processor: Any) -> dict[str, Any]:
+    """What makes `apply_chat_template` pad on the left: a VLM's processor and a tokenizer are told differently."""
+    if isinstance(processor, ProcessorMixin):
+        return {"processor_kwargs": {"padding": True, "padding_side": "left"}}
+    return {"padding": True, "tokenizer_kwargs": {"padding_side": "left"}}
+
+
+def with_picture(prompt: Sequence[Mapping[str, Any]], image: Image.Image | None) -> list[dict[str, Any]]:
+    """The prompt's messages with the picture, where there is one, in front of the first one's text."""
+    if image is None:
+        return [dict(message) for message in prompt]
     first, *rest = prompt
     blocks = [{"type": "image", "image": image}, {"type": "text", "text": first["content"]}]
     return [{"role": first["role"], "content": blocks}, *(dict(message) for message in rest)]

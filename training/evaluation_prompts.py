@@ -1,0 +1,109 @@
+"""Completions to watch where training makes none: SFT has no rollouts, so its policy answers a few prompts meanwhile.
+
+    trainer = SFTTrainer(...)
+    prompts = EvaluationPrompts(trainer, rows, every=50)   # rows as GRPO's dataset has them: prompt, image, reference
+    trainer.add_callback(SpanTableCallback([reward], prompts=prompts))
+    trainer.add_callback(RewardHealthCallback([reward], prompts=prompts))      # the same answers, judged once
+
+Decoding is greedy and draws no random number: training goes the same way as without.
+"""
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from accelerate.utils import DistributedType, gather_object
+from transformers import Trainer
+from trl.models.utils import unwrap_model_for_generation
+
+from training.evaluation import continue_prompts
+from training.judging import Recorder
+
+log = logging.getLogger(__name__)
+
+NOT_COLUMNS = ("prompt", "completion", "messages", "text")  # of a row, for a reward
+
+
+class EvaluationPrompts:
+    """rows: what to answer: `prompt` (messages), `image` where there is one, and the columns that the rewards need.
+    every: steps between two answers. max_tokens: of an answer.
+
+    Ranks share the rows. Raises ValueError for no rows, rows without prompts, and weights sharded by FSDP, of which no
+    rank could generate by itself.
+    """
+
+    def __init__(
+        self, trainer: Trainer, rows: Sequence[Mapping[str, Any]], every: int = 50, max_tokens: int = 256
+    ) -> None:
+        self.rows = list(rows)
+        if not self.rows:
+            raise ValueError("evaluation prompts need at least one row.")
+        for row in self.rows:
+            if not isinstance(row.get("prompt"), list):
+                raise ValueError(
+                    f"evaluation prompts need a column 'prompt' of messages, got the columns {sorted(row)}."
+                )
+        if trainer.accelerator.distributed_type == DistributedType.FSDP:
+            raise ValueError("evaluation prompts cannot be answered under FSDP: leave prompts=... out.")
+        self.trainer = trainer
+        self.every = every
+        self.max_tokens = max_tokens
+        self._step = -1
+        self._texts: list[str] = []
+        self._judged: list[Recorder] = []
+        log.info("the policy answers %d evaluation prompts every %d steps, for the callbacks", len(self.rows), every)
+
+    def judge(self, step: int, recorders: Sequence[Recorder]) -> None:
+        """In every `every`-th step have the recorders judge this step's answers, each once, and log what they say."""
+        if step % self.every:
+            return
+        accelerator = self.trainer.accelerator
+        mine = self.rows[accelerator.process_index :: accelerator.num_processes]
+        if step != self._step:
+            self._step, self._judged = step, []
+            self._texts = self._answer(mine)
+        columns = {name: [row.get(name) for row in mine] for name in self.rows[0] if name not in NOT_COLUMNS}
+        found: list[tuple[str, float, int]] = []
+        for recorder in recorders:
+            if recorder not in self._judged:
+                self._judged.append(recorder)
+                recorder(
+                    [row["prompt"] for row in mine],
+                    self._texts,
+                    log_metric=lambda name, value: found.append((name, value, len(mine))),
+                    **columns,
+                )
+        values = mean_over_ranks(gather_object(found))
+        if values:
+            Trainer.log(self.trainer, values)  # a line of its own: SFTTrainer's would take its running means along
+
+    def _answer(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+        trainer = self.trainer
+        assert trainer.model is not None
+        training = trainer.model.training
+        trainer.model.eval()
+        checkpointing = trainer.args.gradient_checkpointing_kwargs
+        with (
+            torch.no_grad(),
+            unwrap_model_for_generation(
+                trainer.model_wrapped,
+                trainer.accelerator,
+                gradient_checkpointing_kwargs=checkpointing if isinstance(checkpointing, dict) else None,
+            ) as model,
+        ):
+            size = trainer.args.per_device_eval_batch_size
+            texts, _ = continue_prompts(model, trainer.processing_class, rows, self.max_tokens, size)
+        trainer.model.train(training)
+        return texts
+
+
+def mean_over_ranks(found: Sequence[tuple[str, float, int]]) -> dict[str, float]:
+    """{name: mean}, from the ranks' (name, value, number of rows): a rank counts by its rows. NaN does not count."""
+    sums: dict[str, tuple[float, int]] = {}
+    for name, value, rows in found:
+        if rows and not math.isnan(value):
+            total, count = sums.get(name, (0.0, 0))
+            sums[name] = total + value * rows, count + rows
+    return {name: total / count for name, (total, count) in sums.items()}

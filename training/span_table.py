@@ -1,0 +1,225 @@
+"""What the policy writes, and which of its words the judge blames: a page and a W&B table every so many steps.
+
+    reward = Recorder(PoshReward(judge))
+    GRPOTrainer(reward_funcs=[reward], callbacks=[SpanTableCallback([reward], every=50)], ...)
+
+leaves <output_dir>/spans/step-000050.html: the best and the worst completions of that step with their pictures, their
+words coloured by what the judge makes of them, what it misses of the reference, the verdict's parts and the advantage.
+The page is complete in itself, and completions are escaped in it. Where report_to has "wandb", the same rows go to
+the table `spans` of the run. On SFTTrainer the policy answers evaluation prompts for it, see EvaluationPrompts.
+"""
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from accelerate import PartialState
+from accelerate.utils import gather_object
+from PIL import Image
+from transformers import TrainerControl, TrainerState, TrainingArguments
+
+from rewards.verdict import Sample, Verdict
+from training.evaluation_prompts import EvaluationPrompts
+from training.judging import Recorder
+from training.picture import legible
+from training.report import render
+from training.watching import Watching, group_size
+
+log = logging.getLogger(__name__)
+
+FAILED = 2  # completions shown at most that could not be judged
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A rank's part of a batch. verdicts: per completion by the reward's name. advantages: None where not known."""
+
+    samples: list[Sample]
+    verdicts: list[dict[str, Verdict]]
+    advantages: list[float | None]
+
+    def rewards(self) -> list[float | None]:
+        """Per completion the mean of the scores that there are, without the trainer's weights."""
+        scores = [[verdict.score for verdict in of_row.values()] for of_row in self.verdicts]
+        given = [[score for score in of_row if score is not None] for of_row in scores]
+        return [fmean(of_row) if of_row else None for of_row in given]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One completion as shown. kind: "best", "worst" or "not judged". lead: the reward less its group's mean."""
+
+    kind: str
+    sample: Sample
+    verdicts: dict[str, Verdict]
+    reward: float | None
+    lead: float | None
+    advantage: float | None
+
+    @property
+    def image(self) -> Image.Image | None:
+        return next((image for image in self.sample.images if isinstance(image, Image.Image)), None)
+
+
+class SpanTableCallback(Watching):
+    """every: steps between two tables. best, worst: how many completions, by the mean of the rewards' scores. folder:
+    of the pages, <output_dir>/spans where None. prompts: for SFT; then a table is made whenever they are answered.
+
+    Shown are the completions of the last batch of training up to that step, from all ranks; rank 0 writes. A table that
+    cannot be written, as on a full disk, is told once and does not end the training.
+    """
+
+    def __init__(
+        self,
+        recorders: Sequence[Recorder],
+        every: int = 50,
+        folder: str | Path | None = None,
+        best: int = 4,
+        worst: int = 4,
+        prompts: EvaluationPrompts | None = None,
+    ) -> None:
+        super().__init__(recorders, prompts)
+        if every < 1:
+            raise ValueError(f"a table every {every} steps is none: every must be 1 or more.")
+        self.every = every
+        self.folder = None if folder is None else Path(folder)
+        self.best = best
+        self.worst = worst
+        self._batch: Batch | None = None
+        self._failed = False
+
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        super().on_step_end(args, state, control, **kwargs)
+        if self.fresh:
+            self._batch = batch_of(self.recorders)
+        due = self.fresh if self.prompts is not None else state.global_step % self.every == 0
+        if not due or self._batch is None:
+            return
+        rewards: list[list[float | None]] = gather_object([self._batch.rewards()])
+        rows: list[tuple[int, Row]] = gather_object(
+            choose(self._batch, rewards, PartialState().process_index, group_size(args), self.best, self.worst)
+        )
+        if state.is_world_process_zero:
+            folder = self.folder or Path(args.output_dir or ".") / "spans"
+            ordered = [row for _, row in sorted(rows, key=itemgetter(0))]
+            flat = [reward for of_rank in rewards for reward in of_rank]
+            self._write(folder, state.global_step, ordered, flat, "wandb" in (args.report_to or []))
+
+    def _write(
+        self, folder: Path, step: int, rows: Sequence[Row], rewards: Sequence[float | None], wandb: bool
+    ) -> None:
+        try:
+            write_page(folder / f"step-{step:06d}.html", step, rows, rewards)
+            if wandb:
+                log_table(step, rows)
+        except Exception as error:  # it is only for people to look at, and the other ranks would wait for this one
+            if not self._failed:
+                what = f"{type(error).__name__}: {error}"
+                log.warning("the table of step %d could not be written, and the training goes on: %s", step, what)
+            self._failed = True
+
+
+def batch_of(recorders: Sequence[Recorder]) -> Batch:
+    """The recorders' last batch; all have judged the same completions."""
+    first = recorders[0]
+    by_row = zip(*(recorder.verdicts for recorder in recorders), strict=True)
+    names = [recorder.__name__ for recorder in recorders]
+    return Batch(
+        samples=first.samples,
+        verdicts=[dict(zip(names, of_row, strict=True)) for of_row in by_row],
+        advantages=[None] * len(first.samples) if first.advantages is None else list(first.advantages),
+    )
+
+
+def choose(
+    batch: Batch, rewards: Sequence[Sequence[float | None]], rank: int, group: int, best: int, worst: int
+) -> list[tuple[int, Row]]:
+    """This rank's rows among the best and the worst of all ranks, (place on the page, row).
+
+    rewards: of all ranks. group: completions per prompt, which are neighbours, across ranks too.
+    """
+    flat = [reward for of_rank in rewards for reward in of_rank]
+    ordered = [i for _, i in sorted((-reward, i) for i, reward in enumerate(flat) if reward is not None)]
+    low = ordered[max(best, len(ordered) - worst) :][::-1]
+    missing = [i for i, reward in enumerate(flat) if reward is None][:FAILED]
+    places = [("best", i) for i in ordered[:best]] + [("worst", i) for i in low] + [("not judged", i) for i in missing]
+    begin = sum(len(of_rank) for of_rank in rewards[:rank])
+    chosen = []
+    for place, (kind, i) in enumerate(places):
+        mine = i - begin
+        if 0 <= mine < len(batch.samples):
+            of_group = [reward for reward in flat[i // group * group :][:group] if reward is not None]
+            reward = flat[i]
+            lead = None if reward is None or group == 1 else reward - fmean(of_group)
+            row = Row(kind, batch.samples[mine], batch.verdicts[mine], reward, lead, batch.advantages[mine])
+            chosen.append((place, row))
+    return chosen
+
+
+def write_page(path: Path, step: int, rows: Sequence[Row], rewards: Sequence[float | None]) -> None:
+    """Write the page whole or not at all. rewards: of the whole batch. Raises OSError."""
+    given = [reward for reward in rewards if reward is not None]
+    page = render(
+        "spans.html.jinja",
+        step=step,
+        kinds={kind: [row for row in rows if row.kind == kind] for kind in ("best", "worst", "not judged")},
+        count=len(rewards),
+        failed=len(rewards) - len(given),
+        reward=fmean(given) if given else None,
+    )
+    part = path.with_suffix(".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(page, encoding="utf-8")
+        os.replace(part, path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def log_table(step: int, rows: Sequence[Row]) -> None:
+    """Log the rows as the table `spans` of the current W&B run, if there is one."""
+    import wandb
+
+    if wandb.run is None:
+        return
+    cells = [dict(table_cells(row)) for row in rows]
+    columns = list(dict.fromkeys(column for of_row in cells for column in of_row))
+    table = wandb.Table(columns=["step", *columns])
+    for of_row in cells:
+        values = [of_row.get(column) for column in columns]
+        table.add_data(step, *(wandb_value(column, value) for column, value in zip(columns, values, strict=True)))
+    wandb.log({"spans": table, "train/global_step": step})
+
+
+def table_cells(row: Row) -> Iterator[tuple[str, Any]]:
+    """(column, value) of a row; values in the columns "... words" and "... missed" are HTML."""
+    yield "kind", row.kind
+    yield "reward", row.reward
+    yield "above group", row.lead
+    yield "advantage", row.advantage
+    yield "picture", row.image
+    yield "prompt", legible(row.sample.prompt)
+    yield "completion", legible(row.sample.completion)
+    for name, verdict in row.verdicts.items():
+        yield f"{name} words", render("span_cell.html.jinja", text=row.sample.completion, spans=verdict.spans)
+        if row.sample.references:
+            reference = row.sample.references[verdict.reference]
+            yield f"{name} missed", render("span_cell.html.jinja", text=reference, spans=verdict.missed)
+        yield f"{name} status", verdict.status.value
+        for part, value in verdict.parts.items():
+            yield f"{name} {part}", value
+
+
+def wandb_value(column: str, value: Any) -> Any:
+    """The cell as W&B shows it."""
+    import wandb
+
+    if column.endswith((" words", " missed")) and value is not None:
+        return wandb.Html(value, inject=False)
+    return wandb.Image(value) if isinstance(value, Image.Image) else value
