@@ -3,8 +3,14 @@
     recipe = load_recipe("recipes/quickstart/scenes-dapo.yaml", ["seed=1", "trainer.learning_rate=2e-4"])
 
 An unknown or misspelt key is an error that names the nearest valid one.
+
+Recipes that learn from the same data share it: where `data` is a text it is the path, from the recipe's folder, of a
+YAML file with the data block, such as `data: ../data/docent.yaml`. Overrides reach into it (`data.count=100`), and the
+recipe that a run writes holds it whole. `validation` says what
+differs from `data` in what is evaluated on, such as `validation: {split: val}`.
 """
 
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import fields
@@ -12,10 +18,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from rewards.naming import unknown
 from training.scenes.language import PROMPT
+
+Column = Literal["image", "reference", "question", "answers", "context", "bbox", "task"]
+
+log = logging.getLogger(__name__)
 
 SCIENTIFIC = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 
@@ -65,19 +75,58 @@ class ScenesPart(Part):
     prompt: str = PROMPT
 
 
-class JsonlPart(Part):
-    """A file with one JSON object a line. `columns` says which of its keys holds the picture's path, the reference and
-    so on; a column that is not named there is looked for under its own name. See training/jsonl.py for the rows.
+class RowsPart(Part):
+    """Rows that somebody else has written. `columns` says which of their keys holds the picture, the reference and so
+    on; a column that is not named there is looked for under its own name. See training/rows.py.
 
-    prompt: what the policy is asked, in which `{question}` stands for a row's question; without that the question
-    follows it. None is the question alone, and where there is none "Describe the picture.".
+    count: at most so many rows, the first ones. prompt: what the policy is asked, in which `{question}` stands for a
+    row's question; without that the question follows it. None is the question alone, and where there is none "Describe
+    the picture.". max_pixels: larger pictures are scaled
+    down to so many, for the policy and the judges alike.
     """
+
+    columns: dict[Column, str] = {}
+    count: int | None = Field(None, gt=0)
+    prompt: str | None = None
+    max_pixels: int | None = Field(None, gt=0)
+
+
+class JsonlPart(RowsPart):
+    """A file with one JSON object a line. See training/jsonl.py."""
 
     source: Literal["jsonl"]
     path: str
-    columns: dict[Literal["image", "reference", "question", "answers", "context", "bbox", "task"], str] = {}
-    count: int | None = Field(None, gt=0)
-    prompt: str | None = None
+
+
+class HubPart(RowsPart):
+    """A dataset of the Hugging Face hub, or a folder on disk that `datasets` reads. See training/hub.py: it downloads.
+
+    id, subset, split, revision: as `datasets.load_dataset` takes them (subset is its `name`). streaming: read the first
+    `count` rows over the network and keep them in memory, in place of downloading the whole split.
+    """
+
+    source: Literal["hub"]
+    id: str
+    subset: str | None = None
+    split: str = "train"
+    revision: str | None = None
+    streaming: bool = False
+
+    @model_validator(mode="after")
+    def streams_so_many(self) -> "HubPart":
+        if self.streaming and self.count is None:
+            raise ValueError("streaming needs a count, as what it reads is kept in memory")
+        return self
+
+
+class MixedPart(Part):
+    """Several data blocks in one run, each a block or the path of its file: the rows of all, one after another."""
+
+    source: Literal["mixed"]
+    parts: list[Annotated[ScenesPart | JsonlPart | HubPart, Field(discriminator="source")]] = Field(min_length=1)
+
+
+DataPart = ScenesPart | JsonlPart | HubPart | MixedPart
 
 
 class JudgePart(Part):
@@ -107,17 +156,40 @@ class RewardPart(Part):
     options: dict[str, Any] = {}
 
 
+class CheckPart(Part):
+    """What must hold after a run. training/check.py says what is compared, and the run's check.json what was found.
+
+    reward_rises and loss_falls: from the first to the last tenth of the logged steps. max_failed_fraction: completions
+    that a judge failed on, over the whole run. max_truncated_fraction: completions cut at the maximal length, in the
+    last tenth.
+    """
+
+    reward_rises: bool = False
+    loss_falls: bool = False
+    max_failed_fraction: float | None = Field(None, ge=0, le=1)
+    max_truncated_fraction: float | None = Field(None, ge=0, le=1)
+
+
 class Recipe(Part):
-    """One run. `trainer` goes to TRL's SFTConfig or to SpanGRPOConfig (GRPOConfig and span_coef) as it is."""
+    """One run. `trainer` goes to TRL's SFTConfig or to SpanGRPOConfig (GRPOConfig and ours) as it is."""
 
     algorithm: Literal["sft", "dapo"]
     output: str
     seed: int = 0
     overwrite: bool = False
     policy: PolicyPart
-    data: Annotated[ScenesPart | JsonlPart, Field(discriminator="source")]
+    data: Annotated[DataPart, Field(discriminator="source")]
+    validation: dict[str, Any] | None = None
     rewards: list[RewardPart] = []
     trainer: dict[str, Any] = {}
+    check: CheckPart | None = None
+
+    @property
+    def validation_data(self) -> DataPart | None:
+        """What is evaluated on: `data` with what `validation` changes in it. None where there is none."""
+        if self.validation is None:
+            return None
+        return type(self.data).model_validate(self.data.model_dump() | self.validation)
 
 
 PARTS: dict[tuple[str, ...], type[Part]] = {
@@ -126,9 +198,14 @@ PARTS: dict[tuple[str, ...], type[Part]] = {
     ("policy", "lora"): LoraPart,
     ("data", "scenes"): ScenesPart,
     ("data", "jsonl"): JsonlPart,
+    ("data", "hub"): HubPart,
+    ("data", "mixed"): MixedPart,
     ("rewards",): RewardPart,
     ("rewards", "judge"): JudgePart,
+    ("check",): CheckPart,
 }
+SOURCES = ("scenes", "jsonl", "hub", "mixed")
+DAPO_ONLY = ("reward_rises", "max_failed_fraction", "max_truncated_fraction")  # checks of what SFT does not log
 
 
 def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
@@ -136,12 +213,32 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     path = Path(path)
     if not path.is_file():
         raise RecipeError(f"there is no recipe {path}: the recipes are in the folder recipes/.")
-    data = read_yaml(path.read_text(), str(path))
-    if not isinstance(data, dict):
-        raise RecipeError(f"{path} must hold keys and values, and holds {type(data).__name__}.")
+    data = read_mapping(path)
+    if "data" in data:
+        data["data"] = with_files(data["data"], path.parent)
     for override in overrides:
         apply_override(data, override)
     return check_recipe(data)
+
+
+def with_files(block: Any, folder: Path) -> Any:
+    """A data block; where it, or a part of a mixed one, is a text, what the file of that path in `folder` holds."""
+    if isinstance(block, str):
+        path = folder / block
+        if not path.is_file():
+            raise RecipeError(f"recipe key data: there is no data file {path}; the path goes from the recipe's folder.")
+        return with_files(read_mapping(path), path.parent)
+    if isinstance(block, dict) and isinstance(block.get("parts"), list):
+        return {**block, "parts": [with_files(part, folder) for part in block["parts"]]}
+    return block
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """The keys and values of a YAML file. Raises RecipeError."""
+    data = read_yaml(path.read_text(), str(path))
+    if not isinstance(data, dict):
+        raise RecipeError(f"{path} must hold keys and values, and holds {type(data).__name__}.")
+    return data
 
 
 def read_yaml(text: str, where: str) -> Any:
@@ -167,7 +264,51 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
             raise RecipeError(f"trainer.{key} is set by the recipe itself: use output, seed or rewards instead.")
     if recipe.algorithm == "dapo" and not recipe.rewards:
         raise RecipeError("a dapo recipe needs at least one entry under rewards, such as {metric: posh, judge: match}.")
+    check_validation(recipe)
+    check_checks(recipe)
+    check_judges(recipe)
     return recipe
+
+
+def check_validation(recipe: Recipe) -> None:
+    """Raises RecipeError for keys and values of `validation` that the data block does not take."""
+    for key in recipe.validation or {}:
+        valid = type(recipe.data).model_fields
+        if key not in valid:
+            raise RecipeError(unknown("recipe key", key, valid, shown=f"validation.{key}"))
+    try:
+        _ = recipe.validation_data
+    except ValidationError as error:
+        raise RecipeError(explain(error, "validation")) from None
+
+
+def check_checks(recipe: Recipe) -> None:
+    """Raises RecipeError for a check of what the algorithm does not log."""
+    asked = recipe.check.model_dump(exclude_defaults=True) if recipe.check else {}
+    wrong = [key for key in asked if (key in DAPO_ONLY) == (recipe.algorithm == "sft")]
+    if wrong:
+        instead = "loss_falls" if recipe.algorithm == "sft" else "reward_rises"
+        raise RecipeError(f"check.{wrong[0]} says nothing of a {recipe.algorithm} run: use check.{instead}.")
+
+
+def check_judges(recipe: Recipe) -> None:
+    """Raises RecipeError for a judge in the folder that the run writes to, and warns of one that is the policy itself.
+
+    A judge reads its weights once, so one that began as the policy does is a frozen copy, which may be meant; but an
+    engine that is started anew would read whatever the run has written by then.
+    """
+    output, policy = Path(recipe.output).resolve(), Path(recipe.policy.model).resolve()
+    for part in recipe.rewards:
+        names = (part.judge.name.partition(":")[2], str(part.options.get("text_judge", "")).partition(":")[2])
+        for model in filter(None, (*names, str(part.judge.options.get("adapter", "")))):
+            place = Path(model).resolve()
+            if output == place or output in place.parents:
+                raise RecipeError(
+                    f"the judge {model} of {part.metric} lies in the output folder {recipe.output}, which the run "
+                    "writes to: choose another output=..., or copy the judge elsewhere."
+                )
+            if place == policy:
+                log.warning("the judge of %s is %s, the model that is trained, as it was before.", part.metric, model)
 
 
 def trainer_config(algorithm: str) -> Any:
@@ -211,14 +352,16 @@ def with_numbers(value: Any) -> Any:
     return float(value) if isinstance(value, str) and SCIENTIFIC.fullmatch(value) else value
 
 
-def explain(error: ValidationError) -> str:
-    """The first validation error as a sentence with the key's path."""
+def explain(error: ValidationError, within: str = "") -> str:
+    """The first validation error as a sentence with the key's path, which begins with `within`."""
     first = error.errors()[0]
     path = [str(step) for step in first["loc"]]
-    written = path[:1] + path[2:] if path[:1] == ["data"] else path  # pydantic puts the source's name behind "data"
-    shown = ".".join(written)
+    data = path[:1] == ["data"]
+    steps = [step for step in path if not (data and step in SOURCES)]  # pydantic puts in which kind of source it is
+    shown = ".".join(filter(None, [within, *steps]))
     if first["type"] == "extra_forbidden":
-        parents = tuple(step for step in path[:-1] if not step.isdigit())
+        kind = [step for step in path[:-1] if step in SOURCES]
+        parents = ("data", kind[-1]) if data else tuple(step for step in path[:-1] if not step.isdigit())
         return unknown("recipe key", path[-1], PARTS[parents].model_fields, shown)
-    value = f", got {first['input']!r}" if first["type"] != "missing" else ""
-    return f"recipe key {shown or 'data'}: {first['msg']}{value}."
+    value = f", got {first['input']!r}" if first["type"] not in ("missing", "value_error") else ""
+    return f"recipe key {shown or 'data'}: {first['msg'].removeprefix('Value error, ')}{value}."

@@ -208,7 +208,7 @@ def test_unknown_data_source_names_the_known_ones():
 
 
 def test_a_source_takes_only_its_own_keys():
-    with pytest.raises(RecipeError, match="valid are columns, count, path, prompt, source"):
+    with pytest.raises(RecipeError, match="valid are columns, count, max_pixels, path, prompt"):
         load_recipe(DAPO, ["data={source: jsonl, path: x, level: 1}"])
 
 

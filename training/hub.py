@@ -1,0 +1,97 @@
+"""A dataset of the Hugging Face hub as rows: found by its id, its columns by a map.
+
+    part = HubPart(source="hub", id="amitha/docent", split="train", columns={"reference": "reference"})
+    rows, pictures = hub_rows(part)       # rows without images; row["id"] counts from 1 in `pictures`
+
+The first use downloads the split into the cache of `datasets` ($HF_HOME); with `streaming` only its first `count` rows
+are read, and kept in memory. A folder on disk with parquet files or pictures is taken in place of an id, and
+HF_HUB_OFFLINE=1 looks in the cache alone. No code of a dataset is ever run. `training.rows` says what the columns mean.
+"""
+
+import io
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from datasets import Dataset, Features, Image, IterableDataset, load_dataset
+from datasets.exceptions import DatasetsError
+from PIL import Image as Pictures
+from PIL import UnidentifiedImageError
+
+from training.recipe import HubPart, RecipeError
+from training.rows import READERS, read_rows
+
+
+def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
+    """The rows, at most `data.count`, and the split's pictures (column image), which stay on disk.
+
+    With `streaming` the rows hold their images themselves, undecoded, and there is no dataset. Raises RecipeError for
+    what cannot be loaded, a column that is not there, pictures that are none, and rows that cannot be used.
+    """
+    split = load_split(data)
+    key = data.columns.get("image", "image")
+    features = split.features or Features()  # a stream of JSON does not know its own
+    check_columns(data, features)
+    names: Mapping[str, str] = {name: name for name in READERS} | data.columns
+    columns = [names[name] for name in READERS if names[name] in features]
+    records = split.select_columns([key, *columns]).cast_column(key, Image(decode=False))
+
+    def named() -> Iterator[tuple[str, dict[str, Any]]]:
+        for number, record in enumerate(records, start=1):
+            yield f"{data.id} {data.split} row {number}", record
+
+    def picture(value: Any, where: str) -> Any:
+        check_picture(value, where)
+        return value if data.streaming else None
+
+    rows = read_rows(named(), data, picture)
+    if isinstance(split, IterableDataset):
+        return rows, None
+    pictures = split.select_columns([key])
+    return rows, pictures if key == "image" else pictures.rename_column(key, "image")
+
+
+def load_split(data: HubPart) -> Dataset | IterableDataset:
+    """The split. Raises RecipeError, with the library's reason, for what is not there or not
+    reached, for a split or subset that there is not, and for a dataset that needs its own code.
+    """
+    try:
+        return load_dataset(data.id, data.subset, split=data.split, revision=data.revision, streaming=data.streaming)
+    except (OSError, ValueError, RuntimeError, DatasetsError) as error:
+        reason = str(error.__cause__ or error).strip().splitlines()[0].rstrip(".:")
+        raise RecipeError(
+            f"the split {data.split!r} of the dataset {data.id!r} cannot be loaded ({reason}): data.id takes a hub id "
+            "or a folder, what is private or gated needs `hf auth login`, and HF_HUB_OFFLINE=1 looks in the cache only."
+        ) from error
+
+
+def check_columns(data: HubPart, features: Features) -> None:
+    """Raises RecipeError for a column that `data.columns` names and is not there, and for pictures that are none."""
+    key = data.columns.get("image", "image")
+    for column in (key, *data.columns.values()):
+        if column not in features:
+            raise RecipeError(
+                f"the dataset {data.id!r} has no column {column!r}, only {sorted(features)}: set data.columns."
+            )
+    if not isinstance(features[key], Image):
+        raise RecipeError(
+            f"the column {key!r} of the dataset {data.id!r} holds no pictures but {features[key]}: paths and addresses "
+            "are not followed; save the pictures to disk and use source: jsonl."
+        )
+
+
+def check_picture(value: Any, where: str) -> None:
+    """value: {"bytes", "path"} of an undecoded picture. Raises RecipeError when it is not there or begins as no picture
+    does; the rest is not read here, as a dataset may hold hundreds of thousands.
+    """
+    if value is None:
+        raise RecipeError(f"{where} has no picture: leave the row out of the dataset.")
+    if value["bytes"] is None and "://" in value["path"]:
+        raise RecipeError(
+            f"{where}: the picture is the address {value['path']!r}, and nothing is fetched while training: without "
+            "streaming a dataset is downloaded whole; addresses in it are not followed."
+        )
+    try:
+        with Pictures.open(io.BytesIO(value["bytes"]) if value["bytes"] is not None else value["path"]):
+            pass
+    except (UnidentifiedImageError, OSError, SyntaxError) as error:
+        raise RecipeError(f"{where} cannot be read as a picture ({error}): leave the row out of the dataset.") from None

@@ -1,0 +1,130 @@
+"""Rows that somebody else has written, as rows that a trainer and the rewards take: for files and hub datasets alike.
+
+    rows = read_rows(records, data, picture)      # [{"id": "1", "image": ..., "prompt": "Describe the picture.", ...
+
+A record holds a picture and, under their own names or those of `data.columns`, what is asked of it and what is right:
+
+    reference   a text, or several            question    a text
+    answers     a text, several, or people's as VQA datasets have them: objects with the text in "answer"
+    context     a text that says what is in the picture, for judges that only read
+    bbox        x0, y0, x1, y1 in pixels      task        ic, reg, vqa or vdu
+
+Nothing but the picture is needed: what a metric needs, it says itself. Every row has a value, be it None, for each of
+the columns that any row has one for. A record whose reference, answers and context are there and all empty is left out
+and counted; one that has no such keys is for metrics without a reference.
+"""
+
+import logging
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from rewards.reward import texts
+from training.recipe import RecipeError, RowsPart
+
+log = logging.getLogger(__name__)
+
+DESCRIBE = "Describe the picture."
+ASKED = "{question}"
+RIGHT = ("reference", "answers", "context")  # what an answer can be held against
+
+
+def read_rows(
+    records: Iterable[tuple[str, Mapping[str, Any]]], data: RowsPart, picture: Callable[[Any, str], Any]
+) -> list[dict[str, Any]]:
+    """The rows of the records, which come with the words that name them in errors; at most `data.count`.
+
+    A row's id is its record's number from 1, as text. `picture` makes the row's image of the record's, or raises.
+    Raises RecipeError, naming the record, for one that cannot be used.
+    """
+    rows: list[dict[str, Any]] = []
+    left_out = 0
+    image_key = data.columns.get("image", "image")
+    for number, (where, record) in enumerate(records, start=1):
+        if image_key not in record:
+            raise RecipeError(f"{where} has no {image_key!r}, only {sorted(record)}: set data.columns to its keys.")
+        values = read_values(record, data.columns, where)
+        if is_empty(record, values, data.columns, where):
+            left_out += 1
+            continue
+        if values["bbox"] is not None and data.max_pixels is not None:
+            raise RecipeError(f"{where} has a bbox, which data.max_pixels would put elsewhere: leave max_pixels out.")
+        image = picture(record[image_key], where)
+        prompt = prompt_for(values["question"], data.prompt)
+        rows.append({"id": str(number), "image": image, "prompt": prompt, **values})
+        if len(rows) == data.count:
+            break
+    if left_out:
+        log.warning("left out %d rows without reference, answers and context, kept %d", left_out, len(rows))
+    present = [column for column in (rows[0] if rows else ()) if any(row[column] is not None for row in rows)]
+    return [{column: row[column] for column in present} for row in rows]
+
+
+def prompt_for(question: str | None, prompt: str | None) -> str:
+    """What the policy is asked. A question stands where `prompt` has `{question}`, else after it, else alone."""
+    if question is None:
+        return DESCRIBE if prompt is None or ASKED in prompt else prompt
+    if prompt is None:
+        return question
+    return prompt.replace(ASKED, question) if ASKED in prompt else f"{prompt}\n{question}"
+
+
+def read_values(record: Mapping[str, Any], columns: Mapping[Any, str], where: str) -> dict[str, Any]:
+    """The row's value, or None, for every column but the picture's. Raises RecipeError for what is of another kind."""
+    values = {}
+    for column, read in READERS.items():
+        key = columns.get(column, column)
+        try:
+            values[column] = None if record.get(key) is None else read(record[key], key)
+        except ValueError as error:
+            raise RecipeError(f"{where}: {error}.") from None
+    return values
+
+
+def is_empty(record: Mapping[str, Any], values: Mapping[str, Any], columns: Mapping[Any, str], where: str) -> bool:
+    """Whether the record has keys for what is right, and nothing in any. Raises RecipeError for a row without the keys
+    that `data.columns` names.
+    """
+    named = [columns[column] for column in RIGHT if column in columns]
+    there = any(columns.get(column, column) in record for column in RIGHT)
+    if named and not there:
+        keys = " or ".join(map(repr, named))
+        raise RecipeError(f"{where} has no {keys}, only {sorted(record)}: set data.columns to its keys.")
+    return there and all(values[column] is None for column in RIGHT)
+
+
+def _text(value: Any, key: str) -> str | None:
+    if not isinstance(value, str):
+        raise ValueError(f"{key!r} must hold a text, got {value!r}")
+    return value if value.strip() else None
+
+
+def _texts(value: Any, key: str) -> list[str] | None:
+    return list(texts(value, key)) or None
+
+
+def _answers(value: Any, key: str) -> list[str] | None:
+    """People's answers as texts, or as VQA datasets have them: objects with the text in "answer"."""
+    entries = value if isinstance(value, list) else [value]
+    given = [entry.get("answer") if isinstance(entry, dict) else entry for entry in entries]
+    if not all(isinstance(answer, str) for answer in given):
+        raise ValueError(f'{key!r} must hold a text, a list of texts or of {{"answer": text}}, got {value!r}')
+    return _texts(given, key)
+
+
+def _box(value: Any, key: str) -> list[float]:
+    numbers = value if isinstance(value, list) and len(value) == 4 else []
+    box = [float(one) for one in numbers if type(one) in (int, float) and math.isfinite(one)]
+    if len(box) < 4 or not (box[0] < box[2] and box[1] < box[3]):
+        raise ValueError(f"{key!r} must hold four numbers x0 < x1, y0 < y1 as [x0, y0, x1, y1], got {value!r}")
+    return box
+
+
+READERS: dict[str, Callable[[Any, str], Any]] = {
+    "reference": _texts,
+    "question": _text,
+    "answers": _answers,
+    "context": _text,
+    "bbox": _box,
+    "task": _text,
+}
