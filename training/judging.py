@@ -29,6 +29,8 @@ from training.reasoning import Parts, on_completion
 
 log = logging.getLogger(__name__)
 
+NOT_COLUMNS = ("prompt", "completion", "completion_ids")  # of a row, for TRL's reward functions
+
 
 class Recorder:
     """A Reward for TRL that keeps the `samples` and `verdicts` of its last batch, this rank's, for those who watch.
@@ -126,6 +128,11 @@ def judge_step(
         for recorder in recorders:
             recorder.judge(prompts, completions, asleep, log_metric, parts, **columns)
     return total_usage(judges).since(before)
+
+
+def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """The columns of a batch of rows as TRL gives them to reward functions."""
+    return {name: [row[name] for row in rows] for name in rows[0] if name not in NOT_COLUMNS}
 
 
 def judges_of(rewards: Iterable[Reward]) -> list[Judge]:

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class SpanGRPOConfig(GRPOConfig):
-    """TRL's GRPOConfig and five settings.
+    """TRL's GRPOConfig and six settings.
 
     span_coef: weight of the spans' credit (in standard deviations) beside the scalar advantage; 0 is stock GRPO.
     max_failed_fraction: the run stops when a larger fraction of a step's completions could not be judged.
@@ -30,6 +30,9 @@ class SpanGRPOConfig(GRPOConfig):
     solved, five rounds leave one group of 64 unfilled.
     soft_overlong_cache: completions that come within this many tokens of max_completion_length lose up to 1 of their
     reward (equation 13 of DAPO, TRL's get_soft_overlong_punishment); None is no punishment.
+
+    reasoning_end: the tag that ends the reasoning of a policy that thinks first, such as "</think>": only what follows
+    it is judged and gets span credit, and a completion without it has no answer, which scores 0. None judges all.
 
     Raises ValueError for settings that exclude each other, naming both.
     """
@@ -45,6 +48,13 @@ class SpanGRPOConfig(GRPOConfig):
     soft_overlong_cache: int | None = field(
         default=None, metadata={"help": "Punish completions this many tokens before max_completion_length (DAPO)."}
     )
+    reasoning_end: str | None = field(
+        default=None,
+        metadata={
+            "help": "The tag that ends the policy's reasoning, such as </think>: only what follows is judged, and "
+            "without it there is no answer. Leave it out where the chat template closes the block in the prompt."
+        },
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,6 +66,8 @@ class SpanGRPOConfig(GRPOConfig):
             raise ValueError(
                 f"max_resamples must be 1 or more, got {self.max_resamples}: or set dynamic_sampling=false."
             )
+        if self.reasoning_end == "":
+            raise ValueError("reasoning_end must be a tag such as </think>, or null, got an empty text")
         if self.soft_overlong_cache is not None:
             self._check_overlong(self.soft_overlong_cache)
         if self.span_coef > 0:

@@ -32,11 +32,11 @@ from typing import Any
 import torch
 from accelerate.utils import gather_object
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
-from trl import GRPOTrainer
 
 from rewards.verdict import Verdict
 from training.judging import Recorder
 from training.options import SpanGRPOConfig
+from training.overlap import OverlapTrainer
 
 SAME_REWARD = 1e-6  # rewards of a group as close as this are one: TRL divides by their deviation plus 1e-4
 STATE_FILE = "sampling.json"
@@ -104,7 +104,7 @@ class PromptStream:
         return rows
 
 
-class DynamicSamplingTrainer(GRPOTrainer):
+class DynamicSamplingTrainer(OverlapTrainer):
     """GRPOTrainer with `args.dynamic_sampling`; a subclass sets `recorders`, and judges with them when rewards are
     calculated unless `_replayed` holds what was judged before.
     """

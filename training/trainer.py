@@ -23,11 +23,9 @@ from rewards.judges.usage import Usage
 from rewards.reward import Reward
 from training.counters import gather_step, looks_of
 from training.credit import MIN_COVERED_TOKENS, credit_moments, credit_std, scale_credit, token_credit, token_offsets
-from training.judging import Recorder, check_deadlines, failed_rows, judge_step
+from training.judging import Recorder, check_deadlines, columns_of, failed_rows
 from training.options import SpanGRPOConfig, check_parts
 from training.sampling import DynamicSamplingTrainer
-
-NOT_COLUMNS = ("prompt", "completion", "completion_ids")  # of a row, for TRL's reward functions
 
 
 class JudgeFailure(RuntimeError):
@@ -59,7 +57,7 @@ class SpanGRPOTrainer(DynamicSamplingTrainer):
     def _calculate_rewards(
         self, inputs: list[dict[str, Any]], prompts: list[Any], completions: list[Any], completion_ids_list: list[Any]
     ) -> torch.Tensor:
-        columns = {name: [row[name] for row in inputs] for name in inputs[0] if name not in NOT_COLUMNS}
+        columns = columns_of(inputs)
         if self._replayed is None:
             self._judge(prompts, completions, completion_ids_list, columns)
         else:
@@ -87,8 +85,7 @@ class SpanGRPOTrainer(DynamicSamplingTrainer):
         self, prompts: list[Any], completions: list[Any], completion_ids: list[Any], columns: dict[str, list[Any]]
     ) -> None:
         """Have all rewards judge these completions, their judges awake together."""
-        usage = judge_step(self.recorders, prompts, completions, self._log_metric, columns)
-        self._usage = self._usage.plus(usage)
+        self._usage = self._usage.plus(self._judge_all(prompts, completions, columns))
         failed = failed_rows(self.recorders, len(prompts))
         texts = [sample.completion for sample in self.recorders[0].samples] if self.recorders else [""] * len(prompts)
         looks = [
