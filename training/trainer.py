@@ -25,6 +25,7 @@ from training.counters import gather_step, looks_of
 from training.credit import MIN_COVERED_TOKENS, credit_moments, credit_std, scale_credit, token_credit, token_offsets
 from training.judging import Recorder, check_deadlines, columns_of, failed_rows
 from training.options import SpanGRPOConfig, check_parts
+from training.resuming import ResumingTrainer
 from training.sampling import DynamicSamplingTrainer
 
 
@@ -32,7 +33,7 @@ class JudgeFailure(RuntimeError):
     """Too many completions could not be judged; the message, the same on every rank, holds the first reason."""
 
 
-class SpanGRPOTrainer(DynamicSamplingTrainer):
+class SpanGRPOTrainer(ResumingTrainer, DynamicSamplingTrainer):
     """TRL's GRPOTrainer with token-level advantages from spans. `args` is a SpanGRPOConfig.
 
     Raises ValueError for rewards, data and settings that do not go together.
@@ -108,6 +109,8 @@ class SpanGRPOTrainer(DynamicSamplingTrainer):
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         self._judged, self._usage = [], Usage()
         output = super()._generate_and_score_completions(inputs)
+        for recorder in self.recorders:
+            recorder.advantages = output["advantages"].tolist()
         if self.args.span_coef > 0:
             self._add_span_credit(output)
         return output
