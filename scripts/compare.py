@@ -110,7 +110,7 @@ def compare(
     from training.report import Example, write_report
     from training.run import build_rewards, versions
 
-    data = held_out(recipe.data, arguments.prompts)
+    data = held_out(recipe.validation_data or recipe.data, arguments.prompts)
     count = sum(len(paths) for paths in checkpoints.values())
     rewards = build_rewards([remembering(part, arguments.cache) for part in recipe.rewards])
     with closing(judges_of(rewards)), Progress(console=Console(stderr=True)) as bar:

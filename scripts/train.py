@@ -3,7 +3,9 @@
     accelerate launch --config_file accelerate_configs/cpu.yaml scripts/train.py RECIPE [key=value ...]
     ... scripts/train.py recipes/quickstart/scenes-dapo.yaml seed=1 output=outputs/try trainer.learning_rate=2e-4
 
-The output folder then holds the policy, recipe.yaml (as run), metrics.jsonl and versions.json.
+The output folder then holds the policy, recipe.yaml (as run), metrics.jsonl, versions.json, and check.json where the
+recipe says what must hold after the run; a check that fails is shown, and leaves the exit code 0. A policy or judge
+with a hub id, and data with `source: hub`, are downloaded at their first use (HF_HUB_OFFLINE=1: never).
 """
 
 import argparse
@@ -23,6 +25,7 @@ def main() -> None:
         recipe = load_recipe(arguments.recipe, arguments.overrides)  # before the slow imports: typos show at once
         from accelerate import PartialState
 
+        from training.check import check_run, print_checks
         from training.run import run
         from training.trainer import JudgeFailure
 
@@ -39,6 +42,8 @@ def main() -> None:
         sys.exit(f"train.py: {error}")
     except KeyboardInterrupt:
         sys.exit("train.py: interrupted; the judges are closed, and what was logged is in the output folder.")
+    if PartialState().is_main_process:
+        print_checks(check_run(output, recipe))
     print(f"The policy and its metrics are in {output}")
 
 

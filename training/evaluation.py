@@ -21,7 +21,7 @@ from rewards.verdict import Sample, Status, Verdict
 from rewards.vqa import AGREED, vqa_accuracy
 from training.data import load_data, load_scenes
 from training.policy import load_policy
-from training.recipe import JsonlPart, ScenesPart
+from training.recipe import DataPart, MixedPart, ScenesPart
 from training.report import Answer
 from training.scenes.referee import judge_description
 from training.scenes.world import Scene
@@ -42,7 +42,7 @@ class Evaluation:
 
 def evaluate(
     checkpoints: Mapping[str, Sequence[str]],
-    data: ScenesPart | JsonlPart,
+    data: DataPart,
     rewards: Sequence[Reward],
     max_tokens: int,
     progress: Callable[[str], None] = lambda done: None,
@@ -205,11 +205,15 @@ def answer(
     return Answer(text, next(iter(verdicts.values())), {**scores, "length": float(length)}, wrong)
 
 
-def held_out(data: ScenesPart | JsonlPart, count: int) -> ScenesPart | JsonlPart:
+def held_out(data: DataPart, count: int) -> DataPart:
     """What to compare on, `count` prompts: for Scenes pictures no training has seen, with full references.
 
-    Of a file the first rows: it has no splits, so whether they are held out is for whoever names the file to see to.
+    Of anything else the first rows, so whether they are held out is for whoever names the data to see to. Of several
+    parts equally many each.
     """
+    if isinstance(data, MixedPart):
+        each = -(-count // len(data.parts))
+        return data.model_copy(update={"parts": [held_out(part, each) for part in data.parts]})
     if isinstance(data, ScenesPart):
         return data.model_copy(
             update={"split": "test", "count": count, "keep_object": 1.0, "keep_attribute": 1.0, "unsure": 0.0}

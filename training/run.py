@@ -71,7 +71,9 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
     with refusals():
         args = trainer_config(recipe.algorithm)(**arguments)
     model, processor = load_policy(recipe.policy.model, recipe.seed, recipe.policy.dtype)
-    dataset = load_data(recipe.data, completions=recipe.algorithm == "sft")
+    learned = recipe.algorithm == "sft"
+    dataset = load_data(recipe.data, learned)
+    validation = recipe.validation_data
     if recipe.algorithm == "dapo":
         check_columns(rewards, dataset.column_names, recipe.data.source)
     shared: dict[str, Any] = {
@@ -79,6 +81,7 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
         "args": args,
         "processing_class": processor,
         "train_dataset": dataset,
+        "eval_dataset": load_data(validation, learned) if validation else None,
         "peft_config": lora_config(recipe.policy.lora) if recipe.policy.lora else None,
     }
     with refusals():
@@ -92,7 +95,7 @@ def check_columns(rewards: Sequence[Reward], present: Sequence[str], source: str
     for reward in rewards:
         missing = reward.missing_column(present)
         if missing:
-            own = "say in data.columns which key of the file holds it" if source == "jsonl" else "change data.ask"
+            own = "change data.ask" if source == "scenes" else "say in data.columns which of the data's keys holds it"
             raise RecipeError(
                 f"the reward {reward.__name__} needs the column {missing}, and the data of {source} has "
                 f"{sorted(present)}: {own}, or choose another reward."
