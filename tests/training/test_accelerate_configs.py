@@ -1,0 +1,99 @@
+"""accelerate_configs: every key is one that accelerate knows, and two ranks train alike with each of them."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from accelerate.commands.config.config_args import load_config_from_file
+from accelerate.commands.launch import launch_command_parser
+
+from training.policy import tiny_policy, tiny_processor
+
+ROOT = Path(__file__).parents[2]
+CONFIGS = ROOT / "accelerate_configs"
+SCRIPT = Path(__file__).with_name("sharded_on_cpu.py")
+HANGS = 400  # seconds: far more than the ranks take
+OVERRIDES = (
+    *("data.count=16", "trainer.max_steps=2", "trainer.logging_steps=1", "trainer.warmup_steps=0"),
+    *("trainer.per_device_train_batch_size=4", "trainer.gradient_accumulation_steps=2", "trainer.num_generations=4"),
+    *("trainer.max_completion_length=12", "trainer.use_cpu=false"),
+)
+LAYERS = ("--fsdp_transformer_layer_cls_to_wrap", "LlamaDecoderLayer,CLIPEncoderLayer")
+
+
+@pytest.mark.parametrize("name", ["cpu", "ddp", "fsdp2", "zero2", "zero3"])
+def test_accelerate_knows_every_key(name):
+    path = CONFIGS / f"{name}.yaml"
+    config = load_config_from_file(str(path))  # refuses unknown keys, but looks into no block
+    options = vars(launch_command_parser().parse_args(["script.py"]))
+    for block in ("deepspeed_config", "fsdp_config"):
+        assert set(getattr(config, block)) <= set(options)
+    text = path.read_text()
+    assert text.startswith("# ")
+    assert "accelerate launch" in text.partition("compute_environment")[0]
+    assert set(yaml.safe_load(text)) >= {"distributed_type", "mixed_precision", "num_processes"}
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory):
+    """In a folder, as ZeRO-3 divides a policy that is loaded, not one that is made."""
+    folder = tmp_path_factory.mktemp("policy")
+    tiny_policy(0).save_pretrained(folder)
+    tiny_processor().save_pretrained(folder)
+    return folder
+
+
+def launch(config: str, folder: Path, policy: Path, *options: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What the two ranks trained with, and the lines of metrics.jsonl."""
+    accelerate = str(Path(sys.executable).with_name("accelerate"))
+    command = [accelerate, "launch", "--config_file", str(CONFIGS / f"{config}.yaml"), "--num_processes", "2"]
+    settings = ["--main_process_port", "0", "--mixed_precision", "no", *(LAYERS if config == "fsdp2" else ())]
+    overrides = [f"output={folder / 'out'}", f"policy.model={policy}", *OVERRIDES, *options]
+    environment = {"ACCELERATE_TORCH_DEVICE": "cpu", "DS_ACCELERATOR": "cpu", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [*command, *settings, str(SCRIPT), str(folder), "recipes/quickstart/scenes-dapo.yaml", *overrides],
+        cwd=ROOT,
+        env={**os.environ, **environment, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    ranks = [json.loads((folder / f"{rank}.json").read_text()) for rank in (0, 1)]
+    return ranks, [json.loads(line) for line in (folder / "out" / "metrics.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def undivided(policy, tmp_path_factory):
+    ranks, lines = launch("ddp", tmp_path_factory.mktemp("ddp"), policy, "trainer.use_cpu=true")
+    assert {(rank["type"], rank["model"]) for rank in ranks} == {
+        ("DistributedType.MULTI_CPU", "DistributedDataParallel")
+    }
+    return lines
+
+
+@pytest.mark.parametrize("config", ["zero2", "zero3", "fsdp2"])
+def test_two_ranks_train_as_undivided_ones(config, undivided, policy, tmp_path):
+    if config.startswith("zero") and find_spec("deepspeed") is None:
+        pytest.skip("needs pip install 'spanreward[deepspeed]'")
+    ranks, lines = launch(config, tmp_path, policy, "trainer.ddp_backend=gloo")
+    sizes = [(rank["here"], rank["whole"]) for rank in ranks]
+    if config == "fsdp2":
+        assert {rank["type"] for rank in ranks} == {"DistributedType.FSDP"}
+    else:
+        assert {(rank["type"], rank["model"], rank["stage"]) for rank in ranks} == {
+            ("DistributedType.DEEPSPEED", "DeepSpeedEngine", int(config[-1]))
+        }
+    assert all((here < 0.6 * whole) == (config != "zero2") for here, whole in sizes)
+    assert (tmp_path / "out" / "model.safetensors").stat().st_size > 4 * sizes[0][1] * 0.9  # gathered, in float32
+    for found, wanted in zip(lines[:2], undivided[:2], strict=True):
+        assert found["step"] == wanted["step"]
+        for name in ("reward", "loss", "grad_norm", "completions/mean_length", "spans/posh/credit_std"):
+            assert found[name] == pytest.approx(wanted[name], rel=1e-3, abs=1e-5), name
