@@ -53,8 +53,12 @@ def train(trainer: Any, *rest: Any) -> Any:
     return result
 
 
-def parameters(model: Any) -> list[Any]:
-    return list(model.parameters())
+def size_here(parameter: Any) -> tuple[int, int]:
+    """A parameter's numbers on this rank, and all of them."""
+    if hasattr(parameter, "ds_id"):  # ZeRO-3's
+        return parameter.ds_tensor.numel(), parameter.ds_numel
+    here = parameter.to_local() if asked_for("FSDP") else parameter
+    return here.numel(), parameter.numel()
 
 
 if __name__ == "__main__":
