@@ -41,13 +41,7 @@ def train(trainer: Any, *rest: Any) -> Any:
     found = {"type": str(trainer.accelerator.distributed_type), "model": type(wrapped).__name__, "stage": None}
     if asked_for("DEEPSPEED"):
         found["stage"] = wrapped.zero_optimization_stage()
-        sizes = [
-            (p.ds_tensor.numel(), p.ds_numel) if hasattr(p, "ds_id") else (p.numel(),) * 2 for p in parameters(wrapped)
-        ]
-    elif asked_for("FSDP"):
-        sizes = [(p.to_local().numel(), p.numel()) for p in parameters(wrapped)]
-    else:
-        sizes = [(p.numel(), p.numel()) for p in parameters(wrapped)]
+    sizes = [size_here(parameter) for parameter in wrapped.parameters()]
     found["here"], found["whole"] = (sum(column) for column in zip(*sizes, strict=True))
     (FOLDER / f"{os.environ['RANK']}.json").write_text(json.dumps(found))
     return result
