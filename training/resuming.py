@@ -1,0 +1,76 @@
+"""A run that was stopped goes on as if it had not been.
+
+    trainer.train(resume_from_checkpoint="outputs/run/checkpoint-100")
+
+Three things that transformers 5.19 and TRL 1.16 leave out:
+
+- Weights. A checkpoint holds a vision-language model's weights under the names of the hub, which are not those of the
+  model in memory; Trainer compares the names as they are, warns, and trains on from the weights it began with. The same
+  holds for the best model that is loaded at the end. Here `from_pretrained` reads them, which knows both names.
+- Order. TRL shuffles the data anew for every epoch, with one generator that a resumed run begins again.
+- Phase. TRL counts the passes over a batch of completions from 0. A batch itself is in no checkpoint: a run that is
+  resumed in the midst of one completes its prompts again, for the passes that are left, and says so.
+"""
+
+import logging
+from typing import Any
+
+from torch.utils.data import Sampler
+from transformers import PreTrainedModel, Trainer
+from trl import GRPOTrainer
+
+from training.options import SpanGRPOConfig
+
+log = logging.getLogger(__name__)
+
+
+class CheckpointWeights(Trainer):
+    """Any Trainer (before TRL's in the bases), which finds a model's weights in its checkpoints again."""
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        if self._reads_itself():
+            load_weights(self.model if model is None else model, resume_from_checkpoint)
+        else:
+            super()._load_from_checkpoint(resume_from_checkpoint, model)
+
+    def _load_best_model(self) -> None:
+        if self._reads_itself():
+            load_weights(self.model, str(self.state.best_model_checkpoint))
+        else:
+            super()._load_best_model()
+
+    def _reads_itself(self) -> bool:
+        """Not where the weights are an adapter's, or in shards of the ranks: these keep the names of the memory."""
+        return isinstance(self.model, PreTrainedModel) and not (self.is_deepspeed_enabled or self.is_fsdp_enabled)
+
+
+def load_weights(model: Any, folder: str) -> None:
+    """Give the model the weights that `save_pretrained` wrote. Raises OSError where there are none."""
+    model.load_state_dict(type(model).from_pretrained(folder, dtype=model.dtype).state_dict())
+
+
+class ResumingTrainer(CheckpointWeights, GRPOTrainer):
+    """GRPOTrainer with the order of the data and the phase of its batches where the checkpoint left them."""
+
+    args: SpanGRPOConfig
+
+    _order: Sampler[int] | None = None  # of the training data, where that has rows by number
+
+    def _get_train_sampler(self, dataset: Any = None) -> Sampler[int]:
+        self._order = super()._get_train_sampler(dataset)
+        return self._order
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        super()._load_optimizer_and_scheduler(checkpoint)
+        if checkpoint is None:
+            return
+        for _ in range(int(self.state.epoch or 0)):
+            if self._order is not None:
+                next(iter(self._order))  # shuffles for one epoch
+        self._step = self.state.global_step * self.args.gradient_accumulation_steps
+        if self._step % self.args.passes_per_batch:
+            log.warning(
+                "%s was saved within the %d passes over a batch of completions: its prompts are completed again, and "
+                "the run is not the uninterrupted one.",
+                *(checkpoint, self.args.passes_per_batch),
+            )
