@@ -8,53 +8,18 @@ from typing import Any
 import pytest
 import torch
 from datasets import Dataset
-from trl import GRPOConfig, GRPOTrainer
+from trl import GRPOTrainer
 
-from rewards import MatchJudge, PoshReward, Reward, Sample, Span, Status, Verdict
+from rewards import MatchJudge, PoshReward, Span, Status, Verdict
+from tests.training.tiny_trainer import Scripted, make_trainer
 from training.data import load_data
-from training.policy import load_policy
 from training.recipe import ScenesPart
-from training.trainer import SpanGRPOConfig, SpanGRPOTrainer
-
-COMMON: dict[str, Any] = {
-    "per_device_train_batch_size": 8,
-    "num_generations": 4,
-    "max_completion_length": 24,
-    "max_steps": 2,
-    "learning_rate": 1e-3,
-    "logging_steps": 1,
-    "save_strategy": "no",
-    "report_to": "none",
-    "bf16": False,
-    "gradient_checkpointing": False,
-    "use_cpu": True,
-    "disable_tqdm": True,
-    "seed": 3,
-}
-
-
-class Scripted(Reward):
-    """Verdicts chosen by the completion's text."""
-
-    def __init__(self, verdicts: dict[str, Verdict], name: str = "scripted") -> None:
-        super().__init__(name)
-        self.verdicts = verdicts
-
-    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-        return [self.verdicts[sample.completion] for sample in samples]
+from training.trainer import SpanGRPOConfig
 
 
 @pytest.fixture(scope="module")
 def dataset() -> Dataset:
     return load_data(ScenesPart(source="scenes", count=16))
-
-
-def make_trainer(path: Path, dataset: Dataset, rewards: list[Any], stock: bool = False, **settings: Any) -> GRPOTrainer:
-    model, processor = load_policy("tiny", seed=1)
-    arguments = {**COMMON, "output_dir": str(path), **settings}
-    args = GRPOConfig(**arguments) if stock else SpanGRPOConfig(**arguments)
-    kind = GRPOTrainer if stock else SpanGRPOTrainer
-    return kind(model=model, processing_class=processor, reward_funcs=rewards, args=args, train_dataset=dataset)
 
 
 def advantages_of(

@@ -1,0 +1,77 @@
+"""What the tests of the trainer share: the tiny policy, few short completions, rewards whose scores a test decides."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from datasets import Dataset
+from trl import GRPOConfig, GRPOTrainer
+
+from rewards import Reward, Sample, Verdict
+from training.data import load_data
+from training.policy import load_policy
+from training.recipe import ScenesPart
+from training.trainer import SpanGRPOConfig, SpanGRPOTrainer
+
+COMMON: dict[str, Any] = {
+    "per_device_train_batch_size": 8,
+    "num_generations": 4,
+    "max_completion_length": 24,
+    "max_steps": 2,
+    "learning_rate": 1e-3,
+    "logging_steps": 1,
+    "save_strategy": "no",
+    "report_to": "none",
+    "bf16": False,
+    "gradient_checkpointing": False,
+    "use_cpu": True,
+    "disable_tqdm": True,
+    "seed": 3,
+}
+
+
+class Scripted(Reward):
+    """Verdicts chosen by the completion's text."""
+
+    def __init__(self, verdicts: dict[str, Verdict], name: str = "scripted") -> None:
+        super().__init__(name)
+        self.verdicts = verdicts
+
+    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+        return [self.verdicts[sample.completion] for sample in samples]
+
+
+class Scored(Reward):
+    """Scores, or whole verdicts, by a function of the sample; keeps every sample it was given."""
+
+    def __init__(self, judge: Callable[[Sample], float | Verdict], name: str = "scored") -> None:
+        super().__init__(name)
+        self.judge = judge
+        self.seen: list[Sample] = []
+
+    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+        self.seen += samples
+        found = [self.judge(sample) for sample in samples]
+        return [score if isinstance(score, Verdict) else Verdict(score) for score in found]
+
+
+def scenes(count: int = 16) -> Dataset:
+    """Scenes whose prompts end with their row's number, so that a reward can tell them apart."""
+    data = load_data(ScenesPart(source="scenes", count=count))
+    prompts = [[{"role": "user", "content": f"What is in picture {row}"}] for row in range(count)]
+    return data.remove_columns("prompt").add_column("prompt", prompts)
+
+
+def number_of(sample: Sample) -> int:
+    """The row of `scenes` that a sample's prompt names."""
+    return int(sample.prompt.split()[-1])
+
+
+def make_trainer(path: Path, dataset: Dataset, rewards: list[Any], stock: bool = False, **settings: Any) -> GRPOTrainer:
+    model, processor = load_policy("tiny", seed=1)
+    options = {name: settings.pop(name) for name in ("peft_config", "callbacks") if name in settings}
+    arguments = {**COMMON, "output_dir": str(path), **settings}
+    args = GRPOConfig(**arguments) if stock else SpanGRPOConfig(**arguments)
+    kind = GRPOTrainer if stock else SpanGRPOTrainer
+    parts = {"model": model, "processing_class": processor, "train_dataset": dataset, **options}
+    return kind(reward_funcs=rewards, args=args, **parts)
