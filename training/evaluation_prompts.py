@@ -77,7 +77,9 @@ class EvaluationPrompts:
                 )
         values = mean_over_ranks(gather_object(found))
         if values:
+            due = self.trainer.control.should_log
             Trainer.log(self.trainer, values)  # a line of its own: SFTTrainer's would take its running means along
+            self.trainer.control.should_log = due  # the step's own line is still to come
 
     def _answer(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
         trainer = self.trainer

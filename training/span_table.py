@@ -62,6 +62,16 @@ class Row:
     advantage: float | None
 
     @property
+    def references(self) -> list[str]:
+        """The one that the first verdict is about comes first."""
+        used = next(iter(self.verdicts.values())).reference
+        return [
+            *self.sample.references[used : used + 1],
+            *self.sample.references[:used],
+            *self.sample.references[used + 1 :],
+        ]
+
+    @property
     def image(self) -> Image.Image | None:
         return next((image for image in self.sample.images if isinstance(image, Image.Image)), None)
 
@@ -168,6 +178,7 @@ def write_page(path: Path, step: int, rows: Sequence[Row], rewards: Sequence[flo
         "spans.html.jinja",
         step=step,
         kinds={kind: [row for row in rows if row.kind == kind] for kind in ("best", "worst", "not judged")},
+        grouped=any(row.lead is not None for row in rows),
         count=len(rewards),
         failed=len(rewards) - len(given),
         reward=fmean(given) if given else None,
