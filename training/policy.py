@@ -25,7 +25,9 @@ from transformers import (
     ProcessorMixin,
 )
 from transformers.models.llava.image_processing_pil_llava import LlavaImageProcessorPil
+from transformers.utils import is_torchvision_available
 
+from rewards.judges.picture_encoding import load_processor
 from training.recipe import RecipeError
 from training.scenes.language import PROMPT, describe
 from training.scenes.world import BACKGROUND, make_scenes
@@ -60,7 +62,9 @@ def load_policy(model: str, seed: int = 0, dtype: str = "float32") -> tuple[PreT
         return tiny_policy(seed), tiny_processor()
     try:
         policy = AutoModelForImageTextToText.from_pretrained(model, dtype=getattr(torch, dtype))
-        return policy, AutoProcessor.from_pretrained(model)
+        if is_torchvision_available():
+            return policy, AutoProcessor.from_pretrained(model)
+        return policy, load_processor(model, policy.config)
     except (OSError, ValueError) as error:  # what transformers raises for a missing file and for another kind of model
         reason = str(error).splitlines()[0].rstrip(".:")
         raise RecipeError(

@@ -81,14 +81,15 @@ class RowsPart(Part):
 
     count: at most so many rows, the first ones. prompt: what the policy is asked, in which `{question}` stands for a
     row's question; without that the question follows it. None is the question alone, and where there is none "Describe
-    the picture.". max_pixels: larger pictures are scaled
-    down to so many, for the policy and the judges alike.
+    the picture.". max_pixels: larger pictures are scaled down to so many, for the policy and the judges alike. task: of
+    the rows that say none themselves, for HarmonicEval.
     """
 
     columns: dict[Column, str] = {}
     count: int | None = Field(None, gt=0)
     prompt: str | None = None
     max_pixels: int | None = Field(None, gt=0)
+    task: Literal["ic", "reg", "vqa", "vdu"] | None = None
 
 
 class JsonlPart(RowsPart):
@@ -171,12 +172,16 @@ class CheckPart(Part):
 
 
 class Recipe(Part):
-    """One run. `trainer` goes to TRL's SFTConfig or to SpanGRPOConfig (GRPOConfig and ours) as it is."""
+    """One run. `trainer` goes to TRL's SFTConfig or to SpanGRPOConfig (GRPOConfig and ours) as it is.
+
+    verdicts: keep every completion with its verdicts in the output folder (training/verdict_file.py).
+    """
 
     algorithm: Literal["sft", "dapo"]
     output: str
     seed: int = 0
     overwrite: bool = False
+    verdicts: bool = True
     policy: PolicyPart
     data: Annotated[DataPart, Field(discriminator="source")]
     validation: dict[str, Any] | None = None

@@ -49,6 +49,7 @@ def read_rows(
             continue
         if values["bbox"] is not None and data.max_pixels is not None:
             raise RecipeError(f"{where} has a bbox, which data.max_pixels would put elsewhere: leave max_pixels out.")
+        values["task"] = values["task"] or data.task
         image = picture(record[image_key], where)
         prompt = prompt_for(values["question"], data.prompt)
         rows.append({"id": str(number), "image": image, "prompt": prompt, **values})

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from transformers import PROCESSOR_MAPPING, AutoConfig, BatchFeature, ProcessorMixin
+from transformers import PROCESSOR_MAPPING, AutoConfig, BatchFeature, PretrainedConfig, ProcessorMixin
 from transformers.utils import is_torchvision_available
 
 from rewards.judges.encoding import ChatEncoder
@@ -104,9 +104,11 @@ class PictureChatEncoder(ChatEncoder):
         return layout if self._before[:1] == layout[:1] else [*self._before, *layout]
 
 
-def load_processor(folder: Path) -> ProcessorMixin:
-    """The model's processor. Without torchvision, which only videos need, one that takes no videos."""
-    kind: Any = PROCESSOR_MAPPING[type(AutoConfig.from_pretrained(folder))]
+def load_processor(folder: Path | str, config: PretrainedConfig | None = None) -> ProcessorMixin:
+    """The processor of a model, whose config may be given. Without torchvision, which only videos need, one that takes
+    no videos.
+    """
+    kind: Any = PROCESSOR_MAPPING[type(config or AutoConfig.from_pretrained(folder))]
     parts = kind.get_attributes()
     if "video_processor" in parts and not is_torchvision_available():
         parts = [part for part in parts if part != "video_processor"]

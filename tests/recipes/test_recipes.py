@@ -1,21 +1,30 @@
-"""Every recipe, shrunk to two steps, through the command a user types."""
+"""Every recipe, shrunk to two steps, through the command a user types.
+
+Starting Python, torch and TRL takes longer than two steps of a tiny policy, so that one `accelerate launch` runs
+scripts/train.py once for each recipe, see several.py; `test_a_recipe_in_a_process_of_its_own` is the command itself.
+"""
 
 import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as parquet
 import pytest
 import torch
 import yaml
-from PIL import Image
+from datasets import Dataset, Features, Image, List, Value
+from PIL import Image as Pictures
 
+from tests.recipes.tiny_policies import SAVE
 from training.policy import load_policy
-from training.recipe import Recipe, check_recipe, load_recipe
+from training.recipe import DataPart, HubPart, JsonlPart, MixedPart, Recipe, check_recipe, load_recipe
 from training.run import build_rewards
 
 ROOT = Path(__file__).parents[2]
-RECIPES = sorted((ROOT / "recipes").rglob("*.yaml"))
+RECIPES = sorted(set((ROOT / "recipes").rglob("*.yaml")) - set((ROOT / "recipes/data").iterdir()))
+DAPO = ROOT / "recipes/quickstart/scenes-dapo.yaml"
 ACCELERATE = str(Path(sys.executable).with_name("accelerate"))
 SFT_KEYS = {"step", "loss", "grad_norm", "learning_rate"}
 DAPO_KEYS = {
@@ -23,6 +32,23 @@ DAPO_KEYS = {
     *(f"judge/failed_fraction{look}" for look in ("", "_long", "_short", "_control_tokens")),
     *("judge/questions", "judge/cached", "judge/prompt_tokens", "judge/retries", "judge/timeout", "judge/unparsed"),
     *("judge/seconds", "judge/wake_seconds", "judge/sleep_seconds", "judge/peak_memory_gb"),
+    "completions/clipped_ratio",
+}
+SHRUNK = {  # what two steps on a CPU need otherwise; everything else is as the recipe has it
+    "both": {
+        "policy.dtype": "float32", "trainer.max_steps": 2, "trainer.logging_steps": 1, "trainer.use_cpu": True,
+        "trainer.bf16": False, "trainer.gradient_checkpointing": False, "trainer.per_device_train_batch_size": 8,
+        "trainer.gradient_accumulation_steps": 1,
+    },
+    "sft": {},
+    "dapo": {"trainer.num_generations": 4, "trainer.max_completion_length": 16, "trainer.use_vllm": False},
+}  # fmt: skip
+ROWS: dict[str, tuple[Any, list[Any]]] = {  # the columns of hub datasets: their type, and two values
+    "image": (Image(), [Pictures.new("RGB", (40, 30), "red"), Pictures.new("RGB", (30, 40), "blue")]),
+    "reference": (Value("string"), ["A red wall behind a chair.", "The blue sky over the sea."]),
+    "question": (Value("string"), ["What color is the wall?", "Is it night?"]),
+    "context": (Value("string"), ["A red wall.", "The sky and the sea."]),
+    "answers": (List(Value("string")), [["red"] * 9 + ["pink"], ["no"] * 10]),
 }
 
 
@@ -36,50 +62,125 @@ def reward_keys(recipe: Recipe) -> set[str]:
     return keys
 
 
-def launch(*arguments: str | Path, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+def launch(
+    *arguments: str | Path, script: str = "scripts/train.py", options: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
     start = [ACCELERATE, "launch", *options, "--config_file", "accelerate_configs/cpu.yaml"]
-    command = [*start, "scripts/train.py", *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    command = [*start, script, *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)
 
 
 def shrunk(path: Path, folder: Path) -> list[str]:
-    """Overrides that make a recipe small: two steps of the tiny policy, and photos of our own."""
+    """Overrides that make a recipe small: two steps of a tiny policy of the same architecture, and data of our own in
+    the recipe's own columns, with the judge that needs no model.
+    """
     recipe = load_recipe(path)
-    overrides = [
-        *(f"output={folder / 'out'}", "policy.model=tiny", "trainer.max_steps=2", "trainer.logging_steps=1"),
-        *("trainer.per_device_train_batch_size=8", "data.count=16"),
-    ]
-    if recipe.algorithm == "dapo":
-        overrides += ["trainer.num_generations=4", "trainer.max_completion_length=16"]
-    if recipe.data.source == "jsonl":
-        overrides.append(f"data.path={photos(folder, recipe.data.columns)}")
-    return overrides
+    changes: dict[str, Any] = {**SHRUNK["both"], **SHRUNK[recipe.algorithm], "output": folder / "out"}
+    changes["policy.model"] = tiny_policy(recipe.policy.model, folder.parent)
+    for number, reward in enumerate(recipe.rewards):
+        changes[f"rewards.{number}.judge"] = "match"
+        if reward.metric == "harmonic":  # match sees no pictures, and looks things up in a column `context`
+            changes[f"rewards.{number}.options.evidence"] = "context"
+    if recipe.trainer.get("soft_overlong_cache"):
+        changes["trainer.soft_overlong_cache"] = 4
+    parts = recipe.data.parts if isinstance(recipe.data, MixedPart) else [recipe.data]
+    for number, part in enumerate(parts):
+        block = f"data.parts.{number}" if isinstance(recipe.data, MixedPart) else "data"
+        changes[f"{block}.count"] = 16
+        if isinstance(part, JsonlPart):
+            changes[f"{block}.path"] = photos(folder, part)
+        if isinstance(part, HubPart):
+            changes[f"{block}.id"] = stored(folder / f"dataset{number}", part, splits(recipe, part))
+    return [f"{key}={value}" for key, value in changes.items()]
 
 
-def photos(folder: Path, columns: dict[str, str]) -> Path:
+def tiny_policy(model: str, folder: Path) -> str:
+    """A tiny policy of the model's architecture: saved once, or the one that learns Scenes."""
+    for family, save in SAVE.items():
+        if model.startswith(family):
+            place = folder / family.replace("/", "-")
+            if not place.exists():
+                place.mkdir()
+                save(place)
+            return str(place)
+    return "tiny"
+
+
+def splits(recipe: Recipe, part: DataPart) -> set[str]:
+    assert isinstance(part, HubPart)
+    return {part.split, (recipe.validation or {}).get("split", part.split)}
+
+
+def stored(folder: Path, part: HubPart, splits: set[str]) -> Path:
+    """A folder with the dataset's columns and splits, which `datasets` takes in place of a hub id."""
+    (folder / "data").mkdir(parents=True)
+    columns = {**part.columns, "context": "context"}  # see above
+    features = Features({key: ROWS[column][0] for column, key in columns.items()})
+    values = {key: ROWS[column][1] * 8 for column, key in columns.items()}
+    for split in splits:
+        table = Dataset.from_dict(values, features).data.table
+        parquet.write_table(table, folder / "data" / f"{split}-00000-of-00001.parquet")
+    return folder
+
+
+def photos(folder: Path, part: JsonlPart) -> Path:
     """Two pictures with two captions each, under the recipe's own keys."""
     captions = {"red.png": ["A red wall.", "A wall is red."], "blue.png": ["The blue sky.", "A sky of blue."]}
     for name in captions:
-        Image.new("RGB", (40, 30), name.removesuffix(".png")).save(folder / name)
-    records = [{columns["image"]: name, columns["reference"]: texts} for name, texts in captions.items()]
+        Pictures.new("RGB", (40, 30), name.removesuffix(".png")).save(folder / name)
+    records = [{part.columns["image"]: name, part.columns["reference"]: texts} for name, texts in captions.items()]
     path = folder / "photos.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return path
 
 
-@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
-def test_recipe_runs(path, tmp_path):
-    overrides = shrunk(path, tmp_path)
-    done = launch(path, *overrides)
+@pytest.fixture(scope="module")
+def runs(request, tmp_path_factory) -> dict[Path, dict[str, Any]]:
+    """The overrides and the outcome of every recipe that a selected test asks for, all run in one launched process."""
+    items = [item for item in request.session.items if item.originalname == "test_recipe_runs"]
+    paths = [item.callspec.params["path"] for item in items]
+    root = tmp_path_factory.mktemp("recipes")
+    plan = []
+    for number, path in enumerate(paths):
+        folder = root / str(number)
+        folder.mkdir()
+        arguments = shrunk(path, folder)
+        plan.append(
+            {"arguments": [str(path), *arguments], "result": str(folder / "result.json"), "folder": str(folder)}
+        )
+    (root / "plan.json").write_text(json.dumps(plan))
+    done = launch(root / "plan.json", script="tests/recipes/several.py")
     assert done.returncode == 0, done.stderr
-    output = tmp_path / "out"
-    recipe = load_recipe(path, overrides)
+    outcomes = [json.loads(Path(entry["result"]).read_text()) for entry in plan]
+    return {path: entry | outcome for path, entry, outcome in zip(paths, plan, outcomes, strict=True)}
 
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_recipe_runs(path, runs):
+    done = runs[path]
+    assert done["returncode"] == 0, done["stderr"]
+    _, *overrides = done["arguments"]
+    check_run_of(load_recipe(path, overrides), Path(done["folder"]) / "out")
+    assert "Checks of this run" in done["stdout"]
+
+
+def test_a_recipe_in_a_process_of_its_own(tmp_path):
+    overrides = shrunk(DAPO, tmp_path)
+    done = launch(DAPO, *overrides)
+    assert done.returncode == 0, done.stderr
+    check_run_of(load_recipe(DAPO, overrides), tmp_path / "out")
+    assert "max_failed_fraction" in done.stdout
+
+
+def check_run_of(recipe: Recipe, output: Path) -> None:
+    """Two steps were made and logged, the checks found something, and the folder holds what it should."""
     lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
-    steps, total = lines[:2], lines[2:]
+    steps = [line for line in lines if "loss" in line]
     assert [line["step"] for line in steps] == [1, 2]
-    assert [line["step"] for line in total] == [2]
-    assert "train_loss" in total[0]
+    assert lines[-1]["step"] == 2
+    assert "train_loss" in lines[-1]
+    if recipe.validation is not None:
+        assert any("eval_loss" in line for line in lines)
     logged = set().union(*steps)  # of a mixed run, a step may lack rows for one of the rewards
     assert logged >= reward_keys(recipe), sorted(logged)
     for line in steps:
@@ -87,19 +188,28 @@ def test_recipe_runs(path, tmp_path):
         if recipe.algorithm == "dapo":
             assert line["judge/failed_fraction"] == 0
             assert 0 <= line.get("spans/covered_fraction", 0) <= 1
+    if recipe.trainer.get("soft_overlong_cache"):
+        assert "rewards/soft_overlong_punishment_reward/mean" in logged
 
+    assert recipe.check is not None
+    asked = recipe.check.model_dump(exclude_defaults=True)
+    found = {entry["name"]: entry["passed"] for entry in json.loads((output / "check.json").read_text())}
+    assert found.keys() == asked.keys()
+    assert None not in found.values()
     assert load_recipe(output / "recipe.yaml") == recipe
     assert check_recipe(yaml.safe_load((output / "recipe.yaml").read_text())) == recipe
-    versions = json.loads((output / "versions.json").read_text())
-    assert versions["torch"] == torch.__version__.split("+")[0] or versions["torch"] == torch.__version__
-    assert versions.keys() >= {"spanreward", "transformers", "trl"}
 
     trained, processor = load_policy(str(output))
     assert processor.chat_template
-    start = load_policy("tiny", recipe.seed)[0].state_dict()
-    assert trained.state_dict().keys() == start.keys()
-    if recipe.algorithm == "sft":  # two steps of a reward that is the same for all completions may move nothing
-        assert any(not torch.equal(weight, start[name]) for name, weight in trained.state_dict().items())
+    start = load_policy(recipe.policy.model, recipe.seed)[0].state_dict()
+    weights = trained.state_dict()
+    if recipe.policy.lora is not None:
+        assert (output / "adapter_model.safetensors").is_file()
+    else:
+        assert weights.keys() == start.keys()
+        # two steps of a reward that is the same for all completions may move nothing
+        moved = any(not torch.equal(weight, start[name]) for name, weight in weights.items())
+        assert moved or recipe.algorithm == "dapo"
 
 
 def one_sentence(done: subprocess.CompletedProcess[str]) -> str:
