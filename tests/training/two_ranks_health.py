@@ -1,0 +1,58 @@
+"""One of two ranks, started by torchrun in test_two_ranks_health.py: stock GRPOTrainer, whose judge fails on rank 1.
+
+    torchrun --nproc_per_node 2 two_ranks_health.py FOLDER
+
+From the second step on half of rank 1 cannot be judged, a quarter of all. Each rank leaves FOLDER/RANK.json.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from trl import GRPOConfig, GRPOTrainer
+
+from rewards import Reward, Sample, Status, Verdict
+from tests.training.tiny_trainer import COMMON, scenes
+from training.callbacks import RewardHealthCallback, SpanTableCallback
+from training.judging import Recorder
+from training.policy import load_policy
+from training.reward_health import Limits
+
+FOLDER = Path(sys.argv[1])
+
+
+class Failing(Reward):
+    """Half of rank 1's completions fail from the second batch on; all others get 0.25 on rank 0 and 0.75 on rank 1."""
+
+    rank = 0
+    batches = 0
+
+    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+        self.batches += 1
+        lost = self.rank == 1 and self.batches > 1
+        failed = Verdict(None, Status.ERROR, note="its engine is gone")
+        scored = Verdict(0.25 + 0.5 * self.rank)
+        return [failed if lost and number % 2 else scored for number in range(len(samples))]
+
+
+if __name__ == "__main__":
+    model, processor = load_policy("tiny", seed=1)
+    metric = Failing("failing")
+    reward = Recorder(metric)
+    health = RewardHealthCallback([reward], limits=Limits(failed_fraction=0.2))
+    args = GRPOConfig(**{**COMMON, "output_dir": str(FOLDER), "per_device_train_batch_size": 2, "max_steps": 4})
+    trainer = GRPOTrainer(
+        model=model,
+        processing_class=processor,
+        reward_funcs=[reward],
+        args=args,
+        train_dataset=scenes(),
+        callbacks=[SpanTableCallback([reward], every=1, best=2, worst=2), health],
+    )
+    metric.rank = trainer.accelerator.process_index
+    trainer.train()
+    ended = {"step": trainer.state.global_step, "stopped": health.stopped, "log": trainer.state.log_history}
+    (FOLDER / f"{metric.rank}.json").write_text(json.dumps(ended))
+    trainer.accelerator.wait_for_everyone()
+    trainer.accelerator.end_training()
