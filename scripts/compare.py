@@ -108,7 +108,8 @@ def compare(
     from training.evaluation import evaluate, held_out
     from training.judging import judges_of
     from training.report import Example, write_report
-    from training.run import build_rewards, versions
+    from training.run import build_rewards
+    from training.run_folder import versions
 
     data = held_out(recipe.validation_data or recipe.data, arguments.prompts)
     count = sum(len(paths) for paths in checkpoints.values())

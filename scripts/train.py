@@ -1,50 +1,108 @@
 """Train a policy as a recipe says.
 
     accelerate launch --config_file accelerate_configs/cpu.yaml scripts/train.py RECIPE [key=value ...]
-    ... scripts/train.py recipes/quickstart/scenes-dapo.yaml seed=1 output=outputs/try trainer.learning_rate=2e-4
 
-The output folder then holds the policy, recipe.yaml (as run), metrics.jsonl, versions.json, and check.json where the
-recipe says what must hold after the run; a check that fails is shown, and leaves the exit code 0. A policy or judge
-with a hub id, and data with `source: hub`, are downloaded at their first use (HF_HUB_OFFLINE=1: never).
+    see what would run:   python scripts/train.py RECIPE --dry-run --accelerate-config accelerate_configs/zero3.yaml
+    change the recipe:    ... RECIPE seed=1 output=outputs/try trainer.learning_rate=2e-4 rewards.0.judge=vllm:MODEL
+    on your GPUs:         accelerate launch --config_file accelerate_configs/ddp.yaml --num_processes 4 scripts/train.py
+                          ... (or fsdp2, zero2, zero3: each file says when to take it)
+    after interruptions:  ... scripts/train.py outputs/try/recipe.yaml --resume
+
+The output folder then holds the policy, recipe.yaml (as run), metrics.jsonl, verdicts.jsonl (every completion and what
+the judges said; verdicts=false leaves it out), versions.json (git commit and seeds too), checkpoints as
+trainer.save_strategy and save_steps say, and check.json where the recipe says what must hold after the run; a check
+that fails is shown, and leaves the exit code 0. A policy or judge with a hub id, and data with `source: hub`, are
+downloaded at their first use (HF_HUB_OFFLINE=1: never).
+
+exit codes: 0 trained; 1 not possible as asked, or stopped, with one sentence; 143 ended by SIGTERM. SIGTERM writes a
+checkpoint at the end of the step, ends the judges and leaves, on every rank; a second one leaves at once.
 """
 
 import argparse
 import signal
 import sys
+from typing import Any
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("recipe", help="a YAML file, see the folder recipes/")
+    parser.add_argument("recipe", help="a YAML file, see the folder recipes/, or the recipe.yaml of an output folder")
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="dotted recipe keys, such as seed=1")
-    arguments = parser.parse_args()
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on from the last checkpoint in the output folder, with the same recipe and number of processes",
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="print what would run (models, judges, memory, steps, questions, data) and stop; nothing is loaded",
+    )
+    parser.add_argument("--json", metavar="PATH", help="with --dry-run: write the same numbers there")
+    parser.add_argument(
+        "--accelerate-config",
+        metavar="PATH",
+        help="with --dry-run: the configuration that you would launch with (default: one process)",
+    )
+    arguments = parser.parse_intermixed_args()
+    if not arguments.dry_run and (arguments.json or arguments.accelerate_config):
+        parser.error("--json and --accelerate-config go with --dry-run; a run is launched with accelerate launch.")
 
     from training.recipe import RecipeError, load_recipe
 
     try:
         recipe = load_recipe(arguments.recipe, arguments.overrides)  # before the slow imports: typos show at once
-        from accelerate import PartialState
+        if arguments.dry_run:
+            from training.dry_run import dry_run
 
-        from training.check import check_run, print_checks
-        from training.run import run
-        from training.trainer import JudgeFailure
-
-        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that the judges are closed
-        try:
-            output = run(recipe)
-        except JudgeFailure as error:  # on all ranks alike
-            state = PartialState()
-            if state.is_main_process:
-                print(f"train.py: training stopped: {error}", file=sys.stderr, flush=True)
-            state.wait_for_everyone()  # the first rank that ends is the end of the others
-            sys.exit(1)
+            dry_run(recipe, arguments.accelerate_config, arguments.json)
+            return
+        train(recipe, arguments.resume)
     except RecipeError as error:
         sys.exit(f"train.py: {error}")
     except KeyboardInterrupt:
         sys.exit("train.py: interrupted; the judges are closed, and what was logged is in the output folder.")
+
+
+def train(recipe: Any, resume: bool) -> None:
+    from accelerate import PartialState
+
+    from training.check import check_run, print_checks
+    from training.run import run
+    from training.run_folder import out_of_disk
+    from training.stopping import EXIT_CODE, StopOnSignal
+    from training.trainer import JudgeFailure
+
+    stop = StopOnSignal()
+    signal.signal(signal.SIGTERM, stop.receive)
+    try:
+        output = run(recipe, resume, stop)
+    except JudgeFailure as error:  # on all ranks alike
+        state = PartialState()
+        if state.is_main_process:
+            print(f"train.py: training stopped: {error}", file=sys.stderr, flush=True)
+        state.wait_for_everyone()  # the first rank that ends is the end of the others
+        sys.exit(1)
+    except Exception as error:
+        if not out_of_disk(error):
+            raise
+        sys.exit(
+            f"train.py: there is no room left to write {recipe.output} ({error}): make some, and go on from the last "
+            "whole checkpoint with --resume (trainer.save_total_limit=2 keeps only the newest ones)."
+        )
     if PartialState().is_main_process:
-        print_checks(check_run(output, recipe))
-    print(f"The policy and its metrics are in {output}")
+        if stop.stopped_at is None:
+            print_checks(check_run(output, recipe))
+            print(f"The policy and its metrics are in {output}")
+        else:
+            print(
+                f"train.py: ended by SIGTERM: {output}/checkpoint-{stop.stopped_at} is written. To go on: "
+                f"train.py {output}/recipe.yaml --resume",
+                file=sys.stderr,
+                flush=True,
+            )
+    if stop.stopped_at is not None:
+        sys.exit(EXIT_CODE)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from transformers import ProgressCallback, TrainerCallback, TrainerControl, Trai
 
 from training.judge_lifecycle import JudgeLifecycleCallback
 from training.reward_health import RewardHealthCallback
+from training.run_folder import continue_lines
 from training.span_table import SpanTableCallback
 
 __all__ = ["JudgeLifecycleCallback", "MetricsFile", "ProgressBar", "RewardHealthCallback", "SpanTableCallback"]
@@ -23,7 +24,7 @@ SHOWN = ("loss", "reward", "posh/precision", "posh/recall", "completions/mean_le
 
 
 class MetricsFile(TrainerCallback):
-    """Writes every logged line of numbers to a JSONL file, with its step; a new run starts the file anew."""
+    """Writes every logged line of numbers to a JSONL file, with its step; a resumed run goes on with its file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -33,7 +34,7 @@ class MetricsFile(TrainerCallback):
     ) -> None:
         if state.is_world_process_zero:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.write_text("")
+            continue_lines(self.path, state.global_step)
 
     def on_log(
         self,

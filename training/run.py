@@ -2,20 +2,20 @@
 
     run(load_recipe("recipes/quickstart/scenes-dapo.yaml"))
 
-writes into the recipe's output folder: the trained policy and its processor, `recipe.yaml` (as run, overrides
-included), `metrics.jsonl` (one line a logged step) and `versions.json`.
+writes into the recipe's output folder the trained policy and its processor, and what training/run_folder.py lists.
 """
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import yaml
+from accelerate import Accelerator
 from peft import LoraConfig
 from transformers import ProgressCallback, Trainer
+from transformers.integrations import is_deepspeed_zero3_enabled
 from trl import SFTTrainer
 
 from rewards.judges import Judge, closing, load_judge
@@ -27,40 +27,56 @@ from training.data import load_data
 from training.judging import judges_of
 from training.policy import load_policy
 from training.recipe import LoraPart, Recipe, RecipeError, RewardPart, trainer_config
+from training.resuming import CheckpointWeights
+from training.run_folder import begin, check_new, checkpoint_to_resume
+from training.stopping import StopOnSignal
 from training.trainer import SpanGRPOTrainer
+from training.verdict_file import VerdictFile
 
 
-def run(recipe: Recipe) -> Path:
+def run(recipe: Recipe, resume: bool = False, stop: StopOnSignal | None = None) -> Path:
     """Train as the recipe says and return its output folder. Raises RecipeError before any work when it cannot.
 
+    resume: go on from the last checkpoint there. stop: a run that it ends keeps its checkpoint and leaves no policy.
     The judges are started before the policy is loaded, and closed at the end, whatever ends the run.
     """
     output = Path(recipe.output)
-    if output.exists() and any(output.iterdir()) and not recipe.overwrite:
-        raise RecipeError(f"the output folder {output} is not empty: choose another output=..., or overwrite=true.")
+    checkpoint = checkpoint_to_resume(recipe, processes()) if resume else None
+    if not resume:
+        check_new(recipe)
     rewards = build_rewards(recipe.rewards)
     with closing(judges_of(rewards)):
         start_judges(recipe.rewards, rewards)
         trainer = build_trainer(recipe, rewards)
-        train(trainer, recipe)
+        check_launch(trainer.accelerator)
+        if stop is not None:
+            trainer.add_callback(stop)
+        train(trainer, recipe, checkpoint)
+        if stop is None or stop.stopped_at is None:
+            trainer.save_model(str(output))
         # A rank that leaves its process group to the interpreter's end may abort there, with everything written.
         trainer.accelerator.wait_for_everyone()
         trainer.accelerator.end_training()
     return output
 
 
-def train(trainer: Trainer, recipe: Recipe) -> None:
-    """Train, and write the run's files beside the policy."""
+def processes() -> int:
+    """How many the launcher has started."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def train(trainer: Trainer, recipe: Recipe, checkpoint: Path | None) -> None:
+    """Train, from the checkpoint if there is one, and write the run's files as it goes."""
     output = Path(recipe.output)
     trainer.remove_callback(ProgressCallback)
     trainer.add_callback(ProgressBar)
     trainer.add_callback(MetricsFile(output / "metrics.jsonl"))
+    if recipe.verdicts and isinstance(trainer, SpanGRPOTrainer):
+        trainer.add_callback(VerdictFile(trainer.recorders, output))
     if trainer.is_world_process_zero():
-        output.mkdir(parents=True, exist_ok=True)
-        (output / "recipe.yaml").write_text(yaml.safe_dump(recipe.model_dump(), sort_keys=False))
-        (output / "versions.json").write_text(json.dumps(versions(), indent=2) + "\n")
-    trainer.train()
-    trainer.save_model(str(output))
+        begin(recipe, processes(), checkpoint)
+    trainer.accelerator.wait_for_everyone()
+    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
 
 
 def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
@@ -70,6 +86,11 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
         arguments["reward_weights"] = [part.weight for part in recipe.rewards]
     with refusals():
         args = trainer_config(recipe.algorithm)(**arguments)
+    if recipe.policy.model == "tiny" and is_deepspeed_zero3_enabled():
+        raise RecipeError(
+            "the policy tiny cannot be made under ZeRO-3: run its recipe with accelerate_configs/cpu.yaml, and give "
+            "policy.model the folder."
+        )
     model, processor = load_policy(recipe.policy.model, recipe.seed, recipe.policy.dtype)
     learned = recipe.algorithm == "sft"
     dataset = load_data(recipe.data, learned)
@@ -86,8 +107,24 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
     }
     with refusals():
         if recipe.algorithm == "sft":
-            return SFTTrainer(**shared)
+            return SupervisedTrainer(**shared)
         return SpanGRPOTrainer(reward_funcs=rewards, **shared)
+
+
+class SupervisedTrainer(CheckpointWeights, SFTTrainer):
+    """TRL's, which can be resumed."""
+
+
+def check_launch(accelerator: Accelerator) -> None:
+    """Raises RecipeError where accelerate would train in another way than its configuration says, and say nothing."""
+    for library in ("DEEPSPEED", "FSDP"):
+        asked = os.environ.get(f"ACCELERATE_USE_{library}") == "true"
+        if asked and accelerator.distributed_type.value != library:
+            raise RecipeError(
+                f"the accelerate configuration asks for {library}, and accelerate does not take it on "
+                f"{accelerator.device.type} (it would train with {accelerator.distributed_type.value}): leave out "
+                "trainer.use_cpu where there are GPUs, or launch with accelerate_configs/ddp.yaml or cpu.yaml."
+            )
 
 
 def check_columns(rewards: Sequence[Reward], present: Sequence[str], source: str) -> None:
@@ -145,8 +182,3 @@ def lora_config(part: LoraPart) -> LoraConfig:
         target_modules=part.target_modules,
         task_type="CAUSAL_LM",
     )
-
-
-def versions() -> dict[str, str]:
-    """Versions of what decides a run's numbers."""
-    return {name: version(name) for name in ("spanreward", "torch", "transformers", "trl", "peft", "spacy")}

@@ -1,4 +1,4 @@
-"""A run that is interrupted while the judge judges leaves no process of the judge's."""
+"""A run that is interrupted while the judge judges leaves no process of the judge's. SIGTERM has to come twice."""
 
 import os
 import signal
@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
+
+from training.stopping import SAME_SIGNAL
 
 ROOT = Path(__file__).parents[2]
 HANGS = 240  # seconds: far more than it takes
@@ -31,6 +33,10 @@ def test_no_process_is_left(tmp_path, sent):
         while not (tmp_path / "asked").exists() and run.poll() is None and time.monotonic() < until:
             time.sleep(0.05)
         run.send_signal(sent)
+        if sent == signal.SIGTERM:  # the first waits for the end of the step, which does not come
+            time.sleep(SAME_SIGNAL + 1)
+            assert run.poll() is None
+            run.send_signal(sent)
         _, said = run.communicate(timeout=HANGS)
     finally:
         run.kill()

@@ -79,6 +79,9 @@ class Idle:
     def accelerator(self) -> "Idle":
         return self
 
+    def save_model(self, folder: str) -> None:
+        pass
+
     def wait_for_everyone(self) -> None:
         pass
 
@@ -103,7 +106,7 @@ def test_a_judge_that_does_not_start_is_told_before_the_policy_is_loaded(tmp_pat
 def test_the_judges_end_with_the_run(tmp_path, engines, monkeypatch, problem):
     engines["good"] = Engine()
 
-    def train(trainer: Any, recipe: Recipe) -> None:
+    def train(*_: Any) -> None:
         assert engines["good"].done == ["start"]
         if problem is not None:
             raise problem
@@ -125,7 +128,7 @@ def test_one_judge_that_does_not_end_does_not_keep_the_others(tmp_path, engines,
 
     engines |= {"stuck": Stuck(), "good": Engine()}
     monkeypatch.setattr(module, "build_trainer", lambda recipe, rewards: Idle())
-    monkeypatch.setattr(module, "train", lambda trainer, recipe: None)
+    monkeypatch.setattr(module, "train", lambda *_: None)
     for order in (("stuck", "good"), ("good", "stuck")):
         with pytest.raises(OSError, match="does not end"):
             run(recipe(tmp_path / "out", *order))

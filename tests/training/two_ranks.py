@@ -50,10 +50,10 @@ class Judge(MatchJudge):
         self.depth -= 1
 
 
-def train(trainer: Any, recipe: Any) -> None:
+def train(trainer: Any, *rest: Any) -> None:
     ended = {"error": "", "kind": ""}
     try:
-        run_train(trainer, recipe)
+        run_train(trainer, *rest)
     except BaseException as error:
         ended = {"error": str(error), "kind": type(error).__name__}
         raise

@@ -1,0 +1,75 @@
+"""Two real ranks, of which one gets SIGTERM: both save the same step and leave with 143; the run goes on from there."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TORCHRUN = str(Path(sys.executable).with_name("torchrun"))
+SCRIPT = Path(__file__).with_name("stopped.py")
+HANGS = 400  # seconds: far more than the ranks take
+OVERRIDES = (
+    *("policy.model=tiny", "data.count=16", "trainer.max_steps=4", "trainer.logging_steps=1"),
+    *("trainer.per_device_train_batch_size=4", "trainer.num_generations=4", "trainer.max_completion_length=16"),
+)
+
+
+def train(folder: Path, *arguments: str) -> tuple[list[object], str]:
+    """How the ranks ended, and what they said."""
+    folder.mkdir()
+    done = subprocess.run(
+        [TORCHRUN, "--standalone", "--nproc_per_node", "2", str(SCRIPT), str(folder), *arguments],
+        cwd=ROOT,
+        env={**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+        check=False,
+    )
+    ends = [folder / f"{rank}.json" for rank in (0, 1)]
+    assert all(end.exists() for end in ends), done.stderr
+    assert sorted(path.name for path in folder.glob("*.closed")) == ["0.closed", "1.closed"]
+    return [json.loads(end.read_text()) for end in ends], done.stderr
+
+
+def steps(path: Path) -> list[int]:
+    return [json.loads(line)["step"] for line in path.read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stopped")
+    overrides = (f"output={folder / 'out'}", *OVERRIDES)
+    return folder / "out", *train(folder / "first", "recipes/quickstart/scenes-dapo.yaml", *overrides)
+
+
+def test_sigterm_on_one_rank_ends_both_with_a_checkpoint(stopped):
+    output, codes, said = stopped
+    assert codes == [143, 143], said
+    assert 'Traceback (most recent call last):\n  File "' + str(SCRIPT) not in said
+    assert f"train.py: ended by SIGTERM: {output}/checkpoint-1 is written." in said
+    assert said.count("another SIGTERM leaves at once") == 1
+    present = {path.name for path in (output / "checkpoint-1").iterdir()}
+    assert present >= {"trainer_state.json", "optimizer.pt", "rng_state_0.pth", "rng_state_1.pth", "model.safetensors"}
+    assert not (output / "model.safetensors").exists()
+    assert not (output / "check.json").exists()
+
+
+def test_it_goes_on_from_there(stopped, tmp_path):
+    output, _, _ = stopped
+    with (output / "metrics.jsonl").open("a") as file:  # as if it had gone on and been killed
+        file.write('{"step": 2, "reward": 0.5}\n{"step": 3, "rew')
+    assert steps(output / "verdicts.rank1.jsonl") == [1] * 4
+    codes, said = train(tmp_path / "second", str(output / "recipe.yaml"), "--resume")
+    assert codes == [0, 0], said
+    lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines] == [1, 2, 3, 4, 4]
+    assert ["train_runtime" in line for line in lines] == [False] * 4 + [True]
+    for name in ("verdicts.jsonl", "verdicts.rank1.jsonl"):
+        assert steps(output / name) == [step for step in (1, 2, 3, 4) for _ in range(4)]
+    assert json.loads((output / "versions.json").read_text())["resumed"][0]["checkpoint"] == "checkpoint-1"
+    assert (output / "model.safetensors").exists()

@@ -1,0 +1,184 @@
+"""The output folder: what a run writes there, what is refused, and how lines go on after a checkpoint."""
+
+import errno
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+
+from training.recipe import Recipe, RecipeError, check_recipe
+from training.run_folder import (
+    begin,
+    check_new,
+    checkpoint_to_resume,
+    checkpoints,
+    continue_lines,
+    differences,
+    git_state,
+    out_of_disk,
+    seeds,
+)
+
+
+def recipe(output: Path, **changes: Any) -> Recipe:
+    fields = {"algorithm": "sft", "output": str(output), "policy": {"model": "tiny"}, "data": {"source": "scenes"}}
+    return check_recipe({**fields, **changes})
+
+
+def add_checkpoint(output: Path, step: int, whole: bool = True) -> Path:
+    folder = output / f"checkpoint-{step}"
+    folder.mkdir(parents=True)
+    if whole:
+        (folder / "trainer_state.json").write_text("{}")
+    return folder
+
+
+def test_a_new_run_says_what_made_it(tmp_path):
+    begin(recipe(tmp_path / "out", seed=3, data={"source": "scenes", "seed": 5}), processes=2)
+    made = json.loads((tmp_path / "out" / "versions.json").read_text())
+    assert made["torch"] == torch.__version__.split("+")[0] or made["torch"] == torch.__version__
+    assert made["python"].startswith("3.")
+    assert (made["processes"], made["seeds"], made["resumed"]) == (2, {"seed": 3, "data.seed": 5}, [])
+    written = check_recipe(yaml.safe_load((tmp_path / "out" / "recipe.yaml").read_text()))
+    assert written == recipe(tmp_path / "out", seed=3, data={"source": "scenes", "seed": 5})
+
+
+def test_git_state(tmp_path):
+    file = tmp_path / "module.py"
+    file.write_text("")
+    assert git_state(file) is None
+
+    def git(*arguments: str) -> None:
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments], cwd=tmp_path, check=True)
+
+    git("init", "-q")
+    assert git_state(file) is None  # in a repository, but not of it
+    git("add", "module.py")
+    git("commit", "-q", "-m", "Begin")
+    state = git_state(file)
+    assert state is not None
+    assert (len(state["commit"]), state["dirty"]) == (40, False)
+    file.write_text("changed = True\n")
+    assert git_state(file) == {**state, "dirty": True}
+
+
+def test_a_folder_with_something_in_it(tmp_path):
+    check_new(recipe(tmp_path / "out"))
+    (tmp_path / "out").mkdir()
+    check_new(recipe(tmp_path / "out"))
+    add_checkpoint(tmp_path / "out", 4)
+    with pytest.raises(RecipeError, match=r"is not empty: choose another .* or --resume to go on from its last"):
+        check_new(recipe(tmp_path / "out"))
+    check_new(recipe(tmp_path / "out", overwrite=True))
+    inside = recipe(tmp_path / "out", overwrite=True, policy={"model": str(tmp_path / "out" / "checkpoint-4")})
+    with pytest.raises(RecipeError, match=r"the policy .*checkpoint-4 lies in the output folder"):
+        check_new(inside)
+
+
+def test_a_run_that_overwrites_leaves_no_checkpoint_of_another(tmp_path):
+    add_checkpoint(tmp_path, 90)
+    (tmp_path / "check.json").write_text("[]")
+    (tmp_path / "notes.txt").write_text("mine")
+    begin(recipe(tmp_path, overwrite=True), processes=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.txt", "recipe.yaml", "versions.json"]
+
+
+def test_the_last_whole_checkpoint_is_resumed(tmp_path):
+    begin(recipe(tmp_path), processes=1)
+    for step in (9, 100, 20):
+        add_checkpoint(tmp_path, step)
+    add_checkpoint(tmp_path, 200, whole=False)
+    (tmp_path / "checkpoint-old").mkdir()
+    assert [path.name for path in checkpoints(tmp_path)] == [f"checkpoint-{n}" for n in (9, 20, 100, 200)]
+    found = checkpoint_to_resume(recipe(tmp_path, overwrite=True), processes=1)
+    assert found == tmp_path / "checkpoint-100"
+    begin(recipe(tmp_path), processes=1, checkpoint=found)
+    made = json.loads((tmp_path / "versions.json").read_text())
+    assert [entry["checkpoint"] for entry in made["resumed"]] == ["checkpoint-100"]
+    assert made["resumed"][0]["torch"] == made["torch"]
+    assert len(checkpoints(tmp_path)) == 4
+
+
+def test_what_cannot_be_resumed(tmp_path):
+    with pytest.raises(RecipeError, match=r"there is no run to resume in .*: it has no recipe.yaml"):
+        checkpoint_to_resume(recipe(tmp_path), processes=1)
+    begin(recipe(tmp_path, trainer={"max_steps": 5}), processes=1)
+    same = recipe(tmp_path, trainer={"max_steps": 5})
+    with pytest.raises(RecipeError, match=r"no checkpoint to resume from .*SIGTERM writes one"):
+        checkpoint_to_resume(same, processes=1)
+    add_checkpoint(tmp_path, 4, whole=False)
+    with pytest.raises(RecipeError, match="no checkpoint to resume from"):
+        checkpoint_to_resume(same, processes=1)
+    add_checkpoint(tmp_path, 2)
+    assert checkpoint_to_resume(same, processes=1).name == "checkpoint-2"
+    with pytest.raises(RecipeError, match=r"has trainer.max_steps: 5, and this recipe 9: resume it with its own"):
+        checkpoint_to_resume(recipe(tmp_path, trainer={"max_steps": 9}), processes=1)
+    with pytest.raises(RecipeError, match=r"has data.count: 4096, and this recipe 7"):
+        checkpoint_to_resume(
+            recipe(tmp_path, trainer={"max_steps": 5}, data={"source": "scenes", "count": 7}), processes=1
+        )
+    with pytest.raises(RecipeError, match="ran on 1 processes and this is 4"):
+        checkpoint_to_resume(same, processes=4)
+
+
+def test_a_run_without_its_optimizer_cannot_be_resumed(tmp_path):
+    weights_only = recipe(tmp_path, trainer={"save_only_model": True})
+    begin(weights_only, processes=1)
+    add_checkpoint(tmp_path, 2)
+    with pytest.raises(RecipeError, match="leaves the optimizer out"):
+        checkpoint_to_resume(weights_only, processes=1)
+
+
+def test_lines_go_on_after_the_checkpoint(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    lines = [{"step": 1}, {"step": 2}, {"step": 2, "train_runtime": 1.0}, {"step": 3, "text": "\ud800\u2028 \x85"}]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    path.write_text(text + '{"step": 4, "los')
+    continue_lines(path, 3)
+    assert [json.loads(line) for line in path.read_text().splitlines()] == [lines[0], lines[1], lines[3]]
+    continue_lines(path, 1)
+    assert path.read_text() == '{"step": 1}\n'
+    continue_lines(path, 0)
+    assert path.read_text() == ""
+    continue_lines(tmp_path / "not there", 1)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["metrics.jsonl"]
+
+
+def test_differences_are_named_by_their_path():
+    first = {"a": 1, "b": {"c": [{"d": 1}, 2]}, "e": None}
+    assert differences(first, first) == {}
+    assert differences(first, {"a": 1, "b": {"c": [{"d": 5}, 2]}, "f": 3}) == {"b.c.0.d": (1, 5), "f": (None, 3)}
+    assert differences({"a": [1]}, {"a": [1, 2]}) == {"a": ([1], [1, 2])}
+
+
+def test_all_seeds_are_found():
+    data = {"seed": 1, "unseeded": 2, "data": {"parts": [{"seed": 3}, {"seed": None}]}, "trainer": {"data_seed": 4}}
+    assert dict(seeds(data)) == {"seed": 1, "data.parts.0.seed": 3, "trainer.data_seed": 4}
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs /dev/full")
+@pytest.mark.parametrize("save", [lambda p: p.write_text("a"), lambda p: torch.save(torch.zeros(99999), p)])
+def test_a_full_disk_is_known(save, tmp_path):
+    full = tmp_path / "full"
+    full.symlink_to("/dev/full")  # what saves by renaming replaces the link, and not the device
+    with pytest.raises((OSError, RuntimeError)) as error:
+        save(full)
+    assert out_of_disk(error.value)
+
+
+def test_a_full_disk_in_safetensors_words():
+    assert out_of_disk(SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)"))
+
+
+def test_other_errors_are_not_a_full_disk(tmp_path):
+    assert not out_of_disk(OSError(errno.ENOENT, "no such file"))
+    assert not out_of_disk(RuntimeError("the weights are not there"))
+    with pytest.raises(Exception, match="No such file") as error:
+        save_file({"a": torch.zeros(1)}, tmp_path / "no folder" / "model.safetensors")
+    assert not out_of_disk(error.value)

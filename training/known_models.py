@@ -1,0 +1,92 @@
+"""How large a model is, without loading or downloading it.
+
+    size_by_name("Qwen/Qwen2.5-VL-7B-Instruct")      # a Size, or None where nothing on this machine says it
+
+A folder's config.json, the hub's local cache, or the table below, in this order.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoConfig
+
+from training.memory import Size, size_of
+
+QWEN2_5_VISION = {"hidden_size": 1280, "depth": 32, "num_heads": 16, "intermediate_size": 3420}
+
+
+def text(hidden: int, intermediate: int, layers: int, heads: int, kv_heads: int, **more: Any) -> dict[str, Any]:
+    return {
+        "hidden_size": hidden,
+        "intermediate_size": intermediate,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "num_key_value_heads": kv_heads,
+        "vocab_size": 151_936,
+        **more,
+    }
+
+
+def qwen3_vision(hidden: int, intermediate: int, depth: int, out: int, deepstack: list[int]) -> dict[str, Any]:
+    return {
+        "hidden_size": hidden,
+        "intermediate_size": intermediate,
+        "depth": depth,
+        "num_heads": 16,
+        "out_hidden_size": out,
+        "deepstack_visual_indexes": deepstack,
+    }
+
+
+QWEN3_8B = text(4096, 12_288, 36, 32, 8, head_dim=128)
+QWEN3_1_7B = text(2048, 6144, 28, 16, 8, head_dim=128)
+CONFIGS: dict[str, dict[str, Any]] = {  # what decides the size, as in the models' config.json
+    "Qwen/Qwen2.5-VL-3B-Instruct": {
+        "model_type": "qwen2_5_vl",
+        "text_config": text(2048, 11_008, 36, 16, 2, tie_word_embeddings=True),
+        "vision_config": {**QWEN2_5_VISION, "out_hidden_size": 2048},
+        "tie_word_embeddings": True,
+    },
+    "Qwen/Qwen2.5-VL-7B-Instruct": {
+        "model_type": "qwen2_5_vl",
+        "text_config": text(3584, 18_944, 28, 28, 4, vocab_size=152_064),
+        "vision_config": {**QWEN2_5_VISION, "out_hidden_size": 3584},
+        "tie_word_embeddings": False,
+    },
+    "Qwen/Qwen3-VL-2B-Instruct": {
+        "model_type": "qwen3_vl",
+        "text_config": {**QWEN3_1_7B, "tie_word_embeddings": True},
+        "vision_config": qwen3_vision(1024, 4096, 24, 2048, [5, 11, 17]),
+        "tie_word_embeddings": True,
+    },
+    "Qwen/Qwen3-VL-8B-Instruct": {
+        "model_type": "qwen3_vl",
+        "text_config": QWEN3_8B,
+        "vision_config": qwen3_vision(1152, 4304, 27, 4096, [8, 16, 24]),
+        "tie_word_embeddings": False,
+    },
+    "Qwen/Qwen3-14B": {
+        "model_type": "qwen3",
+        **text(5120, 17_408, 40, 40, 8, head_dim=128),
+        "tie_word_embeddings": False,
+    },
+    "smollm2": {
+        "model_type": "llama",
+        **text(576, 1536, 30, 9, 3, vocab_size=49_152),
+        "tie_word_embeddings": True,
+    },
+}
+
+
+def size_by_name(model: str) -> Size | None:
+    """A model's size by its hub id or folder; None where it is not known here. Nothing is downloaded."""
+    if (Path(model) / "adapter_config.json").is_file() and not (Path(model) / "config.json").is_file():
+        return size_by_name(json.loads((Path(model) / "adapter_config.json").read_text())["base_model_name_or_path"])
+    try:
+        return size_of(AutoConfig.from_pretrained(model, local_files_only=True))
+    except (OSError, ValueError):
+        if model not in CONFIGS:
+            return None
+    config = dict(CONFIGS[model])
+    return size_of(AutoConfig.for_model(config.pop("model_type"), **config))

