@@ -175,8 +175,6 @@ def test_span_credit_without_a_reward_that_gives_spans_is_refused(tmp_path: Path
         ({"span_coef": -1.0}, "span_coef must be 0 or more"),
         ({"max_failed_fraction": -0.1}, "max_failed_fraction must be in"),
         ({"max_failed_fraction": 50}, "max_failed_fraction must be in"),
-        ({"span_coef": 0.1, "loss_type": "vespo"}, "vespo"),
-        ({"span_coef": 0.1, "off_policy_mask_threshold": 0.5}, "off_policy_mask_threshold"),
     ],
 )
 def test_settings_that_cannot_work_are_refused_by_name(tmp_path: Path, settings: dict[str, Any], message: str) -> None:

@@ -69,7 +69,8 @@ def number_of(sample: Sample) -> int:
 
 def make_trainer(path: Path, dataset: Dataset, rewards: list[Any], stock: bool = False, **settings: Any) -> GRPOTrainer:
     model, processor = load_policy("tiny", seed=1)
-    options = {name: settings.pop(name) for name in ("peft_config", "callbacks") if name in settings}
+    names = ("peft_config", "callbacks", "tools", "environment_factory", "rollout_func")
+    options = {name: settings.pop(name) for name in names if name in settings}
     arguments = {**COMMON, "output_dir": str(path), **settings}
     args = GRPOConfig(**arguments) if stock else SpanGRPOConfig(**arguments)
     kind = GRPOTrainer if stock else SpanGRPOTrainer
