@@ -255,3 +255,10 @@ def test_no_rows(tmp_path, captions):
 def test_streaming_needs_a_count():
     with pytest.raises(ValueError, match="streaming needs a count"):
         HubPart(source="hub", id="a/b", streaming=True)
+
+
+def test_the_task_of_all_rows_that_name_none(tmp_path):
+    rows = [{"image": square("red"), "task": "reg"}, {"image": square("blue"), "task": None}]
+    name = stored(tmp_path / "tasks", rows, {"image": Image(), "task": Value("string")})
+    assert load_data(part(name, columns={}, task="vqa"))["task"][:] == ["reg", "vqa"]
+    assert load_data(part(name, columns={}))["task"][:] == ["reg", None]

@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from training.recipe import JsonlPart, JudgePart, RecipeError, ScenesPart, check_recipe, load_recipe
+from training.recipe import HubPart, JsonlPart, JudgePart, MixedPart, RecipeError, ScenesPart, check_recipe, load_recipe
 
 ROOT = Path(__file__).parents[2]
 DATA = sorted((ROOT / "recipes/data").glob("*.yaml"))
@@ -242,3 +242,137 @@ def test_a_file_that_is_not_yaml(tmp_path):
 def test_unknown_level():
     with pytest.raises(RecipeError, match=r"level"):
         load_recipe(DAPO, ["data.level=7"])
+
+
+SFT = DAPO.with_name("scenes-sft.yaml")
+
+
+def test_sft_and_dapo_learn_from_the_same_data():
+    assert load_recipe(DAPO).data == load_recipe(SFT).data
+    for policy in ("qwen2.5-vl-7b", "qwen2.5-vl-3b-lora", "qwen3-vl-2b"):
+        folder = ROOT / "recipes" / policy
+        assert load_recipe(folder / "docent-sft.yaml").data == load_recipe(folder / "docent-posh-dapo.yaml").data
+
+
+@pytest.mark.parametrize("path", DATA, ids=lambda path: path.stem)
+def test_every_data_file_is_used(path):
+    assert any(f"../data/{path.name}" in recipe.read_text() for recipe in RECIPES)
+
+
+def with_data(folder: Path, data: str, more: str = "") -> Path:
+    return written(folder, f"algorithm: sft\noutput: o\npolicy: {{model: tiny}}\ndata: {data}\n{more}")
+
+
+def test_data_from_a_file_beside_the_recipe(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path.parent)
+    (tmp_path / "mine.yaml").write_text("source: scenes\nlevel: 2\n")
+    path = with_data(tmp_path, "mine.yaml")
+    assert load_recipe(path).data == ScenesPart(source="scenes", level=2)
+    assert load_recipe(path, ["data.count=5"]).data == ScenesPart(source="scenes", level=2, count=5)
+    assert load_recipe(path, ["data={source: scenes}"]).data == ScenesPart(source="scenes")
+
+
+def test_parts_from_files(tmp_path):
+    (tmp_path / "mine.yaml").write_text("source: scenes\nlevel: 2\n")
+    path = with_data(tmp_path, "{source: mixed, parts: [mine.yaml, {source: hub, id: a/b}]}")
+    parts = [ScenesPart(source="scenes", level=2), HubPart(source="hub", id="a/b")]
+    assert load_recipe(path).data == MixedPart(source="mixed", parts=parts)
+    changed = load_recipe(path, ["data.parts.1.id=c/d"]).data
+    assert isinstance(changed, MixedPart)
+    assert changed.parts[1] == HubPart(source="hub", id="c/d")
+
+
+def test_a_data_file_that_is_not_there(tmp_path):
+    message = rf"recipe key data: there is no data file {tmp_path}/none\.yaml; the path goes from the recipe's folder"
+    with pytest.raises(RecipeError, match=message):
+        load_recipe(with_data(tmp_path, "none.yaml"))
+
+
+def test_a_data_file_that_holds_no_keys(tmp_path):
+    (tmp_path / "mine.yaml").write_text("- scenes\n")
+    with pytest.raises(RecipeError, match="must hold keys and values, and holds list"):
+        load_recipe(with_data(tmp_path, "mine.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("{source: mixed, parts: []}", r"recipe key data\.parts: .*at least 1"),
+        ("{source: mixed, parts: [{source: hub, idd: a}]}", r"recipe key data\.parts\.0\.id: Field required"),
+        ("{source: mixed, parts: [{source: hub, id: a, splt: b}]}", r"'?data\.parts\.0\.splt'?: did you mean 'split'"),
+        ("{source: mixed, parts: [{source: zip}]}", r"recipe key data\.parts\.0: .*'zip'"),
+        ("{source: hub, id: a, columns: {picture: image}}", r"recipe key data\.columns\.picture"),
+        ("{source: hub, id: a, streaming: true}", r"recipe key data: streaming needs a count"),
+        ("{source: hub, id: a, max_pixels: 0}", r"recipe key data\.max_pixels: .* got 0"),
+        ("{source: hub, id: a, task: caption}", r"recipe key data\.task: .* got 'caption'"),
+    ],
+)
+def test_a_data_block_that_is_wrong(data, message, tmp_path):
+    with pytest.raises(RecipeError, match=message) as error:
+        load_recipe(with_data(tmp_path, data))
+    assert "\n" not in str(error.value)
+
+
+def test_validation_is_the_data_but_for_what_it_says(tmp_path):
+    path = with_data(tmp_path, "{source: hub, id: a/b, columns: {reference: text}}", "validation: {split: val}\n")
+    recipe = load_recipe(path, ["validation.count=3"])
+    expected = HubPart(source="hub", id="a/b", columns={"reference": "text"}, split="val", count=3)
+    assert recipe.validation_data == expected
+    assert load_recipe(DAPO).validation_data is None
+
+
+@pytest.mark.parametrize(
+    ("validation", "message"),
+    [
+        ("{splitt: val}", r"unknown recipe key 'validation\.splitt': did you mean 'split'"),
+        ("{count: 0}", r"recipe key validation\.count: .* got 0"),
+        ("val", r"recipe key validation: .* got 'val'"),
+    ],
+)
+def test_a_validation_that_is_wrong(validation, message, tmp_path):
+    with pytest.raises(RecipeError, match=message):
+        load_recipe(with_data(tmp_path, "{source: hub, id: a/b}", f"validation: {validation}\n"))
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        "rewards.0.judge=vllm:outputs/mine",
+        "rewards.0.judge=transformers:outputs/mine/checkpoint-10",
+        "rewards.0.judge={name: vllm:Qwen/Qwen3-14B, options: {adapter: outputs/mine}}",
+        "rewards.0.options.text_judge=vllm:outputs/mine",
+    ],
+)
+def test_a_judge_in_the_folder_that_the_run_writes_to_is_refused(judge):
+    with pytest.raises(
+        RecipeError, match=r"the judge outputs/mine\S* of posh lies in the output folder \S+/mine, which"
+    ):
+        load_recipe(DAPO, [f"output={Path('outputs/mine').resolve()}", judge])
+
+
+def test_a_judge_that_is_the_policy_itself_is_told(caplog):
+    load_recipe(DAPO, ["policy.model=Qwen/Qwen2.5-VL-7B-Instruct", "rewards.0.judge=vllm:Qwen/Qwen2.5-VL-7B-Instruct"])
+    assert "the judge of posh is Qwen/Qwen2.5-VL-7B-Instruct, the model that is trained" in caplog.text
+    caplog.clear()
+    load_recipe(DAPO, ["rewards.0.judge=vllm:Qwen/Qwen3-14B"])
+    load_recipe(DAPO, ["rewards.0.judge=match", "output=."])
+    load_recipe(DAPO, ["rewards.0.judge=server:http://127.0.0.1:8000#Qwen/Qwen3-14B"])
+    assert not caplog.text
+
+
+def test_paper_settings_of_docent():
+    """002, appendix A.3.5, word for word."""
+    sft, dapo = (load_recipe(ROOT / f"recipes/qwen2.5-vl-7b/docent-{name}.yaml") for name in ("sft", "posh-dapo"))
+    for recipe in (sft, dapo):
+        assert recipe.policy.model.startswith("Qwen/Qwen2.5-VL-7B")
+        assert recipe.policy.lora is None  # "full parameter updates"
+        trainer = recipe.trainer
+        assert trainer["per_device_train_batch_size"] * trainer["gradient_accumulation_steps"] * 8 == 64
+    names = ("learning_rate", "warmup_steps", "num_train_epochs", "load_best_model_at_end", "metric_for_best_model")
+    assert [sft.trainer[name] for name in names] == [1e-5, 0.1, 5, True, "eval_loss"]
+    assert sft.validation_data == sft.data.model_copy(update={"split": "val"})
+    names = ("learning_rate", "warmup_steps", "num_generations", "temperature", "top_p", "epsilon_high", "beta")
+    assert [dapo.trainer[name] for name in names] == [1e-6, 20, 8, 1.0, 0.7, 0.28, 0.0]
+    assert dapo.trainer["num_train_epochs"] == 1
+    assert "dynamic_sampling" not in dapo.trainer
+    assert dapo.rewards[0].judge.name == "vllm:Qwen/Qwen3-14B"
