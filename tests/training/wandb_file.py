@@ -1,0 +1,52 @@
+"""Reads what W&B wrote offline: wandb 0.31 has no reader in Python. Its log is LevelDB's, behind 7 bytes."""
+
+import json
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from wandb.proto import wandb_internal_pb2
+
+BLOCK = 32768
+HEADER = struct.Struct("<IHB")  # checksum, length, kind
+LAST = (1, 4)  # kinds of chunk that end a record
+
+
+def records(path: Path) -> Iterator[Any]:
+    """The records of a run-*.wandb file."""
+    data = path.read_bytes()
+    assert data[:4] == b":W&B"
+    at, record = 7, b""
+    while at + HEADER.size <= len(data):
+        if BLOCK - at % BLOCK < HEADER.size:
+            at += BLOCK - at % BLOCK
+            continue
+        _, length, kind = HEADER.unpack_from(data, at)
+        record += data[at + HEADER.size : at + HEADER.size + length]
+        at += HEADER.size + length
+        if kind in LAST:
+            message = wandb_internal_pb2.Record()
+            message.ParseFromString(record)
+            yield message
+            record = b""
+
+
+def history(folder: Path) -> list[dict[str, Any]]:
+    """The rows of the only offline run in `folder`, {key: value}, keys within values joined by dots."""
+    return [
+        {".".join(item.nested_key) or item.key: json.loads(item.value_json) for item in record.history.item}
+        for record in records(only_run(folder))
+        if record.HasField("history")
+    ]
+
+
+def artifact(folder: Path) -> dict[str, Path]:
+    """The files of the run's only artifact, which wait in WANDB_DATA_DIR to be synchronised, by their paths in it."""
+    (found,) = [record.artifact for record in records(only_run(folder)) if record.HasField("artifact")]
+    return {entry.path: Path(entry.local_path) for entry in found.manifest.contents}
+
+
+def only_run(folder: Path) -> Path:
+    (path,) = folder.glob("offline-run-*/run-*.wandb")
+    return path
