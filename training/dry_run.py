@@ -55,7 +55,8 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: str
         "launch": {"config": accelerate_config, "processes": launch.processes, "sharding": launch.sharding},
         "policy": policy_facts(recipe),
         "judges": judge_facts(recipe),
-        "data": {"source": describe_data(recipe.data), "rows": rows, "downloads": downloads(recipe)},
+        "data": {"source": describe_data(recipe.data), "rows": rows},
+        "downloads": downloads(recipe),
         "steps": step_facts(recipe, settings, launch.processes, rows),
     }
     plan["questions"] = question_facts(recipe, rewards, settings, plan["steps"])
@@ -295,7 +296,7 @@ def lines(plan: dict[str, Any]) -> list[tuple[str, str]]:
         ("policy", f"{policy['model']}{billions(policy['parameters'])}, {policy['learns']}"),
         ("judges", "\n".join(judges) or "none"),
         ("data", f"{data['source']}: {rows}"),
-        ("downloads", "\n".join(data["downloads"]) or "none"),
+        ("downloads", "\n".join(plan["downloads"]) or "none"),
         ("steps", steps_text(plan["steps"])),
         ("questions", "\n".join(map(questions_text, plan["questions"])) or "none"),
         ("memory", memory_text(plan["memory"])),

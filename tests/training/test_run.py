@@ -4,13 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from accelerate import Accelerator
 
 from rewards.judges import CachedJudge
 from tests.fakes import FakeJudge
 from training import run as module
 from training.judging import judges_of
 from training.recipe import Recipe, RecipeError, check_recipe
-from training.run import build_rewards, run
+from training.run import build_rewards, check_launch, run
 
 
 class Engine(FakeJudge):
@@ -142,3 +143,26 @@ def test_what_the_trainer_refuses_is_one_line(tmp_path, trainer, message):
     with pytest.raises(RecipeError, match=message) as error:
         run(recipe(tmp_path / "out", "match", per_device_train_batch_size=8, **trainer))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("library", ["DEEPSPEED", "FSDP"])
+def test_what_accelerate_would_silently_leave_out_is_told(library, monkeypatch):
+    accelerator = Accelerator(cpu=True)
+    check_launch(accelerator)
+    monkeypatch.setenv(f"ACCELERATE_USE_{library}", "true")
+    with pytest.raises(RecipeError, match=f"asks for {library}, and accelerate does not take it on cpu") as error:
+        check_launch(accelerator)
+    assert "accelerate_configs/ddp.yaml" in str(error.value)
+
+
+def test_the_tiny_policy_is_not_made_under_zero3(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "is_deepspeed_zero3_enabled", lambda: True)
+    monkeypatch.setattr(module, "load_policy", refuse)
+    with pytest.raises(RecipeError, match=r"tiny cannot be made under ZeRO-3: run its recipe with"):
+        run(recipe(tmp_path / "out", "match", per_device_train_batch_size=8, num_generations=8))
+
+
+def test_nothing_to_resume_is_told_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "build_rewards", refuse)
+    with pytest.raises(RecipeError, match="there is no run to resume in"):
+        run(recipe(tmp_path / "out", "match"), resume=True)

@@ -1,0 +1,89 @@
+"""SIGTERM by its moments: before the training, in it, once more, at its last step, and after it."""
+
+import signal
+
+import pytest
+from accelerate import PartialState
+from transformers import TrainerControl, TrainerState, TrainingArguments
+
+from training import stopping
+from training.options import SpanGRPOConfig
+from training.stopping import EXIT_CODE, SAME_SIGNAL, StopOnSignal, steps_per_batch
+
+
+@pytest.fixture
+def arguments(tmp_path):
+    return TrainingArguments(output_dir=str(tmp_path), use_cpu=True, report_to="none")
+
+
+@pytest.fixture
+def stop(arguments):
+    """In training."""
+    PartialState()
+    stop = StopOnSignal()
+    stop.on_train_begin(arguments, TrainerState(), TrainerControl())
+    return stop
+
+
+def step_end(stop: StopOnSignal, arguments: TrainingArguments, step: int, last: int = 9) -> TrainerControl:
+    control = TrainerControl()
+    stop.on_step_end(arguments, TrainerState(global_step=step, max_steps=last), control)
+    return control
+
+
+def test_before_and_after_the_training_it_leaves_at_once(stop, arguments):
+    with pytest.raises(SystemExit) as end:
+        StopOnSignal().receive(signal.SIGTERM, None)
+    assert end.value.code == EXIT_CODE == 143
+    stop.on_train_end(arguments, TrainerState(), TrainerControl())
+    with pytest.raises(SystemExit):
+        stop.receive(signal.SIGTERM, None)
+
+
+def test_in_training_the_step_is_saved(stop, arguments, capsys):
+    control = step_end(stop, arguments, 3)
+    assert (control.should_save, control.should_training_stop, stop.stopped_at) == (False, False, None)
+    stop.receive(signal.SIGTERM, None)
+    control = step_end(stop, arguments, 4)
+    assert (control.should_save, control.should_training_stop, stop.stopped_at) == (True, True, 4)
+    stop.receive(signal.SIGTERM, None)  # while it leaves
+    assert capsys.readouterr().err.count("SIGTERM") == 2  # in one line
+
+
+def test_a_second_one_leaves_at_once_unless_it_is_the_same(stop, monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(stopping.time, "monotonic", lambda: now)
+    stop.receive(signal.SIGTERM, None)
+    now += SAME_SIGNAL
+    stop.receive(signal.SIGTERM, None)
+    now += 0.1
+    with pytest.raises(SystemExit) as end:
+        stop.receive(signal.SIGTERM, None)
+    assert end.value.code == 143
+
+
+def test_at_the_last_step_the_run_is_finished_and_not_stopped(stop, arguments):
+    stop.receive(signal.SIGTERM, None)
+    control = step_end(stop, arguments, 9, last=9)
+    assert (control.should_save, stop.stopped_at) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("settings", "steps"),
+    [
+        ({}, 1),
+        ({"num_iterations": 3}, 3),
+        ({"steps_per_generation": 4, "gradient_accumulation_steps": 2}, 2),
+        ({"steps_per_generation": 3, "gradient_accumulation_steps": 2}, 3),
+        ({"steps_per_generation": 1, "gradient_accumulation_steps": 4}, 1),
+    ],
+)
+def test_it_waits_for_the_last_pass_over_a_batch(tmp_path, settings, steps):
+    shared = {"output_dir": str(tmp_path), "use_cpu": True, "bf16": False, "report_to": "none"}
+    arguments = SpanGRPOConfig(**shared, per_device_train_batch_size=8, **settings)
+    assert steps_per_batch(arguments) == steps
+    stop = StopOnSignal()
+    stop.on_train_begin(arguments, TrainerState(), TrainerControl())
+    stop.receive(signal.SIGTERM, None)
+    saved = [step for step in range(1, 8) if step_end(stop, arguments, step).should_save]
+    assert saved == [step for step in range(1, 8) if step % steps == 0]

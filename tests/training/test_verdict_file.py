@@ -1,0 +1,103 @@
+"""verdicts.jsonl: every completion with what was said of it, whatever it holds, and never at the cost of the run."""
+
+import json
+from pathlib import Path
+
+import pytest
+from transformers import TrainerControl, TrainerState, TrainingArguments
+
+from rewards.judges import MatchJudge
+from rewards.posh import PoshReward
+from rewards.verdict import Sample, Span, Status, Verdict
+from training import verdict_file
+from training.judging import Recorder
+from training.verdict_file import VerdictFile
+
+HOSTILE = ('{"step": 9}\n', "<|im_end|>", "\ud800 lone", "a\u2028b\x00\x85", "🦊 " * 3, "", "\u202eRTL")
+
+
+@pytest.fixture
+def recorder():
+    return Recorder(PoshReward(MatchJudge()))
+
+
+@pytest.fixture
+def writer(recorder, tmp_path):
+    return VerdictFile([recorder], tmp_path)
+
+
+def begin(writer: VerdictFile, folder: Path, step: int = 0) -> None:
+    arguments = TrainingArguments(output_dir=str(folder), use_cpu=True, report_to="none")
+    writer.on_train_begin(arguments, TrainerState(global_step=step), TrainerControl())
+
+
+def judge(writer: VerdictFile, recorder: Recorder, step: int, texts: tuple[str, ...]) -> None:
+    """As the trainer does in the step after `step`."""
+    arguments = TrainingArguments(output_dir=str(writer.folder), use_cpu=True, report_to="none")
+    writer.on_step_begin(arguments, TrainerState(global_step=step), TrainerControl())
+    span = Span(0, 1, 0.0, -0.5, "object", "missing", 0)
+    recorder.keep(
+        [Sample("Describe.", text, id=str(number)) for number, text in enumerate(texts)],
+        [Verdict(0.5, parts={"f1": 0.5}, spans=(span,)) if text else Verdict(0.0, Status.EMPTY) for text in texts],
+    )
+    recorder([], [])
+    writer.on_step_end(arguments, TrainerState(global_step=step + 1), TrainerControl())
+
+
+def lines(folder: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (folder / "verdicts.jsonl").read_bytes().split(b"\n")[:-1]]
+
+
+def test_hostile_completions_come_back_as_they_were(writer, recorder, tmp_path):
+    begin(writer, tmp_path)
+    judge(writer, recorder, 0, HOSTILE)
+    found = lines(tmp_path)
+    assert [line["completion"] for line in found] == list(HOSTILE)
+    assert {line["step"] for line in found} == {1}
+    assert [line["id"] for line in found] == [str(number) for number in range(len(HOSTILE))]
+    assert (tmp_path / "verdicts.jsonl").read_bytes().isascii()
+    first = found[0]["rewards"]["posh"]  # type: ignore[index]
+    assert (first["score"], first["status"], first["parts"]) == (0.5, "ok", {"f1": 0.5})
+    assert first["spans"] == [
+        {"start": 0, "end": 1, "score": 0.0, "credit": -0.5, "kind": "object", "note": "missing", "component": 0}
+    ]
+    assert found[5]["rewards"]["posh"]["status"] == "empty"  # type: ignore[index]
+
+
+def test_it_goes_on_where_the_checkpoint_was(writer, recorder, tmp_path):
+    begin(writer, tmp_path)
+    for step in range(3):
+        judge(writer, recorder, step, HOSTILE)
+    begin(writer, tmp_path, step=2)
+    judge(writer, recorder, 2, ("new",))
+    assert [line["step"] for line in lines(tmp_path)] == [1] * 7 + [2] * 7 + [3]
+    assert lines(tmp_path)[-1]["completion"] == "new"
+    begin(writer, tmp_path)
+    assert lines(tmp_path) == []
+
+
+def test_evaluations_are_not_in_it(writer, recorder, tmp_path):
+    begin(writer, tmp_path)
+    judge(writer, recorder, 0, ("seen",))
+    recorder.keep([Sample("Describe.", "evaluated")], [Verdict(1.0)])
+    recorder([], [])
+    assert [line["completion"] for line in lines(tmp_path)] == ["seen"]
+
+
+def test_it_ends_at_its_size(writer, recorder, tmp_path, monkeypatch):
+    monkeypatch.setattr(verdict_file, "LARGEST", 1000)
+    begin(writer, tmp_path)
+    for step in range(9):
+        judge(writer, recorder, step, ("a" * 300,))
+    assert [line["step"] for line in lines(tmp_path)] == [1, 2]
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs /dev/full")
+def test_a_full_disk_ends_the_file_and_not_the_training(writer, recorder, tmp_path, caplog):
+    begin(writer, tmp_path)
+    (tmp_path / "verdicts.jsonl").unlink(missing_ok=True)
+    (tmp_path / "verdicts.jsonl").symlink_to("/dev/full")
+    judge(writer, recorder, 0, ("first",))
+    judge(writer, recorder, 1, ("second",))
+    (record,) = caplog.records
+    assert "from step 1 on no verdicts are written, No space left on device" in record.getMessage()
