@@ -53,10 +53,13 @@ class EvaluationPrompts:
         self._step = -1
         self._texts: list[str] = []
         self._judged: list[Recorder] = []
-        log.info("the policy answers %d evaluation prompts every %d steps, for the callbacks", len(self.rows), every)
+        if trainer.is_world_process_zero():
+            log.info("the policy answers %d evaluation prompts every %d steps, for callbacks", len(self.rows), every)
 
     def judge(self, step: int, recorders: Sequence[Recorder]) -> None:
-        """In every `every`-th step have the recorders judge this step's answers, each once, and log what they say."""
+        """In every `every`-th step have the recorders judge this step's answers, each once, and log what they say, with
+        the number of rows as `evaluation_prompts`.
+        """
         if step % self.every:
             return
         accelerator = self.trainer.accelerator
@@ -78,7 +81,9 @@ class EvaluationPrompts:
         values = mean_over_ranks(gather_object(found))
         if values:
             due = self.trainer.control.should_log
-            Trainer.log(self.trainer, values)  # a line of its own: SFTTrainer's would take its running means along
+            Trainer.log(
+                self.trainer, {"evaluation_prompts": len(self.rows), **values}
+            )  # a line of its own: SFTTrainer's would take its running means along
             self.trainer.control.should_log = due  # the step's own line is still to come
 
     def _answer(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -13,9 +13,9 @@ Logged per batch of training, over all ranks, and averaged between two lines of 
     health/repetition              of a completion's 4-grams of words, those that it has written before; mean
     health/truth, truth_gap, truth_correlation     the referee's mean score; the reward's mean less this; Pearson's r
 
-With several rewards "the reward" is the mean of their scores. A number that is not defined (no group, no variance) is
-NaN, which TRL leaves out. On SFTTrainer, which has no completions, the policy answers evaluation prompts instead, see
-EvaluationPrompts: there groups do not exist.
+With several rewards "the reward" is the mean of their scores, and a completion on which a judge failed has none. A
+number that is not defined (no group, no variance) is NaN, which TRL leaves out. On SFTTrainer, which samples nothing,
+the policy answers evaluation prompts instead, see EvaluationPrompts: there groups do not exist.
 """
 
 import logging
@@ -68,13 +68,19 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is known of one completion. scores: of each reward. failed: why it could not be judged, "" where it was."""
+    """What is known of one completion. scores: of each reward. failed: why it could not be judged, or None."""
 
     scores: tuple[float | None, ...]
     failed: str | None
     length: int
     repetition: float
     truth: float | None
+
+    @property
+    def reward(self) -> float | None:
+        """The mean of the scores that there are; None without any, or where a judge failed."""
+        scores = [score for score in self.scores if score is not None]
+        return fmean(scores) if scores and self.failed is None else None
 
 
 class RewardHealthCallback(Watching):
@@ -167,32 +173,27 @@ class RewardHealthCallback(Watching):
 
 def health(rows: Sequence[Row], group: int) -> dict[str, float]:
     """The numbers of a batch, by their names without "health/". group: completions per prompt, which are neighbours."""
-    rewards = [mean([score for score in row.scores if score is not None]) for row in rows]
-    pairs = np.array([(r, row.truth) for r, row in zip(rewards, rows, strict=True) if row.truth is not None], float)
+    judged = [row for row in rows if row.reward is not None]
+    pairs = np.array([(row.reward, row.truth) for row in judged if row.truth is not None], dtype=float)
+    truths = [row.truth for row in rows if row.truth is not None]
     numbers = {
         "failed_fraction": mean([row.failed is not None for row in rows]),
-        "saturated_fraction": mean([all(s is None or s >= SATURATED for s in row.scores) for row in judged(rows)]),
+        "saturated_fraction": mean([all(s is None or s >= SATURATED for s in row.scores) for row in judged]),
         "length": mean([row.length for row in rows]),
         "repetition": mean([row.repetition for row in rows]),
     }
     if group > 1:
         numbers["zero_variance_groups"] = mean([flat(rows[at : at + group]) for at in range(0, len(rows), group)])
-    if len(pairs):
-        both = pairs[~np.isnan(pairs[:, 0])]
-        numbers["truth"] = float(pairs[:, 1].mean())
-        numbers["truth_gap"] = float((both[:, 0] - both[:, 1]).mean()) if len(both) else math.nan
-        numbers["truth_correlation"] = correlation(both)
+    if truths:
+        numbers["truth"] = mean(truths)
+        numbers["truth_gap"] = mean([reward - truth for reward, truth in pairs])
+        numbers["truth_correlation"] = correlation(pairs)
     return numbers
 
 
-def judged(rows: Sequence[Row]) -> list[Row]:
-    """The rows that have a score."""
-    return [row for row in rows if any(score is not None for score in row.scores)]
-
-
 def flat(group: Sequence[Row]) -> bool:
-    """Whether every reward gives all completions of the group one score; missing scores tell nothing apart."""
-    columns = zip(*(row.scores for row in group), strict=True)
+    """Whether every reward gives all completions of the group that could be judged one score."""
+    columns = zip(*(row.scores for row in group if row.failed is None), strict=True)
     return all(len({score for score in column if score is not None}) <= 1 for column in columns)
 
 

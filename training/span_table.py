@@ -44,10 +44,8 @@ class Batch:
     advantages: list[float | None]
 
     def rewards(self) -> list[float | None]:
-        """Per completion the mean of the scores that there are, without the trainer's weights."""
-        scores = [[verdict.score for verdict in of_row.values()] for of_row in self.verdicts]
-        given = [[score for score in of_row if score is not None] for of_row in scores]
-        return [fmean(of_row) if of_row else None for of_row in given]
+        """Per completion the mean of its scores, without the trainer's weights; None where a judge failed."""
+        return [reward_of(list(of_row.values())) for of_row in self.verdicts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +122,7 @@ class SpanTableCallback(Watching):
         self, folder: Path, step: int, rows: Sequence[Row], rewards: Sequence[float | None], wandb: bool
     ) -> None:
         try:
-            write_page(folder / f"step-{step:06d}.html", step, rows, rewards)
+            write_page(folder / f"step-{step:06d}.html", step, rows, rewards, asked=self.prompts is not None)
             if wandb:
                 log_table(step, rows)
         except Exception as error:  # it is only for people to look at, and the other ranks would wait for this one
@@ -132,6 +130,12 @@ class SpanTableCallback(Watching):
                 what = f"{type(error).__name__}: {error}"
                 log.warning("the table of step %d could not be written, and the training goes on: %s", step, what)
             self._failed = True
+
+
+def reward_of(verdicts: Sequence[Verdict]) -> float | None:
+    """The mean of the scores that there are, of one completion; None without any, or where a judge failed."""
+    scores = [verdict.score for verdict in verdicts if verdict.score is not None]
+    return fmean(scores) if scores and not any(verdict.status.failed for verdict in verdicts) else None
 
 
 def batch_of(recorders: Sequence[Recorder]) -> Batch:
@@ -171,14 +175,17 @@ def choose(
     return chosen
 
 
-def write_page(path: Path, step: int, rows: Sequence[Row], rewards: Sequence[float | None]) -> None:
-    """Write the page whole or not at all. rewards: of the whole batch. Raises OSError."""
+def write_page(
+    path: Path, step: int, rows: Sequence[Row], rewards: Sequence[float | None], asked: bool = False
+) -> None:
+    """Write the page whole or not at all. rewards: of the whole batch. asked: of evaluation prompts. Raises OSError."""
     given = [reward for reward in rewards if reward is not None]
     page = render(
         "spans.html.jinja",
         step=step,
         kinds={kind: [row for row in rows if row.kind == kind] for kind in ("best", "worst", "not judged")},
         grouped=any(row.lead is not None for row in rows),
+        asked=asked,
         count=len(rewards),
         failed=len(rewards) - len(given),
         reward=fmean(given) if given else None,

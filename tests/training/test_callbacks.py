@@ -183,7 +183,7 @@ def test_sft_answers_evaluation_prompts_once_for_both_callbacks(
     with caplog.at_level(logging.INFO, "training"):
         prompts = EvaluationPrompts(trainer, list(dataset.select(range(3))), every=2, max_tokens=8)
     assert [record.getMessage() for record in caplog.records] == [
-        "the policy answers 3 evaluation prompts every 2 steps, for the callbacks"
+        "the policy answers 3 evaluation prompts every 2 steps, for callbacks"
     ]
     calls: list[int] = []
     reward.watchers.append(lambda recorder, log_metric: calls.append(len(recorder.samples)))
@@ -192,11 +192,12 @@ def test_sft_answers_evaluation_prompts_once_for_both_callbacks(
     trainer.train()
     assert calls == [3]
     (line,) = [line for line in trainer.state.log_history if "health/length" in line]
-    assert line["step"] == 2
+    assert (line["step"], line["evaluation_prompts"]) == (2, 3)
     assert line["posh/f1"] == pytest.approx(sum(v.score or 0 for v in reward.verdicts) / 3)
     assert "health/zero_variance_groups" not in line
     assert "loss" not in line
     page = (tmp_path / "watched" / "spans" / "step-000002.html").read_text(encoding="utf-8")
+    assert "over 3 greedy answers to evaluation prompts</p>" in page
     assert page.count('<section class="example">') == 3
     assert "above its group" not in page
     for expected, actual in zip(plain.model.parameters(), trainer.model.parameters(), strict=True):

@@ -132,6 +132,8 @@ def test_the_end_token_is_not_counted_and_not_written(checkpoints, monkeypatch):
     written = [[*star, *circle, *end], [*circle, *end, *pad * len(star)], [*end, *pad * len(star + circle)]]
 
     class Model:
+        device = "cpu"
+
         def eval(self):
             return self
 

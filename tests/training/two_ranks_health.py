@@ -1,22 +1,27 @@
-"""One of two ranks, started by torchrun in test_two_ranks_health.py: stock GRPOTrainer, whose judge fails on rank 1.
+"""One of two ranks, started by torchrun in test_two_ranks_health.py: stock trainers, whose judge fails on rank 1.
 
     torchrun --nproc_per_node 2 two_ranks_health.py FOLDER
 
-From the second step on half of rank 1 cannot be judged, a quarter of all. Each rank leaves FOLDER/RANK.json.
+From GRPO's second step on half of rank 1 cannot be judged, a quarter of all. SFT has one evaluation prompt, so that one
+rank has none. Each rank leaves FOLDER/RANK.json.
 """
 
 import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from trl import GRPOConfig, GRPOTrainer
+from trl import GRPOConfig, GRPOTrainer, SFTConfig, SFTTrainer
 
 from rewards import Reward, Sample, Status, Verdict
-from tests.training.tiny_trainer import COMMON, scenes
+from tests.training.tiny_trainer import COMMON, Scored, scenes
 from training.callbacks import RewardHealthCallback, SpanTableCallback
+from training.data import load_data
+from training.evaluation_prompts import EvaluationPrompts
 from training.judging import Recorder
 from training.policy import load_policy
+from training.recipe import ScenesPart
 from training.reward_health import Limits
 
 FOLDER = Path(sys.argv[1])
@@ -36,6 +41,21 @@ class Failing(Reward):
         return [failed if lost and number % 2 else scored for number in range(len(samples))]
 
 
+def sft() -> list[dict[str, Any]]:
+    """Two steps of SFT, the evaluation prompt answered at both: the log."""
+    reward = Recorder(Scored(lambda sample: 0.75))
+    model, processor = load_policy("tiny", seed=1)
+    settings = {name: COMMON[name] for name in COMMON if name not in ("num_generations", "max_completion_length")}
+    args = SFTConfig(output_dir=str(FOLDER / "sft"), max_length=None, **settings)
+    data = load_data(ScenesPart(source="scenes", count=32), completions=True)
+    trainer = SFTTrainer(model=model, processing_class=processor, args=args, train_dataset=data)
+    prompts = EvaluationPrompts(trainer, list(scenes().select(range(1))), every=1, max_tokens=4)
+    trainer.add_callback(SpanTableCallback([reward], prompts=prompts))
+    trainer.add_callback(RewardHealthCallback([reward], prompts=prompts))
+    trainer.train()
+    return trainer.state.log_history
+
+
 if __name__ == "__main__":
     model, processor = load_policy("tiny", seed=1)
     metric = Failing("failing")
@@ -53,6 +73,7 @@ if __name__ == "__main__":
     metric.rank = trainer.accelerator.process_index
     trainer.train()
     ended = {"step": trainer.state.global_step, "stopped": health.stopped, "log": trainer.state.log_history}
+    ended["sft"] = sft()
     (FOLDER / f"{metric.rank}.json").write_text(json.dumps(ended))
     trainer.accelerator.wait_for_everyone()
     trainer.accelerator.end_training()
