@@ -262,3 +262,20 @@ def test_a_sampler_with_log_probabilities_keeps_them(tmp_path: Path, monkeypatch
     output = step(trainer, [2, 5])
     mask = output["completion_mask"].bool()
     torch.testing.assert_close(output["sampling_per_token_logps"][mask], -output["completion_ids"][mask] / 1000)
+
+
+def test_the_effective_batch_stays_full_on_half_solved_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run over data of which half is solved: groups without variance are in stock batches, and in none of ours."""
+    empty = {}
+    for dynamic in (False, True):
+        given(monkeypatch, described)
+        settings: dict[str, Any] = {"max_steps": 4, "max_resamples": 20, "dynamic_sampling": dynamic}
+        trainer = make_trainer(tmp_path / str(dynamic), scenes(16), [Scored(half_solved)], **settings)
+        trainer.train()
+        lines = [line for line in trainer.state.log_history if "loss" in line]
+        empty[dynamic] = [line["frac_reward_zero_std"] for line in lines]
+    assert empty[False] == [0.5, 0.5, 0.5, 0]
+    assert empty[True] == [0, 0, 0, 0]
+    assert sum(line["sampling/resampled_groups"] for line in lines) == 3
+    assert sum(line["sampling/drawn_groups"] for line in lines) == trainer.prompts.drawn >= 3
+    assert [line["sampling/unfilled_groups"] for line in lines] == [0, 0, 0, 0]
