@@ -1,8 +1,10 @@
-"""What judging costs: questions and tokens, which are exact, and seconds, which are this machine's.
+"""What judging and spans cost: questions and tokens, which are exact, and seconds, which are this machine's.
 
 python scripts/benchmark.py posh --judge vllm:smollm2 --pairs pairs.jsonl --json posh.json
 python scripts/benchmark.py judge --pairs pairs.jsonl --json judge.json
 python scripts/benchmark.py memory --json memory.json
+python scripts/benchmark.py spans --json spans.json
+python scripts/benchmark.py overlap --json overlap.json
 """
 
 import argparse
@@ -12,7 +14,9 @@ from pathlib import Path
 
 import benchmark_judge
 import benchmark_memory
+import benchmark_overlap
 import benchmark_posh
+import benchmark_spans
 
 
 def main() -> None:
@@ -23,6 +27,8 @@ def main() -> None:
         ("posh", "what PoSh asks", benchmark_posh),
         ("judge", "how fast each judge answers the same questions", benchmark_judge),
         ("memory", "what fits on which GPUs, by arithmetic", benchmark_memory),
+        ("spans", "what spans add to a training step", benchmark_spans),
+        ("overlap", "what judging beside log-probabilities saves", benchmark_overlap),
     ):
         command = commands.add_parser(name, help=help, description=module.DESCRIPTION, formatter_class=form)
         module.add_arguments(command)

@@ -148,3 +148,36 @@ def test_memory_is_computed(monkeypatch, benchmark, capsys):
     assert one["peak_judging"] == pytest.approx(one["policy"] + one["optimizer"] + 4.0 + 29.5 + 0.2, abs=0.15)
     with pytest.raises(SystemExit, match="--gpus must be 1 or more, got 0"):
         run(monkeypatch, benchmark, "memory", "--gpus", 0)
+
+
+def test_spans_are_measured_beside_stock(monkeypatch, benchmark, files, capfd):
+    run(
+        monkeypatch, benchmark, "spans", "--completions", 8, "--tokens", 8, "--rounds", 1, "--offset-tokens", 50,
+        "--json", files / "spans.json",
+    )  # fmt: skip
+    numbers = json.loads((files / "spans.json").read_text())
+    assert [line["trainer"] for line in numbers["steps"]] == [
+        *("GRPOTrainer", "SpanGRPOTrainer, span_coef=0", "SpanGRPOTrainer, span_coef=0.1", "the same with a table"),
+    ]
+    stock, *ours = numbers["steps"]
+    assert stock["added"] == 0
+    for line in ours:
+        assert line["added_to_step"] == pytest.approx((line["seconds"] - stock["seconds"]) / stock["seconds"])
+    assert all(line["aligned"] and line["tokens"] == 50 for line in numbers["offsets"])
+    assert numbers["components_per_completion"] > 0
+    with pytest.raises(SystemExit, match="--completions must be a multiple of 8, got 12"):
+        run(monkeypatch, benchmark, "spans", "--completions", 12)
+
+
+def test_overlap_is_measured_in_turn_and_beside(monkeypatch, benchmark, files, capfd):
+    run(
+        monkeypatch, benchmark, "overlap", "--completions", 8, "--tokens", 8, "--rounds", 1, "--latency", 0, 1,
+        "--json", files / "overlap.json",
+    )  # fmt: skip
+    numbers = json.loads((files / "overlap.json").read_text())
+    assert [line["latency"] for line in numbers["lines"]] == [0, 1]
+    for line in numbers["lines"]:
+        assert line["beside_to_in_turn"] == pytest.approx(line["beside"] / line["in_turn"])
+        assert line["in_turn"] >= line["latency"] * numbers["seconds_without_judge"]
+    with pytest.raises(SystemExit, match="--latency 0 or more"):
+        run(monkeypatch, benchmark, "overlap", "--latency", -1)
