@@ -1,15 +1,24 @@
 """From spans on characters to advantages on tokens. Pure functions; the trainer only adds the ranks.
 
     offsets = token_offsets(tokenizer, ids, text)          # characters each sampled token wrote, or None
-    credit, covered = token_credit(spans, offsets)         # what each token added to the verdict's score
+    phrases = phrases_of(spans, text, group)               # per completion: what each phrase added to the score
+    usual = usual_credit(phrases_of_all_completions)       # what phrases of its kind, place and picture add
+    credit, covered = token_credit(spans, offsets)         # of spans whose credit is now the difference
     advantages = advantages.unsqueeze(1) + span_coef * scale_credit(credit, covered, std)
+
+A phrase is praised or blamed for what it adds beyond the usual: that alone tells its words from others that could have
+stood there. Credit as it is would also say whether to write on at all, which the completion's own advantage says
+already, and where most phrases are wrong it would push probability away in every direction (docs/credit.md).
 
 Offsets come from decoding the sampled ids one by one: the text is never tokenised again, because merges, emoji and CJK
 would drift.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
@@ -18,6 +27,22 @@ from rewards.verdict import Span
 
 MIN_COVERED_TOKENS = 2  # a row with fewer has nothing to tell its tokens apart
 STD_FLOOR = 1e-4  # the same floor TRL adds to a group's standard deviation
+SHRINK = 4  # a mean of others counts as if so many more phrases of no surprise had been among them
+SENTENCE_END = re.compile(r"[.!?\n]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """What one component of a verdict adds to the score, and what it may be compared with.
+
+    kind: the span's. place: the number of the sentence in which its first mention begins, from 0. group: of the
+    completions that answer one prompt.
+    """
+
+    credit: float
+    kind: str
+    place: int
+    group: int
 
 
 def token_offsets(tokenizer: Tokenizer, ids: Sequence[int], text: str) -> list[tuple[int, int]] | None:
@@ -73,19 +98,58 @@ def common_length(a: str, b: str) -> int:
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
-def token_credit(spans: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> tuple[list[float], list[bool]]:
-    """Credit of each token and whether a span covers it, both of length len(offsets).
-
-    A component's credit is shared equally by the tokens of its first mention (its first span); a token may be covered
-    by several components and then holds the sum (DESIGN section 5).
-    """
-    credit = [0.0] * len(offsets)
-    covered = [False] * len(offsets)
+def first_mentions(spans: Sequence[Span]) -> list[Span]:
+    """The first span of every component, in the order in which `spans` has the components."""
     first: dict[int, Span] = {}
     for span in spans:
         if span.component not in first or span.start < first[span.component].start:
             first[span.component] = span
-    for span in first.values():
+    return list(first.values())
+
+
+def phrases_of(mentions: Sequence[Span], text: str, group: int) -> list[Phrase]:
+    """The phrases of one completion, as many as it has `mentions`."""
+    ends = [match.end() for match in SENTENCE_END.finditer(text)]
+    return [Phrase(span.credit, span.kind, sum(end <= span.start for end in ends), group) for span in mentions]
+
+
+def usual_credit(phrases: Sequence[Phrase]) -> list[float]:
+    """What each phrase would be expected to add, judged by the others of its kind, of its place and of its group.
+
+    From the mean of all, three steps: to a phrase's expectation the mean of what the other phrases of its kind add
+    beyond theirs, then of its place, then of its group. The phrase itself is left out of every such mean, and SHRINK
+    keeps the means of few near 0. Independent of the order of the phrases, up to rounding.
+    """
+    credit = np.array([phrase.credit for phrase in phrases], dtype=np.float64)
+    usual = np.full(len(phrases), credit.mean() if len(phrases) else 0.0)
+    keys: list[list[Hashable]] = [
+        [phrase.kind for phrase in phrases],
+        [phrase.place for phrase in phrases],
+        [phrase.group for phrase in phrases],
+    ]
+    for key in keys:
+        number = {value: index for index, value in enumerate(dict.fromkeys(key))}
+        cell = np.array([number[value] for value in key], dtype=np.int64)
+        surprise = credit - usual
+        others = np.bincount(cell, surprise)[cell] - surprise
+        usual += others / (np.bincount(cell)[cell] - 1 + SHRINK)
+    return [float(value) for value in usual]
+
+
+def beyond(mentions: Sequence[Span], usual: Sequence[float]) -> list[Span]:
+    """The mentions with the part of their credit that is not usual."""
+    return [replace(span, credit=span.credit - value) for span, value in zip(mentions, usual, strict=True)]
+
+
+def token_credit(spans: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> tuple[list[float], list[bool]]:
+    """Credit of each token and whether a span covers it, both of length len(offsets).
+
+    A component's credit is shared equally by the tokens of its first mention; a token may be covered by several
+    components and then holds the sum (DESIGN section 5).
+    """
+    credit = [0.0] * len(offsets)
+    covered = [False] * len(offsets)
+    for span in first_mentions(spans):
         tokens = [i for i, (start, end) in enumerate(offsets) if max(start, span.start) < min(end, span.end)]
         for i in tokens:
             credit[i] += span.credit / len(tokens)

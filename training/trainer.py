@@ -12,7 +12,9 @@ even be woken fails on all rows. Too many of them stop the run, on all ranks wit
 """
 
 import copy
+from collections.abc import Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import torch
@@ -21,8 +23,20 @@ from trl.rewards import get_soft_overlong_punishment
 
 from rewards.judges.usage import Usage
 from rewards.reward import Reward
+from rewards.verdict import Span
 from training.counters import gather_step, looks_of
-from training.credit import MIN_COVERED_TOKENS, credit_moments, credit_std, scale_credit, token_credit, token_offsets
+from training.credit import (
+    MIN_COVERED_TOKENS,
+    beyond,
+    credit_moments,
+    credit_std,
+    first_mentions,
+    phrases_of,
+    scale_credit,
+    token_credit,
+    token_offsets,
+    usual_credit,
+)
 from training.judging import Recorder, check_deadlines, columns_of, failed_rows
 from training.options import SpanGRPOConfig, check_parts
 from training.resuming import ResumingTrainer
@@ -125,14 +139,10 @@ class SpanGRPOTrainer(ResumingTrainer, DynamicSamplingTrainer):
         metrics = self._mode_metrics()
         for recorder in self.recorders:
             credit, covered = torch.zeros_like(total), torch.zeros_like(any_covered)
-            for row, verdict in enumerate(recorder.verdicts):
-                of_row = offsets[row]
-                if of_row is None or self._failed[row]:
-                    continue
-                values, marks = token_credit(verdict.spans, of_row)
-                if sum(marks) >= MIN_COVERED_TOKENS:
-                    credit[row, : len(values)] = torch.tensor(values, device=credit.device)
-                    covered[row, : len(marks)] = torch.tensor(marks, device=credit.device)
+            for row, spans in self._surprising_spans(recorder, offsets).items():
+                values, marks = token_credit(spans, offsets[row])
+                credit[row, : len(values)] = torch.tensor(values, device=credit.device)
+                covered[row, : len(marks)] = torch.tensor(marks, device=credit.device)
             covered &= output["completion_mask"].bool()
             moments = self.accelerator.reduce(credit_moments(credit, covered), reduction="sum")
             std = credit_std(moments)
@@ -144,19 +154,36 @@ class SpanGRPOTrainer(ResumingTrainer, DynamicSamplingTrainer):
         )
         output["advantages"] = output["advantages"].unsqueeze(1) + self.args.span_coef * total
 
-    def _offsets(self, output: dict[str, Any]) -> list[list[tuple[int, int]] | None]:
-        """Character offsets of each row's sampled tokens; None for rows cut short and rows that do not line up."""
+    def _surprising_spans(
+        self, recorder: Recorder, offsets: Mapping[int, list[tuple[int, int]]]
+    ) -> dict[int, list[Span]]:
+        """First mentions of this rank's rows that get credit; it is what is beyond the usual over all ranks."""
+        size = self.num_generations if self.model.training else self.num_generations_eval
+        rank = self.accelerator.process_index
+        spans: dict[int, list[Span]] = {}
+        phrases = []
+        for row, of_row in offsets.items():
+            mentions = first_mentions(recorder.verdicts[row].spans)
+            if self._failed[row] or sum(token_credit(mentions, of_row)[1]) < MIN_COVERED_TOKENS:
+                continue
+            spans[row] = mentions
+            group = (rank * len(recorder.verdicts) + row) // size
+            phrases += [(rank, phrase) for phrase in phrases_of(mentions, recorder.samples[row].completion, group)]
+        everyone = gather_object(phrases)
+        usual = usual_credit([phrase for _, phrase in everyone])
+        mine = iter([value for (owner, _), value in zip(everyone, usual, strict=True) if owner == rank])
+        return {row: beyond(mentions, list(islice(mine, len(mentions)))) for row, mentions in spans.items()}
+
+    def _offsets(self, output: dict[str, Any]) -> dict[int, list[tuple[int, int]]]:
+        """By row, the character offsets of its sampled tokens; without rows cut short and rows that do not line up."""
         tokenizer = self._tokenizer.backend_tokenizer
         masks = output["completion_mask"].bool()
         sampled = [ids[mask].tolist() for ids, mask in zip(output["completion_ids"], masks, strict=True)]
-        finished = [bool(ids) and ids[-1] in self.eos_token_ids for ids in sampled]
-        texts = [sample.completion for sample in self.recorders[0].samples]
-        offsets = [
-            token_offsets(tokenizer, ids, text) if complete else None
-            for ids, text, complete in zip(sampled, texts, finished, strict=True)
-        ]
-        unaligned = sum(complete and of_row is None for complete, of_row in zip(finished, offsets, strict=True))
-        self._mode_metrics()["spans/unaligned_fraction"].append(unaligned / len(offsets))
+        finished = [row for row, ids in enumerate(sampled) if ids and ids[-1] in self.eos_token_ids]
+        samples = self.recorders[0].samples
+        found = {row: token_offsets(tokenizer, sampled[row], samples[row].completion) for row in finished}
+        offsets = {row: of_row for row, of_row in found.items() if of_row is not None}
+        self._mode_metrics()["spans/unaligned_fraction"].append((len(found) - len(offsets)) / len(sampled))
         return offsets
 
     def _mode_metrics(self) -> dict[str, list[float]]:

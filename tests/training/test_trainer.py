@@ -1,6 +1,5 @@
 """SpanGRPOTrainer on the real TRL trainer with the tiny policy: what spans change, and what they must not."""
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -76,9 +75,10 @@ def test_token_advantages_are_the_scalar_plus_scaled_credit(
     trainer = make_trainer(tmp_path, dataset, [Scripted(verdicts)], span_coef=2.0)
     output = advantages_of(trainer, dataset, [text, plain, plain, plain] * 2, monkeypatch)
     scalar = (0.25 - 0.625) / (0.25 + 1e-4)  # mean 0.625 and sample deviation 0.25 of (0.25, 0.75, 0.75, 0.75)
-    std = math.sqrt((0.3**2 + 0.1**2) / 2 - 0.1**2) + 1e-4  # of the covered tokens: -0.3 and 0.1, twice
+    beyond = 0.3 - 0.0805714  # by hand in test_credit; the attribute's is below 0, the entity's as much above
+    std = beyond + 1e-4  # of the covered tokens: mean 0
     tokens = ["A", " red", " star", ".", "<eos>"]
-    expected = [scalar, scalar - 2 * 0.3 / std, scalar + 2 * 0.1 / std, scalar, scalar]
+    expected = [scalar, scalar - 2 * beyond / std, scalar + 2 * beyond / std, scalar, scalar]
     ids = output["completion_ids"][0].tolist()
     assert [trainer.processing_class.tokenizer.decode([i]) for i in ids] == tokens
     assert output["advantages"][0].tolist() == pytest.approx(expected, rel=1e-5)

@@ -55,13 +55,18 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """precision, recall, f1 in [0, 1]; `wrong` and `right`: sorted character spans of the claims' words."""
+    """precision, recall, f1 in [0, 1]; `wrong` and `right`: sorted character spans of the claims' words.
+
+    counted: the claims that precision is made of, each with whether it is right, in the order of the text. What is
+    right and was said before does not count.
+    """
 
     precision: float
     recall: float
     f1: float
     wrong: tuple[tuple[int, int], ...]
     right: tuple[tuple[int, int], ...]
+    counted: tuple[tuple[Claim, bool], ...] = field(default=(), compare=False)
 
 
 def judge_description(text: str, scene: Scene) -> Truth:
@@ -70,15 +75,16 @@ def judge_description(text: str, scene: Scene) -> Truth:
     partner = match_mentions(reading.mentions, scene)
     right: set[tuple[int, int]] = set()
     wrong: set[tuple[int, int]] = {(claim.start, claim.end) for claim in reading.orphans}
-    claims = len(reading.orphans)  # the wrong ones, until the different right ones are added below
-    facts: set[tuple[int, str]] = set()
+    counted = [(claim, False) for claim in reading.orphans]
+    facts: set[tuple[int, str]] = set()  # said and right
     relations: set[tuple[int | None, str, int | None]] = set()
     for number, mention in enumerate(reading.mentions):
         thing = scene.objects[partner[number]] if number in partner else None
         for claim in mention.claims:
             holds = thing is not None and is_fact(claim, thing)
-            claims += not holds
             (right if holds else wrong).add((claim.start, claim.end))
+            if not holds or (partner[number], claim.fact) not in facts:
+                counted.append((claim, holds))
             if holds:
                 facts.add((partner[number], claim.fact))
         for echo in mention.echoes:
@@ -87,16 +93,17 @@ def judge_description(text: str, scene: Scene) -> Truth:
     for first, claim, second in reading.relations:
         ends = [partner.get(next(n for n, m in enumerate(reading.mentions) if m is end)) for end in (first, second)]
         holds = None not in ends and relation_holds(claim.value, *(scene.objects[n] for n in ends if n is not None))
-        claims += not holds
+        relation_said = (ends[0], claim.value, ends[1])
         (right if holds else wrong).add((claim.start, claim.end))
+        if not holds or relation_said not in relations:
+            counted.append((claim, holds))
         if holds:
-            relations.add((ends[0], claim.value, ends[1]))
-    right_claims = len(facts) + len(relations)
-    claims += right_claims
-    precision = right_claims / claims if claims else 0.0
+            relations.add(relation_said)
+    precision = sum(holds for _, holds in counted) / len(counted) if counted else 0.0
     recall = len(facts) / (5 * len(scene.objects))
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    return Truth(precision, recall, f1, tuple(sorted(wrong)), tuple(sorted(right - wrong)))
+    ordered = tuple(sorted(counted, key=lambda pair: pair[0].start))
+    return Truth(precision, recall, f1, tuple(sorted(wrong)), tuple(sorted(right - wrong)), ordered)
 
 
 def is_fact(claim: Claim, thing: Thing) -> bool:
