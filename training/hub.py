@@ -57,7 +57,8 @@ def load_split(data: HubPart) -> Dataset | IterableDataset:
     try:
         return load_dataset(data.id, data.subset, split=data.split, revision=data.revision, streaming=data.streaming)
     except (OSError, ValueError, RuntimeError, DatasetsError) as error:
-        reason = str(error.__cause__ or error).strip().splitlines()[0].rstrip(".:")
+        cause = error.__cause__ or error
+        reason = (str(cause).strip() or type(cause).__name__).splitlines()[0].rstrip(".:")
         raise RecipeError(
             f"the split {data.split!r} of the dataset {data.id!r} cannot be loaded ({reason}): data.id takes a hub id "
             "or a folder, what is private or gated needs `hf auth login`, and HF_HUB_OFFLINE=1 looks in the cache only."
