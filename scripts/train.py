@@ -14,8 +14,9 @@ trainer.save_strategy and save_steps say, and check.json where the recipe says w
 that fails is shown, and leaves the exit code 0. A policy or judge with a hub id, and data with `source: hub`, are
 downloaded at their first use (HF_HUB_OFFLINE=1: never).
 
-exit codes: 0 trained; 1 not possible as asked, or stopped, with one sentence; 143 ended by SIGTERM. SIGTERM writes a
-checkpoint at the end of the step, ends the judges and leaves, on every rank; a second one leaves at once.
+exit codes: 0 trained; 1 not possible as asked, or stopped, with one sentence; 143 ended by SIGTERM (of each rank:
+accelerate launch makes 1 of it). SIGTERM writes a checkpoint at the end of the step, ends the judges and leaves, on every
+rank; a second one leaves at once. With one process, accelerate launch keeps it to itself: see training/stopping.py.
 """
 
 import argparse
