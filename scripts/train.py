@@ -15,8 +15,9 @@ that fails is shown, and leaves the exit code 0. A policy or judge with a hub id
 downloaded at their first use (HF_HUB_OFFLINE=1: never).
 
 exit codes: 0 trained; 1 not possible as asked, or stopped, with one sentence; 143 ended by SIGTERM (of each rank:
-accelerate launch makes 1 of it). SIGTERM writes a checkpoint at the end of the step, ends the judges and leaves, on every
-rank; a second one leaves at once. With one process, accelerate launch keeps it to itself: see training/stopping.py.
+accelerate launch makes 1 of it). SIGTERM writes a checkpoint at the end of the step, ends the judges and leaves, on
+every rank; a second one leaves at once. Sent to accelerate launch with one process it does not arrive: send it to the
+script's own process.
 """
 
 import argparse
