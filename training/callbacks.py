@@ -4,6 +4,9 @@
     watching = [SpanTableCallback([reward]), RewardHealthCallback([reward]), JudgeLifecycleCallback([reward])]
     GRPOTrainer(reward_funcs=[reward], callbacks=watching, ...)
 
+    trainer = SpanGRPOTrainer(reward_funcs=[PoshReward(judge)], ...)       # makes the Recorders itself
+    trainer.add_callback(SpanTableCallback(trainer.recorders))
+
 Each has a file of its own, but for the two small ones below.
 """
 

@@ -127,7 +127,7 @@ def test_a_users_own_trainer_with_our_rewards_and_callbacks(
 def test_callbacks_change_nothing_of_the_training(tmp_path: Path, dataset: Dataset) -> None:
     weights = []
     for watched in (False, True):
-        reward: Any = PoshReward(MatchJudge())
+        reward: Any = Scored(lambda sample: len(sample.completion) % 10 / 10)
         reward = Recorder(reward) if watched else reward
         callbacks = [SpanTableCallback([reward], every=1), RewardHealthCallback([reward])] if watched else []
         trainer = grpo(tmp_path / str(watched), dataset, [reward], callbacks)
@@ -275,7 +275,7 @@ def test_tensorboard_holds_the_numbers(tmp_path: Path, dataset: Dataset) -> None
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    reward = Recorder(PoshReward(MatchJudge()))
+    reward = Recorder(Scored(lambda sample: len(sample.completion) % 10 / 10))
     callbacks = [SpanTableCallback([reward], every=1), RewardHealthCallback([reward])]
     trainer = grpo(tmp_path, dataset, [reward], callbacks, report_to="tensorboard", max_steps=1)
     trainer.train()
@@ -287,12 +287,12 @@ def test_tensorboard_holds_the_numbers(tmp_path: Path, dataset: Dataset) -> None
 
 
 def test_trackio_holds_the_numbers(tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    trackio = pytest.importorskip("trackio")
-    monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))
-    reward = Recorder(PoshReward(MatchJudge()))
-    trainer = grpo(
-        tmp_path, dataset, [reward], [RewardHealthCallback([reward])], report_to="trackio", run_name="r", max_steps=1
-    )
+    storage = pytest.importorskip("trackio.sqlite_storage")
+    monkeypatch.setattr(storage, "TRACKIO_DIR", tmp_path / "trackio")  # the environment is read at import, long ago
+    reward = Recorder(Scored(lambda sample: len(sample.completion) % 10 / 10))
+    settings = {"report_to": "trackio", "project": "callbacks", "run_name": "health", "max_steps": 1}
+    trainer = grpo(tmp_path, dataset, [reward], [RewardHealthCallback([reward])], **settings)
     trainer.train()
-    (run,) = trackio.Api().runs(trainer.args.project)
-    assert "train/health/length" in json.dumps(run.history(), default=str)
+    logged = [line["health/length"] for line in trainer.state.log_history if "health/length" in line]
+    lines = storage.SQLiteStorage.get_logs("callbacks", "health")
+    assert [line["train/health/length"] for line in lines if "train/health/length" in line] == logged
