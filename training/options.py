@@ -30,7 +30,6 @@ class SpanGRPOConfig(GRPOConfig):
     solved, five rounds leave one group of 64 unfilled.
     soft_overlong_cache: completions that come within this many tokens of max_completion_length lose up to 1 of their
     reward (equation 13 of DAPO, TRL's get_soft_overlong_punishment); None is no punishment.
-
     reasoning_end: the tag that ends the reasoning of a policy that thinks first, such as "</think>": only what follows
     it is judged and gets span credit, and a completion without it has no answer, which scores 0. None judges all.
 
@@ -157,7 +156,8 @@ def check_dataset(args: SpanGRPOConfig, dataset: Dataset | IterableDataset | Non
 
 def check_saves(args: SpanGRPOConfig) -> None:
     """Warns where checkpoints fall into the midst of a batch of completions: they are not saved with it."""
-    if args.save_strategy == "steps" and args.save_steps * args.gradient_accumulation_steps % args.passes_per_batch:
+    every = args.save_steps * args.gradient_accumulation_steps  # below 1 save_steps is a fraction of the whole run
+    if args.save_strategy == "steps" and args.save_steps >= 1 and every % args.passes_per_batch:
         log.warning(
             "save_steps=%s ends within the %d passes over a batch of completions (steps_per_generation %d x "
             "num_iterations %d): a run resumed there samples anew and is not the uninterrupted one.",
