@@ -28,6 +28,7 @@ def main() -> None:
     run.add_argument("--prompts", type=int, default=256, help="held-out prompts of a measurement")
     table = commands.add_parser("table", help="compare the arms with bootstrap intervals, and draw them")
     table.add_argument("--plot", type=Path, default=Path("docs/credit.svg"))
+    table.add_argument("--learning-rate", type=float, default=2e-4, help="of the runs that are drawn")
     table.add_argument("--json", type=Path, help="write the table's numbers here too")
     arguments = parser.parse_args()
     if arguments.command == "run":
@@ -65,7 +66,37 @@ def train_missing(arguments: argparse.Namespace) -> None:
 
 
 def show(arguments: argparse.Namespace) -> None:
-    raise SystemExit
+    from rich.console import Console
+    from rich.table import Table
+
+    from training.credit_report import compare_all, draw_curves, load_curves
+
+    curves = load_curves(arguments.output)
+    rows = compare_all(curves)
+    if not rows:
+        sys.exit(f"credit.py: there are no runs to compare in {arguments.output}: make some with `credit.py run`.")
+    table = Table(title="Truth F1 on held-out prompts, against the scalar of the same learning rate and seeds")
+    for heading in ("level", "arm", "learning rate", "seeds", "final F1", "difference", "steps to reach", "ratio"):
+        table.add_column(heading, justify="left" if heading == "arm" else "right")
+    for row in rows:
+        table.add_row(
+            str(row["level"]),
+            row["arm"],
+            f"{row['learning_rate']:g}",
+            str(len(row["seeds"])),
+            interval(row["final"], ".3f"),
+            interval(row["difference"], "+.3f"),
+            interval(row["steps"], ".1f"),
+            interval(row["ratio"], ".2f"),
+        )
+    Console(width=150).print(table)
+    draw_curves(curves, arguments.learning_rate, arguments.plot)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=2) + "\n")
+
+
+def interval(figure: dict[str, float], form: str) -> str:
+    return f"{figure['mean']:{form}} [{figure['low']:{form}}, {figure['high']:{form}}]"
 
 
 if __name__ == "__main__":

@@ -60,6 +60,12 @@ class MatchedTrainer(SpanGRPOTrainer):
         output["advantages"] = output["advantages"] * (before / token_rms(output["advantages"], mask).clamp(min=1e-8))
 
 
+def scenes_data(level: int, split: str, count: int) -> ScenesPart:
+    return ScenesPart.model_validate(
+        {"source": "scenes", "level": level, "split": split, "count": count, "references": 1}
+    )
+
+
 def token_rms(advantages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Root mean square over the tokens that were sampled; both (B, T)."""
     return advantages[mask].square().mean().sqrt()
@@ -69,7 +75,7 @@ class Measure(TrainerCallback):
     """Greedy completions of held-out prompts, before the first step and every so many; and TRL's own log lines."""
 
     def __init__(self, level: int, processor: Any, every: int, prompts: int) -> None:
-        data = ScenesPart(source="scenes", level=level, split="validation", count=prompts, references=1)
+        data = scenes_data(level, "validation", prompts)
         self.rows, self.scenes = list(load_data(data)), load_scenes(data)
         self.level, self.processor, self.every = level, processor, every
         self.evaluations: list[dict[str, Any]] = []
@@ -117,7 +123,7 @@ class Measure(TrainerCallback):
 def train_arm(
     arm: Arm,
     base: str,
-    level: Literal[1, 2, 3],
+    level: int,
     seed: int,
     steps: int,
     learning_rate: float,
@@ -125,7 +131,7 @@ def train_arm(
     prompts: int,
 ) -> dict[str, Any]:
     """Train and measure one run; the result is plain data, as it goes into a file."""
-    data = ScenesPart(source="scenes", level=level, count=TRAINING_PROMPTS, references=1)
+    data = scenes_data(level, "train", TRAINING_PROMPTS)
     dataset, scenes = load_data(data), load_scenes(data)
     model, processor = load_policy(base)
     measure = Measure(level, processor, evaluate_every, prompts)

@@ -1,0 +1,72 @@
+"""The truth as a reward, its lying spans, and one shrunk run of the experiment."""
+
+import json
+
+import pytest
+
+from rewards.verdict import Sample
+from training.credit_experiment import ARMS, train_arm
+from training.policy import load_policy
+from training.scenes.referee import judge_description
+from training.scenes.truth_reward import TruthReward
+from training.scenes.world import Scene, Thing
+
+SCENE = Scene((Thing("star", "red", "small", "top", "left"),), "0")
+TEXT = "There is a small blue star in the top left corner. There is a circle."
+
+
+def sample(text: str = TEXT) -> Sample:
+    return Sample(prompt="", completion=text, id="a")
+
+
+def test_the_truth_and_its_spans():
+    (verdict,) = TruthReward({"a": SCENE}).assess([sample()])
+    truth = judge_description(TEXT, SCENE)
+    assert verdict.score == truth.f1 == pytest.approx(2 * (4 / 6) * (4 / 5) / (4 / 6 + 4 / 5))
+    words = {TEXT[span.start : span.end]: span for span in verdict.spans}
+    assert {word: span.score for word, span in words.items()} == {
+        **{"small": 1.0, "blue": 0.0, "star": 1.0, "top": 1.0, "left": 1.0, "circle": 0.0}
+    }
+    assert words["blue"].credit == words["circle"].credit < 0 < words["star"].credit == words["top"].credit
+    assert words["blue"].kind == "color"
+
+
+def test_a_text_that_says_nothing_right_has_no_spans():
+    (verdict,) = TruthReward({"a": SCENE}).assess([sample("There is a circle.")])
+    assert (verdict.score, verdict.spans) == (0.0, ())
+
+
+def test_flipped_spans_lie_about_three_in_ten_and_the_score_does_not():
+    samples = [sample()] * 200
+    plain, flipped = TruthReward({"a": SCENE}).assess(samples), TruthReward({"a": SCENE}, "flipped").assess(samples)
+    assert [verdict.score for verdict in flipped] == [verdict.score for verdict in plain]
+    pairs = [
+        (a.score, b.score) for x, y in zip(plain, flipped, strict=True) for a, b in zip(x.spans, y.spans, strict=True)
+    ]
+    assert 0.25 < sum(a != b for a, b in pairs) / len(pairs) < 0.35  # 1,200 spans: four standard deviations
+
+
+def test_permuted_spans_are_the_groups_own():
+    samples = [sample(), sample("There is a red star."), Sample(prompt="", completion="A circle, a star.", id="b")]
+    scenes = {"a": SCENE, "b": SCENE}
+    plain, permuted = TruthReward(scenes).assess(samples), TruthReward(scenes, "permuted").assess(samples)
+    for rows in ((0, 1), (2,)):
+        credits = [
+            sorted(span.credit for row in rows for span in verdicts[row].spans) for verdicts in (plain, permuted)
+        ]
+        assert credits[0] == credits[1]
+    assert [[span.start for span in verdict.spans] for verdict in permuted] == [
+        [span.start for span in verdict.spans] for verdict in plain
+    ]
+
+
+@pytest.mark.parametrize("arm", ["scalar", "spans"])
+def test_one_step_of_an_arm(tmp_path, arm):
+    model, processor = load_policy("tiny", 0)
+    model.save_pretrained(tmp_path)
+    processor.save_pretrained(tmp_path)
+    run = train_arm(ARMS[arm], str(tmp_path), 1, 3, steps=1, learning_rate=1e-4, evaluate_every=1, prompts=4)
+    assert json.loads(json.dumps(run))["arm"]["name"] == arm
+    assert [measured["step"] for measured in run["evaluations"]] == [0, 1]
+    assert all(len(measured["f1"]) == 4 for measured in run["evaluations"])
+    assert [step["step"] for step in run["steps"]] == [1]

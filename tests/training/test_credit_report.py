@@ -1,0 +1,107 @@
+"""The credit experiment's figures, on curves of which they can be read off; its table and plot from files."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from training.credit_report import Curves, compare, compare_all, load_curves, moving_average, steps_to_reach
+
+STEPS = np.array([0.0, 5.0, 10.0, 15.0, 20.0])
+
+
+def curves(*rows: list[float], seeds: tuple[int, ...] | None = None) -> Curves:
+    """Runs whose truth F1 is the same on all of four prompts."""
+    f1 = np.repeat(np.array(rows)[:, :, None], 4, axis=2)
+    return Curves(seeds or tuple(range(len(rows))), STEPS, f1, np.array(rows), np.array(rows))
+
+
+def test_moving_average_by_hand():
+    assert moving_average(np.array([[0.0, 0.3, 0.6, 0.9]])) == pytest.approx(np.array([[0.3, 0.6]]))
+
+
+def test_steps_to_reach():
+    rising = np.array([[0.0, 0.3, 0.6, 0.9, 0.9]])  # moving averages 0.3 at step 10, 0.6 at 15, 0.8 at 20
+    assert steps_to_reach(STEPS, rising, 0.3) == [10]
+    assert steps_to_reach(STEPS, rising, 0.31) == [15]
+    assert steps_to_reach(STEPS, rising, 0.8 - 1e-9) == [20]
+    assert steps_to_reach(STEPS, rising, 0.95) == [20]  # never: censored at the end
+    both = np.array([rising[0], [1.0] * 5])
+    assert steps_to_reach(STEPS, both, 0.5).tolist() == [15, 10]
+
+
+def test_an_arm_against_the_scalar():
+    scalar = curves([0.0, 0.3, 0.6, 0.6, 0.6], [0.0, 0.3, 0.6, 0.6, 0.6])
+    spans = curves([0.0, 0.6, 0.9, 0.9, 0.9], [0.3, 0.6, 0.9, 0.9, 0.9])
+    figures = compare(scalar, spans)
+    assert figures["final"]["mean"] == pytest.approx(0.9)
+    assert figures["difference"]["mean"] == pytest.approx(0.3)
+    assert figures["difference"]["low"] == pytest.approx(0.3)
+    assert figures["difference_per_seed"] == pytest.approx([0.3, 0.3])
+    # 0.6 is the target: the scalar is there at step 20; the spans' averages are 0.5, 0.8 and 0.6, 0.8
+    assert figures["steps"]["mean"] == pytest.approx((15 + 10) / 2)
+    assert figures["ratio"]["mean"] == pytest.approx(12.5 / 20)
+    assert (figures["ratio"]["low"], figures["ratio"]["high"]) == pytest.approx((0.5, 0.75))
+
+
+def test_the_scalar_against_itself():
+    arm = curves([0.0, 0.2, 0.4, 0.5, 0.6], [0.1, 0.2, 0.3, 0.7, 0.8])
+    figures = compare(arm, arm)
+    assert figures["difference"] == {"mean": 0.0, "low": 0.0, "high": 0.0}
+    assert figures["ratio"] == {"mean": 1.0, "low": 1.0, "high": 1.0}
+
+
+def test_arms_of_other_seeds_are_refused():
+    with pytest.raises(ValueError, match="same seeds"):
+        compare(curves([0.0] * 5), curves([0.0] * 5, seeds=(3,)))
+
+
+def run_file(folder: Path, arm: str, seed: int, f1: list[float], steps: list[int]) -> None:
+    measured = [
+        {"step": step, "f1": [value] * 4, "precision": value, "recall": value, "length": 9.0}
+        for step, value in zip(steps, f1, strict=True)
+    ]
+    run = {"arm": {"name": arm}, "level": 2, "seed": seed, "learning_rate": 2e-4, "evaluations": measured}
+    (folder / f"level2-{arm}-{seed}.json").write_text(json.dumps(run))
+
+
+def test_only_seeds_that_both_have_are_compared(tmp_path):
+    for seed in (0, 1, 2):
+        run_file(tmp_path, "scalar", seed, [0.1, 0.2, 0.3], [0, 5, 10])
+    run_file(tmp_path, "spans", 1, [0.1, 0.3, 0.5], [0, 5, 10])
+    rows = {row["arm"]: row for row in compare_all(load_curves(tmp_path))}
+    assert rows["spans"]["seeds"] == [1]
+    assert rows["scalar"]["seeds"] == [0, 1, 2]
+    assert rows["spans"]["difference"]["mean"] == pytest.approx(0.1)
+
+
+def test_runs_measured_at_other_steps_are_told(tmp_path):
+    run_file(tmp_path, "scalar", 0, [0.1, 0.2], [0, 5])
+    run_file(tmp_path, "scalar", 1, [0.1, 0.2], [0, 7])
+    with pytest.raises(ValueError, match="different steps"):
+        load_curves(tmp_path)
+
+
+def test_the_command_prints_and_draws(tmp_path):
+    for arm, last in (("scalar", 0.5), ("spans", 0.6)):
+        for seed in (0, 1):
+            run_file(tmp_path, arm, seed, [0.1, 0.2, 0.3, last], [0, 5, 10, 15])
+    command = [
+        sys.executable,
+        "scripts/credit.py",
+        "--output",
+        str(tmp_path),
+        "table",
+        "--plot",
+        str(tmp_path / "c.svg"),
+    ]
+    done = subprocess.run([*command, "--json", str(tmp_path / "c.json")], capture_output=True, text=True, check=True)
+    assert "+0.033" in done.stdout
+    assert (tmp_path / "c.svg").read_text().startswith("<?xml")
+    assert {row["arm"] for row in json.loads((tmp_path / "c.json").read_text())} == {"scalar", "spans"}
+    empty = subprocess.run([*command[:3], str(tmp_path / "no"), "table"], capture_output=True, text=True, check=False)
+    assert empty.returncode == 1
+    assert "no runs to compare" in empty.stderr

@@ -1,0 +1,153 @@
+"""The arms of the credit experiment side by side: how many steps, how far, with intervals over seeds and prompts.
+
+    curves = load_curves(Path("outputs/credit"))                # (level, arm, learning rate) -> Curves
+    comparison = compare(scalar, spans)                           # both of the same seeds
+    comparison["steps"]["mean"], comparison["difference"]["low"]
+
+The moving average is over three measurements. The scalar's final truth F1 is that of its last three; a run reaches it
+at the first measurement whose moving average is as high, and is counted at its last step where none is (censored).
+Intervals are 95 % percentiles of a bootstrap that draws seeds and, for all arms alike, prompts.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Key = tuple[int, str, float]  # level, arm, learning rate
+
+WINDOW = 3  # measurements of a moving average
+RESAMPLES = 2000
+OBJECTS = {1: "1 to 3", 2: "3 to 5", 3: "6 to 9"}
+COLOURS = {"scalar": "#666666", "spans": "#1b7f4b", "flipped": "#c77c11", "permuted": "#a33b3b"}
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Runs of one arm. steps: (measurements,). f1: (seeds, measurements, prompts). Others: (seeds, measurements)."""
+
+    seeds: tuple[int, ...]
+    steps: Array
+    f1: Array
+    precision: Array
+    recall: Array
+
+
+def load_curves(folder: Path) -> dict[Key, Curves]:
+    """All runs of a folder, seeds in order. Raises ValueError for runs of one arm that were not measured alike."""
+    runs: dict[Key, list[dict[str, Any]]] = defaultdict(list)
+    for path in sorted(folder.glob("level*.json")):
+        run = json.loads(path.read_text())
+        runs[run["level"], run["arm"]["name"], run["learning_rate"]].append(run)
+    curves = {}
+    for key, of_arm in sorted(runs.items()):
+        of_arm.sort(key=lambda run: run["seed"])
+        steps = [[measured["step"] for measured in run["evaluations"]] for run in of_arm]
+        if any(row != steps[0] for row in steps):
+            raise ValueError(f"the runs of level {key[0]}, {key[1]} were measured at different steps: {steps}")
+        measures = {
+            name: np.array([[measured[name] for measured in run["evaluations"]] for run in of_arm], dtype=float)
+            for name in ("f1", "precision", "recall")
+        }
+        curves[key] = Curves(tuple(run["seed"] for run in of_arm), np.array(steps[0], dtype=float), **measures)
+    return curves
+
+
+def moving_average(curve: Array) -> Array:
+    """Means of WINDOW measurements in a row, over the last axis but for prompts: (seeds, measurements - WINDOW + 1)."""
+    return np.lib.stride_tricks.sliding_window_view(curve, WINDOW, axis=1).mean(axis=-1)
+
+
+def steps_to_reach(steps: Array, curve: Array, target: float) -> Array:
+    """Per seed of `curve`, (seeds, measurements), the first step whose moving average is `target`, else the last."""
+    reached = moving_average(curve) >= target
+    first = np.where(reached.any(axis=1), reached.argmax(axis=1), reached.shape[1] - 1)
+    return steps[WINDOW - 1 :][first]
+
+
+def measure(scalar: Curves, other: Curves, seeds: Sequence[int], prompts: Sequence[int]) -> dict[str, float]:
+    """The figures of one draw of seeds and prompts."""
+    base = scalar.f1[list(seeds)][:, :, list(prompts)].mean(axis=2)
+    curve = other.f1[list(seeds)][:, :, list(prompts)].mean(axis=2)
+    target = float(moving_average(base)[:, -1].mean())
+    final = float(moving_average(curve)[:, -1].mean())
+    scalar_steps = float(steps_to_reach(scalar.steps, base, target).mean())
+    steps = float(steps_to_reach(other.steps, curve, target).mean())
+    return {"final": final, "difference": final - target, "steps": steps, "ratio": steps / scalar_steps}
+
+
+def compare(scalar: Curves, other: Curves, rng_seed: int = 0) -> dict[str, Any]:
+    """`measure` of all runs, each figure with its interval, and the seeds' own differences of the final truth F1.
+
+    Raises ValueError for arms of different seeds or steps.
+    """
+    if scalar.seeds != other.seeds or not np.array_equal(scalar.steps, other.steps):
+        raise ValueError(f"arms are compared on the same seeds and steps, got {scalar.seeds} and {other.seeds}")
+    count, prompts = len(scalar.seeds), scalar.f1.shape[2]
+    generator = np.random.default_rng(rng_seed)
+
+    def draw(size: int) -> list[int]:
+        drawn: list[int] = generator.integers(0, size, size).tolist()
+        return drawn
+
+    draws = [measure(scalar, other, draw(count), draw(prompts)) for _ in range(RESAMPLES)]
+    found = measure(scalar, other, range(count), range(prompts))
+    finals = [moving_average(curves.f1.mean(axis=2))[:, -1] for curves in (scalar, other)]
+    return {
+        name: {
+            "mean": value,
+            "low": float(np.percentile([draw[name] for draw in draws], 2.5)),
+            "high": float(np.percentile([draw[name] for draw in draws], 97.5)),
+        }
+        for name, value in found.items()
+    } | {"seeds": list(scalar.seeds), "difference_per_seed": (finals[1] - finals[0]).tolist()}
+
+
+def compare_all(curves: Mapping[Key, Curves]) -> list[dict[str, Any]]:
+    """Every arm against the scalar of its level and learning rate, on the seeds that both have."""
+    rows = []
+    for (level, arm, rate), other in curves.items():
+        scalar = curves.get((level, "scalar", rate))
+        if scalar is None:
+            continue
+        shared = sorted(set(scalar.seeds) & set(other.seeds))
+        if shared:
+            figures = compare(of_seeds(scalar, shared), of_seeds(other, shared))
+            rows.append({"level": level, "arm": arm, "learning_rate": rate, **figures})
+    return rows
+
+
+def of_seeds(curves: Curves, seeds: list[int]) -> Curves:
+    """The runs of these seeds alone."""
+    rows = [curves.seeds.index(seed) for seed in seeds]
+    return Curves(tuple(seeds), curves.steps, curves.f1[rows], curves.precision[rows], curves.recall[rows])
+
+
+def draw_curves(curves: Mapping[Key, Curves], learning_rate: float, path: Path) -> None:
+    """A panel per level: truth F1 over steps, the mean of the seeds and, thin, every seed."""
+    levels = sorted({level for level, _, rate in curves if rate == learning_rate})
+    figure, axes = plt.subplots(1, len(levels), figsize=(4.2 * len(levels), 3.4), squeeze=False)
+    for axis, level in zip(axes[0], levels, strict=True):
+        for arm, colour in COLOURS.items():
+            of_arm = curves.get((level, arm, learning_rate))
+            if of_arm is None:
+                continue
+            f1 = of_arm.f1.mean(axis=2)
+            axis.plot(of_arm.steps, f1.T, color=colour, alpha=0.25, linewidth=0.8)
+            axis.plot(of_arm.steps, f1.mean(axis=0), color=colour, linewidth=2, label=f"{arm}, {len(f1)} seeds")
+        axis.set_title(f"level {level}: {OBJECTS[level]} objects", fontsize=10)
+        axis.set_xlabel("step")
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize=8, frameon=False, loc="lower right")
+    axes[0][0].set_ylabel("truth F1, held out, greedy")
+    figure.tight_layout()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path)
+    plt.close(figure)
