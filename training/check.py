@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import fmean
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from training.recipe import Recipe
 
@@ -92,7 +92,7 @@ def print_checks(results: Sequence[CheckResult], console: Console | None = None)
     if not results:
         return
     console = console or Console()
-    table = Table("check", "wanted", "found", "", title="Checks of this run")
+    table = Table(Column("check", no_wrap=True), "wanted", "found", "", title="Checks of this run")
     words = {True: "holds", False: "does not hold", None: "cannot be said"}
     for result in results:
         table.add_row(result.name, result.wanted, result.found, words[result.passed])
