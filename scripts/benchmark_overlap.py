@@ -19,9 +19,9 @@ DESCRIPTION = """Steps of the tiny policy on given completions, with a judge tha
 call, as one does that waits for a server: asked in its turn, and in a thread from the moment that the completions are
 there (training/overlap.py). The step before the optimizer's is timed, in which TRL computes the old policy's
 log-probabilities, as it does with steps_per_generation 2 and one gradient accumulation. --latency is in multiples of
-the time without a judge. Two cores show nothing of a real server's work; the sleep stands for it. Seconds are this
-machine's; the ratios of one run are what to read: at best 1 / (1 + latency) below a latency of 1, the share of what is
-done beside the judging."""
+the time without a judge, which is measured first, and again in turn with the others. Two cores show nothing of a real
+server's work; the sleep stands for it. Seconds are this machine's; the ratios of one run are what to read. A judge that
+is hidden wholly leaves the time without one."""
 GROUP = 8
 
 
@@ -73,15 +73,15 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         alone = statistics.median(seconds_of(step) for _ in range(arguments.rounds))
         lines = []
         for latency in track(arguments.latency, "latencies", console=Console(stderr=True)):
-            judge.latency = latency * alone
-            times: dict[bool, list[float]] = {False: [], True: []}
+            kinds = {"no_judge": (0.0, False), "in_turn": (latency * alone, False), "beside": (latency * alone, True)}
+            times: dict[str, list[float]] = {kind: [] for kind in kinds}
             for _ in range(arguments.rounds):
-                for remote, seconds in times.items():
-                    judge.remote = remote
-                    seconds.append(seconds_of(step))
-            turn, beside = statistics.median(times[False]), statistics.median(times[True])
-            lines.append({"latency": latency, "in_turn": turn, "beside": beside, "beside_to_in_turn": beside / turn})
-    show(alone, lines)
+                for kind, (judge.latency, judge.remote) in kinds.items():
+                    times[kind].append(seconds_of(step))
+            middle = {kind: statistics.median(seconds) for kind, seconds in times.items()}
+            ratio = middle["beside"] / middle["in_turn"]
+            lines.append({"latency": latency, **middle, "beside_to_in_turn": ratio})
+    show(lines)
     return {
         "completions": arguments.completions,
         "tokens": arguments.tokens,
@@ -140,13 +140,14 @@ def seconds_of(work: Any) -> float:
     return time.perf_counter() - start
 
 
-def show(alone: float, lines: Sequence[dict[str, float]]) -> None:
-    table = Table(title=f"a batch takes {alone:.2f} s without a judge")
-    for column in ("latency of the judge", "asked in its turn", "in a thread", "ratio"):
+def show(lines: Sequence[dict[str, float]]) -> None:
+    table = Table(title="a batch, all but its loss")
+    for column in ("latency of the judge", "no judge", "asked in its turn", "in a thread", "ratio of the two"):
         table.add_column(column, justify="right")
     for line in lines:
         table.add_row(
             f"{line['latency']:g} x",
+            f"{line['no_judge']:.2f} s",
             f"{line['in_turn']:.2f} s",
             f"{line['beside']:.2f} s",
             f"{line['beside_to_in_turn']:.2f}",

@@ -20,7 +20,8 @@ DESCRIPTION = """One step of the tiny policy on given completions (Scenes senten
 GRPOTrainer and with ours, --rounds times after one that is not counted. The reward is the same: PoSh's verdicts with
 the match judge, made before, so that judging costs nothing; and nothing is sampled, so that a step is as short as it
 can be (pictures, forward, backward, optimizer). What is added is the median over rounds of the difference, given as a
-fraction of that step, and of the step with the time of sampling as many tokens. A table (the page of
+fraction of that step, of the step with the time of sampling as many tokens, and of the whole step, with the time that
+judging took, too. A table (the page of
 SpanTableCallback) is made at every step here, and at every fiftieth by default. Then character offsets of
 --offset-tokens tokens, beside one decoding of them. Seconds are this process's on the CPU, so that other work on the
 machine counts little; set OMP_NUM_THREADS=1. Ratios of one run are what to read."""
@@ -58,7 +59,7 @@ def measure_steps(completions: int, tokens: int, rounds: int, folder: Path) -> d
     tokenizer = tiny_tokenizer()
     ids = [[*row, tokenizer.eos_token_id] for row in given_ids(tokenizer, completions, tokens - 1)]
     references = [row for row in dataset["reference"] for _ in range(GROUP)]
-    reward = replayed([tokenizer.decode(row, skip_special_tokens=True) for row in ids], references)
+    reward, judging = replayed([tokenizer.decode(row, skip_special_tokens=True) for row in ids], references)
     components = [len({span.component for span in verdict.spans}) for verdict in reward.verdicts.values()]
     trainers = build_trainers(reward, dataset, completions, tokens, folder)
     sampling = seconds_of(lambda: sample(trainers["GRPOTrainer"], dataset, completions))
@@ -81,12 +82,14 @@ def measure_steps(completions: int, tokens: int, rounds: int, folder: Path) -> d
                 "added": added,
                 "added_to_step": added / stock,
                 "added_to_step_and_sampling": added / (stock + sampling),
+                "added_to_whole_step": added / (stock + sampling + judging),
                 "rounds": seconds,
             }
         )
     return {
         "components_per_completion": statistics.mean(components),
         "sampling_seconds": sampling,
+        "judging_seconds": judging,
         "steps": lines,
     }
 
@@ -107,8 +110,8 @@ def given_ids(tokenizer: Any, count: int, tokens: int) -> list[list[int]]:
     return rows
 
 
-def replayed(texts: Sequence[str], references: Sequence[Any]) -> Any:
-    """A reward that gives PoSh's verdicts on these texts, judged now."""
+def replayed(texts: Sequence[str], references: Sequence[Any]) -> tuple[Any, float]:
+    """A reward that gives PoSh's verdicts on these texts, judged now, and the seconds that took."""
     from rewards import MatchJudge, PoshReward, Reward, Sample, Verdict
 
     class Replayed(Reward):
@@ -120,7 +123,11 @@ def replayed(texts: Sequence[str], references: Sequence[Any]) -> Any:
             return [self.verdicts[sample.completion] for sample in samples]
 
     samples = [Sample("", text, references=tuple(reference)) for text, reference in zip(texts, references, strict=True)]
-    return Replayed(dict(zip(texts, PoshReward(MatchJudge()).assess(samples), strict=True)))
+    posh = PoshReward(MatchJudge())
+    posh.assess(samples[:1])  # loads the parser
+    start = time.process_time()
+    verdicts = posh.assess(samples)
+    return Replayed(dict(zip(texts, verdicts, strict=True))), time.process_time() - start
 
 
 def build_trainers(reward: Any, dataset: Any, completions: int, tokens: int, folder: Path) -> dict[str, Any]:
@@ -198,8 +205,9 @@ def seconds_of(work: Callable[[], Any]) -> float:
 
 
 def show(steps: dict[str, Any], lines: Sequence[dict[str, Any]]) -> None:
-    table = Table(title=f"a step; sampling it would take {steps['sampling_seconds']:.2f} s")
-    for column in ("trainer", "seconds", "added", "of the step", "of the step with sampling"):
+    took = f"sampling takes {steps['sampling_seconds']:.2f} s, judging {steps['judging_seconds']:.2f} s"
+    table = Table(title=f"a step without sampling and judging; {took}")
+    for column in ("trainer", "seconds", "added", "of the step", "with sampling", "and judging"):
         table.add_column(column, justify="left" if column == "trainer" else "right")
     for line in steps["steps"]:
         table.add_row(
@@ -208,6 +216,7 @@ def show(steps: dict[str, Any], lines: Sequence[dict[str, Any]]) -> None:
             f"{line['added']:.3f}",
             f"{line['added_to_step']:.1%}",
             f"{line['added_to_step_and_sampling']:.1%}",
+            f"{line['added_to_whole_step']:.1%}",
         )
     console = Console(stderr=True, width=120)
     console.print(table)
