@@ -22,7 +22,7 @@ from rewards.judges import Judge, closing, load_judge
 from rewards.judges.judge import Startable
 from rewards.metrics import build_reward
 from rewards.reward import Reward
-from training.callbacks import MetricsFile, ProgressBar
+from training.callbacks import MetricsFile, ProgressBar, RewardHealthCallback, SpanTableCallback
 from training.data import load_data
 from training.judging import judges_of
 from training.policy import load_policy
@@ -71,8 +71,11 @@ def train(trainer: Trainer, recipe: Recipe, checkpoint: Path | None) -> None:
     trainer.remove_callback(ProgressCallback)
     trainer.add_callback(ProgressBar)
     trainer.add_callback(MetricsFile(output / "metrics.jsonl"))
-    if recipe.verdicts and isinstance(trainer, SpanGRPOTrainer):
-        trainer.add_callback(VerdictFile(trainer.recorders, output))
+    if isinstance(trainer, SpanGRPOTrainer):
+        trainer.add_callback(RewardHealthCallback(trainer.recorders, stop_on=()))  # the trainer stops by itself
+        trainer.add_callback(SpanTableCallback(trainer.recorders, folder=output / "spans"))
+        if recipe.verdicts:
+            trainer.add_callback(VerdictFile(trainer.recorders, output))
     if trainer.is_world_process_zero():
         begin(recipe, processes(), checkpoint)
     trainer.accelerator.wait_for_everyone()
