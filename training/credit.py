@@ -15,8 +15,10 @@ would drift.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 import torch
@@ -149,8 +151,11 @@ def token_credit(spans: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> t
     """
     credit = [0.0] * len(offsets)
     covered = [False] * len(offsets)
+    ended = list(accumulate((end for _, end in offsets), max))
+    begun = list(accumulate((start for start, _ in reversed(offsets)), min))[::-1]
     for span in first_mentions(spans):
-        tokens = [i for i, (start, end) in enumerate(offsets) if max(start, span.start) < min(end, span.end)]
+        near = range(bisect_right(ended, span.start), bisect_left(begun, span.end))  # tokens elsewhere do not overlap
+        tokens = [i for i in near if max(offsets[i][0], span.start) < min(offsets[i][1], span.end)]
         for i in tokens:
             credit[i] += span.credit / len(tokens)
             covered[i] = True

@@ -325,9 +325,10 @@ def test_phrases_know_their_sentence_and_their_first_mention():
 def test_usual_credit_by_hand():
     """Two groups, each with an attribute of -0.3 and an entity of 0.1 in one sentence; SHRINK is 4.
 
-    The mean is -0.1. Kind: the other attribute lies 0.2 below, so -0.1 - 0.2 / (1 + 4) = -0.14, the entity's -0.06. Place:
-    the residuals are -0.16, 0.16, -0.16, 0.16, and of an attribute's three others they add up to 0.16: -0.14 + 0.16 / 7.
-    Group: the one other, an entity, is now 0.182857 above: -0.117143 + 0.182857 / 5 = -0.0805714.
+    The mean is -0.1. Kind: the other attribute lies 0.2 below, so -0.1 - 0.2 / (1 + 4) = -0.14; the entity's is -0.06.
+    Place: the residuals are -0.16, 0.16, -0.16, 0.16, and those of an attribute's three others add up to 0.16, so
+    -0.14 + 0.16 / (3 + 4) = -0.117143. Group: the one other, an entity, is now 0.182857 above, so -0.117143 +
+    0.182857 / (1 + 4) = -0.0805714.
     """
     phrases = [
         Phrase(credit, kind, 0, group) for group in (0, 1) for credit, kind in ((-0.3, "attribute"), (0.1, "entity"))
