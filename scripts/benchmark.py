@@ -5,6 +5,7 @@ python scripts/benchmark.py judge --pairs pairs.jsonl --json judge.json
 python scripts/benchmark.py memory --json memory.json
 python scripts/benchmark.py spans --json spans.json
 python scripts/benchmark.py overlap --json overlap.json
+python scripts/benchmark.py sampling --json sampling.json
 """
 
 import argparse
@@ -16,6 +17,7 @@ import benchmark_judge
 import benchmark_memory
 import benchmark_overlap
 import benchmark_posh
+import benchmark_sampling
 import benchmark_spans
 
 
@@ -29,6 +31,7 @@ def main() -> None:
         ("memory", "what fits on which GPUs, by arithmetic", benchmark_memory),
         ("spans", "what spans add to a training step", benchmark_spans),
         ("overlap", "what judging beside log-probabilities saves", benchmark_overlap),
+        ("sampling", "what dynamic sampling saves and costs", benchmark_sampling),
     ):
         command = commands.add_parser(name, help=help, description=module.DESCRIPTION, formatter_class=form)
         module.add_arguments(command)

@@ -181,3 +181,30 @@ def test_overlap_is_measured_in_turn_and_beside(monkeypatch, benchmark, files, c
         assert line["in_turn"] >= line["latency"] * numbers["seconds_without_judge"]
     with pytest.raises(SystemExit, match="--latency 0 or more"):
         run(monkeypatch, benchmark, "overlap", "--latency", -1)
+
+
+def test_dynamic_sampling_is_measured_seed_by_seed(monkeypatch, benchmark, files, capfd):
+    run(monkeypatch, benchmark, "sampling", "--seeds", 0, "--steps", 2, "--json", files / "sampling.json")
+    numbers = json.loads((files / "sampling.json").read_text())
+    plain, dynamic = numbers["runs"]
+    assert (plain["dynamic_sampling"], dynamic["dynamic_sampling"]) == (False, True)
+    assert plain["completions"] == 2 * 16 <= dynamic["completions"]
+    assert plain["groups_with_variance"] <= dynamic["groups_with_variance"] <= 1
+    for line in numbers["runs"]:
+        assert (line["steps"], len(line["rewards"]), line["reached"]) == (2, 2, False)
+        assert all(0 < reward < 1 for reward in line["rewards"])  # of the prompts that are not solved alone
+    assert numbers["steps"] is numbers["completions"] is None  # cut short: nothing to compare
+    with pytest.raises(SystemExit, match="--seeds differ, got 50 and"):
+        run(monkeypatch, benchmark, "sampling", "--seeds", 1, 1)
+
+
+def test_dynamic_sampling_is_compared_by_hand(monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    compare = importlib.import_module("benchmark_sampling").compare
+    runs = [{"reached": True, "steps": steps} for steps in (20, 15, 10, 5)]  # without, with, without, with
+    numbers = compare(runs, "steps")
+    assert (numbers["without"], numbers["with"], numbers["difference"], numbers["ratio"]) == (15, 10, -5, 10 / 15)
+    assert numbers["difference_interval"] == [-5, -5]  # each seed saves 5 steps
+    assert numbers["ratio_interval"] == [5 / 10, 15 / 20]
+    assert compare(runs[:2], "steps")["ratio_interval"] is None  # a single seed
+    assert compare([*runs, {**runs[0], "reached": False}, runs[1]], "steps") is None
