@@ -112,7 +112,7 @@ def first_mentions(spans: Sequence[Span]) -> list[Span]:
 def phrases_of(mentions: Sequence[Span], text: str, group: int) -> list[Phrase]:
     """The phrases of one completion, as many as it has `mentions`."""
     ends = [match.end() for match in SENTENCE_END.finditer(text)]
-    return [Phrase(span.credit, span.kind, sum(end <= span.start for end in ends), group) for span in mentions]
+    return [Phrase(span.credit, span.kind, bisect_right(ends, span.start), group) for span in mentions]
 
 
 def usual_credit(phrases: Sequence[Phrase]) -> list[float]:
