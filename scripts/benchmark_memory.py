@@ -15,33 +15,7 @@ DESCRIPTION = """GPU memory of a policy in training beside its judge, by arithme
 Without --policy and --judge: Qwen2.5-VL-7B-Instruct and Qwen2.5-14B-Instruct. One GPU trains LoRA adapters of rank 16,
 several train all weights under ZeRO-3. A line each for a judge per rank, one judge on rank 0, and a server elsewhere.
 Per GPU in GB: what each part takes, and the two peaks, in the backward pass and while the judge is awake."""
-POLICY = {  # as published in the models' config.json
-    "text_config": {
-        "hidden_size": 3584,
-        "intermediate_size": 18944,
-        "num_hidden_layers": 28,
-        "num_attention_heads": 28,
-        "num_key_value_heads": 4,
-        "vocab_size": 152064,
-    },
-    "vision_config": {
-        "hidden_size": 1280,
-        "depth": 32,
-        "num_heads": 16,
-        "intermediate_size": 3420,
-        "out_hidden_size": 3584,
-    },
-    "tie_word_embeddings": False,
-}
-JUDGE = {
-    "hidden_size": 5120,
-    "intermediate_size": 13824,
-    "num_hidden_layers": 48,
-    "num_attention_heads": 40,
-    "num_key_value_heads": 8,
-    "vocab_size": 152064,
-    "tie_word_embeddings": False,
-}
+POLICY, JUDGE = "Qwen/Qwen2.5-VL-7B-Instruct", "Qwen/Qwen2.5-14B-Instruct"
 LORA_RANK = 16
 
 
@@ -55,14 +29,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
-    from transformers import AutoConfig, Qwen2_5_VLConfig, Qwen2Config
+    from transformers import AutoConfig
 
+    from training.known_models import known_size
     from training.memory import Plan, size_of
 
     if min(arguments.gpus) < 1:
         raise ValueError(f"--gpus must be 1 or more, got {min(arguments.gpus)}")
-    policy = size_of(AutoConfig.from_pretrained(arguments.policy) if arguments.policy else Qwen2_5_VLConfig(**POLICY))
-    judge = size_of(AutoConfig.from_pretrained(arguments.judge) if arguments.judge else Qwen2Config(**JUDGE))
+    policy = size_of(AutoConfig.from_pretrained(arguments.policy)) if arguments.policy else known_size(POLICY)
+    judge = size_of(AutoConfig.from_pretrained(arguments.judge)) if arguments.judge else known_size(JUDGE)
     lines = []
     for gpus in arguments.gpus:
         for placement in ("per_rank", "rank0", "server") if gpus > 1 else ("per_rank", "server"):

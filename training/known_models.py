@@ -66,6 +66,11 @@ CONFIGS: dict[str, dict[str, Any]] = {  # what decides the size, as in the model
         "vision_config": qwen3_vision(1152, 4304, 27, 4096, [8, 16, 24]),
         "tie_word_embeddings": False,
     },
+    "Qwen/Qwen2.5-14B-Instruct": {
+        "model_type": "qwen2",
+        **text(5120, 13_824, 48, 40, 8, vocab_size=152_064),
+        "tie_word_embeddings": False,
+    },
     "Qwen/Qwen3-14B": {
         "model_type": "qwen3",
         **text(5120, 17_408, 40, 40, 8, head_dim=128),
@@ -86,7 +91,10 @@ def size_by_name(model: str) -> Size | None:
     try:
         return size_of(AutoConfig.from_pretrained(model, local_files_only=True))
     except (OSError, ValueError):
-        if model not in CONFIGS:
-            return None
+        return known_size(model) if model in CONFIGS else None
+
+
+def known_size(model: str) -> Size:
+    """A model's size by the table alone. Raises KeyError for a model that is not in it."""
     config = dict(CONFIGS[model])
     return size_of(AutoConfig.for_model(config.pop("model_type"), **config))

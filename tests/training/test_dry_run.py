@@ -24,6 +24,7 @@ BILLIONS = {  # as published
     "Qwen/Qwen2.5-VL-7B-Instruct": 8.29,
     "Qwen/Qwen3-VL-2B-Instruct": 2.13,
     "Qwen/Qwen3-VL-8B-Instruct": 8.77,
+    "Qwen/Qwen2.5-14B-Instruct": 14.77,
     "Qwen/Qwen3-14B": 14.77,
     "smollm2": 0.13,
 }
