@@ -1,8 +1,8 @@
 """What judging cost in a step and on which completions it failed, over all ranks: the metrics `judge/...`.
 
     usage = total_usage(judges).since(before)
-    step = gather_step(failed, [looks_of(text, tokens, limit) for ...], usage, device)      # one collective
-    step.failed                                    # (rows of all ranks,) bool
+    step = gather_step([(failed, looks_of(text, tokens, limit)) for ...], scored, usage, device)    # one collective
+    step.failed                                    # (rows of all ranks that are scored,) bool
     step.metrics["judge/failed_fraction"]
 
 The keys are always the same, and the values are the same on every rank, so that TRL's mean over ranks leaves them what
@@ -40,7 +40,7 @@ CONTROL_TOKEN = re.compile(r"<[|\uff5c]?/?[\w\u2581:-]+[|\uff5c]?>|\[/?[A-Z_]+\]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """failed: (rows of all ranks,) bool, in TRL's order. metrics: by their whole keys."""
+    """failed: (rows of all ranks that are scored,) bool, in TRL's order. metrics: by their whole keys."""
 
     failed: torch.Tensor
     metrics: dict[str, float]
@@ -58,34 +58,30 @@ def looks_of(completion: str, tokens: int, limit: int | None) -> frozenset[str]:
 
 
 def gather_step(
-    failed: Sequence[bool], looks: Sequence[frozenset[str]], usage: Usage, device: torch.device | str
+    judged: Sequence[tuple[bool, frozenset[str]]], scored: Sequence[bool], usage: Usage, device: torch.device | str
 ) -> Step:
-    """Put the ranks' rows and counts together; each rank gives as many rows. One collective.
+    """Put the ranks' rows and counts together. One collective.
 
-    failed, looks: one entry per completion of this rank.
+    judged: of each completion of this rank that was judged in the step, whether that failed, and its looks.
+    scored: of each completion that is scored, whether its judging failed; as many on every rank. Dynamic sampling
+    judges others too.
     """
-    counts = [
-        count
-        for look in LOOKS
-        for count in (
-            sum(look in of_row and fail for of_row, fail in zip(looks, failed, strict=True)),
-            sum(look in of_row for of_row in looks),
-        )
-    ]
+    counts = [len(judged), sum(failed for failed, _ in judged)]
+    for look in LOOKS:
+        fails = [failed for failed, looks in judged if look in looks]
+        counts += [len(fails), sum(fails)]
     used = [getattr(usage, name) for name in (*SUMS, *MAXIMA)]
-    local = torch.tensor([[*failed, *counts, *used]], dtype=torch.float32, device=device)
-    ranks = gather(local)
-    rows = ranks[:, : len(failed)].bool().flatten()
-    return Step(rows, {"judge/failed_fraction": rows.float().mean().item(), **metrics_of(ranks[:, len(failed) :])})
+    ranks = gather(torch.tensor([[*scored, *counts, *used]], dtype=torch.float32, device=device))
+    return Step(ranks[:, : len(scored)].bool().flatten(), metrics_of(ranks[:, len(scored) :]))
 
 
 def metrics_of(ranks: torch.Tensor) -> dict[str, float]:
-    """The metrics behind the rows, from (ranks, 2 * looks + sums + maxima): failed and all per look, SUMS, MAXIMA."""
-    by_look, sums, maxima = ranks.split([2 * len(LOOKS), len(SUMS), len(MAXIMA)], dim=1)
-    found = by_look.sum(dim=0).tolist()
+    """From (ranks, 2 + 2 * looks + sums + maxima): rows and failures, of all and by look, then SUMS, then MAXIMA."""
+    rows, sums, maxima = ranks.split([2 + 2 * len(LOOKS), len(SUMS), len(MAXIMA)], dim=1)
+    found = rows.sum(dim=0).tolist()
     metrics = {
-        f"judge/failed_fraction_{look}": fails / count if count else math.nan
-        for look, fails, count in zip(LOOKS, found[::2], found[1::2], strict=True)
+        f"judge/failed_fraction{look}": fails / count if count else math.nan
+        for look, count, fails in zip(("", *(f"_{look}" for look in LOOKS)), found[::2], found[1::2], strict=True)
     }
     values = dict(zip((*SUMS, *MAXIMA), [*sums.sum(dim=0).tolist(), *maxima.amax(dim=0).tolist()], strict=True))
     peak = values.pop("peak_memory_bytes")

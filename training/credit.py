@@ -1,9 +1,11 @@
 """From spans on characters to advantages on tokens. Pure functions; the trainer only adds the ranks.
 
     offsets = token_offsets(tokenizer, ids, text)          # characters each sampled token wrote, or None
-    phrases = phrases_of(spans, text, group)               # per completion: what each phrase added to the score
+    mentions = first_mentions(spans)
+    tokens = tokens_of(mentions, offsets)                  # those that wrote each mention
+    phrases = phrases_of(mentions, text, group)            # per completion: what each phrase added to the score
     usual = usual_credit(phrases_of_all_completions)       # what phrases of its kind, place and picture add
-    credit, covered = token_credit(spans, offsets)         # of spans whose credit is now the difference
+    credit, covered = token_credit(beyond, tokens, count)  # beyond: a phrase's credit less the usual
     advantages = advantages.unsqueeze(1) + span_coef * scale_credit(credit, covered, std)
 
 A phrase is praised or blamed for what it adds beyond the usual: that alone tells its words from others that could have
@@ -16,8 +18,8 @@ would drift.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
@@ -56,6 +58,7 @@ def token_offsets(tokenizer: Tokenizer, ids: Sequence[int], text: str) -> list[t
     if tokenizer.decode(ids, skip_special_tokens=True) != text:
         return None
     stream = DecodeStream(skip_special_tokens=True)
+    special = {id for id, token in tokenizer.get_added_tokens_decoder().items() if token.special}
     offsets: list[tuple[int, int]] = []
     written = 0
     context: list[int] = []  # the tokens that wrote last: some decoders treat the first token of a text differently
@@ -69,25 +72,30 @@ def token_offsets(tokenizer: Tokenizer, ids: Sequence[int], text: str) -> list[t
         if piece is not None:
             if not text.startswith(piece, written):
                 return None
-            offsets += group_offsets(tokenizer, context, group, piece, written)
+            offsets += group_offsets(tokenizer, special, context, group, piece, written)
             written += len(piece)
             context, group = group, []
-    return offsets + group_offsets(tokenizer, context, group, text[written:], written)
+    return offsets + group_offsets(tokenizer, special, context, group, text[written:], written)
 
 
 def group_offsets(
-    tokenizer: Tokenizer, context: list[int], group: list[int], piece: str, begin: int
+    tokenizer: Tokenizer, special: Collection[int], context: list[int], group: list[int], piece: str, begin: int
 ) -> list[tuple[int, int]]:
-    """Offsets of tokens that together wrote `piece`, which begins at character `begin`; `context` came before them."""
+    """Offsets of tokens that together wrote `piece`, which begins at character `begin`; `context` came before them.
+
+    special: ids that write nothing.
+    """
     if len(group) == 1:
         return [(begin, begin + len(piece))]
-    before = tokenizer.decode(context, skip_special_tokens=True)
+    before = len(tokenizer.decode(context, skip_special_tokens=True))
     offsets = []
     done = 0  # characters of the piece that are finished
     for count, token in enumerate(group, start=1):
         start, end = done, done
-        if tokenizer.decode([*context, token], skip_special_tokens=True) != before:  # else special: it wrote nothing
-            now = tokenizer.decode([*context, *group[:count]], skip_special_tokens=True)[len(before) :]
+        if token not in special:
+            now = piece
+            if count < len(group):
+                now = tokenizer.decode([*context, *group[:count]], skip_special_tokens=True)[before:]
             done = common_length(now, piece)
             end = min(done + (done < len(now)), len(piece))  # what differs from the piece is a character begun
             start = min(start, end - now.endswith("\ufffd"))  # one more byte of the same character
@@ -138,26 +146,29 @@ def usual_credit(phrases: Sequence[Phrase]) -> list[float]:
     return [float(value) for value in usual]
 
 
-def beyond(mentions: Sequence[Span], usual: Sequence[float]) -> list[Span]:
-    """The mentions with the part of their credit that is not usual."""
-    return [replace(span, credit=span.credit - value) for span, value in zip(mentions, usual, strict=True)]
-
-
-def token_credit(spans: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> tuple[list[float], list[bool]]:
-    """Credit of each token and whether a span covers it, both of length len(offsets).
-
-    A component's credit is shared equally by the tokens of its first mention; a token may be covered by several
-    components and then holds the sum (DESIGN section 5).
-    """
-    credit = [0.0] * len(offsets)
-    covered = [False] * len(offsets)
+def tokens_of(mentions: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """For each mention, the tokens that wrote some of its characters; those that wrote nothing are in none."""
     ended = list(accumulate((end for _, end in offsets), max))
     begun = list(accumulate((start for start, _ in reversed(offsets)), min))[::-1]
-    for span in first_mentions(spans):
+    tokens = []
+    for span in mentions:
         near = range(bisect_right(ended, span.start), bisect_left(begun, span.end))  # tokens elsewhere do not overlap
-        tokens = [i for i in near if max(offsets[i][0], span.start) < min(offsets[i][1], span.end)]
-        for i in tokens:
-            credit[i] += span.credit / len(tokens)
+        tokens.append([i for i in near if max(offsets[i][0], span.start) < min(offsets[i][1], span.end)])
+    return tokens
+
+
+def token_credit(
+    values: Sequence[float], tokens: Sequence[Sequence[int]], count: int
+) -> tuple[list[float], list[bool]]:
+    """Credit of each of `count` tokens and whether a phrase covers it.
+
+    A phrase's value is shared equally by its tokens; a token of several phrases holds the sum (DESIGN section 5).
+    """
+    credit = [0.0] * count
+    covered = [False] * count
+    for value, of_phrase in zip(values, tokens, strict=True):
+        for i in of_phrase:
+            credit[i] += value / len(of_phrase)
             covered[i] = True
     return credit, covered
 

@@ -18,16 +18,14 @@ from itertools import islice
 from typing import Any
 
 import torch
-from accelerate.utils import gather, gather_object
+from accelerate.utils import gather_object
 from trl.rewards import get_soft_overlong_punishment
 
 from rewards.judges.usage import Usage
 from rewards.reward import Reward
-from rewards.verdict import Span
 from training.counters import gather_step, looks_of
 from training.credit import (
     MIN_COVERED_TOKENS,
-    beyond,
     credit_moments,
     credit_std,
     first_mentions,
@@ -35,6 +33,7 @@ from training.credit import (
     scale_credit,
     token_credit,
     token_offsets,
+    tokens_of,
     usual_credit,
 )
 from training.judging import Recorder, check_deadlines, columns_of, failed_rows
@@ -83,8 +82,7 @@ class SpanGRPOTrainer(ResumingTrainer, DynamicSamplingTrainer):
                 ]
                 recorder.keep(samples, [r.verdicts[recorder.__name__] for r in self._replayed], self._log_metric)
         self._failed = failed_rows(self.recorders, len(prompts))
-        failed, looks = zip(*self._judged, strict=True)
-        step = gather_step(failed, looks, self._usage, self.accelerator.device)
+        step = gather_step(self._judged, self._failed, self._usage, self.accelerator.device)
         metrics = self._mode_metrics()
         for name, value in step.metrics.items():
             metrics[name].append(value)
@@ -93,8 +91,7 @@ class SpanGRPOTrainer(ResumingTrainer, DynamicSamplingTrainer):
             rows = len(prompts) * self.accelerator.num_processes
             return torch.zeros(rows, len(self.reward_funcs), device=self.accelerator.device)
         rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
-        all_failed = gather(torch.tensor(self._failed, device=rewards.device))
-        return rewards.masked_fill(all_failed.unsqueeze(1), torch.nan)  # in every column: TRL leaves the row out
+        return rewards.masked_fill(step.failed.unsqueeze(1), torch.nan)  # in every column: TRL leaves the row out
 
     def _judge(
         self, prompts: list[Any], completions: list[Any], completion_ids: list[Any], columns: dict[str, list[Any]]
@@ -139,8 +136,8 @@ class SpanGRPOTrainer(ResumingTrainer, DynamicSamplingTrainer):
         metrics = self._mode_metrics()
         for recorder in self.recorders:
             credit, covered = torch.zeros_like(total), torch.zeros_like(any_covered)
-            for row, spans in self._surprising_spans(recorder, offsets).items():
-                values, marks = token_credit(spans, offsets[row])
+            for row, (beyond, tokens) in self._surprises(recorder, offsets).items():
+                values, marks = token_credit(beyond, tokens, len(offsets[row]))
                 credit[row, : len(values)] = torch.tensor(values, device=credit.device)
                 covered[row, : len(marks)] = torch.tensor(marks, device=credit.device)
             covered &= output["completion_mask"].bool()
@@ -154,25 +151,28 @@ class SpanGRPOTrainer(ResumingTrainer, DynamicSamplingTrainer):
         )
         output["advantages"] = output["advantages"].unsqueeze(1) + self.args.span_coef * total
 
-    def _surprising_spans(
+    def _surprises(
         self, recorder: Recorder, offsets: Mapping[int, list[tuple[int, int]]]
-    ) -> dict[int, list[Span]]:
-        """First mentions of this rank's rows that get credit; it is what is beyond the usual over all ranks."""
+    ) -> dict[int, tuple[list[float], list[list[int]]]]:
+        """By row of this rank that gets credit: what each phrase adds beyond the usual of all ranks, and its tokens."""
         size = self.num_generations if self.model.training else self.num_generations_eval
         rank = self.accelerator.process_index
-        spans: dict[int, list[Span]] = {}
+        tokens: dict[int, list[list[int]]] = {}
         phrases = []
         for row, of_row in offsets.items():
             mentions = first_mentions(recorder.verdicts[row].spans)
-            if self._failed[row] or sum(token_credit(mentions, of_row)[1]) < MIN_COVERED_TOKENS:
+            found = tokens_of(mentions, of_row)
+            if self._failed[row] or len(set().union(*found)) < MIN_COVERED_TOKENS:
                 continue
-            spans[row] = mentions
+            tokens[row] = found
             group = (rank * len(recorder.verdicts) + row) // size
             phrases += [(rank, phrase) for phrase in phrases_of(mentions, recorder.samples[row].completion, group)]
         everyone = gather_object(phrases)
         usual = usual_credit([phrase for _, phrase in everyone])
-        mine = iter([value for (owner, _), value in zip(everyone, usual, strict=True) if owner == rank])
-        return {row: beyond(mentions, list(islice(mine, len(mentions)))) for row, mentions in spans.items()}
+        beyond = (
+            phrase.credit - value for (owner, phrase), value in zip(everyone, usual, strict=True) if owner == rank
+        )
+        return {row: (list(islice(beyond, len(found))), found) for row, found in tokens.items()}
 
     def _offsets(self, output: dict[str, Any]) -> dict[int, list[tuple[int, int]]]:
         """By row, the character offsets of its sampled tokens; without rows cut short and rows that do not line up."""

@@ -15,7 +15,7 @@ KEYS = {
     *("questions", "cached", "prompt_tokens", "retries", "timeout", "unparsed"),
     *("seconds", "wake_seconds", "sleep_seconds", "peak_memory_gb"),
 }
-NOTHING = [frozenset({"short"})] * 2
+SHORT = frozenset({"short"})
 
 
 class CountingJudge(FakeJudge):
@@ -26,7 +26,7 @@ class CountingJudge(FakeJudge):
 
 @pytest.mark.parametrize("failed", [[False, False], [True, True]])
 def test_the_keys_are_always_the_same(failed):
-    step = gather_step(failed, NOTHING, Usage(), "cpu")
+    step = gather_step([(fails, SHORT) for fails in failed], failed, Usage(), "cpu")
     assert step.metrics.keys() == {f"judge/{key}" for key in KEYS}
     assert step.failed.tolist() == failed
     assert step.metrics["judge/failed_fraction"] == step.metrics["judge/failed_fraction_short"] == failed[0]
@@ -35,15 +35,19 @@ def test_the_keys_are_always_the_same(failed):
 
 
 def test_counts_of_ranks_are_summed_and_times_are_the_slowest_ranks():
-    looks = {"long": (1, 2), "short": (0, 3), "control_tokens": (1, 1)}, {"long": (2, 2), "short": (1, 1)}
+    looks = (
+        {"": (5, 1), "long": (2, 1), "short": (3, 0), "control_tokens": (1, 1)},
+        {"": (3, 3), "long": (2, 2), "short": (1, 1), "control_tokens": (0, 0)},
+    )
     used = ({"questions": 5, "timeouts": 1, "seconds": 2.0}, {"questions": 7, "seconds": 3.5, "wake_seconds": 0.5})
     memory = (2_000_000_000, 3_000_000_000)
     rows = []
     for of_look, usage, peak in zip(looks, used, memory, strict=True):
-        counts = [count for look in LOOKS for count in of_look.get(look, (0, 0))]
+        counts = [count for look in ("", *LOOKS) for count in of_look[look]]
         values = {**usage, "peak_memory_bytes": peak}
         rows.append([*counts, *(values.get(name, 0) for name in (*SUMS, *MAXIMA))])
     metrics = metrics_of(torch.tensor(rows, dtype=torch.float32))
+    assert metrics["judge/failed_fraction"] == 1 / 2
     assert metrics["judge/failed_fraction_long"] == 3 / 4
     assert metrics["judge/failed_fraction_short"] == 1 / 4
     assert metrics["judge/failed_fraction_control_tokens"] == 1
@@ -54,7 +58,8 @@ def test_counts_of_ranks_are_summed_and_times_are_the_slowest_ranks():
 
 def test_failures_by_look():
     looks = [frozenset({"long", "control_tokens"}), frozenset({"long"}), frozenset({"short"}), frozenset({"short"})]
-    metrics = gather_step([True, False, True, True], looks, Usage(), "cpu").metrics
+    judged = list(zip([True, False, True, True], looks, strict=True))
+    metrics = gather_step(judged, [True], Usage(), "cpu").metrics
     fractions = [metrics[f"judge/failed_fraction{look}"] for look in ("", "_long", "_short", "_control_tokens")]
     assert fractions == [0.75, 0.5, 1, 1]
 
@@ -90,3 +95,9 @@ def test_usage_of_several_judges(tmp_path):
     one.usage.prompt_tokens += 5
     assert total_usage([cached]).since(before) == Usage(prompt_tokens=5, peak_memory_bytes=7)
     assert total_usage([MatchJudge()]) == Usage()
+
+
+def test_rows_that_are_scored_are_not_all_that_were_judged():
+    step = gather_step([(True, SHORT), (True, SHORT), (False, SHORT)], [False, True], Usage(), "cpu")
+    assert step.failed.tolist() == [False, True]
+    assert step.metrics["judge/failed_fraction"] == pytest.approx(2 / 3)

@@ -10,7 +10,6 @@ from rewards.verdict import Span
 from training.credit import (
     STD_FLOOR,
     Phrase,
-    beyond,
     credit_moments,
     credit_std,
     first_mentions,
@@ -18,6 +17,7 @@ from training.credit import (
     scale_credit,
     token_credit,
     token_offsets,
+    tokens_of,
     usual_credit,
 )
 from training.policy import tiny_tokenizer
@@ -222,43 +222,48 @@ def span(start: int, end: int, credit: float, component: int) -> Span:
     return Span(start, end, score=0.5, credit=credit, kind="object", note="", component=component)
 
 
+def credited(spans: list[Span], offsets: list[tuple[int, int]]) -> tuple[list[float], list[bool]]:
+    mentions = first_mentions(spans)
+    return token_credit([mention.credit for mention in mentions], tokens_of(mentions, offsets), len(offsets))
+
+
 FOUR = [(0, 1), (1, 5), (5, 10), (10, 11)]  # A| red| star|.
 
 
 def test_credit_is_shared_by_the_tokens_of_the_span():
-    assert token_credit([span(2, 10, 0.3, 0)], FOUR) == ([0.0, 0.15, 0.15, 0.0], [False, True, True, False])
-    assert token_credit([span(2, 3, 0.3, 0)], FOUR) == ([0.0, 0.3, 0.0, 0.0], [False, True, False, False])
+    assert credited([span(2, 10, 0.3, 0)], FOUR) == ([0.0, 0.15, 0.15, 0.0], [False, True, True, False])
+    assert credited([span(2, 3, 0.3, 0)], FOUR) == ([0.0, 0.3, 0.0, 0.0], [False, True, False, False])
 
 
 def test_later_mentions_get_nothing():
     spans = [span(10, 11, -0.4, 7), span(0, 1, -0.4, 7), span(5, 10, -0.4, 7)]
-    assert token_credit(spans, FOUR) == ([-0.4, 0.0, 0.0, 0.0], [True, False, False, False])
+    assert credited(spans, FOUR) == ([-0.4, 0.0, 0.0, 0.0], [True, False, False, False])
 
 
 def test_components_on_one_token_add():
     spans = [span(2, 5, 0.25, 0), span(2, 10, -1.0, 1)]
-    assert token_credit(spans, FOUR) == ([0.0, -0.25, -0.5, 0.0], [False, True, True, False])
+    assert credited(spans, FOUR) == ([0.0, -0.25, -0.5, 0.0], [False, True, True, False])
 
 
 def test_components_that_cancel_still_cover():
-    assert token_credit([span(2, 5, 0.25, 0), span(2, 5, -0.25, 1)], FOUR)[1] == [False, True, False, False]
+    assert credited([span(2, 5, 0.25, 0), span(2, 5, -0.25, 1)], FOUR)[1] == [False, True, False, False]
 
 
 def test_whole_text_and_no_text():
-    assert token_credit([span(0, 11, 1.0, 0)], FOUR) == ([0.25] * 4, [True] * 4)
-    assert token_credit([], FOUR) == ([0.0] * 4, [False] * 4)
-    assert token_credit([], []) == ([], [])
+    assert credited([span(0, 11, 1.0, 0)], FOUR) == ([0.25] * 4, [True] * 4)
+    assert credited([], FOUR) == ([0.0] * 4, [False] * 4)
+    assert credited([], []) == ([], [])
 
 
 def test_a_span_without_tokens_is_left_out():
     offsets = [(0, 1), (5, 5), (5, 10)]  # nothing wrote characters 1 to 4; the special token wrote none
-    assert token_credit([span(2, 4, 1.0, 0)], offsets) == ([0.0] * 3, [False] * 3)
-    assert token_credit([span(20, 24, 1.0, 0)], offsets) == ([0.0] * 3, [False] * 3)
+    assert credited([span(2, 4, 1.0, 0)], offsets) == ([0.0] * 3, [False] * 3)
+    assert credited([span(20, 24, 1.0, 0)], offsets) == ([0.0] * 3, [False] * 3)
 
 
 def test_a_special_token_inside_a_span_gets_nothing():
     offsets = [(0, 4), (4, 4), (4, 8)]
-    assert token_credit([span(0, 8, 1.0, 0)], offsets) == ([0.5, 0.0, 0.5], [True, False, True])
+    assert credited([span(0, 8, 1.0, 0)], offsets) == ([0.5, 0.0, 0.5], [True, False, True])
 
 
 @settings(max_examples=100, deadline=None)
@@ -274,7 +279,7 @@ def test_credit_is_neither_lost_nor_made(text, drawn):
     spans = [span(start, start + length, credits[component], component) for start, length, _, component in drawn]
     first = {c: min((s for s in spans if s.component == c), key=lambda s: s.start) for c in credits}
     reached = [c for c, s in first.items() if any(a < s.end and s.start < b for a, b in offsets if a < b)]
-    credit, covered = token_credit(spans, offsets)
+    credit, covered = credited(spans, offsets)
     assert sum(credit) == pytest.approx(sum(credits[c] for c in reached), abs=1e-9)
     assert any(covered) == bool(reached)
     assert all(mark or value == 0 for value, mark in zip(credit, covered, strict=True))
@@ -334,7 +339,6 @@ def test_usual_credit_by_hand():
         Phrase(credit, kind, 0, group) for group in (0, 1) for credit, kind in ((-0.3, "attribute"), (0.1, "entity"))
     ]
     assert usual_credit(phrases) == pytest.approx([-0.0805714, -0.1194286] * 2, abs=1e-6)
-    assert beyond([span(0, 1, -0.3, 0)], [-0.1])[0].credit == pytest.approx(-0.2)
 
 
 def test_usual_credit_of_few():
