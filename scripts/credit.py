@@ -20,6 +20,7 @@ def main() -> None:
     run = commands.add_parser("run", help="train the arms that have no file yet")
     run.add_argument("--base", required=True, help="folder of the policy that all runs start from")
     run.add_argument("--level", type=int, choices=(1, 2, 3), required=True, help="about 2, 4 or 8 objects a picture")
+    run.add_argument("--reward", default="truth", help="truth (the default) or posh, with the match judge")
     run.add_argument("--arms", nargs="+", default=["scalar", "spans"], help="scalar, spans, flipped, permuted")
     run.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
     run.add_argument("--steps", type=int, default=30)
@@ -38,20 +39,26 @@ def main() -> None:
 
 
 def train_missing(arguments: argparse.Namespace) -> None:
-    from training.credit_experiment import ARMS, train_arm
+    from training.credit_experiment import ARMS, REWARDS, train_arm
 
     unknown = sorted(set(arguments.arms) - set(ARMS))
     if unknown:
         sys.exit(f"credit.py: there is no arm {unknown[0]!r}: choose from {', '.join(ARMS)}.")
+    if arguments.reward not in REWARDS:
+        sys.exit(f"credit.py: there is no reward {arguments.reward!r}: choose from {', '.join(REWARDS)}.")
+    noisy = [name for name in arguments.arms if ARMS[name].noise]
+    if noisy and arguments.reward != "truth":
+        sys.exit(f"credit.py: the spans of {arguments.reward!r} cannot be {noisy[0]}: leave the arm out or take truth.")
     arguments.output.mkdir(parents=True, exist_ok=True)
     for seed in arguments.seeds:
         for name in arguments.arms:
             rate = f"{arguments.learning_rate:g}"
-            path = arguments.output / f"level{arguments.level}-{name}-{rate}-seed{seed}.json"
+            path = arguments.output / f"level{arguments.level}-{arguments.reward}-{name}-{rate}-seed{seed}.json"
             if path.exists():
                 continue
             result = train_arm(
                 ARMS[name],
+                arguments.reward,
                 arguments.base,
                 arguments.level,
                 seed,
@@ -76,10 +83,21 @@ def show(arguments: argparse.Namespace) -> None:
     if not rows:
         sys.exit(f"credit.py: there are no runs to compare in {arguments.output}: make some with `credit.py run`.")
     table = Table(title="Truth F1 on held-out prompts, against the scalar of the same learning rate and seeds")
-    for heading in ("level", "arm", "learning rate", "seeds", "final F1", "difference", "steps to reach", "ratio"):
-        table.add_column(heading, justify="left" if heading == "arm" else "right")
+    for heading in (
+        "reward",
+        "level",
+        "arm",
+        "learning rate",
+        "seeds",
+        "final F1",
+        "difference",
+        "steps to reach",
+        "ratio",
+    ):
+        table.add_column(heading, justify="left" if heading in {"reward", "arm"} else "right")
     for row in rows:
         table.add_row(
+            row["reward"],
             str(row["level"]),
             row["arm"],
             f"{row['learning_rate']:g}",

@@ -1,21 +1,24 @@
 """Does span credit teach faster than the scalar alone? One run of one arm, on Scenes, measured by the referee.
 
-    run = train_arm(Arm("spans", span_coef=1.0), base="outputs/credit/base2", level=2, seed=0, steps=30,
+    run = train_arm(Arm("spans", span_coef=1.0), "truth", base="outputs/credit/base2", level=2, seed=0, steps=30,
                     learning_rate=2e-4, evaluate_every=5, prompts=256)
     run["evaluations"][-1]["f1"]                 # truth F1 of each held-out prompt, greedy
 
-Every arm has the same prompts, batch, optimiser and reward: the truth itself (training/scenes/truth_reward.py).
-Advantages are matched in RMS: those of an arm with spans are scaled, each step, to the RMS over tokens of the scalar's.
+Every arm has the same prompts, batch, optimiser and reward: "truth", the referee itself
+(training/scenes/truth_reward.py), or "posh", PoSh with the match judge, whose spans err as a judge's do. Advantages are
+matched in RMS: those of an arm with spans are scaled, each step, to the RMS over tokens of the scalar's.
 """
 
 import shutil
 import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import torch
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
+from rewards import MatchJudge, PoshReward, Reward
 from training.data import load_data, load_scenes
 from training.evaluation import continue_prompts
 from training.options import SpanGRPOConfig
@@ -23,6 +26,7 @@ from training.policy import load_policy
 from training.recipe import ScenesPart
 from training.scenes.referee import judge_description
 from training.scenes.truth_reward import TruthReward
+from training.scenes.world import Scene
 from training.trainer import SpanGRPOTrainer
 
 MAX_TOKENS = {1: 64, 2: 96, 3: 128}  # by level: the longest full reference has 48, 71 and 114
@@ -48,6 +52,9 @@ ARMS = {
         Arm("permuted", 1.0, "permuted"),
     )
 }
+
+
+REWARDS = ("truth", "posh")
 
 
 class MatchedTrainer(SpanGRPOTrainer):
@@ -98,7 +105,7 @@ class Measure(TrainerCallback):
         logs: dict[str, float] | None = None,
         **kwargs: Any,
     ) -> None:
-        kept = ("reward", "truth/precision", "truth/recall", "completions/mean_length", "entropy", "grad_norm")
+        kept = ("reward", "completions/mean_length", "entropy", "grad_norm")
         if logs and "reward" in logs:
             self.steps.append({"step": state.global_step, **{name: logs[name] for name in kept}})
 
@@ -120,8 +127,18 @@ class Measure(TrainerCallback):
         )
 
 
+def build_reward(name: str, scenes: Mapping[str, Scene], noise: Literal["", "flipped", "permuted"]) -> Reward:
+    """Raises ValueError for noise in spans that are not the referee's."""
+    if name == "truth":
+        return TruthReward(scenes, noise)
+    if noise:
+        raise ValueError(f"only the reward 'truth' has {noise} spans, got {name!r}")
+    return PoshReward(MatchJudge())
+
+
 def train_arm(
     arm: Arm,
+    reward: str,
     base: str,
     level: int,
     seed: int,
@@ -130,7 +147,7 @@ def train_arm(
     evaluate_every: int,
     prompts: int,
 ) -> dict[str, Any]:
-    """Train and measure one run; the result is plain data, as it goes into a file."""
+    """Train and measure one run; the result is plain data, as it goes into a file. reward: of REWARDS."""
     data = scenes_data(level, "train", TRAINING_PROMPTS)
     dataset, scenes = load_data(data), load_scenes(data)
     model, processor = load_policy(base)
@@ -163,13 +180,14 @@ def train_arm(
         ),
         processing_class=processor,
         train_dataset=dataset,
-        reward_funcs=[TruthReward(dict(zip(map(str, dataset["id"]), scenes, strict=True)), arm.noise)],
+        reward_funcs=[build_reward(reward, dict(zip(map(str, dataset["id"]), scenes, strict=True)), arm.noise)],
         callbacks=[measure],
     )
     trainer.train()
     shutil.rmtree(folder)
     return {
         "arm": asdict(arm),
+        "reward": reward,
         "base": base,
         "level": level,
         "seed": seed,

@@ -1,6 +1,6 @@
 """The arms of the credit experiment side by side: how many steps, how far, with intervals over seeds and prompts.
 
-    curves = load_curves(Path("outputs/credit"))                # (level, arm, learning rate) -> Curves
+    curves = load_curves(Path("outputs/credit"))                # (reward, level, arm, learning rate) -> Curves
     comparison = compare(scalar, spans)                           # both of the same seeds
     comparison["steps"]["mean"], comparison["difference"]["low"]
 
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-Key = tuple[int, str, float]  # level, arm, learning rate
+Key = tuple[str, int, str, float]  # reward, level, arm, learning rate
 
 WINDOW = 3  # measurements of a moving average
 RESAMPLES = 2000
@@ -45,13 +45,13 @@ def load_curves(folder: Path) -> dict[Key, Curves]:
     runs: dict[Key, list[dict[str, Any]]] = defaultdict(list)
     for path in sorted(folder.glob("level*.json")):
         run = json.loads(path.read_text())
-        runs[run["level"], run["arm"]["name"], run["learning_rate"]].append(run)
+        runs[run["reward"], run["level"], run["arm"]["name"], run["learning_rate"]].append(run)
     curves = {}
     for key, of_arm in sorted(runs.items()):
         of_arm.sort(key=lambda run: run["seed"])
         steps = [[measured["step"] for measured in run["evaluations"]] for run in of_arm]
         if any(row != steps[0] for row in steps):
-            raise ValueError(f"the runs of level {key[0]}, {key[1]} were measured at different steps: {steps}")
+            raise ValueError(f"the runs of level {key[1]}, {key[2]} were measured at different steps: {steps}")
         measures = {
             name: np.array([[measured[name] for measured in run["evaluations"]] for run in of_arm], dtype=float)
             for name in ("f1", "precision", "recall")
@@ -111,16 +111,16 @@ def compare(scalar: Curves, other: Curves, rng_seed: int = 0) -> dict[str, Any]:
 
 
 def compare_all(curves: Mapping[Key, Curves]) -> list[dict[str, Any]]:
-    """Every arm against the scalar of its level and learning rate, on the seeds that both have."""
+    """Every arm against the scalar of its reward, level and learning rate, on the seeds that both have."""
     rows = []
-    for (level, arm, rate), other in curves.items():
-        scalar = curves.get((level, "scalar", rate))
+    for (reward, level, arm, rate), other in curves.items():
+        scalar = curves.get((reward, level, "scalar", rate))
         if scalar is None:
             continue
         shared = sorted(set(scalar.seeds) & set(other.seeds))
         if shared:
             figures = compare(of_seeds(scalar, shared), of_seeds(other, shared))
-            rows.append({"level": level, "arm": arm, "learning_rate": rate, **figures})
+            rows.append({"reward": reward, "level": level, "arm": arm, "learning_rate": rate, **figures})
     return rows
 
 
@@ -131,18 +131,20 @@ def of_seeds(curves: Curves, seeds: list[int]) -> Curves:
 
 
 def draw_curves(curves: Mapping[Key, Curves], learning_rate: float, path: Path) -> None:
-    """A panel per level: truth F1 over steps, the mean of the seeds and, thin, every seed."""
-    levels = sorted({level for level, _, rate in curves if rate == learning_rate})
-    figure, axes = plt.subplots(1, len(levels), figsize=(4.2 * len(levels), 3.4), squeeze=False)
-    for axis, level in zip(axes[0], levels, strict=True):
+    """A panel per reward and level: truth F1 over steps, the mean of the seeds and, thin, every seed."""
+    panels = sorted(
+        {key[:2] for key in curves if key[3] == learning_rate}, key=lambda panel: (panel[0] != "truth", panel)
+    )
+    figure, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 3.4), squeeze=False)
+    for axis, (reward, level) in zip(axes[0], panels, strict=True):
         for arm, colour in COLOURS.items():
-            of_arm = curves.get((level, arm, learning_rate))
+            of_arm = curves.get((reward, level, arm, learning_rate))
             if of_arm is None:
                 continue
             f1 = of_arm.f1.mean(axis=2)
             axis.plot(of_arm.steps, f1.T, color=colour, alpha=0.25, linewidth=0.8)
             axis.plot(of_arm.steps, f1.mean(axis=0), color=colour, linewidth=2, label=f"{arm}, {len(f1)} seeds")
-        axis.set_title(f"level {level}: {OBJECTS[level]} objects", fontsize=10)
+        axis.set_title(f"reward {reward}, {OBJECTS[level]} objects a picture", fontsize=10)
         axis.set_xlabel("step")
         axis.grid(alpha=0.3)
         axis.legend(fontsize=8, frameon=False, loc="lower right")

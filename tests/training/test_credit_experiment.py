@@ -1,6 +1,8 @@
 """The truth as a reward, its lying spans, and one shrunk run of the experiment."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -60,13 +62,29 @@ def test_permuted_spans_are_the_groups_own():
     ]
 
 
-@pytest.mark.parametrize("arm", ["scalar", "spans"])
-def test_one_step_of_an_arm(tmp_path, arm):
+@pytest.mark.parametrize(("arm", "reward"), [("scalar", "truth"), ("spans", "truth"), ("spans", "posh")])
+def test_one_step_of_an_arm(tmp_path, arm, reward):
     model, processor = load_policy("tiny", 0)
     model.save_pretrained(tmp_path)
     processor.save_pretrained(tmp_path)
-    run = train_arm(ARMS[arm], str(tmp_path), 1, 3, steps=1, learning_rate=1e-4, evaluate_every=1, prompts=4)
-    assert json.loads(json.dumps(run))["arm"]["name"] == arm
+    run = train_arm(ARMS[arm], reward, str(tmp_path), 1, 3, steps=1, learning_rate=1e-4, evaluate_every=1, prompts=4)
+    assert (run["arm"]["name"], run["reward"]) == (arm, reward)
+    assert json.loads(json.dumps(run)) == run
     assert [measured["step"] for measured in run["evaluations"]] == [0, 1]
     assert all(len(measured["f1"]) == 4 for measured in run["evaluations"])
     assert [step["step"] for step in run["steps"]] == [1]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--reward", "bleu"], "no reward 'bleu': choose from truth, posh"),
+        (["--reward", "posh", "--arms", "flipped"], "the spans of 'posh' cannot be flipped"),
+        (["--arms", "span"], "no arm 'span': choose from scalar, spans, flipped, permuted"),
+    ],
+)
+def test_the_command_names_what_there_is_not(tmp_path, options, said):
+    command = [sys.executable, "scripts/credit.py", "--output", str(tmp_path), "run", "--base", "no", "--level", "1"]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert said in done.stderr

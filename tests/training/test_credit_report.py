@@ -59,20 +59,21 @@ def test_arms_of_other_seeds_are_refused():
         compare(curves([0.0] * 5), curves([0.0] * 5, seeds=(3,)))
 
 
-def run_file(folder: Path, arm: str, seed: int, f1: list[float], steps: list[int]) -> None:
+def run_file(folder: Path, arm: str, seed: int, f1: list[float], steps: list[int], reward: str = "truth") -> None:
     measured = [
         {"step": step, "f1": [value] * 4, "precision": value, "recall": value, "length": 9.0}
         for step, value in zip(steps, f1, strict=True)
     ]
-    run = {"arm": {"name": arm}, "level": 2, "seed": seed, "learning_rate": 2e-4, "evaluations": measured}
-    (folder / f"level2-{arm}-{seed}.json").write_text(json.dumps(run))
+    run = {"arm": {"name": arm}, "reward": reward, "level": 2, "seed": seed, "learning_rate": 2e-4}
+    (folder / f"level2-{reward}-{arm}-{seed}.json").write_text(json.dumps({**run, "evaluations": measured}))
 
 
 def test_only_seeds_that_both_have_are_compared(tmp_path):
     for seed in (0, 1, 2):
         run_file(tmp_path, "scalar", seed, [0.1, 0.2, 0.3], [0, 5, 10])
     run_file(tmp_path, "spans", 1, [0.1, 0.3, 0.5], [0, 5, 10])
-    rows = {row["arm"]: row for row in compare_all(load_curves(tmp_path))}
+    run_file(tmp_path, "scalar", 1, [0.4, 0.4, 0.4], [0, 5, 10], reward="posh")  # of another reward: not compared
+    rows = {row["arm"]: row for row in compare_all(load_curves(tmp_path)) if row["reward"] == "truth"}
     assert rows["spans"]["seeds"] == [1]
     assert rows["scalar"]["seeds"] == [0, 1, 2]
     assert rows["spans"]["difference"]["mean"] == pytest.approx(0.1)
