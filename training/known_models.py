@@ -71,6 +71,7 @@ CONFIGS: dict[str, dict[str, Any]] = {  # what decides the size, as in the model
         **text(5120, 13_824, 48, 40, 8, vocab_size=152_064),
         "tie_word_embeddings": False,
     },
+    "Qwen/Qwen3-8B": {"model_type": "qwen3", **QWEN3_8B, "tie_word_embeddings": False},
     "Qwen/Qwen3-14B": {
         "model_type": "qwen3",
         **text(5120, 17_408, 40, 40, 8, head_dim=128),

@@ -10,6 +10,7 @@ import pytest
 import torch
 from datasets import Dataset
 from PIL import Image
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from trl import GRPOConfig, SFTConfig, SFTTrainer
 
 from rewards import MatchJudge, PoshReward, Sample, Status, Verdict
@@ -272,9 +273,6 @@ def test_wandb_offline_holds_the_numbers_and_the_table(
 
 
 def test_tensorboard_holds_the_numbers(tmp_path: Path, dataset: Dataset) -> None:
-    pytest.importorskip("tensorboard")
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
     reward = Recorder(Scored(lambda sample: len(sample.completion) % 10 / 10))
     callbacks = [SpanTableCallback([reward], every=1), RewardHealthCallback([reward])]
     trainer = grpo(tmp_path, dataset, [reward], callbacks, report_to="tensorboard", max_steps=1)
