@@ -82,7 +82,7 @@ def show(arguments: argparse.Namespace) -> None:
     rows = compare_all(curves)
     if not rows:
         sys.exit(f"credit.py: there are no runs to compare in {arguments.output}: make some with `credit.py run`.")
-    table = Table(title="Truth F1 on held-out prompts, against the scalar of the same learning rate and seeds")
+    table = Table(title="Truth F1 on held-out prompts, against the scalar on the same seeds")
     for heading in (
         "reward",
         "level",
@@ -101,6 +101,7 @@ def show(arguments: argparse.Namespace) -> None:
             str(row["level"]),
             row["arm"],
             f"{row['learning_rate']:g}",
+            f"{row['scalar_rate']:g}",
             str(len(row["seeds"])),
             interval(row["final"], ".3f"),
             interval(row["difference"], "+.3f"),

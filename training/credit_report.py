@@ -111,16 +111,18 @@ def compare(scalar: Curves, other: Curves, rng_seed: int = 0) -> dict[str, Any]:
 
 
 def compare_all(curves: Mapping[Key, Curves]) -> list[dict[str, Any]]:
-    """Every arm against the scalar of its reward, level and learning rate, on the seeds that both have."""
+    """Every arm against every scalar of its reward and level, on the seeds that both have.
+
+    A scalar of another learning rate is there for arms whose best rates differ.
+    """
     rows = []
     for (reward, level, arm, rate), other in curves.items():
-        scalar = curves.get((reward, level, "scalar", rate))
-        if scalar is None:
-            continue
-        shared = sorted(set(scalar.seeds) & set(other.seeds))
-        if shared:
-            figures = compare(of_seeds(scalar, shared), of_seeds(other, shared))
-            rows.append({"reward": reward, "level": level, "arm": arm, "learning_rate": rate, **figures})
+        for key, scalar in curves.items():
+            shared = sorted(set(scalar.seeds) & set(other.seeds))
+            if key[:3] == (reward, level, "scalar") and shared:
+                figures = compare(of_seeds(scalar, shared), of_seeds(other, shared))
+                names = {"reward": reward, "level": level, "arm": arm, "learning_rate": rate, "scalar_rate": key[3]}
+                rows.append(names | figures)
     return rows
 
 

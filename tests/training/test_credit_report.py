@@ -59,13 +59,15 @@ def test_arms_of_other_seeds_are_refused():
         compare(curves([0.0] * 5), curves([0.0] * 5, seeds=(3,)))
 
 
-def run_file(folder: Path, arm: str, seed: int, f1: list[float], steps: list[int], reward: str = "truth") -> None:
+def run_file(
+    folder: Path, arm: str, seed: int, f1: list[float], steps: list[int], reward: str = "truth", rate: float = 2e-4
+) -> None:
     measured = [
         {"step": step, "f1": [value] * 4, "precision": value, "recall": value, "length": 9.0}
         for step, value in zip(steps, f1, strict=True)
     ]
-    run = {"arm": {"name": arm}, "reward": reward, "level": 2, "seed": seed, "learning_rate": 2e-4}
-    (folder / f"level2-{reward}-{arm}-{seed}.json").write_text(json.dumps({**run, "evaluations": measured}))
+    run = {"arm": {"name": arm}, "reward": reward, "level": 2, "seed": seed, "learning_rate": rate}
+    (folder / f"level2-{reward}-{arm}-{rate}-{seed}.json").write_text(json.dumps({**run, "evaluations": measured}))
 
 
 def test_only_seeds_that_both_have_are_compared(tmp_path):
@@ -77,6 +79,17 @@ def test_only_seeds_that_both_have_are_compared(tmp_path):
     assert rows["spans"]["seeds"] == [1]
     assert rows["scalar"]["seeds"] == [0, 1, 2]
     assert rows["spans"]["difference"]["mean"] == pytest.approx(0.1)
+
+
+def test_arms_are_compared_with_scalars_of_all_rates(tmp_path):
+    for rate, last in ((1e-4, 0.3), (2e-4, 0.5)):
+        run_file(tmp_path, "scalar", 0, [last] * 3, [0, 5, 10], rate=rate)
+    run_file(tmp_path, "spans", 0, [0.6] * 3, [0, 5, 10], rate=1e-4)
+    rows = compare_all(load_curves(tmp_path))
+    found = {(row["arm"], row["learning_rate"], row["scalar_rate"]): row["difference"]["mean"] for row in rows}
+    spans = {key[2]: value for key, value in found.items() if key[0] == "spans"}
+    assert spans == pytest.approx({1e-4: 0.3, 2e-4: 0.1})
+    assert found["scalar", 2e-4, 1e-4] == pytest.approx(0.2)
 
 
 def test_runs_measured_at_other_steps_are_told(tmp_path):
