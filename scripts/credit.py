@@ -108,7 +108,7 @@ def show(arguments: argparse.Namespace) -> None:
             interval(row["steps"], ".1f"),
             interval(row["ratio"], ".2f"),
         )
-    Console(width=150).print(table)
+    Console(width=170).print(table)
     draw_curves(curves, arguments.learning_rate, arguments.plot)
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=2) + "\n")
