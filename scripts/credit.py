@@ -11,6 +11,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 
 def main() -> None:
@@ -83,35 +84,30 @@ def show(arguments: argparse.Namespace) -> None:
     if not rows:
         sys.exit(f"credit.py: there are no runs to compare in {arguments.output}: make some with `credit.py run`.")
     table = Table(title="Truth F1 on held-out prompts, against the scalar on the same seeds")
-    for heading in (
-        "reward",
-        "level",
-        "arm",
-        "learning rate",
-        "seeds",
-        "final F1",
-        "difference",
-        "steps to reach",
-        "ratio",
-    ):
+    for heading in cells(rows[0]):
         table.add_column(heading, justify="left" if heading in {"reward", "arm"} else "right")
     for row in rows:
-        table.add_row(
-            row["reward"],
-            str(row["level"]),
-            row["arm"],
-            f"{row['learning_rate']:g}",
-            f"{row['scalar_rate']:g}",
-            str(len(row["seeds"])),
-            interval(row["final"], ".3f"),
-            interval(row["difference"], "+.3f"),
-            interval(row["steps"], ".1f"),
-            interval(row["ratio"], ".2f"),
-        )
+        table.add_row(*cells(row).values())
     Console(width=170).print(table)
     draw_curves(curves, arguments.learning_rate, arguments.plot)
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=2) + "\n")
+
+
+def cells(row: dict[str, Any]) -> dict[str, str]:
+    """A comparison as people read it, by heading."""
+    return {
+        "reward": row["reward"],
+        "level": str(row["level"]),
+        "arm": row["arm"],
+        "rate": f"{row['learning_rate']:g}",
+        "scalar's": f"{row['scalar_rate']:g}",
+        "seeds": str(len(row["seeds"])),
+        "final F1": interval(row["final"], ".3f"),
+        "difference": interval(row["difference"], "+.3f"),
+        "steps to reach": interval(row["steps"], ".1f"),
+        "ratio": interval(row["ratio"], ".2f"),
+    }
 
 
 def interval(figure: dict[str, float], form: str) -> str:
