@@ -24,6 +24,7 @@ class SpanGRPOConfig(GRPOConfig):
     """TRL's GRPOConfig and six settings.
 
     span_coef: weight of the spans' credit (in standard deviations) beside the scalar advantage; 0 is stock GRPO.
+    docs/credit.md says when 1 teaches faster, and when it does not.
     max_failed_fraction: the run stops when a larger fraction of a step's completions could not be judged.
     dynamic_sampling: prompts on which all completions have the same score are replaced by new ones, in at most
     max_resamples rounds of generation a batch; what is then still missing stays as it is. Where half of the prompts are
@@ -122,7 +123,9 @@ def check_parts(
     if len(set(names)) < len(names):
         raise ValueError(f"rewards need different names, got {names}: pass name=... to one of them.")
     if args.span_coef and not rewards:
-        raise ValueError(f"span_coef={args.span_coef} needs a reward that gives spans, such as PoshReward.")
+        raise ValueError(
+            f"span_coef={args.span_coef} needs a reward that gives spans, such as PoshReward: or set span_coef=0."
+        )
     if args.dynamic_sampling and not rewards:
         raise ValueError("dynamic_sampling looks at the scores of a Reward, such as PoshReward, and there is none.")
     for name, given in {"tools": tools, "environment_factory": environment_factory}.items():
