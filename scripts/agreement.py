@@ -34,7 +34,8 @@ SPANS = """Words are runs of letters and digits. `precision` is the share of the
 wrong, `recall` the share of the wrong words it finds; `claims` are the words that state a fact of the picture (not the
 `in` of a place); per kind, among the words that spans of that kind touch. The effect of a component is the true F1 of
 the text less that of the text without its first span; `equal signs` is over the components where neither credit nor
-effect is 0, `spearman` over all with credit."""
+effect is 0, `spearman` over all with credit; `on nothing` is the share of the squared credit on words without
+effect."""
 
 
 def main() -> None:

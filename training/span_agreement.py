@@ -201,6 +201,7 @@ def sign_agreement(parts: Sequence[Part]) -> dict[str, Any]:
 
     The four counts are that table, named by the sign of credit, then of effect. spearman: the rank correlation of
     credit and effect over all components with credit, those without effect included; None when it is not defined.
+    on_nothing: the share of all squared credit that components without effect have: noise, to a policy.
     """
     credited = [part for part in parts if abs(part.credit) > ZERO]
     moving = [(part.credit > 0, part.effect > 0) for part in credited if abs(part.effect) > ZERO]
@@ -216,11 +217,15 @@ def sign_agreement(parts: Sequence[Part]) -> dict[str, Any]:
         "equal_signs": share(table["plus_plus"] + table["minus_minus"], len(moving)),
         **table,
         "spearman": float(stats.spearmanr(credits, effects).statistic) if defined else None,
+        "on_nothing": share(
+            sum(part.credit**2 for part in credited if abs(part.effect) <= ZERO),
+            sum(part.credit**2 for part in credited),
+        ),
         "components": len(parts),
         "without_credit": len(parts) - len(credited),
         "without_effect": sum(abs(part.effect) <= ZERO for part in parts),
     }
 
 
-def share(part: int, whole: int) -> float | None:
+def share(part: float, whole: float) -> float | None:
     return part / whole if whole else None

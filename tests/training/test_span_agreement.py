@@ -128,6 +128,7 @@ def test_agreement_of_signs_by_hand():
         "minus_plus": 1,  # top
         "minus_minus": 1,  # blue
         "spearman": pytest.approx(8 / 95**0.5),  # ranks (1, 1) (2, 2.5) (3, 4) (4, 2.5) (5, 5)
+        "on_nothing": pytest.approx((0.05**2 + 0.1**2) / (0.2**2 + 0.1**2 + 0.05**2 + 0.1**2 + 0.02**2)),
         "components": 5,
         "without_credit": 0,
         "without_effect": 2,
@@ -144,7 +145,8 @@ def test_what_has_no_credit_or_no_effect_has_no_sign():
     assert (found["plus_plus"], found["plus_minus"], found["minus_plus"], found["minus_minus"]) == (1, 1, 1, 0)
     assert (found["components"], found["without_credit"], found["without_effect"]) == (5, 1, 1)
     assert found["equal_signs"] == pytest.approx(1 / 3)
-    assert sign_agreement([])["spearman"] is None
+    assert found["on_nothing"] == pytest.approx(0.25 / (3 * 0.25 + 0.01))
+    assert sign_agreement([])["spearman"] is sign_agreement([])["on_nothing"] is None
 
 
 def test_the_first_mention_stands_for_a_component():
