@@ -11,7 +11,7 @@ reference's in the completion; the score is F1 of their mean ratings / 5. mode="
 questions once, and an empty completion is EMPTY with score 0.
 """
 
-import pickle
+import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -103,7 +103,7 @@ class PoshReward(Reward):
         self.score = score
         self.presence_threshold = presence_threshold
         self.weights = kind_weights(weights)
-        self._references: OrderedDict[str, bytes] = OrderedDict()  # pickled graphs, least recently used first
+        self._references: OrderedDict[str, str] = OrderedDict()  # graphs as JSON, least recently used first
         self._answers = Answers()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -137,15 +137,16 @@ class PoshReward(Reward):
         """Of each sample the completion's graph and its references', and what read them. A text is parsed once."""
         judged = [sample for sample in samples if sample.references]
         references = list(dict.fromkeys(text for sample in judged for text in sample.references))
-        graphs = {text: pickle.loads(self._references[text]) for text in references if text in self._references}
+        known = {text: self._references[text] for text in references if text in self._references}
+        graphs = {text: SceneGraph.from_dict(json.loads(graph)) for text, graph in known.items()}
         new = [text for text in references if text not in graphs]
         completions = [sample.completion for sample in judged if sample.completion.strip()]
         texts = list(dict.fromkeys([*new, *(text for text in completions if text not in graphs)]))
         parsed = describe(texts, pipeline=self.pipeline, coref=self.coref, mode=self.mode) if texts else []
         graphs.update(zip(texts, parsed, strict=True))
-        for text in references:  # pickled, a graph takes a ninth of the memory; the bytes never leave this object
+        for text in references:  # as JSON a graph takes a fifth of the memory
             if text not in self._references:
-                self._references[text] = pickle.dumps(graphs[text])
+                self._references[text] = json.dumps(graphs[text].to_dict())
             self._references.move_to_end(text)
         while len(self._references) > REMEMBERED_REFERENCES:
             self._references.popitem(last=False)
