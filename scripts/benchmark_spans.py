@@ -180,19 +180,20 @@ def sentences() -> dict[str, str]:
 
 def measure_offsets(name: str, sentence: str, count: int) -> dict[str, Any]:
     """Medians of ten."""
-    from training.credit import token_offsets
+    from training.credit import special_ids, token_offsets
     from training.policy import tiny_tokenizer
 
     tokenizer = tiny_tokenizer().backend_tokenizer
     ids = (tokenizer.encode(sentence).ids * count)[:count]
     text = tokenizer.decode(ids)
-    offsets = statistics.median(seconds_of(lambda: token_offsets(tokenizer, ids, text)) for _ in range(10))
+    special = special_ids(tokenizer)
+    offsets = statistics.median(seconds_of(lambda: token_offsets(tokenizer, special, ids, text)) for _ in range(10))
     decode = statistics.median(seconds_of(lambda: tokenizer.decode(ids)) for _ in range(10))
     return {
         "text": name,
         "tokens": count,
         "characters": len(text),
-        "aligned": token_offsets(tokenizer, ids, text) is not None,
+        "aligned": token_offsets(tokenizer, special, ids, text) is not None,
         "milliseconds": 1000 * offsets,
         "times_decode": offsets / decode,
     }

@@ -1,6 +1,7 @@
 """From spans on characters to advantages on tokens. Pure functions; the trainer only adds the ranks.
 
-    offsets = token_offsets(tokenizer, ids, text)          # characters each sampled token wrote, or None
+    special = special_ids(tokenizer)                       # once: some tokenizers have thousands of added tokens
+    offsets = token_offsets(tokenizer, special, ids, text) # characters each sampled token wrote, or None
     mentions = first_mentions(spans)
     tokens = tokens_of(mentions, offsets)                  # those that wrote each mention
     phrases = phrases_of(mentions, text, group)            # per completion: what each phrase added to the score
@@ -49,16 +50,22 @@ class Phrase:
     group: int
 
 
-def token_offsets(tokenizer: Tokenizer, ids: Sequence[int], text: str) -> list[tuple[int, int]] | None:
+def special_ids(tokenizer: Tokenizer) -> frozenset[int]:
+    """The ids that write nothing when special tokens are skipped."""
+    return frozenset(id for id, token in tokenizer.get_added_tokens_decoder().items() if token.special)
+
+
+def token_offsets(
+    tokenizer: Tokenizer, special: Collection[int], ids: Sequence[int], text: str
+) -> list[tuple[int, int]] | None:
     """Characters [start, end) of `text` that each token wrote; special tokens wrote none (start == end).
 
-    Tokens that share one character (an emoji of several bytes) all get that character. None when the ids do not decode
-    to `text`.
+    special: the tokenizer's `special_ids`. Tokens that share one character (an emoji of several bytes) all get that
+    character. None when the ids do not decode to `text`.
     """
     if tokenizer.decode(ids, skip_special_tokens=True) != text:
         return None
     stream = DecodeStream(skip_special_tokens=True)
-    special = {id for id, token in tokenizer.get_added_tokens_decoder().items() if token.special}
     offsets: list[tuple[int, int]] = []
     written = 0
     context: list[int] = []  # the tokens that wrote last: some decoders treat the first token of a text differently
@@ -81,10 +88,7 @@ def token_offsets(tokenizer: Tokenizer, ids: Sequence[int], text: str) -> list[t
 def group_offsets(
     tokenizer: Tokenizer, special: Collection[int], context: list[int], group: list[int], piece: str, begin: int
 ) -> list[tuple[int, int]]:
-    """Offsets of tokens that together wrote `piece`, which begins at character `begin`; `context` came before them.
-
-    special: ids that write nothing.
-    """
+    """Offsets of tokens that together wrote `piece`, which begins at character `begin`; `context` came before them."""
     if len(group) == 1:
         return [(begin, begin + len(piece))]
     before = len(tokenizer.decode(context, skip_special_tokens=True))

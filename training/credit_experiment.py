@@ -127,7 +127,7 @@ class Measure(TrainerCallback):
         )
 
 
-def build_reward(name: str, scenes: Mapping[str, Scene], noise: Literal["", "flipped", "permuted"]) -> Reward:
+def experiment_reward(name: str, scenes: Mapping[str, Scene], noise: Literal["", "flipped", "permuted"]) -> Reward:
     """Raises ValueError for noise in spans that are not the referee's."""
     if name == "truth":
         return TruthReward(scenes, noise)
@@ -180,7 +180,7 @@ def train_arm(
         ),
         processing_class=processor,
         train_dataset=dataset,
-        reward_funcs=[build_reward(reward, dict(zip(map(str, dataset["id"]), scenes, strict=True)), arm.noise)],
+        reward_funcs=[experiment_reward(reward, dict(zip(map(str, dataset["id"]), scenes, strict=True)), arm.noise)],
         callbacks=[measure],
     )
     trainer.train()

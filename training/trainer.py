@@ -31,6 +31,7 @@ from training.credit import (
     first_mentions,
     phrases_of,
     scale_credit,
+    special_ids,
     token_credit,
     token_offsets,
     tokens_of,
@@ -177,11 +178,12 @@ class SpanGRPOTrainer(ResumingTrainer, DynamicSamplingTrainer):
     def _offsets(self, output: dict[str, Any]) -> dict[int, list[tuple[int, int]]]:
         """By row, the character offsets of its sampled tokens; without rows cut short and rows that do not line up."""
         tokenizer = self._tokenizer.backend_tokenizer
+        special = special_ids(tokenizer)
         masks = output["completion_mask"].bool()
         sampled = [ids[mask].tolist() for ids, mask in zip(output["completion_ids"], masks, strict=True)]
         finished = [row for row, ids in enumerate(sampled) if ids and ids[-1] in self.eos_token_ids]
         samples = self.recorders[0].samples
-        found = {row: token_offsets(tokenizer, sampled[row], samples[row].completion) for row in finished}
+        found = {row: token_offsets(tokenizer, special, sampled[row], samples[row].completion) for row in finished}
         offsets = {row: of_row for row, of_row in found.items() if of_row is not None}
         self._mode_metrics()["spans/unaligned_fraction"].append((len(found) - len(offsets)) / len(sampled))
         return offsets

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models
 
 from rewards.verdict import Span
+from training import credit as credit_module
 from training.credit import (
     STD_FLOOR,
     Phrase,
@@ -15,8 +16,8 @@ from training.credit import (
     first_mentions,
     phrases_of,
     scale_credit,
+    special_ids,
     token_credit,
-    token_offsets,
     tokens_of,
     usual_credit,
 )
@@ -33,6 +34,10 @@ TEXTS = (
     "\ufffd\ufffda\ufffd",
     "naïve café\n\n",
 )
+
+
+def token_offsets(tokenizer: Tokenizer, ids: list[int], text: str) -> list[tuple[int, int]] | None:
+    return credit_module.token_offsets(tokenizer, special_ids(tokenizer), ids, text)
 
 
 def ids_of(text: str) -> list[int]:

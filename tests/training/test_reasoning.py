@@ -12,7 +12,7 @@ from rewards import HarmonicReward, LaveReward, PoshReward, Reward
 from rewards.verdict import Sample, Span, Status, Verdict
 from tests.fakes import FakeJudge
 from tests.training.test_trainer import advantages_of, make_trainer
-from training.credit import token_offsets
+from training.credit import special_ids, token_offsets
 from training.data import load_data
 from training.options import SpanGRPOConfig
 from training.policy import tiny_tokenizer
@@ -126,7 +126,7 @@ def test_spans_move_onto_the_completion_and_missed_stay_on_the_reference():
     assert found.missed == (span,)
     assert (found.score, placed.credit) == (0.5, -0.3)
     ids = [*SPELLED.encode(whole).ids, EOS]
-    offsets = token_offsets(SPELLED, ids, whole)
+    offsets = token_offsets(SPELLED, special_ids(SPELLED), ids, whole)
     assert offsets is not None
     reached = [i for i, (start, end) in enumerate(offsets) if max(start, placed.start) < min(end, placed.end)]
     assert SPELLED.decode([ids[i] for i in reached]) == " red"
