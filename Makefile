@@ -3,6 +3,7 @@
 # make test-vllm    puts vLLM's CPU build into the venv and runs the tests that need it; CI runs both
 PYTHON ?= python3
 SEEDS ?= 0
+STRICT ?=
 OUTPUT ?= outputs/quickstart
 BIN := .venv/bin
 TRAIN := $(BIN)/accelerate launch --quiet --config_file accelerate_configs/cpu.yaml scripts/train.py
@@ -31,7 +32,7 @@ quickstart: venv
 	done
 	@$(BIN)/python scripts/compare.py $(foreach model,base sft dapo,$(model)=$(call folders,$(model))) \
 	  --seeds $(SEEDS) --recipe $(RECIPES)/scenes-dapo.yaml --output $(OUTPUT) \
-	  --title "Scenes: base, SFT and DAPO with PoSh"
+	  --title "Scenes: base, SFT and DAPO with PoSh" $(STRICT)
 
 test: venv
 	$(BIN)/pytest

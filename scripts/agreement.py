@@ -6,6 +6,7 @@
     python scripts/agreement.py people ../shared/data --metric harmonic [--judge transformers:smollm2 --images 8]
     python scripts/agreement.py graphs ../shared/data [--rules]
     python scripts/agreement.py answers ../shared/data --judge match [--no-rationale] [--sets evouna_nq ...]
+    python scripts/agreement.py filler ../shared/data
 
 spans: reads the results.json and completions.jsonl that scripts/compare.py wrote about Scenes, where the truth is
 known, and answers two questions. Are the words that the judge calls wrong (spans with a score below 0.5) the wrong
@@ -16,6 +17,7 @@ people: PoSh's scores and spans against people's judgments, beside a bag of word
 harmonic has a set of its own: HarmonicEval's criteria against THumB's, the references in place of the picture.
 graphs: our scene graphs, default and published, against people's; with --rules, what each rule adds.
 answers: LAVE and the usual metrics of answers, such as VQA accuracy, against people's judgments of answers.
+filler: what the charge for words that say nothing takes from people's own captions.
 """
 
 import argparse
@@ -68,7 +70,10 @@ def main() -> None:
     answers.add_argument("--count", type=int, metavar="N", help="only the first N questions of a set (default all)")
     answers.add_argument("--sets", nargs="+", metavar="SET", default=[], help="the sets to measure (default all)")
     answers.set_defaults(measure=measure_answer_sets)
-    for command in (spans, people, graphs, answers):
+    filler = commands.add_parser("filler", help="what the charge for filler takes from people's captions")
+    filler.add_argument("folder", type=Path, help="the folder that holds the sets' own folders")
+    filler.set_defaults(measure=measure_fillers)
+    for command in (spans, people, graphs, answers, filler):
         command.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
     arguments = parser.parse_args()
     try:
@@ -120,6 +125,17 @@ def measure_criteria(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     reward = HarmonicReward(judge_of(arguments), evidence="context", spans="none")
     rows = [defined(asdict(row)) for row in measure_thumb(arguments.folder, reward, arguments.images)]
     return rows, [people_table(rows, f"HarmonicEval, judge {arguments.judge}")]
+
+
+def measure_fillers(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+    from rewards.agreement.fillers import LOSS, measure_filler
+
+    rows = [asdict(row) for row in measure_filler(arguments.folder)]
+    table = Table("set", "texts", "words", f"lose more than {LOSS}", "mean share of filler", title="Filler in captions")
+    for row in rows:
+        numbers = (f"{row['words']:.1f}", f"{row['charged']:.2%}", f"{row['mean']:.3%}")
+        table.add_row(row["name"], str(row["texts"]), *numbers)
+    return rows, [table]
 
 
 def defined(numbers: dict[str, Any]) -> dict[str, Any]:

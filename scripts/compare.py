@@ -6,7 +6,9 @@
 A model is NAME=FOLDER, or NAME=FOLDER,FOLDER,... with one folder a training seed, in the same order for every model.
 The recipe says which data (for Scenes its test split, for a file its first rows: give a held-out file with
 --set data.path=PATH) and which rewards. The output folder then holds results.json (means, paired bootstrap 95 %
-intervals of the differences, win/tie/loss), completions.jsonl and report.html.
+intervals of the differences over prompts, intervals over three training seeds or more, win/tie/loss), completions.jsonl
+and report.html. Checks that a training run has failed, and answers that are cut or padded, are told last, in red, and
+first on the page; with --strict they make the exit code 2.
 """
 
 import argparse
@@ -26,6 +28,7 @@ from training.command_line import add_cache_option
 
 CURVES = ("loss", "reward", "posh/precision", "posh/recall", "completions/mean_length", "entropy")
 EXAMPLES = 12
+LOOKS = 0.05  # the share of answers that look wrong from which a reader is warned
 
 
 def main() -> None:
@@ -35,7 +38,14 @@ def main() -> None:
     parser.add_argument("--output", required=True, type=Path, help="folder for results.json and report.html")
     parser.add_argument("--prompts", type=int, default=256, help="how many held-out prompts (default 256)")
     parser.add_argument("--max-tokens", type=int, default=128, help="longest completion (default 128)")
-    parser.add_argument("--seeds", type=int, nargs="+", help="the training seeds of the folders (default 0 1 2 ...)")
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        nargs="+",
+        help="the training seeds of the folders (default 0 1 2 ...); runs of one seed in several numerical "
+        "environments (scripts/repeat.py) carry the same number",
+    )
+    parser.add_argument("--strict", action="store_true", help="exit with 2 where there is something to warn of")
     parser.add_argument("--set", nargs="*", default=[], metavar="key=value", help="recipe keys to change")
     add_cache_option(parser)
     parser.add_argument(
@@ -67,6 +77,10 @@ def main() -> None:
         Console(width=max(Console().width, 110)).print(table)
     print(f"Numbers: {arguments.output / 'results.json'}")
     print(f"Report:  {arguments.output / 'report.html'}")
+    for warning in results["warnings"]:
+        Console(soft_wrap=True).print(f"WARNING: {warning}", style="bold red", markup=False, highlight=False)
+    if results["warnings"] and arguments.strict:
+        sys.exit(2)
 
 
 def read_models(specs: list[str]) -> dict[str, list[str]]:
@@ -126,6 +140,7 @@ def compare(
         )
     results = summarise_models(evaluation.scores, seeds=seeds)
     results["data"] = data.model_dump()
+    results["warnings"] = warnings(checkpoints, seeds, results)
     arguments.output.mkdir(parents=True, exist_ok=True)
     (arguments.output / "results.json").write_text(json.dumps(results, indent=2) + "\n")
     write_completions(arguments.output / "completions.jsonl", evaluation, seeds)
@@ -150,8 +165,28 @@ def compare(
         model: [read_curves(Path(path), seed) for path, seed in zip(paths, seeds, strict=True)]
         for model, paths in checkpoints.items()
     }
-    write_report(arguments.output / "report.html", arguments.title, results, curves, examples, facts)
+    page = arguments.output / "report.html"
+    write_report(page, arguments.title, results, curves, examples, facts, results["warnings"])
     return results
+
+
+def warnings(checkpoints: dict[str, list[str]], seeds: list[int], results: dict[str, Any]) -> list[str]:
+    """What a reader must know before any number: checks that a run has failed, answers that are cut or padded."""
+    from training.check import failed_checks
+
+    told = [
+        f"{model}, seed {seed}: the check {check.name} of its training failed: {check.found}, wanted {check.wanted}"
+        for model, folders in checkpoints.items()
+        for seed, folder in zip(seeds, folders, strict=True)
+        for check in failed_checks(folder)
+    ]
+    looks = {"truncated": "cut at the maximal length", "degenerate": "padded with words that say nothing"}
+    for metric, what in looks.items():
+        for model, table in results["models"].items():
+            for seed, share in zip(seeds, table[metric]["per_seed"], strict=True):
+                if share is not None and share > LOOKS:
+                    told.append(f"{model}, seed {seed}: {share:.0%} of its answers here are {what}")
+    return told
 
 
 def remembering(part: Any, cache: bool | None) -> Any:
@@ -187,7 +222,8 @@ def read_curves(folder: Path, seed: int) -> dict[str, Any]:
 
 def tables_of(results: dict[str, Any]) -> list[Table]:
     """The models' means, and every paired difference, each with its interval."""
-    what = f"{results['prompts']} held-out prompts, seeds {results['seeds']}: mean [95 % interval over prompts]"
+    of_runs = "; {over runs}" if len(set(results["seeds"])) >= 3 else ""
+    what = f"{results['prompts']} held-out prompts, seeds {results['seeds']}: mean [95 % over prompts{of_runs}]"
     tables = []
     for title, columns in (("Models", results["models"]), ("Paired differences", results["difference"])):
         table = Table(title=f"{title}, {what}")
@@ -203,7 +239,8 @@ def tables_of(results: dict[str, Any]) -> list[Table]:
 def cell(entry: dict[str, Any]) -> str:
     if entry["mean"] is None or entry["low"] is None:
         return "-" if entry["mean"] is None else f"{entry['mean']:.3f}"
-    return f"{entry['mean']:.3f} [{entry['low']:.3f}, {entry['high']:.3f}]"
+    over_runs = f" {{{entry['runs_low']:.3f}, {entry['runs_high']:.3f}}}" if entry["runs_low"] is not None else ""
+    return f"{entry['mean']:.3f} [{entry['low']:.3f}, {entry['high']:.3f}]{over_runs}"
 
 
 def commit() -> str:

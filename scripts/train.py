@@ -11,10 +11,11 @@
 The output folder then holds the policy, recipe.yaml (as run), metrics.jsonl, verdicts.jsonl (every completion and what
 the judges said; verdicts=false leaves it out), versions.json (git commit and seeds too), checkpoints as
 trainer.save_strategy and save_steps say, and check.json where the recipe says what must hold after the run; a check
-that fails is shown, and leaves the exit code 0. A policy or judge with a hub id, and data with `source: hub`, are
-downloaded at their first use (HF_HUB_OFFLINE=1: never).
+that fails is printed last, in red, and with --strict makes the exit code 2. A policy or judge with a hub id, and data
+with `source: hub`, are downloaded at their first use (HF_HUB_OFFLINE=1: never).
 
-exit codes: 0 trained; 1 not possible as asked, or stopped, with one sentence; 143 ended by SIGTERM (of each rank:
+exit codes: 0 trained; 1 not possible as asked, or stopped, with one sentence; 2 trained, with a failed check and
+--strict; 143 ended by SIGTERM (of each rank:
 accelerate launch makes 1 of it). SIGTERM writes a checkpoint at the end of the step, ends the judges and leaves, on
 every rank; a second one leaves at once. Sent to accelerate launch with one process it does not arrive: send it to the
 script's own process.
@@ -27,6 +28,8 @@ from typing import Any
 
 
 def main() -> None:
+    from training.problems import PROBLEMS
+
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recipe", help="a YAML file, see the folder recipes/, or the recipe.yaml of an output folder")
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="dotted recipe keys, such as seed=1")
@@ -35,6 +38,16 @@ def main() -> None:
         action="store_true",
         help="go on from the last checkpoint in the output folder, with the same recipe and number of processes",
     )
+    parser.add_argument(
+        "--stop-on",
+        nargs="+",
+        default=[],
+        choices=PROBLEMS,
+        metavar="PROBLEM",
+        help="end the run, its policy saved, at the first of these, all of which are told in the log anyway: "
+        + "; ".join(f"{name} ({meaning})" for name, meaning in PROBLEMS.items()),
+    )
+    parser.add_argument("--strict", action="store_true", help="exit with 2 where a check of the recipe does not hold")
     parser.add_argument(
         "--dry-run",
         action="store_true",
@@ -59,18 +72,18 @@ def main() -> None:
 
             dry_run(recipe, arguments.accelerate_config, arguments.json)
             return
-        train(recipe, arguments.resume)
+        train(recipe, arguments.resume, arguments.stop_on, arguments.strict)
     except RecipeError as error:
         sys.exit(f"train.py: {error}")
     except KeyboardInterrupt:
         sys.exit("train.py: interrupted; the judges are closed, and what was logged is in the output folder.")
 
 
-def train(recipe: Any, resume: bool) -> None:
+def train(recipe: Any, resume: bool, stop_on: list[str], strict: bool) -> None:
     from accelerate import PartialState
 
     from training.check import check_run, print_checks
-    from training.run import run
+    from training.run import Unhealthy, run
     from training.run_folder import out_of_disk
     from training.stopping import EXIT_CODE, StopOnSignal
     from training.trainer import JudgeFailure
@@ -78,8 +91,8 @@ def train(recipe: Any, resume: bool) -> None:
     stop = StopOnSignal()
     signal.signal(signal.SIGTERM, stop.receive)
     try:
-        output = run(recipe, resume, stop)
-    except JudgeFailure as error:  # on all ranks alike
+        output = run(recipe, resume, stop, stop_on)
+    except (JudgeFailure, Unhealthy) as error:  # on all ranks alike
         state = PartialState()
         if state.is_main_process:
             print(f"train.py: training stopped: {error}", file=sys.stderr, flush=True)
@@ -94,8 +107,11 @@ def train(recipe: Any, resume: bool) -> None:
         )
     if PartialState().is_main_process:
         if stop.stopped_at is None:
-            print_checks(check_run(output, recipe))
+            results = check_run(output, recipe)
             print(f"The policy and its metrics are in {output}")
+            print_checks(results)
+            if strict and any(result.passed is False for result in results):
+                sys.exit(2)
         else:
             print(
                 f"train.py: ended by SIGTERM: {output}/checkpoint-{stop.stopped_at} is written. To go on: "

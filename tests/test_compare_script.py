@@ -19,7 +19,8 @@ RECIPE = {
     "data": {"source": "scenes", "count": 50, "keep_object": 0.6},
     "rewards": [{"metric": "posh", "judge": "match"}],
 }
-METRICS = ["truth_f1", "truth_precision", "truth_recall", "posh_f1", "posh_precision", "posh_recall", "length"]
+TRUTH = ["truth_f1", "truth_precision", "truth_recall"]
+METRICS = [*TRUTH, "posh_f1", "posh_precision", "posh_recall", "length", "truncated", "degenerate"]
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +77,33 @@ def test_results_have_the_promised_form(output):
         assert entry["mean"] == pytest.approx(means[0] - means[1])
     assert (results["data"]["source"], results["data"]["split"], results["data"]["count"]) == ("scenes", "test", 6)
     assert results["data"]["keep_object"] == 1.0
+
+
+def test_what_a_reader_must_know_comes_first(folders, output, tmp_path, monkeypatch, capsys):
+    """Untrained policies run to the limit; a failed check of a training stands with its model and seed."""
+    results = json.loads((output / "results.json").read_text())
+    cut = {
+        f"{model}, seed {seed}: {share:.0%} of its answers here are cut at the maximal length"
+        for model, table in results["models"].items()
+        for seed, share in zip((5, 7), table["truncated"]["per_seed"], strict=True)
+        if share > 0.05
+    }
+    assert cut
+    assert cut <= set(results["warnings"])
+    page = (output / "report.html").read_text()
+    assert page.index("Read this first") < page.index("<h1>")
+    failed = {"name": "max_truncated_fraction", "found": "0.92", "wanted": "at most 0.05", "passed": False}
+    (folders / "3" / "check.json").write_text(json.dumps([failed, {**failed, "name": "fine", "passed": True}]))
+    models = [f"sft={folders / '0'}", f"dapo={folders / '3'}"]
+    arguments = ["--recipe", folders / "recipe.yaml", "--output", tmp_path, "--prompts", 2, "--max-tokens", 4]
+    assert run(monkeypatch, *models, *arguments, "--strict") == 2
+    (folders / "3" / "check.json").unlink()
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("WARNING")]
+    assert told[0] == (
+        "WARNING: dapo, seed 0: the check max_truncated_fraction of its training failed: 0.92, wanted at most 0.05"
+    )
+    page = (tmp_path / "report.html").read_text()
+    assert page.index("max_truncated_fraction of its training failed") < page.index("<h1>")
 
 
 def test_every_completion_is_a_line_with_its_scores_and_verdict(output):
@@ -212,9 +240,12 @@ def test_a_folder_that_holds_no_policy_after_all(folders, tmp_path, monkeypatch)
 
 
 def test_cells_and_commit(monkeypatch):
-    assert cell({"mean": 0.12345, "low": -0.1, "high": 0.2}) == "0.123 [-0.100, 0.200]"
-    assert cell({"mean": 0.5, "low": None, "high": None}) == "0.500"
-    assert cell({"mean": None, "low": None, "high": None}) == "-"
+    none = {"runs_low": None, "runs_high": None}
+    assert cell({"mean": 0.12345, "low": -0.1, "high": 0.2, **none}) == "0.123 [-0.100, 0.200]"
+    over_runs = {"runs_low": -0.3, "runs_high": 0.5}
+    assert cell({"mean": 0.1, "low": 0.0, "high": 0.2, **over_runs}) == "0.100 [0.000, 0.200] {-0.300, 0.500}"
+    assert cell({"mean": 0.5, "low": None, "high": None, **none}) == "0.500"
+    assert cell({"mean": None, "low": None, "high": None, **none}) == "-"
     assert len(commit()) == 40 or commit() == "unknown"
     monkeypatch.setenv("PATH", str(Path("/nowhere")))
     assert commit() == "unknown"

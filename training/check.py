@@ -4,8 +4,8 @@
     print_checks(results)
 
 The first and the last tenth of the logged steps (at least one of each) are what "at first" and "at last" mean here.
-That is a look at a curve, no test: rewards of few steps are noisy. A check that fails is shown and written down and
-changes nothing else: the run has done its work, and its exit code says so.
+That is a look at a curve, no test: rewards of few steps are noisy. A check that fails is the last thing that a run
+prints, in red, and the first that a report of it shows; the exit code tells it with train.py --strict.
 """
 
 import json
@@ -22,6 +22,7 @@ from training.recipe import Recipe
 
 REWARD, LOSS = "reward", "loss"
 FAILED, TRUNCATED = "judge/failed_fraction", "completions/clipped_ratio"
+DEGENERATE = "health/degenerate_fraction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,10 @@ def check_run(folder: str | Path, recipe: Recipe) -> list[CheckResult]:
     if recipe.check.max_truncated_fraction is not None:
         cut = last_tenth(logged(lines, TRUNCATED))
         results.append(at_most("max_truncated_fraction", cut, recipe.check.max_truncated_fraction, "in the last tenth"))
+    if recipe.check.max_degenerate_fraction is not None:
+        padded = last_tenth(logged(lines, DEGENERATE))
+        limit = recipe.check.max_degenerate_fraction
+        results.append(at_most("max_degenerate_fraction", padded, limit, "in the last tenth"))
     (Path(folder) / "check.json").write_text(json.dumps([asdict(result) for result in results], indent=2) + "\n")
     return results
 
@@ -87,8 +92,15 @@ def at_most(name: str, values: Sequence[float], limit: float, where: str) -> Che
     return CheckResult(name, f"{mean:.4g}", wanted, not math.isnan(mean) and mean <= limit)
 
 
+def failed_checks(folder: str | Path) -> list[CheckResult]:
+    """The checks that the run in the folder has failed, as its check.json says; [] where it has none."""
+    path = Path(folder) / "check.json"
+    results = [CheckResult(**result) for result in json.loads(path.read_text())] if path.is_file() else []
+    return [result for result in results if result.passed is False]
+
+
 def print_checks(results: Sequence[CheckResult], console: Console | None = None) -> None:
-    """The checks as a table, and a sentence where one does not hold. Nothing where there are none."""
+    """The checks as a table, and last, in red, which do not hold. Nothing where there are none."""
     if not results:
         return
     console = console or Console()
@@ -97,5 +109,7 @@ def print_checks(results: Sequence[CheckResult], console: Console | None = None)
     for result in results:
         table.add_row(result.name, result.wanted, result.found, words[result.passed])
     console.print(table)
-    if not all(result.passed for result in results):
-        console.print("Not all that the recipe expects of its run holds: see check.json and metrics.jsonl beside it.")
+    failed = [result for result in results if result.passed is False]
+    if failed:
+        names = "; ".join(f"{result.name} is {result.found}, wanted {result.wanted}" for result in failed)
+        console.print(f"CHECK FAILED: {names}. See check.json and metrics.jsonl.", style="bold red", markup=False)

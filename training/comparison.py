@@ -9,7 +9,7 @@ None) is a failed verdict: it is left out together with its partner and counted,
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 Array = NDArray[np.float64]
+MIN_SEEDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +26,16 @@ class Estimate:
     """A mean over prompts with its 95 % interval, and the mean of every seed alone.
 
     `mean` is None when nothing could be counted, `low` and `high` when fewer than two prompts could, an entry of
-    `per_seed` when that seed has no prompt left. All in the metric's own unit.
+    `per_seed` when that seed has no prompt left. `runs_low` and `runs_high`: the 95 % interval over training seeds,
+    None for fewer than MIN_SEEDS. All in the metric's own unit.
     """
 
     mean: float | None
     low: float | None
     high: float | None
     per_seed: list[float | None]
+    runs_low: float | None = None
+    runs_high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,27 @@ def bootstrap_mean(values: ArrayLike, resamples: int = 9999, rng_seed: int = 0) 
     return Estimate(mean, float(interval.low), float(interval.high), per_seed)
 
 
+def interval_over_runs(
+    per_run: Sequence[float | None], seeds: Sequence[int]
+) -> tuple[float, float] | tuple[None, None]:
+    """The 95 % t interval of the mean over training seeds; runs of one seed are averaged first (numerical environments
+    of one seed start from the same policy and are no independent runs). (None, None) for fewer than MIN_SEEDS.
+
+    It says how far another training run could move the mean, on these prompts.
+    """
+    of_seed: dict[int, list[float]] = {}
+    for seed, mean in zip(seeds, per_run, strict=True):
+        if mean is not None:
+            of_seed.setdefault(seed, []).append(mean)
+    means = np.array([np.mean(values) for values in of_seed.values()])
+    if len(means) < MIN_SEEDS:
+        return None, None
+    if np.ptp(means) == 0:
+        return float(means[0]), float(means[0])
+    low, high = stats.t.interval(0.95, len(means) - 1, loc=means.mean(), scale=stats.sem(means))
+    return float(low), float(high)
+
+
 def paired_difference(a: ArrayLike, b: ArrayLike, resamples: int = 9999, rng_seed: int = 0) -> Estimate:
     """The mean of a - b over the pairs that both have, both of shape (seeds, prompts), above 0 where `a` is higher.
 
@@ -105,12 +130,13 @@ def summarise_models(
     """What results.json holds, from scores[model][metric] of shape (seeds, prompts), models in order of training.
 
         {"seeds": [...], "prompts": N,
-         "models": {model: {metric: {"mean", "low", "high", "per_seed", "failed"}}},
-         "difference": {"<later>_minus_<earlier>": {metric: {"mean", "low", "high", "per_seed", "win", "tie", "loss"}}}}
+         "models": {model: {metric: {"mean", "low", "high", "per_seed", "runs_low", "runs_high", "failed"}}},
+         "difference": {"<later>_minus_<earlier>": {metric: {as above, without "failed", "win", "tie", "loss"}}}}
 
     `failed` counts the NaN. The differences are those of every later model to every earlier one. `seeds` are the names
-    of the rows (default 0, 1, ...). Only plain numbers, lists and None: `json.dump` writes it as strict JSON. Raises
-    ValueError when the models differ in their metrics or the arrays in their shape.
+    of the rows (default 0, 1, ...); rows of one name are one training seed in several numerical environments. Only
+    plain numbers, lists and None: `json.dump` writes it as strict JSON. Raises ValueError when the models differ in
+    their metrics or the arrays in their shape.
     """
     arrays = {model: {name: as_scores(values) for name, values in table.items()} for model, table in scores.items()}
     shapes = {array.shape for table in arrays.values() for array in table.values()}
@@ -128,20 +154,28 @@ def summarise_models(
         "prompts": prompts,
         "models": {
             model: {
-                metric: asdict(bootstrap_mean(values, resamples, rng_seed)) | {"failed": int(np.isnan(values).sum())}
+                metric: asdict(with_runs(bootstrap_mean(values, resamples, rng_seed), names))
+                | {"failed": int(np.isnan(values).sum())}
                 for metric, values in table.items()
             }
             for model, table in arrays.items()
         },
         "difference": {
             f"{later}_minus_{earlier}": {
-                metric: asdict(paired_difference(values, arrays[earlier][metric], resamples, rng_seed))
+                metric: asdict(
+                    with_runs(paired_difference(values, arrays[earlier][metric], resamples, rng_seed), names)
+                )
                 | asdict(win_tie_loss(values, arrays[earlier][metric], margin))
                 for metric, values in arrays[later].items()
             }
             for earlier, later in combinations(arrays, 2)
         },
     }
+
+
+def with_runs(estimate: Estimate, seeds: Sequence[int]) -> Estimate:
+    low, high = interval_over_runs(estimate.per_seed, seeds)
+    return replace(estimate, runs_low=low, runs_high=high)
 
 
 def as_scores(values: ArrayLike) -> Array:

@@ -11,7 +11,8 @@
 
 A phrase is praised or blamed for what it adds beyond the usual: that alone tells its words from others that could have
 stood there. Credit as it is would also say whether to write on at all, which the completion's own advantage says
-already, and where most phrases are wrong it would push probability away in every direction (docs/credit.md).
+already, and where most phrases are wrong it would push probability away in every direction (docs/credit.md). Filler
+(rewards/filler.py) is blamed for all that it costs: a policy whose every completion is padded must not find that usual.
 
 Offsets come from decoding the sampled ids one by one: the text is never tokenised again, because merges, emoji and CJK
 would drift.
@@ -28,6 +29,7 @@ import torch
 from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
 
+from rewards.filler import FILLER
 from rewards.verdict import Span
 
 MIN_COVERED_TOKENS = 2  # a row with fewer has nothing to tell its tokens apart
@@ -132,8 +134,14 @@ def usual_credit(phrases: Sequence[Phrase]) -> list[float]:
 
     From the mean of all, three steps: to a phrase's expectation the mean of what the other phrases of its kind add
     beyond theirs, then of its place, then of its group. The phrase itself is left out of every such mean, and SHRINK
-    keeps the means of few near 0. Independent of the order of the phrases, up to rounding.
+    keeps the means of few near 0. Independent of the order of the phrases, up to rounding. Of filler
+    nothing is expected, and it tells nothing of other phrases.
     """
+    usual = iter(_usual([phrase for phrase in phrases if phrase.kind != FILLER]))
+    return [0.0 if phrase.kind == FILLER else next(usual) for phrase in phrases]
+
+
+def _usual(phrases: Sequence[Phrase]) -> list[float]:
     credit = np.array([phrase.credit for phrase in phrases], dtype=np.float64)
     usual = np.full(len(phrases), credit.mean() if len(phrases) else 0.0)
     keys: list[list[Hashable]] = [

@@ -6,6 +6,7 @@ evaluation.answers["dapo"][0][5].text                   # what seed 0 wrote for 
 """
 
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +16,7 @@ import torch
 from PIL import Image
 from transformers import ProcessorMixin
 
+from rewards.filler import is_degenerate
 from rewards.judges.judge import Failure
 from rewards.reward import Explaining, Reward, read_sample
 from rewards.verdict import Sample, Status, Verdict
@@ -49,7 +51,8 @@ def evaluate(
     explain: int = 0,
 ) -> Evaluation:
     """Let every checkpoint answer every prompt of `data`; metrics are truth_* (descriptions of Scenes), vqa_accuracy
-    (questions with four answers or more), <reward>_<part> and length; NaN where a prompt lacks one.
+    (questions with four answers or more), <reward>_<part>, length, and truncated and degenerate, which are 1 or 0 (cut
+    at max_tokens; padded with words that say nothing); NaN where a prompt lacks one.
 
     length is in tokens. `progress` hears of every finished checkpoint. explain: for so many prompts the answers of each
     model's first checkpoint come with the judge's reasons. Raises ValueError for no rewards, two of one name, or none
@@ -66,19 +69,23 @@ def evaluate(
     scores: dict[str, dict[str, np.ndarray]] = {}
     answers: dict[str, list[list[Answer]]] = {}
     for model, paths in checkpoints.items():
-        tables = []
+        tables: list[dict[str, list[float | None]]] = []
         answers[model] = []
-        for path in paths:
+        for number, path in enumerate(paths):
+            if path in paths[:number]:  # one policy beside several of another model: its answers are the same
+                tables.append(tables[paths.index(path)])
+                answers[model].append(answers[model][paths.index(path)])
+                progress(f"{model} {path}")
+                continue
             texts, lengths = greedy_completions(path, rows, max_tokens)
             samples = [read_sample(row, text, row["prompt"]) for row, text in zip(rows, texts, strict=True)]
             of_reward = [judge_in_batches(reward, samples) for reward in rewards]
             verdicts = [dict(zip(names, of_row, strict=True)) for of_row in zip(*of_reward, strict=True)]
             described = [scene if sample.references else None for scene, sample in zip(scenes, samples, strict=True)]
-            people = [sample.answers for sample in samples]
             of_seed = [
-                answer(text, length, scene, of_row, main_parts, answers_of_row)
-                for text, length, scene, of_row, answers_of_row in zip(
-                    texts, lengths, described, verdicts, people, strict=True
+                answer(text, length, scene, of_row, main_parts, sample.answers, is_degenerate(sample), max_tokens)
+                for text, length, scene, of_row, sample in zip(
+                    texts, lengths, described, verdicts, samples, strict=True
                 )
             ]
             metrics = dict.fromkeys(metric for entry in of_seed for metric in entry.scores)
@@ -186,8 +193,11 @@ def answer(
     verdicts: Mapping[str, Verdict],
     main_parts: Mapping[str, Sequence[str]],
     people: Sequence[str] = (),
+    padded: bool = False,
+    max_tokens: float = math.inf,
 ) -> Answer:
-    """One completion with its scores: the truth's, the rewards' main parts (None when the judge failed), its length.
+    """One completion with its scores: the truth's, the rewards' main parts (None when the judge failed), its length,
+    and 1 where it was cut at max_tokens or is padded.
 
     verdicts and main_parts: by the reward's name. The first reward's verdict is the one whose spans are shown.
     people: their answers, where a question was asked.
@@ -202,7 +212,9 @@ def answer(
         scores["vqa_accuracy"] = vqa_accuracy(text, people)
     for name, verdict in verdicts.items():
         scores |= {f"{name}_{part}": verdict.parts.get(part) for part in main_parts[name]}
-    return Answer(text, next(iter(verdicts.values())), {**scores, "length": float(length)}, wrong)
+    cut = length >= max_tokens
+    looks = {"length": float(length), "truncated": float(cut), "degenerate": float(padded)}
+    return Answer(text, next(iter(verdicts.values())), {**scores, **looks}, wrong)
 
 
 def held_out(data: DataPart, count: int) -> DataPart:

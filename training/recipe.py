@@ -162,13 +162,14 @@ class CheckPart(Part):
 
     reward_rises and loss_falls: from the first to the last tenth of the logged steps. max_failed_fraction: completions
     that a judge failed on, over the whole run. max_truncated_fraction: completions cut at the maximal length, in the
-    last tenth.
+    last tenth. max_degenerate_fraction: those padded with filler (health/degenerate_fraction), in the last tenth.
     """
 
     reward_rises: bool = False
     loss_falls: bool = False
     max_failed_fraction: float | None = Field(None, ge=0, le=1)
     max_truncated_fraction: float | None = Field(None, ge=0, le=1)
+    max_degenerate_fraction: float | None = Field(None, ge=0, le=1)
 
 
 class Recipe(Part):
@@ -210,7 +211,12 @@ PARTS: dict[tuple[str, ...], type[Part]] = {
     ("check",): CheckPart,
 }
 SOURCES = ("scenes", "jsonl", "hub", "mixed")
-DAPO_ONLY = ("reward_rises", "max_failed_fraction", "max_truncated_fraction")  # checks of what SFT does not log
+DAPO_ONLY = (  # checks of what SFT does not log
+    "reward_rises",
+    "max_failed_fraction",
+    "max_truncated_fraction",
+    "max_degenerate_fraction",
+)
 
 
 def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:

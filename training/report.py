@@ -75,17 +75,19 @@ def write_report(
     curves: Curves,
     examples: Sequence[Example],
     facts: Mapping[str, str],
+    warnings: Sequence[str] = (),
 ) -> None:
     """Write the page. `results` as from `summarise_models`, metrics and models in the order to show.
 
     `curves[model]` has one entry a seed: `seed`, `step`, and any metrics as lists as long as `step` (None and NaN are
-    gaps). `facts` are the footer's rows: versions, commit, seeds, command. Raises ValueError for lists of other lengths
-    and for spans outside their text.
+    gaps). `facts` are the footer's rows: versions, commit, seeds, command. `warnings` come first on the page. Raises
+    ValueError for lists of other lengths and for spans outside their text.
     """
     page = render(
         "report.html.jinja",
         title=title,
         headline=headline(results),
+        warnings=warnings,
         results=results,
         metrics=list(next(iter(results["models"].values()))),
         pairs=pairs(results),
@@ -136,7 +138,8 @@ def headline(results: Mapping[str, Any]) -> str:
         if later == last:
             entry = results["difference"][key][metric]
             seeds = [mean for mean in entry["per_seed"] if mean is not None]
-            above = f"{sum(mean > 0 for mean in seeds)} of {len(seeds)} seeds above 0"
+            runs = "seeds" if len(set(results["seeds"])) == len(results["seeds"]) else "runs"
+            above = f"{sum(mean > 0 for mean in seeds)} of {len(seeds)} {runs} above 0"
             what = f"{later} {MINUS} {earlier}" + ("" if gains else f" {label(metric)}")
             gains.append(f"{what}: {interval(entry, digits, signed=True)}, {above}")
     return "; ".join(gains) or f"{last} {label(metric)}: {interval(results['models'][last][metric], digits)}"

@@ -9,7 +9,10 @@ Logged per batch of training, over all ranks, and averaged between two lines of 
     health/failed_fraction         completions on which a judge failed, whatever the other rewards say
     health/zero_variance_groups    groups in which no reward tells two completions apart: they teach nothing
     health/saturated_fraction      completions to which every reward gives SATURATED or more
+    health/reward                  the mean of its scores
     health/length                  characters of a completion, mean
+    health/length_ratio            the same of a completion and its longest reference, mean over those that have one
+    health/degenerate_fraction     completions of whose characters more than a tenth are filler (rewards/filler.py)
     health/repetition              of a completion's 4-grams of words, those that it has written before; mean
     health/truth, truth_gap, truth_correlation     the referee's mean score; the reward's mean less this; Pearson's r
 
@@ -30,11 +33,13 @@ import numpy as np
 from accelerate.utils import gather_object
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
+from rewards.filler import is_degenerate
 from rewards.naming import unknown
 from rewards.reward import LogMetric
 from rewards.verdict import Sample
 from training.evaluation_prompts import EvaluationPrompts
 from training.judging import Recorder
+from training.problems import PROBLEMS
 from training.watching import Watching, group_size
 
 log = logging.getLogger(__name__)
@@ -42,9 +47,9 @@ log = logging.getLogger(__name__)
 Referee = Callable[[Sample], float | None]
 
 SATURATED = 0.99
+TRUNCATED = "completions/clipped_ratio"  # TRL's name for it
 NGRAM = 4
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+|[^\w\s]")  # kana and CJK do not space their words
-PROBLEMS = ("failed", "zero_variance", "saturation", "length", "repetition", "divergence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +58,10 @@ class Limits:
     and divergence are compared with is the first `window` batches of this run, resumed or not.
 
     failed_fraction: of one batch. zero_variance, saturation, repetition: of the means above. length_ratio: longer than
-    this times the start, or shorter than the start divided by it. divergence: how far the reward may rise above the
-    truth, as a change of `truth_gap` since the start.
+    this times the start, or shorter than the start divided by it. degenerate: of the mean above. runaway: longer
+    than this times the longest reference (or the start, where there are none) and still growing while the reward does
+    not fall. truncated: cut at the maximal length, and more than in the batches before, likewise a run-away.
+    divergence: how far the reward may rise above the truth, as a change of `truth_gap` since the start.
     """
 
     failed_fraction: float = 0.5
@@ -62,6 +69,9 @@ class Limits:
     saturation: float = 0.9
     length_ratio: float = 2.0
     repetition: float = 0.3
+    degenerate: float = 0.05
+    runaway: float = 1.5
+    truncated: float = 0.1
     divergence: float = 0.1
     window: int = 10
 
@@ -73,7 +83,9 @@ class Row:
     scores: tuple[float | None, ...]
     failed: str | None
     length: int
+    reference_length: int
     repetition: float
+    degenerate: bool
     truth: float | None
 
     @property
@@ -142,6 +154,17 @@ class RewardHealthCallback(Watching):
                 if state.is_world_process_zero:
                     log.error("training stops at step %d: %s", state.global_step, sentence)
 
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: Mapping[str, float] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if logs and TRUNCATED in logs:  # only the trainer knows which completions were cut
+            self._history.setdefault("truncated_fraction", []).append(logs[TRUNCATED])
+
     def _rows(self) -> list[Row]:
         judged = zip(*(recorder.verdicts for recorder in self.recorders), strict=True)
         rows = []
@@ -152,7 +175,9 @@ class RewardHealthCallback(Watching):
                     scores=tuple(verdict.score for verdict in verdicts),
                     failed=notes[0] if notes else None,
                     length=len(sample.completion),
+                    reference_length=max(map(len, sample.references), default=0),
                     repetition=repetition(sample.completion),
+                    degenerate=is_degenerate(sample),
                     truth=self._truth(sample),
                 )
             )
@@ -179,7 +204,10 @@ def health(rows: Sequence[Row], group: int) -> dict[str, float]:
     numbers = {
         "failed_fraction": mean([row.failed is not None for row in rows]),
         "saturated_fraction": mean([all(s is None or s >= SATURATED for s in row.scores) for row in judged]),
+        "reward": mean([row.reward for row in judged if row.reward is not None]),
         "length": mean([row.length for row in rows]),
+        "length_ratio": mean([row.length / row.reference_length for row in rows if row.reference_length]),
+        "degenerate_fraction": mean([row.degenerate for row in rows]),
         "repetition": mean([row.repetition for row in rows]),
     }
     if group > 1:
@@ -217,6 +245,23 @@ def repetition(text: str) -> float:
     return 1 - len(set(grams)) / len(grams) if grams else 0.0
 
 
+def runaway(history: Mapping[str, Sequence[float]], limits: Limits) -> str:
+    """What runs away, as a clause, or "": the lengths or the cut completions, against the window of batches before."""
+    window = limits.window
+    late = {name: mean(values[-window:]) for name, values in history.items()}
+    early = {name: mean(values[-2 * window : -window]) for name, values in history.items()}
+    first = mean(history["length"][:window])
+    beside = late["length_ratio"] if not math.isnan(late["length_ratio"]) else late["length"] / first if first else 0.0
+    if late["reward"] < early["reward"]:
+        return ""
+    if beside > limits.runaway and late["length"] > early["length"]:
+        than = "the longest reference" if not math.isnan(late["length_ratio"]) else "at the start"
+        return f"completions are {beside:.1f} times as long as {than} and growing ({late['length']:.0f} characters)"
+    if late.get("truncated_fraction", 0) > max(limits.truncated, early.get("truncated_fraction", 0)):
+        return f"{late['truncated_fraction']:.0%} of the completions are cut at the maximal length, and more and more"
+    return ""
+
+
 def problems(history: Mapping[str, Sequence[float]], limits: Limits, reasons: Sequence[str]) -> dict[str, str]:
     """{problem: a sentence for people}, of the numbers so far, the last batch's included. reasons: why it failed."""
     found: dict[str, str] = {}
@@ -246,8 +291,20 @@ def problems(history: Mapping[str, Sequence[float]], limits: Limits, reasons: Se
             f"{recent['repetition']:.0%} of the 4-grams in a completion are repeats: lower the learning rate, go back "
             "to an earlier checkpoint, or make the reward charge for saying things twice."
         )
+    if recent["degenerate_fraction"] > limits.degenerate:
+        found["degenerate"] = (
+            f"{recent['degenerate_fraction']:.0%} of the completions are padded with words or signs that say nothing: "
+            "look at them (spans/*.html shows them first), use the metric's default mode, which charges for them, and "
+            "soft_overlong_cache, or a lower learning rate."
+        )
     if batches < 2 * limits.window:
         return found
+    away = runaway(history, limits)
+    if away:
+        found["runaway"] = (
+            f"{away}, and the reward does not fall: it may pay for what it does not read. Read some completions, set "
+            "soft_overlong_cache, lower the learning rate or go back to an earlier checkpoint."
+        )
     ratio = recent["length"] / first["length"] if first["length"] else math.inf
     if recent["length"] and not 1 / limits.length_ratio <= ratio <= limits.length_ratio:
         found["length"] = (

@@ -7,7 +7,7 @@ writes into the recipe's output folder the trained policy and its processor, and
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,11 +34,16 @@ from training.trainer import SpanGRPOTrainer
 from training.verdict_file import VerdictFile
 
 
-def run(recipe: Recipe, resume: bool = False, stop: StopOnSignal | None = None) -> Path:
+class Unhealthy(RuntimeError):
+    """The run was ended by a problem of its reward, which the message says; its policy is saved as it was then."""
+
+
+def run(recipe: Recipe, resume: bool = False, stop: StopOnSignal | None = None, stop_on: Collection[str] = ()) -> Path:
     """Train as the recipe says and return its output folder. Raises RecipeError before any work when it cannot.
 
     resume: go on from the last checkpoint there. stop: a run that it ends keeps its checkpoint and leaves no policy.
-    The judges are started before the policy is loaded, and closed at the end, whatever ends the run.
+    stop_on: the problems of the reward's health that end the run, as Unhealthy once all is written. The judges are
+    started before the policy is loaded, and closed at the end, whatever ends the run.
     """
     output = Path(recipe.output)
     checkpoint = checkpoint_to_resume(recipe, processes()) if resume else None
@@ -51,12 +56,14 @@ def run(recipe: Recipe, resume: bool = False, stop: StopOnSignal | None = None) 
         check_launch(trainer.accelerator)
         if stop is not None:
             trainer.add_callback(stop)
-        train(trainer, recipe, checkpoint)
+        problem = train(trainer, recipe, checkpoint, stop_on)
         if stop is None or stop.stopped_at is None:
             trainer.save_model(str(output))
         # A rank that leaves its process group to the interpreter's end may abort there, with everything written.
         trainer.accelerator.wait_for_everyone()
         trainer.accelerator.end_training()
+    if problem:
+        raise Unhealthy(problem)
     return output
 
 
@@ -65,14 +72,16 @@ def processes() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
-def train(trainer: Trainer, recipe: Recipe, checkpoint: Path | None) -> None:
-    """Train, from the checkpoint if there is one, and write the run's files as it goes."""
+def train(trainer: Trainer, recipe: Recipe, checkpoint: Path | None, stop_on: Collection[str]) -> str:
+    """Train, from the checkpoint if there is one, and write the run's files as it goes. What ended it early, or ""."""
     output = Path(recipe.output)
+    health = None
     trainer.remove_callback(ProgressCallback)
     trainer.add_callback(ProgressBar)
     trainer.add_callback(MetricsFile(output / "metrics.jsonl"))
     if isinstance(trainer, SpanGRPOTrainer):
-        trainer.add_callback(RewardHealthCallback(trainer.recorders, stop_on=()))  # the trainer stops by itself
+        health = RewardHealthCallback(trainer.recorders, stop_on=stop_on)  # where judges fail the trainer stops itself
+        trainer.add_callback(health)
         trainer.add_callback(SpanTableCallback(trainer.recorders, folder=output / "spans"))
         if recipe.verdicts:
             trainer.add_callback(VerdictFile(trainer.recorders, output))
@@ -80,6 +89,7 @@ def train(trainer: Trainer, recipe: Recipe, checkpoint: Path | None) -> None:
         begin(recipe, processes(), checkpoint)
     trainer.accelerator.wait_for_everyone()
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    return health.stopped if health is not None else ""
 
 
 def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:

@@ -23,6 +23,7 @@ from accelerate.utils import gather_object
 from PIL import Image
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
+from rewards.filler import is_degenerate
 from rewards.verdict import Sample, Verdict
 from training.evaluation_prompts import EvaluationPrompts
 from training.judging import Recorder
@@ -33,6 +34,7 @@ from training.watching import Watching, group_size
 log = logging.getLogger(__name__)
 
 FAILED = 2  # completions shown at most that could not be judged
+KINDS = ("degenerate", "best", "worst", "not judged")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One completion as shown. kind: "best", "worst" or "not judged". lead: the reward less its group's mean."""
+    """One completion as shown. kind: of KINDS. lead: the reward less its group's mean."""
 
     kind: str
     sample: Sample
@@ -78,7 +80,8 @@ class SpanTableCallback(Watching):
     """every: steps between two tables. best, worst: how many completions, by the mean of the rewards' scores. folder:
     of the pages, <output_dir>/spans where None. prompts: for SFT; then a table is made whenever they are answered.
 
-    Shown are the completions of the last batch of training up to that step, from all ranks; rank 0 writes. A table that
+    Shown are the completions of the last batch of training up to that step, from all ranks, and first those padded with
+    words that say nothing, at most `worst` of them; rank 0 writes. A table that
     cannot be written, as on a full disk, is told once and does not end the training.
     """
 
@@ -109,8 +112,10 @@ class SpanTableCallback(Watching):
         if not due or self._batch is None:
             return
         rewards: list[list[float | None]] = gather_object([self._batch.rewards()])
+        padded: list[list[bool]] = gather_object([[is_degenerate(sample) for sample in self._batch.samples]])
+        rank = PartialState().process_index
         rows: list[tuple[int, Row]] = gather_object(
-            choose(self._batch, rewards, PartialState().process_index, group_size(args), self.best, self.worst)
+            choose(self._batch, rewards, rank, group_size(args), self.best, self.worst, padded)
         )
         if state.is_world_process_zero:
             folder = self.folder or Path(args.output_dir or ".") / "spans"
@@ -151,17 +156,26 @@ def batch_of(recorders: Sequence[Recorder]) -> Batch:
 
 
 def choose(
-    batch: Batch, rewards: Sequence[Sequence[float | None]], rank: int, group: int, best: int, worst: int
+    batch: Batch,
+    rewards: Sequence[Sequence[float | None]],
+    rank: int,
+    group: int,
+    best: int,
+    worst: int,
+    padded: Sequence[Sequence[bool]] = (),
 ) -> list[tuple[int, Row]]:
-    """This rank's rows among the best and the worst of all ranks, (place on the page, row).
+    """This rank's rows among the degenerate, the best and the worst of all ranks, (place on the page, row).
 
-    rewards: of all ranks. group: completions per prompt, which are neighbours, across ranks too.
+    rewards, padded: of all ranks. group: completions per prompt, which are neighbours, across ranks too.
     """
     flat = [reward for of_rank in rewards for reward in of_rank]
-    ordered = [i for _, i in sorted((-reward, i) for i, reward in enumerate(flat) if reward is not None)]
+    looks = [bad for of_rank in padded for bad in of_rank]
+    filled = [i for i, bad in enumerate(looks) if bad and flat[i] is not None][:worst]
+    ordered = [i for _, i in sorted((-r, i) for i, r in enumerate(flat) if r is not None and i not in filled)]
     low = ordered[max(best, len(ordered) - worst) :][::-1]
     missing = [i for i, reward in enumerate(flat) if reward is None][:FAILED]
-    places = [("best", i) for i in ordered[:best]] + [("worst", i) for i in low] + [("not judged", i) for i in missing]
+    places = [("degenerate", i) for i in filled] + [("best", i) for i in ordered[:best]]
+    places += [("worst", i) for i in low] + [("not judged", i) for i in missing]
     begin = sum(len(of_rank) for of_rank in rewards[:rank])
     chosen = []
     for place, (kind, i) in enumerate(places):
@@ -183,7 +197,7 @@ def write_page(
     page = render(
         "spans.html.jinja",
         step=step,
-        kinds={kind: [row for row in rows if row.kind == kind] for kind in ("best", "worst", "not judged")},
+        kinds={kind: [row for row in rows if row.kind == kind] for kind in KINDS},
         grouped=any(row.lead is not None for row in rows),
         asked=asked,
         count=len(rewards),

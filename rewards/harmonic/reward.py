@@ -20,17 +20,18 @@ from typing import Literal
 
 from spacy.language import Language
 
+from rewards.filler import beside, charge_filler, find_filler
 from rewards.harmonic.prompts import Criterion, chosen_criteria, load_prompts
 from rewards.harmonic.questions import Evidence, Shown, ask, ask_why, show
 from rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, Aggregate, aggregate, check_weighting, unit
-from rewards.harmonic.spans import Place, ablation_spans, at_most, charge_unread, sentence_spans, without
+from rewards.harmonic.spans import Place, ablation_spans, at_most, charge_unread, charged_parts, sentence_spans, without
 from rewards.judges import load_judge
 from rewards.judges.cache import question_keys
 from rewards.judges.judge import Failure, Judge, Question, Rating
 from rewards.language.pipeline import load_pipeline, pipeline_name
 from rewards.language.sentences import split_sentences
 from rewards.naming import unknown
-from rewards.posh.length import JUDGED_CHARACTERS
+from rewards.posh.length import judged_part
 from rewards.reward import Reward
 from rewards.verdict import Sample, Span, Status, Verdict
 
@@ -60,7 +61,8 @@ class HarmonicReward(Reward):
     is the paper's five, "overall" one question for everything. gamma, smooth, sigma_floor: see `aggregate`. spans:
     "sentences" rates every sentence, "ablation" rates the text without each, "none" asks no more than the score needs.
     evidence: "picture", or where a row has none its `context`; "context" never shows a picture, for judges that only
-    read. prompts: a file like prompts.yaml. pipeline: the spaCy pipeline that finds the sentences.
+    read. prompts: a file like prompts.yaml. pipeline: the spaCy pipeline that finds the sentences. mode:
+    "default" charges for words that say nothing (rewards/filler.py), "published" does not.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class HarmonicReward(Reward):
         sigma_floor: float = SIGMA_FLOOR,
         prompts: str | Path | None = None,
         pipeline: Language | str | None = None,
+        mode: Literal["default", "published"] = "default",
         name: str = "harmonic",
     ) -> None:
         super().__init__(name)
@@ -86,6 +89,8 @@ class HarmonicReward(Reward):
             raise ValueError(f'spans is "sentences", "ablation" or "none", got {spans!r}')
         if evidence not in ("picture", "context"):
             raise ValueError(f'evidence is "picture" or "context", got {evidence!r}')
+        if mode not in ("default", "published"):
+            raise ValueError(f'mode is "default" or "published", got {mode!r}')
         check_weighting(gamma, sigma_floor)
         self.criteria = chosen_criteria(self.prompts, criteria)
         self.judge = judge
@@ -99,6 +104,7 @@ class HarmonicReward(Reward):
         self.evidence: Evidence = evidence
         self.sigma_floor = sigma_floor
         self.pipeline = pipeline
+        self.mode = mode
         self.main_parts = ("overall", *(c.name for c in self.criteria if c.name != "overall"))
         self.wording = sha256(repr((self.prompts, self.criteria)).encode()).hexdigest()[:16]
         self.adds = frozenset(criterion.name for criterion in self.criteria if criterion.adds)
@@ -118,11 +124,11 @@ class HarmonicReward(Reward):
             evidence = self._shown(sample)
             if isinstance(evidence, str):
                 verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=evidence)
-            elif not sample.completion[:JUDGED_CHARACTERS].strip():
+            elif not judged_part(sample).completion.strip():
                 verdicts[number] = Verdict(0.0, Status.EMPTY, self._lowest(), note="the completion says nothing")
             else:
                 shown[number] = evidence
-        texts = {number: samples[number].completion[:JUDGED_CHARACTERS] for number in shown}
+        texts = {number: judged_part(samples[number]).completion for number in shown}
         places: Sequence[Sequence[Place]] = [()] * len(texts)
         if self.spans != "none" and texts:
             places = split_sentences(list(texts.values()), self.pipeline)
@@ -149,7 +155,7 @@ class HarmonicReward(Reward):
         for number, (sample, verdict) in enumerate(zip(samples, verdicts, strict=True)):
             shown = self._shown(sample)
             if verdict.status is Status.OK and isinstance(shown, Shown):
-                text = sample.completion[:JUDGED_CHARACTERS]
+                text = judged_part(sample).completion
                 for criterion in self.criteria:
                     rating = verdict.parts[criterion.name]
                     question = ask_why(self.prompts.layout, criterion, shown, text, rating)
@@ -219,8 +225,12 @@ class HarmonicReward(Reward):
             spans = ablation_spans(places, whole, details)
         else:
             spans = sentence_spans(places, whole, [detail.means for detail in details], self.adds)
+        verdict = verdict_of(whole, spans)
+        if self.mode == "default":
+            found = find_filler(inquiry.text, beside(inquiry.sample))
+            verdict = charge_filler(verdict, inquiry.text, found, charged_parts)
         read = len(inquiry.text) - max(rating.cut for rating in ratings[0].values())
-        return charge_unread(verdict_of(whole, spans), read, len(inquiry.sample.completion))
+        return charge_unread(verdict, read, len(inquiry.sample.completion))
 
     def _aggregate(self, ratings: Mapping[str, Rating]) -> Aggregate:
         tables = {criterion: rating.probabilities for criterion, rating in ratings.items()}

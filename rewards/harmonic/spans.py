@@ -102,8 +102,7 @@ def charge_unread(verdict: Verdict, read: int, total: int) -> Verdict:
         return verdict
     share = read / total
     score = verdict.score * share
-    rated = {"overall", *(part.removeprefix("weight_") for part in verdict.parts if part.startswith("weight_"))}
-    parts = {part: 1 + (value - 1) * share if part in rated else value for part, value in verdict.parts.items()}
+    parts = charged_parts(verdict.parts, share)
     spans = [
         replace(span, end=min(span.end, read), credit=span.credit * share)
         for span in verdict.spans
@@ -112,6 +111,12 @@ def charge_unread(verdict: Verdict, read: int, total: int) -> Verdict:
     note = f"not judged: past {read} characters"
     spans.append(Span(read, total, 0.0, score - verdict.score, "unread", note, len(spans)))
     return replace(verdict, score=score, parts=parts, spans=tuple(spans))
+
+
+def charged_parts(parts: Mapping[str, float], kept: float) -> dict[str, float]:
+    """The ratings among the parts, 1 to 5, with as much of their distance from 1 as is kept."""
+    rated = {"overall", *(part.removeprefix("weight_") for part in parts if part.startswith("weight_"))}
+    return {part: 1 + (value - 1) * kept if part in rated else value for part, value in parts.items()}
 
 
 def _only(place: Place, whole: Aggregate) -> Span:

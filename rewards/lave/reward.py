@@ -15,9 +15,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rewards.answers import Answers
+from rewards.filler import beside, charge_filler, find_filler
 from rewards.judges.judge import Failure, Judge, Question, Rating
 from rewards.judges.probe import Answer
 from rewards.lave.candidate import JUDGED_CHARACTERS, compile_pattern, find_candidate
@@ -47,7 +48,8 @@ class LaveReward(Reward):
     rationale: a reason before the rating, as published; False reads the rating's token alone and takes the likeliest
     rating, with `smooth` the expectation. demonstrations: a YAML file or the same data in place of ours.
     filter_references: answers given less than this share as often as the most frequent one are left out; 0 keeps all.
-    answer_pattern: a regular expression whose last match (its first group, if it has one) is the candidate.
+    answer_pattern: a regular expression whose last match (its first group, if it has one) is the candidate. mode:
+    "default" charges for words that say nothing (rewards/filler.py), anywhere in the completion; "published" does not.
     """
 
     columns = ("question", "answers")
@@ -61,6 +63,7 @@ class LaveReward(Reward):
         demonstrations: str | Path | Mapping[str, Any] | None = None,
         filter_references: float = 0.25,
         answer_pattern: str | None = None,
+        mode: Literal["default", "published"] = "default",
         name: str = "lave",
     ) -> None:
         super().__init__(name)
@@ -68,6 +71,9 @@ class LaveReward(Reward):
             raise ValueError("smooth=True reads the rating token's distribution, so it needs rationale=False")
         if not isinstance(filter_references, (int, float)) or not 0 <= filter_references <= 1:
             raise ValueError(f"filter_references is a share from 0 to 1, got {filter_references!r}")
+        if mode not in ("default", "published"):
+            raise ValueError(f'mode is "default" or "published", got {mode!r}')
+        self.mode = mode
         self.judge = judge
         self.judges = (judge,)
         self.rationale = rationale
@@ -133,11 +139,21 @@ class LaveReward(Reward):
         if isinstance(answer, Failure):
             return Verdict(None, answer.status, note=answer.message)
         if isinstance(answer, float):
-            return verdict_of(answer, f"rated {answer:.2f} of 3", asked)
-        rating = read_rating(answer)
-        if rating is None:
-            return Verdict(None, Status.UNPARSED, note=f"the judge's answer ends in no rating: ...{answer[-80:]!r}")
-        return verdict_of(float(rating), answer.strip(), asked)
+            verdict = verdict_of(answer, f"rated {answer:.2f} of 3", asked)
+        else:
+            rating = read_rating(answer)
+            if rating is None:
+                return Verdict(None, Status.UNPARSED, note=f"the judge's answer ends in no rating: ...{answer[-80:]!r}")
+            verdict = verdict_of(float(rating), answer.strip(), asked)
+        if self.mode == "published":
+            return verdict
+        found = find_filler(sample.completion, beside(sample), ends=False)
+        return charge_filler(verdict, sample.completion, found, charged)
+
+
+def charged(parts: dict[str, float], kept: float) -> dict[str, float]:
+    """The score shrinks, the judge's rating stays what it was."""
+    return {**parts, "score": parts["score"] * kept}
 
 
 def verdict_of(rating: float, note: str, asked: Asked) -> Verdict:

@@ -8,7 +8,7 @@
 Precision asks the judge for every entity, attribute and relation of the completion in the reference, recall for the
 reference's in the completion; the score is F1 of their mean ratings / 5. mode="published" repeats the published code
 (rewrites by the judge, an empty completion has precision 1); mode="default" words identifiers by rule, asks equal
-questions once, and an empty completion is EMPTY with score 0.
+questions once, an empty completion is EMPTY with score 0, and words that say nothing cost (rewards/filler.py).
 """
 
 import json
@@ -26,6 +26,7 @@ from rewards.judges.judge import Judge
 from rewards.language.coref import coref_method
 from rewards.language.parse import describe, reader_name
 from rewards.language.scene_graph import SceneGraph
+from rewards.posh.charge import charge
 from rewards.posh.components import Component, best_of, components
 from rewards.posh.graph_view import GraphView, view_graph
 from rewards.posh.length import charge_unread, judged_part, read_note
@@ -198,7 +199,9 @@ class PoshReward(Reward):
         if interviews:
             with self.judge:
                 conduct(interviews, self.judge, self.mode, answers)
-        verdicts.update({number: self._verdict(samples[number], several) for number, several in pairs.items()})
+        for number, several in pairs.items():
+            verdict = self._verdict(samples[number], several)
+            verdicts[number] = verdict if self.mode == "published" else charge(verdict, samples[number], graphs[number])
         return [replace(verdicts[number], parsed_by=parsed_by) for number in range(len(samples))]
 
     def _counts(self, view: GraphView) -> bool:

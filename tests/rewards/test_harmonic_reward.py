@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 
 from rewards import HarmonicReward, build_reward
+from rewards.filler import FILLER
 from rewards.harmonic import aggregate
 from rewards.judges.judge import Failure, Rating
 from rewards.judges.match import MatchJudge
@@ -156,7 +157,7 @@ def test_hostile_completions_are_data(completion, spans):
 def test_a_repeated_sentence_is_asked_about_once():
     judge = CountingJudge()
     (verdict,) = HarmonicReward(judge).assess([sample("A cat sleeps. " * 20)])
-    assert len(verdict.spans) == 20
+    assert len([span for span in verdict.spans if span.kind != FILLER]) == 20
     assert len(judge.questions) == 10
 
 
@@ -311,7 +312,7 @@ def test_gamma_and_smoothing_reach_the_aggregate():
 
 def test_characters_past_the_judged_length_count_as_wrong():
     judge = CountingJudge(rate=by_criterion())
-    half = HarmonicReward(judge).assess([sample("A " * JUDGED_CHARACTERS)])[0]
+    half = HarmonicReward(judge, mode="published").assess([sample("Cats " * (2 * JUDGED_CHARACTERS // 5))])[0]
     assert half.score == pytest.approx(0.5)
     assert half.parts["overall"] == half.parts["correctness"] == pytest.approx(3.0)
     assert half.spans[-1].kind == "unread"

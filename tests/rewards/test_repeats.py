@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from rewards.filler import FILLER
 from rewards.judges.match import MatchJudge
 from rewards.posh import PoshReward
 from rewards.verdict import Sample
@@ -20,8 +21,9 @@ def judged(completion, *references, judge=None, **settings):
 
 
 def supported(completion, *references, **settings):
-    """The words of the spans from left to right, with 1 where they are right and 0 where they are wrong."""
+    """The words of what is stated from left to right, with 1 where they are right and 0 where they are wrong."""
     spans = sorted(judged(completion, *references, **settings).spans, key=lambda span: span.start)
+    spans = [span for span in spans if span.kind != FILLER]
     assert {span.score for span in spans} <= {0.0, 1.0}
     return [(completion[span.start : span.end], int(span.score)) for span in spans]
 
@@ -33,11 +35,13 @@ def yes():
 
 def test_one_star_said_three_times_leaves_one():
     verdict = judged("A star. A star. A star.", "A star.")
-    assert [span.score for span in verdict.spans] == [1.0, 0.0, 0.0]
-    assert verdict.parts["precision"] == pytest.approx((5 + 1 + 1) / 15)
-    assert verdict.score == pytest.approx(7 / 11)  # F1 of 7/15 and 1
+    assert [span.score for span in verdict.spans if span.kind != FILLER] == [1.0, 0.0, 0.0]
+    kept = 1 - verdict.parts["filler"]  # a phrase for the third time is filler, too
+    assert kept < 1
+    assert verdict.parts["precision"] == pytest.approx((5 + 1 + 1) / 15 * kept)
+    assert verdict.score == pytest.approx(7 / 11 * kept)  # F1 of 7/15 and 1
     # s = 1/5, P = 7/15, R = 1, three said, one wanted: 2/(P+1)^2 (s-P)/3 + 2P^2/(P+1)^2 s
-    assert verdict.spans[1].credit == pytest.approx(450 / 484 * -4 / 45 + 98 / 484 / 5)
+    assert verdict.spans[1].credit == pytest.approx((450 / 484 * -4 / 45 + 98 / 484 / 5) * kept)
     assert verdict.spans[1].credit < 0 < verdict.spans[0].credit
 
 

@@ -178,6 +178,7 @@ def test_posh_logs_precision_and_recall_apart():
         "words/precision_attribute": pytest.approx(0.2),
         "words/recall_entity": pytest.approx((1 + 0.605 + 1) / 3),
         "words/recall_attribute": pytest.approx(0.2),
+        "words/filler": 0.0,
         "words/failed_fraction": 0.0,
         "words/empty_fraction": 0.0,
     }

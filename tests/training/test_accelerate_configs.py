@@ -22,7 +22,7 @@ HANGS = 400  # seconds: far more than the ranks take
 OVERRIDES = (
     *("data.count=16", "trainer.max_steps=2", "trainer.logging_steps=1", "trainer.warmup_steps=0"),
     *("trainer.per_device_train_batch_size=4", "trainer.gradient_accumulation_steps=2", "trainer.num_generations=4"),
-    *("trainer.max_completion_length=12", "trainer.use_cpu=false"),
+    *("trainer.max_completion_length=12", "trainer.soft_overlong_cache=4", "trainer.use_cpu=false"),
 )
 LAYERS = ("--fsdp_transformer_layer_cls_to_wrap", "LlamaDecoderLayer,CLIPEncoderLayer")
 

@@ -27,7 +27,10 @@ from training.recipe import ScenesPart
 from training.scenes.referee import judge_description
 
 DATA = ScenesPart(source="scenes", count=16)
-HEALTH = {"failed_fraction", "saturated_fraction", "length", "repetition", "zero_variance_groups"}
+HEALTH = {
+    *("failed_fraction", "saturated_fraction", "reward", "length", "length_ratio", "repetition"),
+    *("degenerate_fraction", "zero_variance_groups"),
+}
 TRUTH = {"truth", "truth_gap", "truth_correlation"}
 
 

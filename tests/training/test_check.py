@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from training.check import check_run, print_checks
+from training.check import check_run, failed_checks, print_checks
 from training.recipe import Recipe, RecipeError, check_recipe
 
 DAPO = {"reward_rises": True, "max_failed_fraction": 0.01, "max_truncated_fraction": 0.05}
@@ -107,10 +107,26 @@ def test_the_table(tmp_path):
     assert "reward 0.5 -> 0.4 over 2 logged steps" in text
     assert text.count("does not hold") == 1
     assert text.count("cannot be said") == 1
-    assert "Not all that the recipe expects" in text
+    last = text.rstrip().splitlines()[-1]
+    assert last.startswith("CHECK FAILED: reward_rises is reward 0.5 -> 0.4 over 2 logged steps, wanted more at last")
+    red = Console(file=StringIO(), width=400, force_terminal=True)
+    print_checks(check_run(tmp_path, recipe(**DAPO)), red)
+    assert "\x1b[1;31mCHECK FAILED" in red.file.getvalue()
+    assert [result.name for result in failed_checks(tmp_path)] == ["reward_rises"]
+    assert failed_checks(tmp_path / "elsewhere") == []
     nothing = Console(file=StringIO())
     print_checks([], nothing)
     assert nothing.file.getvalue() == ""
+
+
+def test_padded_completions_fail_their_check_by_the_last_tenth(tmp_path):
+    padded = recipe(max_degenerate_fraction=0.05)
+    run_of(tmp_path, **{"health/degenerate_fraction": [0.9] * 9 + [0.05]})
+    assert passed(tmp_path, padded) == {"max_degenerate_fraction": True}
+    run_of(tmp_path, **{"health/degenerate_fraction": [0.0] * 9 + [0.06]})
+    assert passed(tmp_path, padded) == {"max_degenerate_fraction": False}
+    run_of(tmp_path, reward=[0.1, 0.2])
+    assert passed(tmp_path, padded) == {"max_degenerate_fraction": None}
 
 
 @pytest.mark.parametrize(

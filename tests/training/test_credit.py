@@ -379,3 +379,11 @@ def test_where_all_is_wrong_nothing_is_blamed():
     usual = usual_credit([*good, *bad])
     assert usual[-1] == pytest.approx(-0.2, abs=0.04)
     assert usual[0] == pytest.approx(0.2, abs=0.04)
+
+
+def test_filler_is_blamed_for_all_it_costs_and_tells_nothing_of_others() -> None:
+    phrases = [Phrase(0.2, "entity", 0, 0), Phrase(0.1, "entity", 1, 0), Phrase(0.3, "attribute", 0, 1)]
+    padded = [phrases[0], Phrase(-0.4, "filler", 0, 0), *phrases[1:], Phrase(-0.9, "filler", 3, 1)]
+    usual = usual_credit(padded)
+    assert (usual[1], usual[4]) == (0.0, 0.0)
+    assert [usual[0], *usual[2:4]] == usual_credit(phrases)

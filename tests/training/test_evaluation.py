@@ -63,7 +63,7 @@ def test_shapes_and_names(evaluation):
     assert list(evaluation.scores) == list(evaluation.answers) == ["base", "dapo"]
     assert [row["id"] for row in evaluation.rows] == [scene.seed for scene in load_scenes(DATA)]
     for table in evaluation.scores.values():
-        assert list(table) == [*METRICS[:-1], "fails_characters", "length"]
+        assert list(table) == [*METRICS[:-1], "fails_characters", "length", "truncated", "degenerate"]
         assert {array.shape for array in table.values()} == {(2, 6)}
     assert {len(seed) for seeds in evaluation.answers.values() for seed in seeds} == {6}
     everything = texts_of(evaluation)
@@ -163,12 +163,15 @@ def test_answer_by_hand():
     facts = 5 * len(scene.objects)
     recall = 1 / facts  # the shape alone is right
     f1 = 2 * 0.5 * recall / (0.5 + recall)
-    assert list(one.scores) == ["truth_f1", "truth_precision", "truth_recall", "a_f1", "b_f1", "length"]
-    assert list(one.scores.values()) == [pytest.approx(f1), 0.5, pytest.approx(recall), 0.5, None, 7.0]
+    looks = {"length": 7.0, "truncated": 0.0, "degenerate": 0.0}
+    assert list(one.scores) == ["truth_f1", "truth_precision", "truth_recall", "a_f1", "b_f1", *looks]
+    assert list(one.scores.values()) == [pytest.approx(f1), 0.5, pytest.approx(recall), 0.5, None, *looks.values()]
     assert [text[start:end] for start, end in one.wrong] == [wrong]
     assert one.verdict is verdicts["a"]
     without = answer(text, 7, None, verdicts, {"a": (), "b": ()})
-    assert (without.scores, without.wrong) == ({"length": 7.0}, ())
+    assert (without.scores, without.wrong) == (looks, ())
+    cut = answer(text, 7, None, verdicts, {"a": (), "b": ()}, padded=True, max_tokens=7)
+    assert cut.scores == {"length": 7.0, "truncated": 1.0, "degenerate": 1.0}
 
 
 def test_held_out_prompts_are_the_test_split_in_full():
@@ -225,3 +228,19 @@ def test_reasons_need_a_reward_that_gives_them(checkpoints, rewards):
         ValueError, match=r"only harmonic gives reasons, and the recipe has the rewards \['posh', 'fails'\]"
     ):
         evaluate(checkpoints, DATA, rewards, max_tokens=12, explain=1)
+
+
+def test_a_policy_that_stands_there_twice_answers_once(checkpoints, rewards, evaluation, monkeypatch):
+    asked = []
+
+    def counted(path, *arguments):
+        asked.append(path)
+        return greedy_completions(path, *arguments)
+
+    monkeypatch.setattr("training.evaluation.greedy_completions", counted)
+    first, second = checkpoints["base"]
+    again = evaluate({"base": [first, first, second]}, DATA, rewards, max_tokens=12)
+    assert asked == [first, second]
+    for metric, of_seeds in again.scores["base"].items():
+        assert np.array_equal(of_seeds[[0, 2]], evaluation.scores["base"][metric], equal_nan=True)
+        assert np.array_equal(of_seeds[0], of_seeds[1], equal_nan=True)

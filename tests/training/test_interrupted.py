@@ -14,7 +14,7 @@ from training.stopping import SAME_SIGNAL
 ROOT = Path(__file__).parents[2]
 HANGS = 240  # seconds: far more than it takes
 OVERRIDES = ("policy.model=tiny", "data.count=8", "trainer.max_steps=1", "trainer.per_device_train_batch_size=4")
-COMPLETIONS = ("trainer.num_generations=4", "trainer.max_completion_length=16")
+COMPLETIONS = ("trainer.num_generations=4", "trainer.max_completion_length=16", "trainer.soft_overlong_cache=4")
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])

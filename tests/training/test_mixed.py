@@ -83,5 +83,6 @@ def test_questions_are_evaluated_by_vqa_accuracy(tmp_path: Path) -> None:
 def test_vqa_accuracy_of_an_answer() -> None:
     verdicts = {"lave": Verdict(0.5, parts={"score": 0.5})}
     one = answer("Two.", 1, None, verdicts, {"lave": ("score",)}, ["2"] * 2 + ["3"] * 8)
-    assert one.scores == {"vqa_accuracy": pytest.approx(0.6), "lave_score": 0.5, "length": 1.0}
+    looks = {"length": 1.0, "truncated": 0.0, "degenerate": 0.0}
+    assert one.scores == {"vqa_accuracy": pytest.approx(0.6), "lave_score": 0.5, **looks}
     assert "vqa_accuracy" not in answer("2", 1, None, verdicts, {"lave": ()}, ["2"]).scores

@@ -14,7 +14,12 @@ SCRIPT = Path(__file__).with_name("stopped.py")
 HANGS = 400  # seconds: far more than the ranks take
 OVERRIDES = (
     *("policy.model=tiny", "data.count=16", "trainer.max_steps=4", "trainer.logging_steps=1"),
-    *("trainer.per_device_train_batch_size=4", "trainer.num_generations=4", "trainer.max_completion_length=16"),
+    *(
+        "trainer.per_device_train_batch_size=4",
+        "trainer.num_generations=4",
+        "trainer.max_completion_length=16",
+        "trainer.soft_overlong_cache=4",
+    ),
 )
 
 

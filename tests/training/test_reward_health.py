@@ -11,10 +11,16 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 from rewards import MatchJudge, PoshReward, Sample, Status, Verdict
 from tests.training.tiny_trainer import Scored
 from training.judging import Recorder
-from training.reward_health import PROBLEMS, Limits, RewardHealthCallback, Row, health, problems, repetition
+from training.problems import PROBLEMS
+from training.reward_health import Limits, RewardHealthCallback, Row, health, problems, repetition
 
-ROW = Row(scores=(0.5,), failed=None, length=10, repetition=0.0, truth=None)
-STEADY = {"failed_fraction": 0.0, "saturated_fraction": 0.0, "length": 100.0, "repetition": 0.1}
+ROW = Row(
+    scores=(0.5,), failed=None, length=10, reference_length=0, repetition=0.0, degenerate=False, truth=None
+)  # fmt: skip
+STEADY = {
+    "failed_fraction": 0.0, "saturated_fraction": 0.0, "reward": 0.5, "length": 100.0, "length_ratio": 1.0,
+    "repetition": 0.1, "degenerate_fraction": 0.0,
+}  # fmt: skip
 
 
 def row(*scores: float | None, **changes: Any) -> Row:
@@ -24,11 +30,16 @@ def row(*scores: float | None, **changes: Any) -> Row:
 def test_numbers_of_a_batch_by_hand() -> None:
     rows = [row(0.5, 1.0), row(0.5, 1.0), row(1.0, 1.0), row(0.2, 0.4)]  # two groups of two
     rows = [replace(each, length=length) for each, length in zip(rows, (10, 20, 30, 60), strict=True)]
+    rows[3] = replace(rows[3], degenerate=True)
+    rows[:2] = [replace(each, reference_length=20) for each in rows[:2]]  # the others have no reference
     numbers = health(rows, group=2)
     assert numbers == {
         "failed_fraction": 0.0,
         "saturated_fraction": 0.25,
+        "reward": pytest.approx((0.75 + 0.75 + 1.0 + 0.3) / 4),
         "length": 30.0,
+        "length_ratio": 0.75,
+        "degenerate_fraction": 0.25,
         "repetition": 0.0,
         "zero_variance_groups": 0.5,
     }
@@ -113,6 +124,10 @@ def test_steady_numbers_are_no_problem() -> None:
         ("length", {"length": [0.0] * 10 + [45.0] * 10}),
         ("repetition", {"repetition": [0.1] * 10 + [0.35] * 10}),
         ("divergence", {"truth": [0.5] * 20, "truth_gap": [0.1] * 10 + [0.25] * 10}),
+        ("degenerate", {"degenerate_fraction": [0.0] * 10 + [0.1] * 10}),
+        ("runaway", {"length_ratio": [1.0] * 10 + [1.6] * 10, "length": [100.0] * 10 + [160.0] * 10}),
+        ("runaway", {"length_ratio": [math.nan] * 20, "length": [100.0] * 10 + [160.0] * 10}),
+        ("runaway", {"truncated_fraction": [0.0] * 10 + [0.15] * 10}),
     ],
 )
 def test_each_problem_is_told_past_its_limit(problem: str, changes: dict[str, list[float]]) -> None:
@@ -126,6 +141,12 @@ def test_each_problem_is_told_past_its_limit(problem: str, changes: dict[str, li
         {"zero_variance_groups": [0.0] * 19 + [1.0]},
         {"zero_variance_groups": [math.nan] * 20},
         {"length": [100.0] * 10 + [195.0] * 10},
+        {"length": [100.0] * 10 + [160.0] * 10, "length_ratio": [0.5] * 10 + [1.2] * 10},  # grows up to its references
+        {"length": [160.0] * 20, "length_ratio": [1.6] * 20},  # long, and no longer than before
+        {"length": [100.0] * 10 + [160.0] * 10, "length_ratio": [1.6] * 20, "reward": [0.6] * 10 + [0.5] * 10},
+        {"truncated_fraction": [0.3] * 10 + [0.2] * 10},
+        {"truncated_fraction": [0.0] * 19 + [0.5]},
+        {"degenerate_fraction": [0.0] * 19 + [0.5]},
         {"truth": [0.5] * 20, "truth_gap": [0.3] * 20},
         {"truth": [math.nan] * 20, "truth_gap": [math.nan] * 20},
     ],
@@ -136,6 +157,7 @@ def test_one_bad_batch_is_no_problem_yet(changes: dict[str, list[float]]) -> Non
 
 def test_nothing_but_failures_is_told_before_the_window_is_full() -> None:
     bad = {"saturated_fraction": [1.0] * 9, "length": [1.0] * 9, "repetition": [1.0] * 9}
+    bad |= {"degenerate_fraction": [1.0] * 9, "reward": [0.5] * 9, "length_ratio": [9.0] * 9}
     assert told({"failed_fraction": [0.0] * 9, **bad}) == set()
     assert told({"failed_fraction": [1.0], "length": [1.0]}) == {"failed"}
 

@@ -37,15 +37,30 @@ def batch(*scores: float | None, advantages: list[float | None] | None = None) -
     return Batch(samples, verdicts, advantages or [None] * len(scores))
 
 
-def shown(*batches: Batch, group: int = 1, best: int = 2, worst: int = 2) -> list[tuple[str, int, str]]:
+def shown(
+    *batches: Batch, group: int = 1, best: int = 2, worst: int = 2, padded: list[list[bool]] | None = None
+) -> list[tuple[str, int, str]]:
     """(kind, rank, completion) in the page's order, of ranks that each have a batch."""
     rewards = [each.rewards() for each in batches]
     rows = [
         (place, row.kind, rank, row.sample.completion)
         for rank, each in enumerate(batches)
-        for place, row in choose(each, rewards, rank, group, best, worst)
+        for place, row in choose(each, rewards, rank, group, best, worst, padded or ())
     ]
     return [row[1:] for row in sorted(rows)]
+
+
+def test_degenerate_completions_come_first_whatever_their_reward() -> None:
+    first, second = batch(0.5, 0.1, None), batch(0.9, 0.3)
+    assert shown(first, second, padded=[[False, False, True], [True, False]]) == [
+        ("degenerate", 1, "Completion 0."),
+        ("best", 0, "Completion 0."),
+        ("best", 1, "Completion 1."),
+        ("worst", 0, "Completion 1."),
+        ("not judged", 0, "Completion 2."),
+    ]
+    everyone = shown(batch(0.1, 0.2, 0.3, 0.4), padded=[[True] * 4])
+    assert [row[0] for row in everyone] == ["degenerate", "degenerate", "best", "best"]  # as many as of the worst
 
 
 def test_the_best_and_the_worst_of_all_ranks_in_order() -> None:

@@ -12,7 +12,12 @@ SCRIPT = Path(__file__).with_name("two_ranks.py")
 HANGS = 400  # seconds: far more than the ranks take
 OVERRIDES = (
     *("policy.model=tiny", "data.count=16", "trainer.max_steps=3", "trainer.logging_steps=1"),
-    *("trainer.per_device_train_batch_size=4", "trainer.num_generations=4", "trainer.max_completion_length=16"),
+    *(
+        "trainer.per_device_train_batch_size=4",
+        "trainer.num_generations=4",
+        "trainer.max_completion_length=16",
+        "trainer.soft_overlong_cache=4",
+    ),
     *("trainer.num_iterations=1", "trainer.steps_per_generation=1", "trainer.max_failed_fraction=0.25"),
 )
 

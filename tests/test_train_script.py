@@ -1,0 +1,82 @@
+"""scripts/train.py's own words and exit codes: a failed check with --strict, and a run that --stop-on ends."""
+
+import json
+import sys
+from functools import partial
+
+import pytest
+import yaml
+
+from scripts.train import main
+from training.problems import PROBLEMS
+from training.reward_health import Limits, RewardHealthCallback
+
+TRAINER = {
+    "max_steps": 2, "per_device_train_batch_size": 4, "num_generations": 4, "max_completion_length": 8,
+    "logging_steps": 1, "save_strategy": "no", "report_to": "none", "bf16": False, "gradient_checkpointing": False,
+    "use_cpu": True, "disable_tqdm": True,
+}  # fmt: skip
+
+
+@pytest.fixture
+def train(tmp_path, monkeypatch, capsys):
+    def run(*options, check=None, trainer=None):
+        """(exit code, what was printed last on the screen, what on the error stream)."""
+        recipe = {
+            "algorithm": "dapo",
+            "output": str(tmp_path / "run"),
+            "overwrite": True,
+            "policy": {"model": "tiny"},
+            "data": {"source": "scenes", "count": 8},
+            "rewards": [{"metric": "posh", "judge": "match"}],
+            "trainer": {**TRAINER, **(trainer or {})},
+            "check": check,
+        }
+        (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(recipe))
+        monkeypatch.setattr(sys, "argv", ["train.py", str(tmp_path / "recipe.yaml"), *options])
+        code = 0
+        try:
+            main()
+        except SystemExit as error:
+            code = error.code
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+UNTRAINED = {"max_truncated_fraction": 0.0}  # an untrained policy never ends by itself
+
+
+def test_a_failed_check_is_printed_last_and_strict_makes_it_an_exit_code(train, tmp_path):
+    code, out, _ = train(check=UNTRAINED)
+    assert code == 0
+    assert "CHECK FAILED: max_truncated_fraction is 1, wanted at most 0 in the last tenth" in " ".join(out.split())
+    assert out.index("The policy and its metrics are in") < out.index("CHECK FAILED")
+    code, *_ = train("--strict", check=UNTRAINED)
+    assert code == 2
+    assert (tmp_path / "run" / "model.safetensors").exists()
+    code, out, _ = train("--strict", check={"max_truncated_fraction": 1.0})
+    assert (code, "CHECK FAILED" in out) == (0, False)
+
+
+def test_stop_on_ends_the_run_with_its_policy_saved(train, tmp_path, monkeypatch):
+    strict = partial(RewardHealthCallback, limits=Limits(degenerate=-1.0, window=1))
+    monkeypatch.setattr("training.run.RewardHealthCallback", strict)
+    code, _, err = train("--stop-on", "degenerate", trainer={"max_steps": 5})
+    assert code == 1
+    assert "train.py: training stopped: " in err
+    assert "padded with words or signs that say nothing" in err
+    assert (tmp_path / "run" / "model.safetensors").exists()
+    lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert max(line["step"] for line in lines) == 1
+    assert "health/degenerate_fraction" in lines[0]
+
+
+def test_stop_on_names_the_problems(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["train.py", "recipe.yaml", "--stop-on", "boredom"])
+    with pytest.raises(SystemExit):
+        main()
+    said = capsys.readouterr().err
+    assert "boredom" in said
+    assert all(problem in said for problem in PROBLEMS)
