@@ -16,8 +16,11 @@ what it costs, so that the blame lands on its own tokens. Filler is
     a phrase over and over   words that repeat those before them: a phrase for the third time (of LOOP words in a row at
                              least), one word for the fourth, or COPIED words in a row that stood anywhere before
     few words over and over  among WINDOW words in a row no more than FEW different ones
-    words that lead nowhere  "the is", "a and", "and.", a word said twice in a row, and sentences of one or two words
-                             that were said before, from the second such slip on
+    words that lead nowhere  "the is", "a and", "and.", "at is", a word said twice in a row, sentences that open with
+                             "is" or of one or two words that were said before, from the second such slip on
+    words in no order        from one such slip to the next, if no more than ORDERED words lie between; where the metric
+                             has parsed the text (PoSh), from any word that cannot stand where it does
+                             (rewards/language/grammar.py)
     words without content    beyond RUN articles, prepositions, auxiliaries, hedges and the like in a row
     words that state nothing beyond UNSTATED words in a row outside all that the metric asks about, where it says what
                              that is (PoSh: the spans of its scene graph)
@@ -35,10 +38,11 @@ The bounds were set on people's texts (docs/filler.md): of each set of captions 
 import math
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
 from spacy.lang.en.stop_words import STOP_WORDS
 
@@ -52,6 +56,7 @@ WINDOW = 16
 FEW = 5
 RUN = 6
 UNSTATED = 9
+ORDERED = 20
 SIGNS = 8
 LONG = 30
 
@@ -63,13 +68,19 @@ DANGLING = frozenset(("a", "an", "the", "and", "or", "of", "its", "their", "my",
 ARTICLES = ("a", "an", "the")
 OPENING = frozenset((*ARTICLES, "and", "or"))
 NO_NOUN = frozenset(re.split(" ", "a an the and or of in at on to by for with from is are was were be it there its"))
-NOT_AFTER = {**dict.fromkeys(ARTICLES, NO_NOUN), "and": frozenset(("and", "or")), "or": frozenset(("and", "or"))}
+IS = frozenset(("is", "are", "was", "were"))
+NOT_AFTER = {
+    **dict.fromkeys(ARTICLES, NO_NOUN),
+    **dict.fromkeys(("and", "or"), frozenset(("and", "or"))),
+    **dict.fromkeys(("in", "of", "at", "on", "to", "by", "for", "with", *IS), IS),
+}
 ENDS = frozenset(".!?")
 STOPS = ENDS | frozenset(",;:")
 WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 NO_WORDS = re.compile(r"[\W_]+")
 SENTENCE_END = re.compile(r"[.!?](?=\s)")
 ENDED = re.compile(r"[.!?:\u2026]['\"\u201d\u2019)\]*]*\s*\Z")
+ASKED = re.compile(r"[^.!?]*\?")
 NOT_LATIN = re.compile(r"[^\W\d_\x00-\u024f\u1e00-\u1eff\u2070-\u209f]")
 NO_ENGLISH = re.compile(  # pairs and runs of letters that English words do not have
     r"q[bcdefghjklmnoprstvwxyz]|j[bcdfghjklmnpqrstvwxz]|v[bcdfghjmnpqtwxz]|z[bcdfgjkmnpqrsvx]|x[bdgjkmnrvxz]"
@@ -86,13 +97,17 @@ class Filler:
 
 
 def find_filler(
-    text: str, known: str = "", stated: Collection[tuple[int, int]] | None = None, ends: bool = True
+    text: str,
+    known: str = "",
+    stated: Collection[tuple[int, int]] | None = None,
+    misplaced: Sequence[tuple[int, int]] = (),
+    ends: bool = True,
 ) -> Filler:
     """The text's filler. Linear in the text's length; asks no judge.
 
     known: what stands beside the text (prompt, references, question): its scripts and its words are nobody's filler.
-    stated: the characters [start, end) of what the metric asks about, where it knows. ends: whether an unfinished end
-    counts; answers in keywords have none.
+    stated, misplaced: the characters [start, end) of what the metric asks about, and of the words that cannot stand
+    where they do, where it knows. ends: whether an unfinished end counts; answers in keywords have none.
     """
     if not text:
         return Filler()
@@ -104,7 +119,10 @@ def find_filler(
         why.setdefault(number, "a phrase over and over")
     for number in monotonous(words):
         why.setdefault(number, "few words over and over")
-    for number in leading_nowhere(text, places, words):
+    nowhere = leading_nowhere(text, places, words)
+    for number in disordered(places, nowhere, misplaced):
+        why.setdefault(number, "words in no order")
+    for number in nowhere[1:]:
         why.setdefault(number, "words that lead nowhere")
     for number in without_content(words):
         why.setdefault(number, "words without content")
@@ -180,24 +198,26 @@ def monotonous(words: Sequence[str]) -> list[int]:
 
 
 def leading_nowhere(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
-    """Articles and conjunctions before what cannot follow them, words said twice in a row, and sentences of one or two
-    words that were said before; not the first of these slips.
+    """Articles, conjunctions, prepositions and "is" before what cannot follow them, words said twice in a row,
+    sentences that open with "is" and ask nothing, and those of one or two words that were said before.
     """
     found = []
     said: set[str] = set()
     begin = 0  # of the sentence
     for number, (word, following) in enumerate(zip_longest(words, words[1:], fillvalue="")):
         stop = text[places[number][1] : places[number][1] + 1] or "."
+        leads_nowhere = word in OPENING if stop in STOPS else following in NOT_AFTER.get(word, ())
+        opens = word in IS and begin == number > 0 and not ASKED.match(text, places[number][1])
         if word == following and stop not in STOPS:
             found.append(number + 1)
-        elif word in OPENING and (stop in STOPS or following in NOT_AFTER[word]):
+        elif leads_nowhere or opens:
             found.append(number)
         if stop in ENDS:
             if number - begin < 2 and said.issuperset(words[begin : number + 1]):
                 found.append(number)
             said.update(words[begin : number + 1])
             begin = number + 1
-    return found[1:]
+    return found
 
 
 def without_content(words: Sequence[str]) -> list[int]:
@@ -224,6 +244,17 @@ def unstated(places: Sequence[tuple[int, int]], stated: Collection[tuple[int, in
         if run > UNSTATED:
             found.append(number)
     return found
+
+
+def disordered(
+    places: Sequence[tuple[int, int]], nowhere: Sequence[int], misplaced: Sequence[tuple[int, int]]
+) -> list[int]:
+    """The words from one slip to the next, where that is no more than ORDERED words away."""
+    slips = [(number, number + 1) for number in nowhere]
+    slips += [(bisect_right(places, (start, 0)), bisect_left(places, (end, 0))) for start, end in misplaced]
+    slips.sort()
+    between = [(one, end) for (one, behind), (other, end) in pairwise(slips) if behind <= other <= one + ORDERED]
+    return sorted({number for start, end in between for number in range(start, end)})
 
 
 def unwordly(text: str, words: Sequence[str], known: str) -> list[int]:

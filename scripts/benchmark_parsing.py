@@ -66,7 +66,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     graphs = describe(texts)
     begun = time.process_time()
     for text, graph in zip(texts, graphs, strict=True):
-        find_filler(text, text, stated(graph))
+        find_filler(text, text, stated(graph), graph.misplaced)
     filler = (time.process_time() - begun) / base
     ratios = {}
     for name, piece in track(PIECES.items(), "kinds", console=Console(stderr=True)):

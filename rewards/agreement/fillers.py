@@ -81,7 +81,10 @@ def measure_filler(folder: Path) -> Iterator[FillerRow]:
     for name, load in SETS.items():
         texts = list(dict.fromkeys(load(folder)))
         graphs = describe(texts)
-        shares = [find_filler(text, text, stated(graph)).share for text, graph in zip(texts, graphs, strict=True)]
+        shares = [
+            find_filler(text, text, stated(graph), graph.misplaced).share
+            for text, graph in zip(texts, graphs, strict=True)
+        ]
         yield FillerRow(
             name,
             len(texts),

@@ -7,6 +7,7 @@ from spacy.tokens import Doc
 
 from rewards.language.clusters import Cluster, References, resolve
 from rewards.language.components import Component, Kind, Places, Role, find_components
+from rewards.language.grammar import misplaced
 from rewards.language.links import add_links, spread_over_conjunctions
 from rewards.language.rules import Rules
 from rewards.language.scene_graph import Entity, Relation, SceneGraph
@@ -36,7 +37,8 @@ def graph_of(doc: Doc, clusters: Sequence[Cluster] = (), rules: Rules | None = N
         component.id = number
     builder = _Builder(places, resolve(words, clusters), rules)
     builder.build(components)
-    return SceneGraph(builder.entities, list(builder.relations.values()), sentences)
+    places_amiss = misplaced(words) if rules.grammar else []
+    return SceneGraph(builder.entities, list(builder.relations.values()), sentences, places_amiss)
 
 
 class _Builder:

@@ -26,6 +26,7 @@ class Rules:
     side_nouns: bool = False  # (22) "at the top left": a side is an entity, though the parser reads an adjective
     hyphens: bool = False  # (23) "snow-covered" is one attribute, and "-" is none
     sentence_adverbs: bool = False  # "possibly a park": said of the statement, no attribute of the park
+    grammar: bool = False  # words that cannot stand where they do are noted beside the graph
 
     @classmethod
     def published(cls) -> Self:

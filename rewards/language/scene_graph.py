@@ -48,15 +48,20 @@ class Relation:
 
 @dataclass(slots=True)
 class SceneGraph:
-    """What one text says. `sentences` are the stripped sentence texts that `sentence_idxs` count."""
+    """What one text says. `sentences` are the stripped sentence texts that `sentence_idxs` count.
+
+    misplaced: the places of words that cannot stand there (`rewards.language.grammar`); none in published mode.
+    """
 
     entities: list[Entity] = field(default_factory=list)
     relations: list[Relation] = field(default_factory=list)
     sentences: list[str] = field(default_factory=list)
+    misplaced: list[CharacterSpan] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """The published format; tuples stay tuples (JSON turns them into lists)."""
-        return asdict(self)
+        """The published format, and `misplaced` where there is any; tuples stay tuples (JSON makes them lists)."""
+        data = asdict(self)
+        return data if self.misplaced else {key: data[key] for key in ("entities", "relations", "sentences")}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -77,4 +82,4 @@ class SceneGraph:
             Relation(**{**relation, "text_spans": [tuple(span) for span in relation["text_spans"]]})
             for relation in data["relations"]
         ]
-        return cls(entities, relations, list(data["sentences"]))
+        return cls(entities, relations, list(data["sentences"]), [tuple(span) for span in data.get("misplaced", ())])

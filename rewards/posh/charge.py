@@ -14,7 +14,7 @@ from rewards.verdict import Sample, Verdict
 
 def charge(verdict: Verdict, sample: Sample, graph: SceneGraph) -> Verdict:
     """graph: the completion's. What stands in it is asked about and no filler, unless it is said over and over."""
-    found = find_filler(sample.completion, beside(sample), stated=stated(graph))
+    found = find_filler(sample.completion, beside(sample), stated=stated(graph), misplaced=graph.misplaced)
     return charge_filler(verdict, sample.completion, found, charged)
 
 

@@ -65,7 +65,7 @@ def check_judged(steps: list[dict[str, Any]]) -> None:
         assert step["judge/questions"] > 0
         assert step["judge/prompt_tokens"] > 0 or step["judge/cached"] > 0
         assert math.isfinite(step["loss"])
-        assert 0 <= step["reward"] <= 1
+        assert 0 <= step["rewards/posh/mean"] <= 1  # step["reward"] also holds the punishment of overlong texts
     print({key: value for key, value in steps[0].items() if key.startswith("judge/")})
 
 

@@ -1,0 +1,96 @@
+"""Words that cannot stand where they do, by their part of speech alone: what tells prose from words in no order.
+
+    misplaced(words)        # of "The large the circle is at": [(4, 13)], "large the"
+
+A parser finds something to say about any heap of words: "star large is at square. edge." has a scene graph, too. In
+people's texts at most one word in 250 counts as misplaced here (by a comma that they left out, or by the tagger), in
+heaps of words one in five; so one such place means nothing, and several close together do. Tags: Penn Treebank.
+"""
+
+from collections.abc import Sequence
+
+from rewards.language.scene_graph import CharacterSpan
+from rewards.language.words import Word
+
+ARTICLES = ("a", "an", "the")
+PLACES = ("in", "at", "on", "of", "with")
+FINITE = ("VBZ", "VBP", "VBD", "MD")
+NOT_AFTER_ARTICLE = (*FINITE, "IN", "TO", "EX", "DT", "CC", "PRP", "PRP$", "WDT", ",", ".")
+BEFORE_ARTICLE = ("such", "half", "what", "many", "all", "both", "quite", "likely")  # adjectives to the tagger
+AFTER_THERE = (*FINITE, "RB", "VB", "VBG", "VBN", "TO")
+BEFORE_IT = (*FINITE, "IN", "VB", "VBG", "TO", "RB")
+
+
+def misplaced(words: Sequence[Word]) -> list[CharacterSpan]:
+    """The characters of each such word and the word behind it, in text order."""
+    return [
+        (word.start, words[min(number + 1, len(words) - 1)].end)
+        for number, word in enumerate(words)
+        if stands_wrongly(words, number)
+        or (tag_at(words, number - 1) == "." and number and opens_wrongly(words, number))
+    ]
+
+
+def stands_wrongly(words: Sequence[Word], number: int) -> bool:
+    """Whether the word cannot stand before what follows it, or between its neighbours."""
+    word, behind = words[number], words[number + 1].text.lower() if number + 1 < len(words) else ""
+    text, before, following = word.text.lower(), tag_at(words, number - 1), tag_at(words, number + 1)
+    if text in ARTICLES:
+        return following in NOT_AFTER_ARTICLE  # "a is", "the in"
+    if text in PLACES:
+        return following in FINITE or behind in PLACES  # "in is", "in of"
+    if text == "it":
+        return before not in BEFORE_IT and following in ("NN", "JJ", "IN", ".")  # "bottom it edge"
+    if word.tag == "EX":
+        return following not in AFTER_THERE or before in ("VBZ", "VBP")  # "there large", "small is there is"
+    if text == "there":
+        return following in ("DT", "JJ")  # "sits there the"
+    if word.tag == "JJ":
+        if behind in ARTICLES:
+            return text not in BEFORE_ARTICLE  # "large the"
+        between = before in ("NN", "NNS") and following in ("VBZ", "VBD")  # "star large is"
+        subject = before not in ("CC", "IN", "DT", ",") and following in FINITE  # "is small has"
+        return between or subject or following == "PRP" or (before == "JJ" and following == "IN")  # "small large in"
+    if word.tag in FINITE:
+        return following in ("VBZ", "VBP", "VBD") or (text in ("is", "was") and is_bare(words, number + 1))
+    return word.tag == following == "CC"
+
+
+def opens_wrongly(words: Sequence[Word], number: int) -> bool:
+    """Whether the sentence that begins here opens with its verb, is no more than a place, or has a bare noun before its
+    verb or stop.
+    """
+    tag = words[number].tag
+    return tag in ("VBZ", "VBD", "MD") or is_place(words, number) or is_bare(words, number) or leads_bare(words, number)
+
+
+def is_place(words: Sequence[Word], number: int) -> bool:
+    """Whether the sentence opens with a preposition and has no verb: "Of the corner." """
+    if words[number].tag != "IN":
+        return False
+    while tag_at(words, number) not in (".", "EX", "VBG", "VBN", *FINITE):
+        number += 1
+    return tag_at(words, number) == "."
+
+
+def is_bare(words: Sequence[Word], number: int) -> bool:
+    """Whether from here to the stop or the next verb there is only a noun without an article: "(is) yellow star." """
+    end = after_noun(words, number)
+    return end > number and words[end - 1].tag == "NN" and tag_at(words, end) in (".", ",", "VBZ", "DT", "EX", "RB")
+
+
+def leads_bare(words: Sequence[Word], number: int) -> bool:
+    """Whether adjectives and nouns without an article are a verb's subject: "Large is ..."."""
+    end = after_noun(words, number)
+    return end > number and tag_at(words, end) in FINITE
+
+
+def after_noun(words: Sequence[Word], number: int) -> int:
+    while tag_at(words, number) in ("JJ", "NN"):
+        number += 1
+    return number
+
+
+def tag_at(words: Sequence[Word], number: int) -> str:
+    """Beyond the text a stop stands."""
+    return words[number].tag if 0 <= number < len(words) else "."
