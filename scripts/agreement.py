@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def measure_spans(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
-    from training.span_agreement import read_completions, summarise
+    from training.evaluation.span_agreement import read_completions, summarise
 
     if arguments.count < 1:
         raise ValueError(f"--count must be 1 or more, got {arguments.count}.")

@@ -1,4 +1,4 @@
-"""What fits on which GPUs, by arithmetic: see training/memory.py for the formula.
+"""What fits on which GPUs, by arithmetic: see training/plan/memory.py for the formula.
 
 python scripts/benchmark.py memory --gpus 1 4 8 --gpu-memory 80
 """
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 GB = 1e9
-DESCRIPTION = """GPU memory of a policy in training beside its judge, by arithmetic (training/memory.py), not measured.
+DESCRIPTION = """GPU memory of a policy in training beside a judge, by arithmetic (training/plan/memory.py); no measure.
 Without --policy and --judge: Qwen2.5-VL-7B-Instruct and Qwen2.5-14B-Instruct. One GPU trains LoRA adapters of rank 16,
 several train all weights under ZeRO-3. A line each for a judge per rank, one judge on rank 0, and a server elsewhere.
 Per GPU in GB: what each part takes, and the two peaks, in the backward pass and while the judge is awake."""
@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     from transformers import AutoConfig
 
-    from training.known_models import known_size
-    from training.memory import Plan, size_of
+    from training.plan.known_models import known_size
+    from training.plan.memory import Plan, size_of
 
     if min(arguments.gpus) < 1:
         raise ValueError(f"--gpus must be 1 or more, got {min(arguments.gpus)}")
@@ -67,7 +67,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
             )
     show(lines, arguments.gpu_memory)
     return {
-        "computed": "by training/memory.py, not measured",
+        "computed": "by training/plan/memory.py, not measured",
         "gpu_memory": arguments.gpu_memory,
         "policy_parameters": policy.parameters,
         "judge_parameters": judge.parameters,

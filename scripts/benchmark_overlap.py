@@ -17,7 +17,7 @@ from rich.table import Table
 
 DESCRIPTION = """Steps of the tiny policy on given completions, with a judge that sleeps for --latency seconds at every
 call, as one does that waits for a server: asked in its turn, and in a thread from the moment that the completions are
-there (training/overlap.py). The step before the optimizer's is timed, in which TRL computes the old policy's
+there (training/grpo/overlap.py). The step before the optimizer's is timed, in which TRL computes the old policy's
 log-probabilities, as it does with steps_per_generation 2 and one gradient accumulation. --latency is in multiples of
 the time without a judge, which is measured first, and again in turn with the others. Two cores show nothing of a real
 server's work; the sleep stands for it. Seconds are this machine's; the ratios of one run are what to read. A judge that
@@ -93,10 +93,10 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def prepared_step(judge: SleepingJudge, completions: int, tokens: int, folder: str) -> Any:
     """A function that scores one batch of given completions, all but the loss of a step."""
-    from training.data import load_data
+    from training.data.load import load_data
+    from training.grpo.trainer import SpanGRPOConfig, SpanGRPOTrainer
     from training.policy import load_policy
     from training.recipe import ScenesPart
-    from training.trainer import SpanGRPOConfig, SpanGRPOTrainer
 
     dataset = load_data(ScenesPart(source="scenes", count=completions // GROUP))
     model, processor = load_policy("tiny")

@@ -63,10 +63,10 @@ def train(seed: int, dynamic: bool, steps: int, folder: str) -> dict[str, Any]:
     from transformers import ProgressCallback, TrainerCallback
 
     from rewards import Reward, Sample, Verdict
-    from training.data import load_data
+    from training.data.load import load_data
+    from training.grpo.trainer import SpanGRPOConfig, SpanGRPOTrainer
     from training.policy import load_policy
     from training.recipe import ScenesPart
-    from training.trainer import SpanGRPOConfig, SpanGRPOTrainer
 
     given: list[float] = []  # scores since the last step
     rewards: list[float] = []  # on EVALUATED, after each step

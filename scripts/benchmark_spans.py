@@ -51,7 +51,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def measure_steps(completions: int, tokens: int, rounds: int, folder: Path) -> dict[str, Any]:
     """Seconds of a step by trainer, and what our trainers add to the first one's."""
-    from training.data import load_data
+    from training.data.load import load_data
     from training.policy import tiny_tokenizer
     from training.recipe import ScenesPart
 
@@ -135,9 +135,9 @@ def build_trainers(reward: Any, dataset: Any, completions: int, tokens: int, fol
     from transformers import PrinterCallback
     from trl import GRPOConfig, GRPOTrainer
 
+    from training.callbacks.span_table import SpanTableCallback
+    from training.grpo.trainer import SpanGRPOConfig, SpanGRPOTrainer
     from training.policy import load_policy
-    from training.span_table import SpanTableCallback
-    from training.trainer import SpanGRPOConfig, SpanGRPOTrainer
 
     settings: dict[str, Any] = {
         "output_dir": str(folder),
@@ -180,7 +180,7 @@ def sentences() -> dict[str, str]:
 
 def measure_offsets(name: str, sentence: str, count: int) -> dict[str, Any]:
     """Medians of ten."""
-    from training.credit import special_ids, token_offsets
+    from training.grpo.credit import special_ids, token_offsets
     from training.policy import tiny_tokenizer
 
     tokenizer = tiny_tokenizer().backend_tokenizer

@@ -118,10 +118,10 @@ def compare(
 ) -> dict[str, Any]:
     """Evaluate, write the three files into the output folder, and return what results.json holds."""
     from rewards.judges import closing
-    from training.comparison import summarise_models
-    from training.evaluation import evaluate, held_out
-    from training.judging import judges_of
-    from training.report import Example, write_report
+    from training.evaluation.evaluate import evaluate, held_out
+    from training.evaluation.report import Example, write_report
+    from training.evaluation.statistics import summarise_models
+    from training.grpo.recorder import judges_of
     from training.run import build_rewards
     from training.run_folder import versions
 
@@ -172,7 +172,7 @@ def compare(
 
 def warnings(checkpoints: dict[str, list[str]], seeds: list[int], results: dict[str, Any]) -> list[str]:
     """What a reader must know before any number: checks that a run has failed, answers that are cut or padded."""
-    from training.check import failed_checks
+    from training.run_checks import failed_checks
 
     told = [
         f"{model}, seed {seed}: the check {check.name} of its training failed: {check.found}, wanted {check.wanted}"

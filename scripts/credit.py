@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def train_missing(arguments: argparse.Namespace) -> None:
-    from training.credit_experiment import ARMS, REWARDS, train_arm
+    from training.span_credit_experiment.experiment import ARMS, REWARDS, train_arm
 
     unknown = sorted(set(arguments.arms) - set(ARMS))
     if unknown:
@@ -77,7 +77,7 @@ def show(arguments: argparse.Namespace) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from training.credit_report import compare_all, draw_curves, load_curves
+    from training.span_credit_experiment.report import compare_all, draw_curves, load_curves
 
     curves = load_curves(arguments.output)
     rows = compare_all(curves)

@@ -28,7 +28,7 @@ from typing import Any
 
 
 def main() -> None:
-    from training.problems import PROBLEMS
+    from training.callbacks.problems import PROBLEMS
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recipe", help="a YAML file, see the folder recipes/, or the recipe.yaml of an output folder")
@@ -68,7 +68,7 @@ def main() -> None:
     try:
         recipe = load_recipe(arguments.recipe, arguments.overrides)  # before the slow imports: typos show at once
         if arguments.dry_run:
-            from training.dry_run import dry_run
+            from training.plan.dry_run import dry_run
 
             dry_run(recipe, arguments.accelerate_config, arguments.json)
             return
@@ -82,11 +82,11 @@ def main() -> None:
 def train(recipe: Any, resume: bool, stop_on: list[str], strict: bool) -> None:
     from accelerate import PartialState
 
-    from training.check import check_run, print_checks
+    from training.callbacks.stop_on_signal import EXIT_CODE, StopOnSignal
+    from training.grpo.trainer import JudgeFailure
     from training.run import Unhealthy, run
+    from training.run_checks import check_run, print_checks
     from training.run_folder import out_of_disk
-    from training.stopping import EXIT_CODE, StopOnSignal
-    from training.trainer import JudgeFailure
 
     stop = StopOnSignal()
     signal.signal(signal.SIGTERM, stop.receive)

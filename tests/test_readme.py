@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from training.data import load_data
+from training.data.load import load_data
 from training.policy import load_policy
 from training.recipe import ScenesPart
 

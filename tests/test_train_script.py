@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from scripts.train import main
-from training.problems import PROBLEMS
-from training.reward_health import Limits, RewardHealthCallback
+from training.callbacks.problems import PROBLEMS
+from training.callbacks.reward_health import Limits, RewardHealthCallback
 
 TRAINER = {
     "max_steps": 2, "per_device_train_batch_size": 4, "num_generations": 4, "max_completion_length": 8,

@@ -77,7 +77,7 @@ class ScenesPart(Part):
 
 class RowsPart(Part):
     """Rows that somebody else has written. `columns` says which of their keys holds the picture, the reference and so
-    on; a column that is not named there is looked for under its own name. See training/rows.py.
+    on; a column that is not named there is looked for under its own name. See training/data/rows.py.
 
     count: at most so many rows, the first ones. prompt: what the policy is asked, in which `{question}` stands for a
     row's question; without that the question follows it. None is the question alone, and where there is none "Describe
@@ -93,14 +93,14 @@ class RowsPart(Part):
 
 
 class JsonlPart(RowsPart):
-    """A file with one JSON object a line. See training/jsonl.py."""
+    """A file with one JSON object a line. See training/data/jsonl.py."""
 
     source: Literal["jsonl"]
     path: str
 
 
 class HubPart(RowsPart):
-    """A dataset of the Hugging Face hub, or a folder on disk that `datasets` reads. See training/hub.py: it downloads.
+    """A dataset of the Hugging Face hub, or a folder on disk that `datasets` reads. training/data/hub.py downloads it.
 
     id, subset, split, revision: as `datasets.load_dataset` takes them (subset is its `name`). streaming: read the first
     `count` rows over the network and keep them in memory, in place of downloading the whole split.
@@ -158,7 +158,7 @@ class RewardPart(Part):
 
 
 class CheckPart(Part):
-    """What must hold after a run. training/check.py says what is compared, and the run's check.json what was found.
+    """What must hold after a run. training/run_checks.py says what is compared, the run's check.json what was found.
 
     reward_rises and loss_falls: from the first to the last tenth of the logged steps. max_failed_fraction: completions
     that a judge failed on, over the whole run. max_truncated_fraction: completions cut at the maximal length, in the
@@ -175,7 +175,7 @@ class CheckPart(Part):
 class Recipe(Part):
     """One run. `trainer` goes to TRL's SFTConfig or to SpanGRPOConfig (GRPOConfig and ours) as it is.
 
-    verdicts: keep every completion with its verdicts in the output folder (training/verdict_file.py).
+    verdicts: keep every completion with its verdicts in the output folder (training/callbacks/verdict_file.py).
     """
 
     algorithm: Literal["sft", "dapo"]
@@ -328,7 +328,7 @@ def trainer_config(algorithm: str) -> Any:
         from trl import SFTConfig
 
         return SFTConfig
-    from training.trainer import SpanGRPOConfig
+    from training.grpo.trainer import SpanGRPOConfig
 
     return SpanGRPOConfig
 

@@ -22,16 +22,18 @@ from rewards.judges import Judge, closing, load_judge
 from rewards.judges.judge import Startable
 from rewards.metrics import build_reward
 from rewards.reward import Reward
-from training.callbacks import MetricsFile, ProgressBar, RewardHealthCallback, SpanTableCallback
-from training.data import load_data
-from training.judging import judges_of
+from training.callbacks.metrics_file import MetricsFile, ProgressBar
+from training.callbacks.reward_health import RewardHealthCallback
+from training.callbacks.span_table import SpanTableCallback
+from training.callbacks.stop_on_signal import StopOnSignal
+from training.callbacks.verdict_file import VerdictFile
+from training.data.load import load_data
+from training.grpo.recorder import judges_of
+from training.grpo.resuming import CheckpointWeights
+from training.grpo.trainer import SpanGRPOTrainer
 from training.policy import load_policy
 from training.recipe import LoraPart, Recipe, RecipeError, RewardPart, trainer_config
-from training.resuming import CheckpointWeights
 from training.run_folder import begin, check_new, checkpoint_to_resume
-from training.stopping import StopOnSignal
-from training.trainer import SpanGRPOTrainer
-from training.verdict_file import VerdictFile
 
 
 class Unhealthy(RuntimeError):

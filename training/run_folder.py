@@ -7,8 +7,8 @@
     versions.json     versions, git commit and whether files differ from it (null outside a clone), seeds, number of
                       processes; under `resumed` the same of every time that the run was resumed
     metrics.jsonl     one line of numbers a logged step
-    verdicts.jsonl    one line a completion: what was written and what the judges said, see training/verdict_file.py
-    spans/            a page of the best and worst completions every 50 steps (dapo), see training/span_table.py
+    verdicts.jsonl    one line a completion: what was written and what the judges said (callbacks/verdict_file.py)
+    spans/            a page of the best and worst completions every 50 steps (dapo; callbacks/span_table.py)
     checkpoint-STEP/  what `--resume` needs, as often as trainer.save_steps says
 
 Resumed, a file of lines goes on where the checkpoint was: lines of later steps, and a line that was cut, are dropped.

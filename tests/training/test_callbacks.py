@@ -17,11 +17,11 @@ from rewards import MatchJudge, PoshReward, Sample, Status, Verdict
 from tests.training.custom_trainer import WarmUpTrainer
 from tests.training.test_trainer import advantages_of
 from tests.training.tiny_trainer import COMMON, Scored, make_trainer
-from training.callbacks import JudgeLifecycleCallback, MetricsFile, RewardHealthCallback, SpanTableCallback
-from training.data import load_data, load_scenes
-from training.evaluation_prompts import EvaluationPrompts
-from training.judging import Recorder
-from training.picture import legible
+from training import JudgeLifecycleCallback, MetricsFile, RewardHealthCallback, SpanTableCallback
+from training.callbacks.sft_prompts import EvaluationPrompts
+from training.data.load import load_data, load_scenes
+from training.evaluation.coloured_text import legible
+from training.grpo.recorder import Recorder
 from training.policy import load_policy
 from training.recipe import ScenesPart
 from training.scenes.referee import judge_description

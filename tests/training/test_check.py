@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from training.check import check_run, failed_checks, print_checks
 from training.recipe import Recipe, RecipeError, check_recipe
+from training.run_checks import check_run, failed_checks, print_checks
 
 DAPO = {"reward_rises": True, "max_failed_fraction": 0.01, "max_truncated_fraction": 0.05}
 

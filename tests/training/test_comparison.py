@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from training.comparison import (
+from training.evaluation.statistics import (
     Tally,
     bootstrap_mean,
     interval_over_runs,

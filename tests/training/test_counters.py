@@ -8,7 +8,7 @@ import torch
 from rewards.judges import CachedJudge, MatchJudge
 from rewards.judges.usage import Usage
 from tests.fakes import FakeJudge
-from training.counters import LOOKS, MAXIMA, SUMS, gather_step, looks_of, metrics_of, total_usage
+from training.grpo.judge_metrics import LOOKS, MAXIMA, SUMS, gather_step, looks_of, metrics_of, total_usage
 
 KEYS = {
     *("failed_fraction", "failed_fraction_long", "failed_fraction_short", "failed_fraction_control_tokens"),

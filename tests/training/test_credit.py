@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models
 
 from rewards.verdict import Span
-from training import credit as credit_module
-from training.credit import (
+from training.grpo import credit as credit_module
+from training.grpo.credit import (
     STD_FLOOR,
     Phrase,
     credit_moments,

@@ -11,7 +11,7 @@ from datasets import Dataset
 
 from rewards import Span, Status, Verdict
 from tests.training.test_trainer import Scripted, make_trainer
-from training.data import load_data
+from training.data.load import load_data
 from training.recipe import ScenesPart
 
 RED, PLAIN = "A red star.", "A blue star."
@@ -147,7 +147,7 @@ def test_rows_that_are_cut_failed_or_another_text_count_for_nobody(trainers, dat
     assert not reached(rows[2])
     assert [reached(row) for row in rows[:2]] == [reached(row) for row in plain[:2]]
 
-    monkeypatch.setattr("training.trainer.token_offsets", lambda tokenizer, special, row, text: None)
+    monkeypatch.setattr("training.grpo.trainer.token_offsets", lambda tokenizer, special, row, text: None)
     rows = credit_of(trainer, dataset, monkeypatch, ids, {**verdicts, other: Verdict(0.5, spans=wild)})
     assert not any(map(reached, rows))
     assert trainer._metrics["train"]["spans/unaligned_fraction"][-1] == 1.0

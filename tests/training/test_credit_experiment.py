@@ -7,11 +7,11 @@ import sys
 import pytest
 
 from rewards.verdict import Sample
-from training.credit_experiment import ARMS, train_arm
 from training.policy import load_policy
 from training.scenes.referee import judge_description
 from training.scenes.truth_reward import TruthReward
 from training.scenes.world import Scene, Thing
+from training.span_credit_experiment.experiment import ARMS, train_arm
 
 SCENE = Scene((Thing("star", "red", "small", "top", "left"),), "0")
 TEXT = "There is a small blue star in the top left corner. There is a circle."

@@ -8,7 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from training.credit_report import Curves, compare, compare_all, load_curves, moving_average, steps_to_reach
+from training.span_credit_experiment.report import (
+    Curves,
+    compare,
+    compare_all,
+    load_curves,
+    moving_average,
+    steps_to_reach,
+)
 
 STEPS = np.array([0.0, 5.0, 10.0, 15.0, 20.0])
 

@@ -9,7 +9,7 @@ import pytest
 from datasets import Dataset
 from PIL import Image
 
-from training.data import load_data, load_scenes
+from training.data.load import load_data, load_scenes
 from training.recipe import JsonlPart, RecipeError, ScenesPart
 from training.scenes.referee import judge_description
 from training.scenes.world import draw

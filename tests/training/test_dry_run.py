@@ -11,9 +11,9 @@ from transformers import Qwen2Config
 
 from rewards.judges import MatchJudge
 from scripts.train import main
-from training.dry_run import dry_run, judge_model, read_launch, row_count
-from training.known_models import CONFIGS, size_by_name
-from training.memory import PROCESS
+from training.plan.dry_run import dry_run, judge_model, read_launch, row_count
+from training.plan.known_models import CONFIGS, size_by_name
+from training.plan.memory import PROCESS
 from training.recipe import JsonlPart, Recipe, RecipeError, check_recipe, load_recipe
 from training.run import build_rewards, build_trainer
 

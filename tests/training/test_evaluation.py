@@ -12,8 +12,17 @@ from rewards.posh import PoshReward
 from rewards.reward import Reward
 from rewards.verdict import Sample, Status, Verdict
 from tests.fakes import FakeJudge
-from training.data import load_scenes
-from training.evaluation import BATCH, answer, evaluate, greedy_completions, held_out, in_words, reasons, with_picture
+from training.data.load import load_scenes
+from training.evaluation.evaluate import (
+    BATCH,
+    answer,
+    evaluate,
+    greedy_completions,
+    held_out,
+    in_words,
+    reasons,
+    with_picture,
+)
 from training.policy import load_policy
 from training.recipe import JsonlPart, ScenesPart
 from training.scenes.referee import judge_description
@@ -121,7 +130,7 @@ def test_more_prompts_than_a_batch_keep_their_order(checkpoints, monkeypatch):
     ]
     whole = greedy_completions(checkpoints["dapo"][1], rows, 6)
     assert len(rows) < BATCH
-    monkeypatch.setattr("training.evaluation.BATCH", 2)
+    monkeypatch.setattr("training.evaluation.evaluate.BATCH", 2)
     assert greedy_completions(checkpoints["dapo"][1], rows, 6) == whole
 
 
@@ -141,7 +150,7 @@ def test_the_end_token_is_not_counted_and_not_written(checkpoints, monkeypatch):
             assert (max_new_tokens, do_sample) == (5, False)
             return torch.cat([input_ids, torch.tensor(written)], dim=1)
 
-    monkeypatch.setattr("training.evaluation.load_policy", lambda path: (Model(), processor))
+    monkeypatch.setattr("training.evaluation.evaluate.load_policy", lambda path: (Model(), processor))
     row = {"prompt": [{"role": "user", "content": "x"}], "image": Image.new("RGB", (48, 48))}
     lengths = [len(star + circle), len(circle), 0]
     assert greedy_completions("any", [row] * 3, 5) == ([" star circle", " circle", ""], lengths)
@@ -237,7 +246,7 @@ def test_a_policy_that_stands_there_twice_answers_once(checkpoints, rewards, eva
         asked.append(path)
         return greedy_completions(path, *arguments)
 
-    monkeypatch.setattr("training.evaluation.greedy_completions", counted)
+    monkeypatch.setattr("training.evaluation.evaluate.greedy_completions", counted)
     first, second = checkpoints["base"]
     again = evaluate({"base": [first, first, second]}, DATA, rewards, max_tokens=12)
     assert asked == [first, second]

@@ -11,7 +11,7 @@ import pytest
 from datasets import Dataset, Features, Image, List, Value
 from PIL import Image as Pictures
 
-from training.data import load_data
+from training.data.load import load_data
 from training.recipe import HubPart, JsonlPart, MixedPart, RecipeError, ScenesPart
 
 CAPTIONS = {"picture": Image(), "texts": List(Value("string")), "extra": Value("int64")}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from training.stopping import SAME_SIGNAL
+from training.callbacks.stop_on_signal import SAME_SIGNAL
 
 ROOT = Path(__file__).parents[2]
 HANGS = 240  # seconds: far more than it takes

@@ -9,9 +9,9 @@ from PIL import Image
 
 from rewards import HarmonicReward, LaveReward, MatchJudge, Status
 from rewards.reward import read_sample
-from training.data import load_data, most_frequent
+from training.data.load import load_data, most_frequent
+from training.data.rows import prompt_for
 from training.recipe import JsonlPart, Recipe, RecipeError, check_recipe
-from training.rows import prompt_for
 from training.run import build_rewards, build_trainer, run
 
 CAPTION = {"image": "red.png", "reference": ["A red wall.", "A wall is red."]}

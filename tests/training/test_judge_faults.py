@@ -17,10 +17,10 @@ from rewards.posh import PoshReward
 from rewards.verdict import Status, Verdict
 from tests.fakes import FakeJudge
 from tests.training.test_trainer import Scripted, advantages_of, make_trainer
-from training.data import load_data
-from training.judging import check_deadlines
+from training.data.load import load_data
+from training.grpo.recorder import check_deadlines
+from training.grpo.trainer import JudgeFailure, SpanGRPOConfig
 from training.recipe import ScenesPart
-from training.trainer import JudgeFailure, SpanGRPOConfig
 
 TEXTS = ["A red circle.", "A blue star.", "A green square.", "A large hexagon."]
 

@@ -6,7 +6,7 @@ import pytest
 
 from rewards import MatchJudge, PoshReward, Status
 from tests.training.tiny_trainer import Scored
-from training.judging import Recorder, awake
+from training.grpo.recorder import Recorder, awake
 
 PROMPTS = ["Describe the picture."] * 3
 TEXTS = ["A red star.", "", "A blue square."]

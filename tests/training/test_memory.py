@@ -1,9 +1,9 @@
-"""training/memory.py: the formula by hand, and sizes of real architectures."""
+"""training/plan/memory.py: the formula by hand, and sizes of real architectures."""
 
 import pytest
 from transformers import LlavaConfig, Qwen2Config
 
-from training.memory import PROCESS, Plan, Size, size_of
+from training.plan.memory import PROCESS, Plan, Size, size_of
 
 POLICY = Size(parameters=1000, layers=2, hidden=10, kv_numbers=4, vocabulary=50, linear=30)
 JUDGE = Size(parameters=4000, layers=3, hidden=16, kv_numbers=8, vocabulary=50, linear=40)

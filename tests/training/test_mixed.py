@@ -8,8 +8,8 @@ from datasets import Dataset
 
 from rewards import LaveReward, MatchJudge, PoshReward, Status, Verdict
 from tests.training.test_trainer import advantages_of, make_trainer
-from training.data import load_data
-from training.evaluation import answer, evaluate, held_out
+from training.data.load import load_data
+from training.evaluation.evaluate import answer, evaluate, held_out
 from training.policy import load_policy
 from training.recipe import ScenesPart
 

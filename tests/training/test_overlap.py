@@ -16,9 +16,9 @@ from rewards.judges.server import ServerJudge
 from rewards.judges.usage import Usage
 from tests.fakes import FakeJudge
 from tests.training.test_trainer import advantages_of, make_trainer
-from training.data import load_data
+from training.data.load import load_data
+from training.grpo.trainer import JudgeFailure
 from training.recipe import ScenesPart
-from training.trainer import JudgeFailure
 
 TEXTS = ["A red circle.", "A blue star.", "A green square.", "A large hexagon."]
 PATIENCE = 120.0  # seconds, for what should happen at once

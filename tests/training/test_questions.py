@@ -7,7 +7,7 @@ import pytest
 
 from rewards.language.answer_text import normalise
 from rewards.vqa import vqa_accuracy
-from training.data import load_data, load_scenes
+from training.data.load import load_data, load_scenes
 from training.recipe import RecipeError, ScenesPart, load_recipe
 from training.scenes.questions import COUNTS, PEOPLE, UNSURE, SceneQuestion, ask, place_name
 from training.scenes.world import Scene, Thing, make_scenes

@@ -12,11 +12,11 @@ from rewards import HarmonicReward, LaveReward, PoshReward, Reward
 from rewards.verdict import Sample, Span, Status, Verdict
 from tests.fakes import FakeJudge
 from tests.training.test_trainer import advantages_of, make_trainer
-from training.credit import special_ids, token_offsets
-from training.data import load_data
-from training.options import SpanGRPOConfig
+from training.data.load import load_data
+from training.grpo.config import SpanGRPOConfig
+from training.grpo.credit import special_ids, token_offsets
+from training.grpo.reasoning import Parts, on_completion, split_reasoning
 from training.policy import tiny_tokenizer
-from training.reasoning import Parts, on_completion, split_reasoning
 from training.recipe import ScenesPart
 
 END = "</think>"

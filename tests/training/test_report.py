@@ -12,9 +12,19 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
 from rewards.verdict import Span, Status, Verdict
-from training.comparison import summarise_models
-from training.picture import LEVELS, Segment, layout, level, segments, span_picture
-from training.report import Answer, Example, bounds, headline, interval, label, panels, tick_labels, write_report
+from training.evaluation.coloured_text import LEVELS, Segment, layout, level, segments, span_picture
+from training.evaluation.report import (
+    Answer,
+    Example,
+    bounds,
+    headline,
+    interval,
+    label,
+    panels,
+    tick_labels,
+    write_report,
+)
+from training.evaluation.statistics import summarise_models
 
 COLOURS = {"red": "#d62728", "blue": "#1f77b4", "green": "#2ca02c", "yellow": "#e7c820"}
 SHAPES = ["circle", "square", "triangle"]

@@ -11,8 +11,8 @@ from trl import GRPOTrainer
 
 from rewards import Sample
 from tests.training.tiny_trainer import Scored, make_trainer, number_of, scenes
+from training.grpo.resuming import load_weights
 from training.policy import load_policy
-from training.resuming import load_weights
 
 
 def score(sample: Sample) -> float:

@@ -10,9 +10,9 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from rewards import MatchJudge, PoshReward, Sample, Status, Verdict
 from tests.training.tiny_trainer import Scored
-from training.judging import Recorder
-from training.problems import PROBLEMS
-from training.reward_health import Limits, RewardHealthCallback, Row, health, problems, repetition
+from training.callbacks.problems import PROBLEMS
+from training.callbacks.reward_health import Limits, RewardHealthCallback, Row, health, problems, repetition
+from training.grpo.recorder import Recorder
 
 ROW = Row(
     scores=(0.5,), failed=None, length=10, reference_length=0, repetition=0.0, degenerate=False, truth=None

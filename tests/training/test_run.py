@@ -9,7 +9,7 @@ from accelerate import Accelerator
 from rewards.judges import CachedJudge
 from tests.fakes import FakeJudge
 from training import run as module
-from training.judging import judges_of
+from training.grpo.recorder import judges_of
 from training.recipe import Recipe, RecipeError, check_recipe
 from training.run import build_rewards, check_launch, run
 

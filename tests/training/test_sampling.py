@@ -12,7 +12,15 @@ from trl import GRPOTrainer
 
 from rewards import Sample, Span, Status, Verdict
 from tests.training.tiny_trainer import Scored, make_trainer, number_of, scenes
-from training.sampling import PromptStream, Rollout, has_variance, mean_reward, reward_of, round_groups, share
+from training.grpo.dynamic_sampling import (
+    PromptStream,
+    Rollout,
+    has_variance,
+    mean_reward,
+    reward_of,
+    round_groups,
+    share,
+)
 
 WEIGHTS = {"a": 1.0, "b": 2.0}
 

@@ -6,9 +6,7 @@ import sys
 import pytest
 
 from scripts.agreement import main
-from training.scenes.referee import judge_description
-from training.scenes.world import Scene, Thing, make_scenes
-from training.span_agreement import (
+from training.evaluation.span_agreement import (
     Judged,
     Part,
     Word,
@@ -23,6 +21,8 @@ from training.span_agreement import (
     without,
     word_agreement,
 )
+from training.scenes.referee import judge_description
+from training.scenes.world import Scene, Thing, make_scenes
 
 SCENE = Scene((Thing("star", "red", "small", "top", "left"), Thing("square", "blue", "large", "bottom", "right")), "s")
 TEXT = "A blue star in the top left corner."

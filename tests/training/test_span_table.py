@@ -15,9 +15,9 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 from rewards import Sample, Span, Status, Verdict
 from tests.training.test_report import Page
 from tests.training.tiny_trainer import Scored
-from training.judging import Recorder
-from training.picture import legible
-from training.span_table import Batch, Row, SpanTableCallback, choose, table_cells, write_page
+from training.callbacks.span_table import Batch, Row, SpanTableCallback, choose, table_cells, write_page
+from training.evaluation.coloured_text import legible
+from training.grpo.recorder import Recorder
 
 FAILED = Verdict(None, Status.TIMEOUT, note="no answer")
 HOSTILE = [

@@ -6,7 +6,7 @@ import pytest
 
 from tests.training.test_report_browser import browse, measure, pytestmark  # noqa: F401  # skips without chromium
 from tests.training.test_span_table import HOSTILE, hostile_row
-from training.span_table import write_page
+from training.callbacks.span_table import write_page
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import pytest
 from accelerate import PartialState
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
-from training import stopping
-from training.options import SpanGRPOConfig
-from training.stopping import EXIT_CODE, SAME_SIGNAL, StopOnSignal, steps_per_batch
+from training.callbacks import stop_on_signal as stopping
+from training.callbacks.stop_on_signal import EXIT_CODE, SAME_SIGNAL, StopOnSignal, steps_per_batch
+from training.grpo.config import SpanGRPOConfig
 
 
 @pytest.fixture

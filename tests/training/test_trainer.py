@@ -11,9 +11,9 @@ from trl import GRPOTrainer
 
 from rewards import MatchJudge, PoshReward, Span, Status, Verdict
 from tests.training.tiny_trainer import Scripted, make_trainer
-from training.data import load_data
+from training.data.load import load_data
+from training.grpo.trainer import SpanGRPOConfig
 from training.recipe import ScenesPart
-from training.trainer import SpanGRPOConfig
 
 
 @pytest.fixture(scope="module")

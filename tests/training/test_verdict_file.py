@@ -9,9 +9,9 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 from rewards.judges import MatchJudge
 from rewards.posh import PoshReward
 from rewards.verdict import Sample, Span, Status, Verdict
-from training import verdict_file
-from training.judging import Recorder
-from training.verdict_file import VerdictFile
+from training.callbacks import verdict_file
+from training.callbacks.verdict_file import VerdictFile
+from training.grpo.recorder import Recorder
 
 HOSTILE = ('{"step": 9}\n', "<|im_end|>", "\ud800 lone", "a\u2028b\x00\x85", "🦊 " * 3, "", "\u202eRTL")
 

@@ -8,10 +8,10 @@ from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 
 from rewards import Reward, Sample, Verdict
-from training.data import load_data
+from training.data.load import load_data
+from training.grpo.trainer import SpanGRPOConfig, SpanGRPOTrainer
 from training.policy import load_policy
 from training.recipe import ScenesPart
-from training.trainer import SpanGRPOConfig, SpanGRPOTrainer
 
 COMMON: dict[str, Any] = {
     "per_device_train_batch_size": 8,

@@ -16,13 +16,13 @@ from trl import GRPOConfig, GRPOTrainer, SFTConfig, SFTTrainer
 
 from rewards import Reward, Sample, Status, Verdict
 from tests.training.tiny_trainer import COMMON, Scored, scenes
-from training.callbacks import RewardHealthCallback, SpanTableCallback
-from training.data import load_data
-from training.evaluation_prompts import EvaluationPrompts
-from training.judging import Recorder
+from training import RewardHealthCallback, SpanTableCallback
+from training.callbacks.reward_health import Limits
+from training.callbacks.sft_prompts import EvaluationPrompts
+from training.data.load import load_data
+from training.grpo.recorder import Recorder
 from training.policy import load_policy
 from training.recipe import ScenesPart
-from training.reward_health import Limits
 
 FOLDER = Path(sys.argv[1])
 

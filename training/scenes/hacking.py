@@ -15,7 +15,7 @@ from statistics import fmean
 
 from rewards.reward import Reward
 from rewards.verdict import Sample
-from training.data import load_data, load_scenes
+from training.data.load import load_data, load_scenes
 from training.recipe import ScenesPart
 from training.scenes.hacks import Case, Hack, honest_description
 from training.scenes.language import PROMPT

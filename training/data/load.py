@@ -18,8 +18,8 @@ from datasets import Dataset, Image, concatenate_datasets
 
 from rewards.language.answer_text import normalise
 from rewards.pictures import scaled
-from training.hub import hub_rows
-from training.jsonl import jsonl_rows
+from training.data.hub import hub_rows
+from training.data.jsonl import jsonl_rows
 from training.recipe import DataPart, HubPart, JsonlPart, MixedPart, RecipeError, RowsPart, ScenesPart
 from training.scenes.language import describe
 from training.scenes.questions import ask

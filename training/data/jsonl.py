@@ -7,7 +7,7 @@
 
     jsonl_rows(JsonlPart(source="jsonl", path="rows.jsonl"))     # [{"id": "1", "prompt": "Describe the picture.", ...
 
-Pictures are paths relative to the file. `training.rows` says what the keys mean.
+Pictures are paths relative to the file. `training.data.rows` says what the keys mean.
 """
 
 import json
@@ -17,8 +17,8 @@ from typing import Any
 
 from PIL import Image, UnidentifiedImageError
 
+from training.data.rows import read_rows
 from training.recipe import JsonlPart, RecipeError
-from training.rows import read_rows
 
 
 def jsonl_rows(data: JsonlPart) -> list[dict[str, Any]]:

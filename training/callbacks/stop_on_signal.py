@@ -26,7 +26,7 @@ import torch
 from accelerate.utils import reduce
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from training.options import SpanGRPOConfig
+from training.grpo.config import SpanGRPOConfig
 
 EXIT_CODE = 128 + signal.SIGTERM
 SAME_SIGNAL = 5.0  # seconds: a scheduler that signals all processes reaches a rank twice, the launcher hands it on too

@@ -1,7 +1,7 @@
 """Checkpoints side by side: the same held-out prompts, greedy decoding, the same judges, and for Scenes the truth.
 
 evaluation = evaluate({"base": ["b0", "b1"], "dapo": ["d0", "d1"]}, data, rewards, max_tokens=96)
-evaluation.scores["dapo"]["truth_f1"]                   # array (seeds, prompts), for training.comparison
+evaluation.scores["dapo"]["truth_f1"]                   # array (seeds, prompts), for training.evaluation.statistics
 evaluation.answers["dapo"][0][5].text                   # what seed 0 wrote for prompt 5
 """
 
@@ -21,10 +21,10 @@ from rewards.judges.judge import Failure
 from rewards.reward import Explaining, Reward, read_sample
 from rewards.verdict import Sample, Status, Verdict
 from rewards.vqa import AGREED, vqa_accuracy
-from training.data import load_data, load_scenes
+from training.data.load import load_data, load_scenes
+from training.evaluation.report import Answer
 from training.policy import load_policy
 from training.recipe import DataPart, MixedPart, ScenesPart
-from training.report import Answer
 from training.scenes.referee import judge_description
 from training.scenes.world import Scene
 

@@ -19,7 +19,7 @@ from torch.utils.data import Sampler
 from transformers import PreTrainedModel, Trainer
 from trl import GRPOTrainer
 
-from training.options import SpanGRPOConfig
+from training.grpo.config import SpanGRPOConfig
 
 log = logging.getLogger(__name__)
 

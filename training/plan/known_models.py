@@ -11,7 +11,7 @@ from typing import Any
 
 from transformers import AutoConfig
 
-from training.memory import Size, size_of
+from training.plan.memory import Size, size_of
 
 QWEN2_5_VISION = {"hidden_size": 1280, "depth": 32, "num_heads": 16, "intermediate_size": 3420}
 

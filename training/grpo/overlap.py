@@ -26,9 +26,9 @@ from trl import GRPOTrainer
 
 from rewards.background import in_background
 from rewards.judges.usage import Usage
-from training.judging import Recorder, columns_of, judge_step
-from training.options import SpanGRPOConfig
-from training.reasoning import Parts, split_reasoning
+from training.grpo.config import SpanGRPOConfig
+from training.grpo.reasoning import Parts, split_reasoning
+from training.grpo.recorder import Recorder, columns_of, judge_step
 
 
 class OverlapTrainer(GRPOTrainer):

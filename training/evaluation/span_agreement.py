@@ -18,7 +18,7 @@ from typing import Any
 
 from scipy import stats
 
-from training.data import load_scenes
+from training.data.load import load_scenes
 from training.recipe import ScenesPart
 from training.scenes.referee import judge_description
 from training.scenes.world import Scene

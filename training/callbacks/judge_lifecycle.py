@@ -16,8 +16,8 @@ from typing import Any
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from rewards.judges.judge import Startable
-from training.judging import Recorder, judges_of
-from training.watching import check_recorders
+from training.callbacks.base import check_recorders
+from training.grpo.recorder import Recorder, judges_of
 
 log = logging.getLogger(__name__)
 

@@ -37,10 +37,10 @@ from rewards.filler import is_degenerate
 from rewards.naming import unknown
 from rewards.reward import LogMetric
 from rewards.verdict import Sample
-from training.evaluation_prompts import EvaluationPrompts
-from training.judging import Recorder
-from training.problems import PROBLEMS
-from training.watching import Watching, group_size
+from training.callbacks.base import Watching, group_size
+from training.callbacks.problems import PROBLEMS
+from training.callbacks.sft_prompts import EvaluationPrompts
+from training.grpo.recorder import Recorder
 
 log = logging.getLogger(__name__)
 

@@ -1,13 +1,6 @@
-"""Trainer callbacks, for stock TRL trainers and ours alike.
+"""What a trainer logs, as lines of JSON and as a progress bar that says what matters.
 
-    reward = Recorder(PoshReward(judge))                   # training/judging.py
-    watching = [SpanTableCallback([reward]), RewardHealthCallback([reward]), JudgeLifecycleCallback([reward])]
-    GRPOTrainer(reward_funcs=[reward], callbacks=watching, ...)
-
-    trainer = SpanGRPOTrainer(reward_funcs=[PoshReward(judge)], ...)       # makes the Recorders itself
-    trainer.add_callback(SpanTableCallback(trainer.recorders))
-
-Each has a file of its own, but for the two small ones below.
+trainer.add_callback(MetricsFile(Path("outputs/try/metrics.jsonl")))
 """
 
 import json
@@ -16,12 +9,7 @@ from typing import Any
 
 from transformers import ProgressCallback, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from training.judge_lifecycle import JudgeLifecycleCallback
-from training.reward_health import RewardHealthCallback
 from training.run_folder import continue_lines
-from training.span_table import SpanTableCallback
-
-__all__ = ["JudgeLifecycleCallback", "MetricsFile", "ProgressBar", "RewardHealthCallback", "SpanTableCallback"]
 
 SHOWN = ("loss", "reward", "posh/precision", "posh/recall", "completions/mean_length", "judge/failed_fraction")
 

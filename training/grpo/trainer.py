@@ -23,8 +23,8 @@ from trl.rewards import get_soft_overlong_punishment
 
 from rewards.judges.usage import Usage
 from rewards.reward import Reward
-from training.counters import gather_step, looks_of
-from training.credit import (
+from training.grpo.config import SpanGRPOConfig, check_parts
+from training.grpo.credit import (
     MIN_COVERED_TOKENS,
     credit_moments,
     credit_std,
@@ -37,10 +37,10 @@ from training.credit import (
     tokens_of,
     usual_credit,
 )
-from training.judging import Recorder, check_deadlines, columns_of, failed_rows
-from training.options import SpanGRPOConfig, check_parts
-from training.resuming import ResumingTrainer
-from training.sampling import DynamicSamplingTrainer
+from training.grpo.dynamic_sampling import DynamicSamplingTrainer
+from training.grpo.judge_metrics import gather_step, looks_of
+from training.grpo.recorder import Recorder, check_deadlines, columns_of, failed_rows
+from training.grpo.resuming import ResumingTrainer
 
 
 class JudgeFailure(RuntimeError):

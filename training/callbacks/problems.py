@@ -1,7 +1,7 @@
 """The problems that a reward's health may have, by the names that `stop_on` and --stop-on take.
 
-What is measured and where a problem begins is in training/reward_health.py; this file only names them, and is quick to
-import.
+What is measured and where a problem begins is in training/callbacks/reward_health.py; this file only names them, and is
+quick to import.
 """
 
 PROBLEMS = {

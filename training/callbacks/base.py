@@ -18,8 +18,8 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 from trl import GRPOConfig
 
 from rewards.reward import LogMetric
-from training.evaluation_prompts import EvaluationPrompts
-from training.judging import Recorder
+from training.callbacks.sft_prompts import EvaluationPrompts
+from training.grpo.recorder import Recorder
 
 log = logging.getLogger(__name__)
 

@@ -34,9 +34,9 @@ from accelerate.utils import gather_object
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from rewards.verdict import Verdict
-from training.judging import Recorder
-from training.options import SpanGRPOConfig
-from training.overlap import OverlapTrainer
+from training.grpo.config import SpanGRPOConfig
+from training.grpo.overlap import OverlapTrainer
+from training.grpo.recorder import Recorder
 
 SAME_REWARD = 1e-6  # rewards of a group as close as this are one: TRL divides by their deviation plus 1e-4
 STATE_FILE = "sampling.json"

@@ -3,7 +3,7 @@
     dry_run(load_recipe("recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml"), "accelerate_configs/zero3.yaml", "plan.json")
 
 Counts come from the recipe and from TRL's defaults. What depends on what the policy will write, or on data that is not
-here yet, is an estimate, and says so. Memory is training/memory.py's arithmetic.
+here yet, is an estimate, and says so. Memory is training/plan/memory.py's arithmetic.
 """
 
 import json
@@ -20,8 +20,8 @@ from rich.table import Table
 from rewards.harmonic import HarmonicReward
 from rewards.lave import LaveReward
 from rewards.reward import Reward
-from training.known_models import size_by_name
-from training.memory import PROCESS, Plan, Size
+from training.plan.known_models import size_by_name
+from training.plan.memory import PROCESS, Plan, Size
 from training.recipe import DataPart, HubPart, MixedPart, Recipe, RecipeError, RowsPart, ScenesPart, trainer_config
 from training.run import build_rewards
 from training.run_folder import checkpoints
@@ -38,7 +38,7 @@ POSH_PER_WORD = 0.56  # questions per word of completion and reference: 0.563 an
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How many processes, and what of the training state they divide (see training/memory.py)."""
+    """How many processes, and what of the training state they divide (see training/plan/memory.py)."""
 
     processes: int = 1
     sharding: str = "none"

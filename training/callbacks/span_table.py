@@ -25,11 +25,11 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from rewards.filler import is_degenerate
 from rewards.verdict import Sample, Verdict
-from training.evaluation_prompts import EvaluationPrompts
-from training.judging import Recorder
-from training.picture import legible
-from training.report import render
-from training.watching import Watching, group_size
+from training.callbacks.base import Watching, group_size
+from training.callbacks.sft_prompts import EvaluationPrompts
+from training.evaluation.coloured_text import legible
+from training.evaluation.report import render
+from training.grpo.recorder import Recorder
 
 log = logging.getLogger(__name__)
 

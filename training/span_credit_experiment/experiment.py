@@ -19,15 +19,15 @@ import torch
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from rewards import MatchJudge, PoshReward, Reward
-from training.data import load_data, load_scenes
-from training.evaluation import continue_prompts
-from training.options import SpanGRPOConfig
+from training.data.load import load_data, load_scenes
+from training.evaluation.evaluate import continue_prompts
+from training.grpo.config import SpanGRPOConfig
+from training.grpo.trainer import SpanGRPOTrainer
 from training.policy import load_policy
 from training.recipe import ScenesPart
 from training.scenes.referee import judge_description
 from training.scenes.truth_reward import TruthReward
 from training.scenes.world import Scene
-from training.trainer import SpanGRPOTrainer
 
 MAX_TOKENS = {1: 64, 2: 96, 3: 128}  # by level: the longest full reference has 48, 71 and 114
 TRAINING_PROMPTS = 2000

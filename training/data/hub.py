@@ -5,7 +5,7 @@
 
 The first use downloads the split into the cache of `datasets` ($HF_HOME); with `streaming` only its first `count` rows
 are read, and kept in memory. A folder on disk with parquet files or pictures is taken in place of an id, and
-HF_HUB_OFFLINE=1 looks in the cache alone. No code of a dataset is ever run. `training.rows` says what the columns mean.
+HF_HUB_OFFLINE=1 looks in the cache alone. No code of a dataset is ever run. What columns mean: training/data/rows.py.
 """
 
 import io
@@ -17,8 +17,8 @@ from datasets.exceptions import DatasetsError
 from PIL import Image as Pictures
 from PIL import UnidentifiedImageError
 
+from training.data.rows import READERS, read_rows
 from training.recipe import HubPart, RecipeError
-from training.rows import READERS, read_rows
 
 
 def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:

@@ -22,9 +22,9 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from rewards.reward import LogMetric
 from rewards.verdict import Verdict
-from training.judging import Recorder
+from training.callbacks.base import Watching
+from training.grpo.recorder import Recorder
 from training.run_folder import continue_lines
-from training.watching import Watching
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 """One HTML file that shows what training changed: numbers with error bars, curves, completions with their wrong words.
 
-    results = summarise_models(scores)                                   # training/comparison.py
+    results = summarise_models(scores)                                   # training/evaluation/statistics.py
     curves = {"dapo": [{"seed": 0, "step": [1, 2], "reward": [0.4, 0.5]}]}
     answers = {"dapo": Answer("A blue circle.", verdict, {"truth_f1": 0.5})}
     examples = [Example(image, "Describe the picture.", ("A red circle.",), answers)]
@@ -24,7 +24,7 @@ from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
 from rewards.verdict import Status, Verdict
-from training.picture import LEVELS, Segment, legible, level, segments
+from training.evaluation.coloured_text import LEVELS, Segment, legible, level, segments
 
 MINUS = "\N{MINUS SIGN}"
 Curves = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -108,7 +108,7 @@ def write_report(
 def render(template: str, **values: Any) -> str:
     """A template of this folder, filled in: all values are escaped, and what HTML cannot hold is U+FFFD in them."""
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+        loader=FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -24,8 +24,8 @@ from rewards.judges.judge import Deadlined
 from rewards.judges.usage import Usage
 from rewards.reward import LogMetric, Reward, summarise
 from rewards.verdict import Sample, Status, Verdict
-from training.counters import total_usage
-from training.reasoning import Parts, on_completion
+from training.grpo.judge_metrics import total_usage
+from training.grpo.reasoning import Parts, on_completion
 
 log = logging.getLogger(__name__)
 
