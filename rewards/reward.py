@@ -152,7 +152,7 @@ def summarise(verdicts: Sequence[Verdict]) -> dict[str, float]:
 
 
 def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sample:
-    """A Sample from one dataset row (columns as in the README), a completion and a prompt, both text or messages.
+    """A Sample from one dataset row (columns as in docs/recipes.md), a completion and a prompt, both text or messages.
 
     Raises ValueError when a value is of a kind that cannot be judged.
     """

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from training.data.load import load_data
 from training.policy import load_policy
 from training.recipe import ScenesPart
@@ -36,10 +38,28 @@ def test_the_ten_lines_train_a_stock_trainer(tmp_path: Path) -> None:
     assert {"reward", "posh/f1", "posh/precision", "posh/recall"} <= set(logged)
 
 
-def test_the_commands_named_exist() -> None:
-    readme = (ROOT / "README.md").read_text()
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+NAMED = re.compile(
+    r"(?<![\w/.])(?:scripts|recipes|accelerate_configs|docs|tests|rewards|training)/[\w/.-]+\.(?:py|yaml|svg|bib|json)"
+)
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_names_exists(page: Path) -> None:
+    text = page.read_text()
     makefile = (ROOT / "Makefile").read_text()
-    for target in re.findall(r"make (\w+)", readme):
+    for target in re.findall(r"(?:^|`|&& )make ([\w-]+)", text, re.MULTILINE):
         assert f"\n{target}:" in makefile, target
-    for path in re.findall(r"(?:scripts|recipes|accelerate_configs|docs|tests)/[\w/.-]+\.(?:py|yaml|svg|bib)", readme):
+    for path in NAMED.findall(text):
         assert (ROOT / path).exists(), path
+    for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
+        assert (page.parent / link).exists(), link
+
+
+def test_every_page_can_be_reached() -> None:
+    linked = {link for page in PAGES for link in re.findall(r"\]\((?:docs/)?([\w-]+\.md)", page.read_text())}
+    assert {page.name for page in PAGES} - {"README.md"} <= linked

@@ -8,7 +8,7 @@
         judge.close()
 
 Text models, and image-text models, whose pictures go to vLLM as such; vLLM serves those where torchvision works, which
-CI lacks, so it tests the requests alone (README says what was seen once). An engine that dies is started anew once
+CI lacks, so it tests the requests alone (docs/judges.md says what was seen). An engine that dies is started anew once
 within a `with judge:`, and so within a step; if that does not help, its questions are Failures until the next one. On a
 GPU the engine sleeps at level 1 (weights in main memory, no KV cache) outside `with judge:`; the CPU platform cannot
 sleep, and the engine stays as it is. Where vLLM's batch invariance is supported, VLLM_BATCH_INVARIANT=1 in the
