@@ -40,7 +40,7 @@ def test_the_ten_lines_train_a_stock_trainer(tmp_path: Path) -> None:
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 NAMED = re.compile(
-    r"(?<![\w/.])(?:scripts|recipes|accelerate_configs|docs|tests|rewards|training)/[\w/.-]+\.(?:py|yaml|svg|bib|json)"
+    r"(?<![\w/.])(?:scripts|recipes|accelerate_configs|docs|tests|rewards|training)/[\w/.-]+\.(?:py|yaml|svg|bib|jsonl?)\b"
 )
 
 
