@@ -1,4 +1,4 @@
-"""The baselines of the PoSh paper for spans: embeddings compared, and nothing asked (002, section 5 and A.3.3).
+"""The baselines of the PoSh paper for spans: embeddings compared, and nothing asked (section 5 and A.3.3).
 
     FourGrams().assess([Sample("", "A red circle above a box.", references=("A blue circle on a box.",))])[0].spans
 

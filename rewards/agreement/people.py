@@ -4,7 +4,7 @@
     rows[0].measure, rows[0].ours, rows[0].interval, rows[0].floor
 
 Intervals are 95 % bootstraps over images or texts. A completion's span is wrong when its score is below 0.5. Spans
-without credit were never judged (DESIGN section 5: PoSh asks nothing of what belongs to an absent thing) and are left
+without credit were never judged (PoSh asks nothing of what belongs to an absent thing) and are left
 out.
 """
 

@@ -1,4 +1,4 @@
-"""HarmonicEval: a text rated by criteria, the surest weighing most (000)."""
+"""HarmonicEval: a text rated by criteria, the surest weighing most."""
 
 from rewards.harmonic.reward import HarmonicReward
 from rewards.harmonic.scores import Aggregate, aggregate

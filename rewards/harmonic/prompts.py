@@ -26,7 +26,7 @@ from rewards.naming import unknown
 from rewards.templates import fill, placeholders
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
-PUBLISHED = ("correctness", "completeness", "clarity", "fluency", "conciseness")  # 000, table 1
+PUBLISHED = ("correctness", "completeness", "clarity", "fluency", "conciseness")  # HarmonicEval, table 1
 _KEYS = ("question", "levels", "sees", "adds")
 
 

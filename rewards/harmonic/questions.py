@@ -4,7 +4,7 @@
     ask(prompts.layout, criterion, shown, text)        # a Question
     ask(prompts.layout, criterion, shown, text, sentence=(0, 14))
 
-Criteria that do not see are asked about the text alone: no picture, no context, no question (000, appendix C.4).
+Criteria that do not see are asked about the text alone: no picture, no context, no question (appendix C.4).
 """
 
 from dataclasses import dataclass

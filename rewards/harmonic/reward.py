@@ -1,4 +1,4 @@
-"""HarmonicEval as a reward: how good a text is by each criterion, without a reference (000).
+"""HarmonicEval as a reward: how good a text is by each criterion, without a reference.
 
     reward = HarmonicReward(judge)                      # a judge that sees; needs a column image, images or context
     verdict = reward.assess([Sample("Describe.", "A red circle.", images=(picture,))])[0]

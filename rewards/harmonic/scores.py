@@ -1,4 +1,4 @@
-"""HarmonicEval's numbers: from distributions over ratings to one score (000, section 2). Pure functions.
+"""HarmonicEval's numbers: from distributions over ratings to one score (HarmonicEval, section 2). Pure functions.
 
     p = {"correctness": [0, 0, 0, 0.5, 0.5], "fluency": {"5": 1.0}}
     found = aggregate(p, gamma=0.75)
@@ -32,7 +32,7 @@ class Aggregate:
 def aggregate(
     probabilities: Mapping[str, Distribution], gamma: float, sigma_floor: float = SIGMA_FLOOR, smooth: bool = True
 ) -> Aggregate:
-    """The criteria's ratings as one, independent of their order (000, equations 1 to 4).
+    """The criteria's ratings as one, independent of their order (HarmonicEval, equations 1 to 4).
 
     probabilities: per criterion the probability of each rating, five numbers or {rating: number}. gamma: in (0, 1]; 1
     weighs all alike, 0.5 by the inverse variance, towards 0 the surest alone. sigma_floor: the least standard deviation

@@ -3,7 +3,7 @@
     sentence_spans(places, whole, ratings, adds)      # every sentence rated in its place between the others
     ablation_spans(places, whole, others)             # every sentence left out, what is left rated anew
 
-Credit is meant as score - score without the sentence (DESIGN section 5), in the unit of the score, 0 to 1. "ablation"
+Credit is meant as score - score without the sentence, in the unit of the score, 0 to 1. "ablation"
 measures it. "sentences" estimates it with the text's own weights w, for fewer questions about no other text: of m, the
 sentence's rating, M, the text's, and n sentences,
 

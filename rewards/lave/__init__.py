@@ -1,4 +1,4 @@
-"""LAVE: a language model rates the answer to a visual question against people's answers (001)."""
+"""LAVE: a language model rates the answer to a visual question against people's answers."""
 
 from rewards.lave.reward import LaveReward
 

@@ -1,4 +1,4 @@
-"""The rating at the end of what the judge wrote, and what it is worth (001 section 4.3).
+"""The rating at the end of what the judge wrote, and what it is worth (LAVE, section 4.3).
 
 read_rating("The people say red. So rating=1")      # 1
 read_rating("The people say")                       # None: cut, or no rating

@@ -1,4 +1,4 @@
-"""People's answers before they are shown: counted, the rare ones left out (001 section 4.2).
+"""People's answers before they are shown: counted, the rare ones left out (LAVE, section 4.2).
 
 keep_references(["red"] * 6 + ["Red."] * 2 + ["pink"], 0.25)      # the eight red ones
 is_binary(["yes", "yes", "no"])      # True

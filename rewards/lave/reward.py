@@ -1,4 +1,4 @@
-"""LAVE as a reward: how right an answer to a visual question is, given the answers of several people (001).
+"""LAVE as a reward: how right an answer to a visual question is, given the answers of several people.
 
     reward = LaveReward(MatchJudge())
     sample = Sample("What color is it?", "Answer: dark red", question="What color is it?", answers=("red",) * 10)

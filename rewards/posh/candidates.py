@@ -1,4 +1,4 @@
-"""The names under which an entity may be asked about, simplest first (posh_spec 2.2).
+"""The names under which an entity may be asked about, simplest first.
 
     candidates(view, 0, found={}, wording=wording, first_pass=True)     # circle, red circle, circle above square, ...
 

@@ -1,4 +1,4 @@
-"""The components of one side, each with its rating: what PoSh averages, and what becomes spans (posh_spec 4 and 5)."""
+"""The components of one side, each with its rating: what PoSh averages, and what becomes spans (PoSh, section 3)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A scene graph as PoSh asks about it: lower-cased names, distinct attributes, parents, fixed names (posh_spec 2.1).
+"""A scene graph as PoSh asks about it: lower-cased names, distinct attributes, parents, fixed names.
 
 view = view_graph(graph)
 view.entities[0].attributes[0].text
@@ -59,7 +59,7 @@ class GraphView:
 
     @property
     def countable(self) -> bool:
-        """True when there is anything to ask about (posh_spec 4: special entities do not count)."""
+        """True when there is anything to ask about (viewer, left and right are no such things)."""
         return any(entity.fixed is None for entity in self.entities)
 
     def relation(self, number: int) -> RelationView:
@@ -71,7 +71,7 @@ class GraphView:
 
 
 def view_graph(graph: SceneGraph) -> GraphView:
-    """The normalised graph of posh_spec 2.1."""
+    """The graph as PoSh asks about it."""
     seen: set[tuple[int, int, str]] = set()
     relations: list[RelationView | None] = []
     listed: list[list[int]] = [[] for _ in graph.entities]

@@ -41,7 +41,7 @@ _OPTIONAL = {"described"}
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The templates of one direction (posh_spec 2). `fill` puts values into one of them.
+    """The templates of one direction. `fill` puts values into one of them.
 
     described: an identifier with what else is said of it, for prefixes that do not show the text it comes from; the
     published files have none.

@@ -1,4 +1,4 @@
-"""PoSh's three passes of questions, for a whole batch at once (posh_spec 2.2-2.5).
+"""PoSh's three passes of questions, for a whole batch at once as the published code orders them.
 
     interviews = [Interview(sample=0, source=..., target=..., ...), ...]     # one per direction of each pair
     conduct(interviews, judge, mode="default")

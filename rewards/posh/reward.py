@@ -1,4 +1,4 @@
-"""PoSh as a reward: which of the completion's words a reference does not support, and what it left out (002).
+"""PoSh as a reward: which of the completion's words a reference does not support, and what it left out.
 
     reward = PoshReward(MatchJudge())
     sample = Sample(prompt="Describe.", completion="A red circle.", references=("A blue circle.",))

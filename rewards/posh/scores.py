@@ -1,4 +1,4 @@
-"""PoSh's numbers: pure functions over ratings, nothing else (posh_spec 4; DESIGN section 5).
+"""PoSh's numbers: pure functions over ratings, nothing else (PoSh, section 3; credit: docs/credit.md).
 
 Ratings are expectations on 1..5. A direction's score and everything in a Verdict's `parts` is in the published unit,
 rating / 5, so in [0.2, 1]; a Span's score is (rating - 1) / 4, in [0, 1]. Published are F1 and equal weights; the
@@ -98,7 +98,7 @@ def credit(
     derivative at x = 0 is w (s - P) / W; recall gains as much of the reference as was said right, w s / V. The chain
     rule over F = (1 + b) P R / (b P + R), b = beta^2, gives
         credit = (1 + b) R^2 / (b P + R)^2 * w (s - P) / W + (1 + b) b P^2 / (b P + R)^2 * w s / V,
-    which for beta = 1 and equal weights is DESIGN section 5. It is w (s - P) / W for precision, 0 for recall.
+    which for beta = 1 and equal weights is the derivative of F1. It is w (s - P) / W for precision, 0 for recall.
     """
     if not weight:
         return 0.0

@@ -168,7 +168,7 @@ def test_golden_templating(run):
 
 
 def test_candidates_of_the_specification():
-    """posh_spec 2.2's last example: a red hat, worn by a present man, is the only hat."""
+    """An example by hand: a red hat, worn by a present man, is the only hat."""
     entities = [
         {
             "head": "man",

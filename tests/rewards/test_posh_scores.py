@@ -25,7 +25,7 @@ from rewards.templates import fill
 def test_direction_score_is_the_mean_rating_over_five():
     assert direction_score([5, 1]) == pytest.approx(0.6)
     assert direction_score([5, 5, 1]) == pytest.approx(11 / 15)
-    assert direction_score([1.5, 1, 1, 1, 5, 5]) == pytest.approx(0.4833, abs=1e-4)  # posh_spec section 8
+    assert direction_score([1.5, 1, 1, 1, 5, 5]) == pytest.approx(0.4833, abs=1e-4)  # by hand
     assert direction_score([]) == 1.0
 
 

@@ -361,7 +361,7 @@ def test_a_judge_that_is_the_policy_itself_is_told(caplog):
 
 
 def test_paper_settings_of_docent():
-    """002, appendix A.3.5, word for word."""
+    """PoSh's paper, appendix A.3.5, word for word."""
     sft, dapo = (load_recipe(ROOT / f"recipes/qwen2.5-vl-7b/docent-{name}.yaml") for name in ("sft", "posh-dapo"))
     for recipe in (sft, dapo):
         assert recipe.policy.model.startswith("Qwen/Qwen2.5-VL-7B")

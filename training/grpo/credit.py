@@ -174,7 +174,7 @@ def token_credit(
 ) -> tuple[list[float], list[bool]]:
     """Credit of each of `count` tokens and whether a phrase covers it.
 
-    A phrase's value is shared equally by its tokens; a token of several phrases holds the sum (DESIGN section 5).
+    A phrase's value is shared equally by its tokens; a token of several phrases holds the sum (docs/credit.md).
     """
     credit = [0.0] * count
     covered = [False] * count
@@ -200,5 +200,5 @@ def credit_std(moments: torch.Tensor) -> float:
 
 
 def scale_credit(credit: torch.Tensor, covered: torch.Tensor, std: float) -> torch.Tensor:
-    """Credit in standard deviations on covered tokens, 0 elsewhere; all (B, T) (DESIGN section 5)."""
+    """Credit in standard deviations on covered tokens, 0 elsewhere; all (B, T) (docs/credit.md)."""
     return torch.where(covered, credit / std, torch.zeros_like(credit))
