@@ -3,14 +3,14 @@
 import importlib
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
 from rewards.judges.judge import Question
 from tests.rewards.test_encoding import tokenizer
+from tests.support.paths import ROOT
 
-SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "benchmark.py"
+SCRIPT = ROOT / "scripts" / "benchmark.py"
 REFERENCE = "A tall man in a red hat holds a brown dog. A short man sits on a bench."
 SAID = ("A tall man holds a brown dog.", "A man in a red hat sits on a bench.", "A dog lies on a bench.")
 

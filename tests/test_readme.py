@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import ROOT
 from training.data.load import load_data
 from training.policy import load_policy
 from training.recipe import ScenesPart
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_the_ten_lines_train_a_stock_trainer(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from scripts.score import SHOWN, main
+from tests.support.paths import ROOT
 
-SCRIPT = Path(__file__).parents[1] / "scripts" / "score.py"
+SCRIPT = ROOT / "scripts" / "score.py"
 ROWS = [
     {"id": "a", "completion": "A red circle.", "reference": "A blue circle."},
     {"id": "b", "completion": "", "reference": "A blue circle."},

@@ -18,12 +18,12 @@ from datasets import Dataset, Features, Image, List, Value
 from PIL import Image as Pictures
 from safetensors.torch import load_file
 
-from tests.recipes.tiny_policies import SAVE
+from tests.support.paths import ROOT
+from tests.support.tiny_policies import SAVE
 from training.policy import load_policy
 from training.recipe import DataPart, HubPart, JsonlPart, MixedPart, Recipe, check_recipe, load_recipe
 from training.run import build_rewards
 
-ROOT = Path(__file__).parents[2]
 RECIPES = sorted(set((ROOT / "recipes").rglob("*.yaml")) - set((ROOT / "recipes/data").iterdir()))
 DAPO = ROOT / "recipes/quickstart/scenes-dapo.yaml"
 ACCELERATE = str(Path(sys.executable).with_name("accelerate"))
@@ -150,7 +150,7 @@ def runs(request, tmp_path_factory) -> dict[Path, dict[str, Any]]:
             {"arguments": [str(path), *arguments], "result": str(folder / "result.json"), "folder": str(folder)}
         )
     (root / "plan.json").write_text(json.dumps(plan))
-    done = launch(root / "plan.json", script="tests/recipes/several.py")
+    done = launch(root / "plan.json", script="tests/support/several.py")
     assert done.returncode == 0, done.stderr
     outcomes = [json.loads(Path(entry["result"]).read_text()) for entry in plan]
     return {path: entry | outcome for path, entry, outcome in zip(paths, plan, outcomes, strict=True)}

@@ -1,7 +1,6 @@
 """Agreement with people: statistics computed by hand, loaders, and floors that repeat the data's README."""
 
 from math import isnan
-from pathlib import Path
 
 import pytest
 
@@ -13,8 +12,8 @@ from rewards.judges.match import MatchJudge
 from rewards.language.parse import describe
 from rewards.posh import PoshReward
 from rewards.verdict import Span, Verdict
+from tests.support.paths import DATA
 
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 present = pytest.mark.skipif(not (DATA / "hat_aloha").is_dir(), reason=f"people's judgments are not at {DATA}")
 
 

@@ -2,7 +2,6 @@
 
 import json
 from math import isnan
-from pathlib import Path
 
 import pytest
 
@@ -21,9 +20,9 @@ from rewards.agreement.answers import (
     measure_answers,
     right_above_wrong,
 )
-from tests.fakes import FakeJudge
+from tests.support.fakes import FakeJudge
+from tests.support.paths import DATA
 
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 present = pytest.mark.skipif(not (DATA / "evouna_nq").is_dir(), reason=f"people's judgments are not at {DATA}")
 
 

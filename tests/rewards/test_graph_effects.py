@@ -1,14 +1,11 @@
 """What the rules do to the agreement with people's graphs: by hand, and on the captions people drew."""
 
-from pathlib import Path
-
 import pytest
 
 from rewards.agreement.graphs import DrawnText, matches, mean, measure_rules, normal, read_drawn
 from rewards.language.rules import Rules
-from tests.rewards.parsed import spelled
-
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+from tests.support.parsed import spelled
+from tests.support.paths import DATA
 
 
 def test_the_effect_of_a_rule_by_hand():

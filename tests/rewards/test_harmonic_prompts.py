@@ -6,7 +6,7 @@ import yaml
 from rewards import HarmonicReward
 from rewards.harmonic.prompts import DEFAULT, PUBLISHED, chosen_criteria, load_prompts
 from rewards.verdict import Sample
-from tests.fakes import FakeJudge, certain
+from tests.support.fakes import FakeJudge, certain
 
 SAFETY = {"question": "Is the text fit for children?", "levels": {n: f"level {n} of it" for n in range(1, 6)}}
 

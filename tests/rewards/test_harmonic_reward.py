@@ -13,7 +13,7 @@ from rewards.judges.judge import Failure, Rating
 from rewards.judges.match import MatchJudge
 from rewards.posh.length import JUDGED_CHARACTERS
 from rewards.verdict import Sample, Status
-from tests.fakes import FakeJudge, certain, hashed_rating, prompt_of
+from tests.support.fakes import FakeJudge, certain, hashed_rating, prompt_of
 
 TEXT = "A red circle. A blue square is here."
 RED, BLUE = Image.new("RGB", (8, 8), "red"), Image.new("RGB", (8, 8), "blue")

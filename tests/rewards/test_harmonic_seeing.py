@@ -5,7 +5,6 @@ they should, and only there, says that pictures reach the model, not that anythi
 """
 
 import json
-from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -13,9 +12,10 @@ from PIL import Image
 from rewards import HarmonicReward
 from rewards.judges.transformers import TransformersJudge
 from rewards.verdict import Sample, Status
-from tests.rewards.tiny_models import encodings, save_llava, save_qwen, started
+from tests.support.paths import DATA
+from tests.support.tiny_models import encodings, save_llava, save_qwen, started
 
-PHOTOS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "coco_open_images"
+PHOTOS = DATA / "coco_open_images"
 FIVE = ("correctness", "completeness", "clarity", "fluency", "conciseness")
 pytestmark = pytest.mark.skipif(not PHOTOS.is_dir(), reason=f"the photographs are not at {PHOTOS}")
 

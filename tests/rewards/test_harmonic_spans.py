@@ -17,8 +17,8 @@ from rewards.harmonic.spans import (
     without,
 )
 from rewards.verdict import Sample
-from tests.fakes import FakeJudge, certain
 from tests.rewards.test_harmonic_reward import criterion_of
+from tests.support.fakes import FakeJudge, certain
 
 PLACES = [(0, 6), (7, 12), (13, 20)]
 ADDS = frozenset({"completeness"})

@@ -26,9 +26,9 @@ from rewards.posh import PoshReward
 from rewards.posh.length import judged_length
 from rewards.posh.questions import LONGEST_NAME
 from rewards.verdict import Sample, Status
-from tests.fakes import FakeJudge
 from tests.rewards.test_encoding import SPECIAL, TEMPLATE, tokenizer
 from tests.rewards.test_server_judge import Server
+from tests.support.fakes import FakeJudge
 
 CONTEXT = 512
 STYLES = {  # template, special tokens: the second ends a turn

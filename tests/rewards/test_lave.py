@@ -13,7 +13,7 @@ from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
 from rewards.lave.candidate import JUDGED_CHARACTERS, SHORT
 from rewards.lave.prompts import DEMONSTRATIONS, Example, load_prompts, quote
 from rewards.verdict import Status, Verdict
-from tests.fakes import FakeJudge, prompt_of
+from tests.support.fakes import FakeJudge, prompt_of
 
 COLOR = "What color is the car?"
 RED = ("red",) * 8 + ("dark red", "blue")

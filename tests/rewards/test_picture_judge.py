@@ -5,7 +5,6 @@ Nothing here says that a picture is judged well, only that it reaches the model,
 
 import io
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +19,8 @@ from rewards.judges.vllm import VllmJudge
 from rewards.pictures import MAX_PIXELS
 from rewards.verdict import Sample, Status
 from tests.rewards.test_transformers_judge import close, save_llama
-from tests.rewards.tiny_models import (
+from tests.support.paths import DATA
+from tests.support.tiny_models import (
     FIRST,
     SECOND,
     ask,
@@ -33,7 +33,7 @@ from tests.rewards.tiny_models import (
     usual,
 )
 
-PHOTOS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "coco_open_images"
+PHOTOS = DATA / "coco_open_images"
 TEXTS = ("A red circle.", "A small blue square and a green star, close together.", "Two dogs.")
 ASKED = ("Is it complete?", "Is it right about every colour and every place?")
 

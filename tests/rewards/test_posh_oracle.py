@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from pathlib import Path
 
 import pytest
 
@@ -16,9 +15,10 @@ from rewards.posh.questions import Interview, conduct
 from rewards.posh.reward import PoshReward
 from rewards.posh.scores import direction_score
 from rewards.verdict import Sample
-from tests.fakes import FakeJudge
+from tests.support.fakes import FakeJudge
+from tests.support.paths import DATA
 
-ORACLE = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "posh_oracle"
+ORACLE = DATA / "posh_oracle"
 pytestmark = pytest.mark.skipif(not ORACLE.is_dir(), reason=f"no published answers at {ORACLE}")
 DUMMY = "Please respond with 'yes'."  # asked by the published code for special entities; the answer is ignored
 DIRECTIONS = ("precision", "recall")

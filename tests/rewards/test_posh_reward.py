@@ -13,7 +13,7 @@ from rewards.language.parse import describe
 from rewards.language.scene_graph import SceneGraph
 from rewards.posh import PoshReward, parse_graphs
 from rewards.verdict import Sample, Status
-from tests.fakes import FakeJudge, certain
+from tests.support.fakes import FakeJudge, certain
 
 REFERENCE = "A large blue square sits in the bottom right corner. A small red circle sits in the top left corner."
 HOSTILE = (

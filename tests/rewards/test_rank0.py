@@ -4,7 +4,6 @@ import json
 import pickle
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +11,9 @@ import pytest
 from rewards.judges import CachedJudge, MatchJudge, Question, Rating
 from rewards.judges.rank0 import Rank0Judge
 from rewards.judges.vllm import VllmJudge
-from tests.fakes import FakeJudge, hashed_rating
+from tests.support.fakes import FakeJudge, hashed_rating
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 HARD_TIMEOUT = 400  # seconds: far more than it takes, and a hang is an error
 
 
@@ -23,7 +22,7 @@ def ranks(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dic
     folder = tmp_path_factory.mktemp("ranks")
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     done = subprocess.run(
-        [*command, "-m", "tests.rewards.two_ranks", str(folder)],
+        [*command, "-m", "tests.support.two_ranks_judge", str(folder)],
         cwd=ROOT,
         capture_output=True,
         text=True,

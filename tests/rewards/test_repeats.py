@@ -9,7 +9,7 @@ from rewards.filler import FILLER
 from rewards.judges.match import MatchJudge
 from rewards.posh import PoshReward
 from rewards.verdict import Sample
-from tests.fakes import FakeJudge, certain
+from tests.support.fakes import FakeJudge, certain
 from training.scenes.language import describe
 from training.scenes.world import make_scenes
 

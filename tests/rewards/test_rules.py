@@ -7,7 +7,7 @@ from spacy.tokens import Doc
 
 from rewards.language.extract import graph_of
 from rewards.language.rules import Rules
-from tests.rewards.parsed import VOCAB, shown, spelled
+from tests.support.parsed import VOCAB, shown, spelled
 
 # rule, parse, graph without, graph with
 CASES = [

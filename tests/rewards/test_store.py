@@ -18,6 +18,7 @@ import pytest
 
 from rewards.judges import store as module
 from rewards.judges.store import Store
+from tests.support.paths import ROOT
 
 FORK = multiprocessing.get_context("fork")
 MIB = 1 << 20
@@ -205,7 +206,7 @@ import sys
 from pathlib import Path
 from rewards.judges import CachedJudge, Question
 from rewards.judges.store import Store
-from tests.fakes import FakeJudge, hashed_rating
+from tests.support.fakes import FakeJudge, hashed_rating
 
 path = Path(sys.argv[1]) / "ratings.sqlite"
 store = Store(path, 1 << 26)
@@ -240,9 +241,7 @@ def test_a_disk_that_is_really_full(tmp_path):
     if not allowed:
         pytest.skip("mounting a small disk needs root and util-linux")
     command = [*start, sys.executable, "-c", ON_A_FULL_DISK, str(tmp_path)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=300, check=False, cwd=Path(__file__).parents[2]
-    )
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     (warning,) = done.stderr.strip().splitlines()
     assert "ratings.sqlite cannot be used (" in warning

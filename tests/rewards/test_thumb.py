@@ -12,10 +12,10 @@ from rewards import HarmonicReward, MatchJudge
 from rewards.agreement.loaders import load_thumb
 from rewards.agreement.statistics import pearson
 from rewards.agreement.thumb import measure_thumb, rate
-from tests.fakes import FakeJudge, certain
 from tests.rewards.test_harmonic_reward import criterion_of
+from tests.support.fakes import FakeJudge, certain
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "data"
 present = pytest.mark.skipif(not (DATA / "thumb").is_dir(), reason=f"people's judgments are not at {DATA}")
 

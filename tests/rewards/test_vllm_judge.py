@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from copy import copy
-from pathlib import Path
 
 import psutil
 import pytest
@@ -27,9 +26,10 @@ from rewards.judges.transformers import TransformersJudge
 from rewards.judges.vllm import VllmJudge
 from rewards.posh import PoshReward
 from rewards.verdict import Sample, Status
-from tests.fakes import FakeJudge, certain
+from tests.support.fakes import FakeJudge, certain
+from tests.support.paths import DATA
 
-PAIRS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "bench_pairs.jsonl"
+PAIRS = DATA / "bench_pairs.jsonl"
 QUESTIONS = 200
 FEW = 24
 

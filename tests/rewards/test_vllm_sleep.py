@@ -15,7 +15,7 @@ from rewards.judges import Failure, Question, Rating
 from rewards.judges.guard import Guard
 from rewards.judges.vllm import VllmJudge, lora_rank
 from rewards.verdict import Status
-from tests.rewards.fake_vllm import install
+from tests.support.fake_vllm import install
 
 ASK = [Question([{"role": "user", "content": "Rate it from 1 to 5: 4"}])]
 

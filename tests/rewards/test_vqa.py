@@ -1,7 +1,6 @@
 """VQA accuracy and its relatives: values worked out by hand from the official definition."""
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,8 +8,8 @@ from hypothesis import strategies as st
 
 from rewards.language.answer_text import CONTRACTIONS, answer_words, normalise
 from rewards.vqa import contains, edits, exact_match, soft_vqa_accuracy, token_f1, vqa_accuracy
+from tests.support.paths import DATA
 
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 present = pytest.mark.skipif(not (DATA / "aokvqa").is_dir(), reason=f"the question sets are not at {DATA}")
 
 

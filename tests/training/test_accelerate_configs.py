@@ -13,17 +13,18 @@ import yaml
 from accelerate.commands.config.config_args import load_config_from_file
 from accelerate.commands.launch import launch_command_parser
 
+from tests.support.paths import ROOT, SUPPORT
 from training.policy import tiny_policy, tiny_processor
 
-ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "accelerate_configs"
-SCRIPT = Path(__file__).with_name("sharded_on_cpu.py")
+SCRIPT = SUPPORT / "sharded_on_cpu.py"
 HANGS = 400  # seconds: far more than the ranks take
 OVERRIDES = (
     *("data.count=16", "trainer.max_steps=2", "trainer.logging_steps=1", "trainer.warmup_steps=0"),
     *("trainer.per_device_train_batch_size=4", "trainer.gradient_accumulation_steps=2", "trainer.num_generations=4"),
     *("trainer.max_completion_length=12", "trainer.soft_overlong_cache=4", "trainer.use_cpu=false"),
 )
+
 LAYERS = ("--fsdp_transformer_layer_cls_to_wrap", "LlamaDecoderLayer,CLIPEncoderLayer")
 
 

@@ -5,13 +5,12 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
+from tests.support.paths import ROOT, SUPPORT
 from training.callbacks.stop_on_signal import SAME_SIGNAL
 
-ROOT = Path(__file__).parents[2]
 HANGS = 240  # seconds: far more than it takes
 OVERRIDES = ("policy.model=tiny", "data.count=8", "trainer.max_steps=1", "trainer.per_device_train_batch_size=4")
 COMPLETIONS = ("trainer.num_generations=4", "trainer.max_completion_length=16", "trainer.soft_overlong_cache=4")
@@ -19,7 +18,7 @@ COMPLETIONS = ("trainer.num_generations=4", "trainer.max_completion_length=16", 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_no_process_is_left(tmp_path, sent):
-    script = [sys.executable, str(Path(__file__).with_name("interrupted.py")), str(tmp_path)]
+    script = [sys.executable, str(SUPPORT / "interrupted.py"), str(tmp_path)]
     overrides = [f"output={tmp_path / 'out'}", *OVERRIDES, *COMPLETIONS, "trainer.use_cpu=true", "trainer.bf16=false"]
     run = subprocess.Popen(
         [*script, "recipes/quickstart/scenes-dapo.yaml", *overrides],

@@ -7,9 +7,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.paths import ROOT
 from training.recipe import HubPart, JsonlPart, JudgePart, MixedPart, RecipeError, ScenesPart, check_recipe, load_recipe
 
-ROOT = Path(__file__).parents[2]
 DATA = sorted((ROOT / "recipes/data").glob("*.yaml"))
 RECIPES = sorted(set((ROOT / "recipes").rglob("*.yaml")) - set(DATA))
 DAPO = ROOT / "recipes/quickstart/scenes-dapo.yaml"

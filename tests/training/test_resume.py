@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT, SUPPORT
+
 TORCHRUN = str(Path(sys.executable).with_name("torchrun"))
-SCRIPT = Path(__file__).with_name("stopped.py")
+SCRIPT = SUPPORT / "stopped.py"
 HANGS = 400  # seconds: far more than the ranks take
 OVERRIDES = (
     *("policy.model=tiny", "data.count=16", "trainer.max_steps=4", "trainer.logging_steps=1"),

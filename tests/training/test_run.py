@@ -7,7 +7,7 @@ import pytest
 from accelerate import Accelerator
 
 from rewards.judges import CachedJudge
-from tests.fakes import FakeJudge
+from tests.support.fakes import FakeJudge
 from training import run as module
 from training.grpo.recorder import judges_of
 from training.recipe import Recipe, RecipeError, check_recipe

@@ -6,9 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT, SUPPORT
+
 TORCHRUN = str(Path(sys.executable).with_name("torchrun"))
-SCRIPT = Path(__file__).with_name("two_ranks.py")
+SCRIPT = SUPPORT / "two_ranks_training.py"
 HANGS = 400  # seconds: far more than the ranks take
 OVERRIDES = (
     *("policy.model=tiny", "data.count=16", "trainer.max_steps=3", "trainer.logging_steps=1"),

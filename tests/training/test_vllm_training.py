@@ -15,8 +15,8 @@ import psutil
 import pytest
 
 from rewards.judges.server import ServerJudge
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 RECIPE = "recipes/quickstart/scenes-dapo.yaml"
 MARK = "SPANREWARD_TEST_RUN"  # in the environment of all that a run starts
 STEPS = 2
@@ -25,6 +25,7 @@ SHRUNK = (
     *("policy.model=tiny", "data.count=8", f"trainer.max_steps={STEPS}", "trainer.per_device_train_batch_size=4"),
     *("trainer.num_generations=4", "trainer.max_completion_length=16", "trainer.soft_overlong_cache=4"),
 )
+
 ENGINE = "options: {dtype: float32, max_model_len: 2048}"
 
 pytestmark = pytest.mark.vllm

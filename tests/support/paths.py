@@ -1,0 +1,7 @@
+"""Where tests find things: the repository, and the data that lies beside it (tests that need it skip without it)."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SUPPORT = Path(__file__).resolve().parent
+DATA = ROOT.parent / "shared" / "data"

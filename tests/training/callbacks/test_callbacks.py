@@ -1,0 +1,299 @@
+"""The callbacks on stock TRL trainers, for real: a user's GRPOTrainer and SFTTrainer, W&B offline, TensorBoard."""
+
+import json
+import logging
+import math
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+import torch
+from datasets import Dataset
+from PIL import Image
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from trl import GRPOConfig, SFTConfig, SFTTrainer
+
+from rewards import MatchJudge, PoshReward, Sample, Status, Verdict
+from tests.support.custom_trainer import WarmUpTrainer
+from tests.support.tiny_trainer import COMMON, Scored, make_trainer
+from tests.training.grpo.test_trainer import advantages_of
+from training import JudgeLifecycleCallback, MetricsFile, RewardHealthCallback, SpanTableCallback
+from training.callbacks.sft_prompts import EvaluationPrompts
+from training.data.load import load_data, load_scenes
+from training.evaluation.coloured_text import legible
+from training.grpo.recorder import Recorder
+from training.policy import load_policy
+from training.recipe import ScenesPart
+from training.scenes.referee import judge_description
+
+DATA = ScenesPart(source="scenes", count=16)
+HEALTH = {
+    *("failed_fraction", "saturated_fraction", "reward", "length", "length_ratio", "repetition"),
+    *("degenerate_fraction", "zero_variance_groups"),
+}
+TRUTH = {"truth", "truth_gap", "truth_correlation"}
+
+
+class CountingJudge(MatchJudge):
+    """Knows whether it was started, awake and closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.events: list[str] = []
+        self.depth = 0
+
+    def start(self) -> None:
+        self.events.append("start")
+
+    def close(self) -> None:
+        self.events.append("close")
+
+    def __enter__(self) -> Self:
+        if self.depth == 0:
+            self.events.append("wake")
+        self.depth += 1
+        return self
+
+    def __exit__(self, *args: Any) -> None:
+        self.depth -= 1
+        if self.depth == 0:
+            self.events.append("sleep")
+
+
+@pytest.fixture(scope="module")
+def dataset() -> Dataset:
+    return load_data(DATA)
+
+
+@pytest.fixture(scope="module")
+def scenes() -> dict[str, Any]:
+    return {str(scene.seed): scene for scene in load_scenes(DATA)}
+
+
+def grpo(path: Path, dataset: Dataset, rewards: list[Any], callbacks: list[Any], **settings: Any) -> WarmUpTrainer:
+    model, processor = load_policy("tiny", seed=1)
+    args = GRPOConfig(**{**COMMON, "output_dir": str(path), **settings})
+    return WarmUpTrainer(
+        model=model,
+        processing_class=processor,
+        reward_funcs=rewards,
+        args=args,
+        train_dataset=dataset,
+        callbacks=callbacks,
+    )
+
+
+def sft(path: Path, **settings: Any) -> SFTTrainer:
+    model, processor = load_policy("tiny", seed=1)
+    settings = {k: v for k, v in COMMON.items() if k not in ("num_generations", "max_completion_length")} | settings
+    args = SFTConfig(output_dir=str(path), max_length=None, **settings)
+    return SFTTrainer(model=model, processing_class=processor, args=args, train_dataset=load_data(DATA, True))
+
+
+def test_a_users_own_trainer_with_our_rewards_and_callbacks(
+    tmp_path: Path, dataset: Dataset, scenes: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    def length(completions: list[Any], **columns: Any) -> list[float]:
+        return [1.0] * len(completions)
+
+    def truth(sample: Sample) -> float:
+        return judge_description(sample.completion, scenes[sample.id or ""]).f1
+
+    judge = CountingJudge()
+    posh = Recorder(PoshReward(judge))
+    lifecycle = JudgeLifecycleCallback([posh])
+    assert judge.events == ["start"]
+    health = RewardHealthCallback([posh], referee=truth)
+    callbacks = [SpanTableCallback([posh], every=2), health, lifecycle, MetricsFile(tmp_path / "metrics.jsonl")]
+    trainer = grpo(tmp_path, dataset, [posh, length], callbacks)
+    with caplog.at_level(logging.WARNING, "training"):
+        trainer.train()
+    lines = [line for line in trainer.state.log_history if "reward" in line]
+    assert [line["warm_up"] for line in lines] == [0.25, 0.5]
+    for line in lines:
+        assert {name.removeprefix("health/") for name in line if name.startswith("health/")} == HEALTH | TRUTH
+        assert line["health/failed_fraction"] == 0
+        assert line["health/truth_gap"] == pytest.approx(line["rewards/posh/mean"] - line["health/truth"], abs=1e-6)
+        assert line["health/zero_variance_groups"] == line["frac_reward_zero_std"]
+        assert "posh/precision" in line
+    written = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in written] == [1, 2, 2]
+    assert written[0]["health/length"] == lines[0]["health/length"]
+    assert [path.name for path in (tmp_path / "spans").iterdir()] == ["step-000002.html"]
+    page = (tmp_path / "spans" / "step-000002.html").read_text(encoding="utf-8")
+    assert page.count('<section class="example">') == 8
+    assert "above its group" in page
+    assert judge.events == ["start", "start", *["wake", "sleep"] * 2, "close"]
+    assert not caplog.records
+    assert not health.stopped
+
+
+def test_callbacks_change_nothing_of_the_training(tmp_path: Path, dataset: Dataset) -> None:
+    weights = []
+    for watched in (False, True):
+        reward: Any = Scored(lambda sample: len(sample.completion) % 10 / 10)
+        reward = Recorder(reward) if watched else reward
+        callbacks = [SpanTableCallback([reward], every=1), RewardHealthCallback([reward])] if watched else []
+        trainer = grpo(tmp_path / str(watched), dataset, [reward], callbacks)
+        trainer.train()
+        weights.append(torch.cat([parameter.detach().flatten() for parameter in trainer.model.parameters()]))
+    assert torch.equal(*weights)
+
+
+def test_a_recorder_is_taken_by_span_grpo_as_it_is_and_knows_the_advantages(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reward = Recorder(Scored(lambda sample: 0.25 if "star" in sample.completion else 0.75))
+    trainer = make_trainer(tmp_path, dataset, [reward])
+    advantages_of(trainer, dataset, ["A star.", "A square.", "A square.", "A square."] * 2, monkeypatch)
+    assert trainer.recorders == [reward]
+    low = (0.25 - 0.625) / (0.25 + 1e-4)
+    assert reward.advantages == pytest.approx([low, *[0.125 / (0.25 + 1e-4)] * 3] * 2, rel=1e-5)
+    reward([""] * 8, ["A star."] * 8)
+    assert reward.advantages is None
+
+
+def test_a_dead_judge_stops_a_stock_trainer_in_one_sentence(
+    tmp_path: Path, dataset: Dataset, caplog: pytest.LogCaptureFixture
+) -> None:
+    dead = Verdict(None, Status.TIMEOUT, note="no answer within 5 s")
+    reward = Recorder(Scored(lambda sample: dead))
+    health = RewardHealthCallback([reward])
+    trainer = grpo(tmp_path, dataset, [reward], [health, SpanTableCallback([reward], every=1)], max_steps=3)
+    with caplog.at_level(logging.WARNING, "training"):
+        trainer.train()
+    assert trainer.state.global_step == 1
+    assert health.stopped == (
+        "100% of the batch's completions could not be judged (limit 50%): look to the judge, whose first reason is: "
+        "no answer within 5 s"
+    )
+    assert [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR] == [
+        f"training stops at step 1: {health.stopped}"
+    ]
+    page = (tmp_path / "spans" / "step-000001.html").read_text(encoding="utf-8")
+    assert "8 could not be judged" in page
+    assert page.count("timeout: not counted") == 2
+
+
+def test_sft_answers_evaluation_prompts_once_for_both_callbacks(
+    tmp_path: Path, dataset: Dataset, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The same weights as without, since answering is greedy; the health of the answers has a line of its own."""
+    plain = sft(tmp_path / "plain", max_steps=3)
+    plain.train()
+    trainer = sft(tmp_path / "watched", max_steps=3)
+    posh = PoshReward(MatchJudge())
+    reward = Recorder(posh)
+    with caplog.at_level(logging.INFO, "training"):
+        prompts = EvaluationPrompts(trainer, list(dataset.select(range(3))), every=2, max_tokens=8)
+    assert [record.getMessage() for record in caplog.records] == [
+        "the policy answers 3 evaluation prompts every 2 steps, for callbacks"
+    ]
+    calls: list[int] = []
+    reward.watchers.append(lambda recorder, log_metric: calls.append(len(recorder.samples)))
+    trainer.add_callback(RewardHealthCallback([reward], prompts=prompts))
+    trainer.add_callback(SpanTableCallback([reward], prompts=prompts))
+    trainer.train()
+    assert calls == [3]
+    (line,) = [line for line in trainer.state.log_history if "health/length" in line]
+    assert (line["step"], line["evaluation_prompts"]) == (2, 3)
+    assert line["posh/f1"] == pytest.approx(sum(v.score or 0 for v in reward.verdicts) / 3)
+    assert "health/zero_variance_groups" not in line
+    assert "loss" not in line
+    page = (tmp_path / "watched" / "spans" / "step-000002.html").read_text(encoding="utf-8")
+    assert "over 3 greedy answers to evaluation prompts</p>" in page
+    assert page.count('<section class="example">') == 3
+    assert "above its group" not in page
+    for expected, actual in zip(plain.model.parameters(), trainer.model.parameters(), strict=True):
+        assert torch.equal(expected, actual)
+    losses = [[line["loss"] for line in t.state.log_history if "loss" in line] for t in (plain, trainer)]
+    assert losses[0] == losses[1]
+
+
+def test_a_callback_that_sees_nothing_says_what_to_do(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    trainer = sft(tmp_path, max_steps=2)
+    trainer.add_callback(SpanTableCallback([Recorder(Scored(lambda sample: 0.5))], every=1))
+    with caplog.at_level(logging.WARNING, "training"):
+        trainer.train()
+    (record,) = caplog.records
+    assert "SpanTableCallback has seen no completion judged by scored in step 1" in record.getMessage()
+    assert "prompts=EvaluationPrompts(...)" in record.getMessage()
+
+
+def test_evaluation_prompts_that_cannot_be_answered_are_refused(tmp_path: Path) -> None:
+    trainer = sft(tmp_path)
+    with pytest.raises(ValueError, match="at least one row"):
+        EvaluationPrompts(trainer, [])
+    with pytest.raises(ValueError, match=r"column 'prompt' of messages, got the columns \['text'\]"):
+        EvaluationPrompts(trainer, [{"text": "A star."}])
+
+
+@pytest.mark.parametrize("kind", [SpanTableCallback, RewardHealthCallback, JudgeLifecycleCallback])
+@pytest.mark.parametrize("recorders", [[], [Scored(lambda sample: 0.5)]])
+def test_a_reward_that_records_nothing_is_refused(kind: Any, recorders: list[Any]) -> None:
+    with pytest.raises(ValueError, match=rf"{kind.__name__} watches Recorders.*reward = Recorder\(PoshReward"):
+        kind(recorders)
+
+
+def test_wandb_offline_holds_the_numbers_and_the_table(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wandb = pytest.importorskip("wandb")
+    from tests.support.wandb_file import artifact, history
+
+    for name, value in {"MODE": "offline", "SILENT": "true", "CONSOLE": "off"}.items():
+        monkeypatch.setenv(f"WANDB_{name}", value)
+    for name in ("DIR", "DATA_DIR", "CACHE_DIR", "CONFIG_DIR"):
+        monkeypatch.setenv(f"WANDB_{name}", str(tmp_path))
+    reward = Recorder(PoshReward(MatchJudge()))
+    callbacks = [SpanTableCallback([reward], every=2, best=2, worst=1), RewardHealthCallback([reward])]
+    trainer = grpo(tmp_path / "run", dataset, [reward], callbacks, report_to="wandb", run_name="callbacks")
+    try:
+        trainer.train()
+    finally:
+        wandb.finish()
+        wandb.teardown()  # its process has written all when it has ended, not before
+    rows = history(tmp_path / "wandb")
+    logged = [line for line in trainer.state.log_history if "health/length" in line]
+    seen = [row for row in rows if "train/health/length" in row]
+    assert [row["train/health/length"] for row in seen] == [line["health/length"] for line in logged]
+    assert [row["train/global_step"] for row in seen] == [1, 2]
+    (table,) = [row for row in rows if "spans.path" in row]
+    assert (table["spans._type"], table["spans.nrows"]) == ("table-file", 3)
+    assert table["train/global_step"] == 2
+    files = artifact(tmp_path / "wandb")
+    content = json.loads(files["spans.table.json"].read_text())
+    cells = [dict(zip(content["columns"], row, strict=True)) for row in content["data"]]
+    assert [cell["kind"] for cell in cells] == ["best", "best", "worst"]
+    assert [cell["step"] for cell in cells] == [2, 2, 2]
+    best = max(v.score for v in reward.verdicts if v.score is not None)
+    assert cells[0]["reward"] == cells[0]["posh f1"] == pytest.approx(best)
+    assert cells[0]["completion"] in [legible(sample.completion) for sample in reward.samples]
+    html = files[cells[0]["posh missed"]["path"]].read_text(encoding="utf-8")
+    assert "<mark" in html
+    with Image.open(files[cells[0]["picture"]["path"]]) as picture:
+        assert picture.size == (64, 64)
+
+
+def test_tensorboard_holds_the_numbers(tmp_path: Path, dataset: Dataset) -> None:
+    reward = Recorder(Scored(lambda sample: len(sample.completion) % 10 / 10))
+    callbacks = [SpanTableCallback([reward], every=1), RewardHealthCallback([reward])]
+    trainer = grpo(tmp_path, dataset, [reward], callbacks, report_to="tensorboard", max_steps=1)
+    trainer.train()
+    (folder,) = (tmp_path / "runs").iterdir()
+    events = EventAccumulator(str(folder)).Reload()
+    (length,) = events.Scalars("train/health/length")
+    (line,) = [line for line in trainer.state.log_history if "health/length" in line]
+    assert math.isclose(length.value, line["health/length"], rel_tol=1e-6)
+
+
+def test_trackio_holds_the_numbers(tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = pytest.importorskip("trackio.sqlite_storage")
+    monkeypatch.setattr(storage, "TRACKIO_DIR", tmp_path / "trackio")  # the environment is read at import, long ago
+    reward = Recorder(Scored(lambda sample: len(sample.completion) % 10 / 10))
+    settings = {"report_to": "trackio", "project": "callbacks", "run_name": "health", "max_steps": 1}
+    trainer = grpo(tmp_path, dataset, [reward], [RewardHealthCallback([reward])], **settings)
+    trainer.train()
+    logged = [line["health/length"] for line in trainer.state.log_history if "health/length" in line]
+    lines = storage.SQLiteStorage.get_logs("callbacks", "health")
+    assert [line["train/health/length"] for line in lines if "train/health/length" in line] == logged

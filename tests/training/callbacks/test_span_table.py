@@ -1,0 +1,195 @@
+"""The page of coloured completions: the right rows, nothing let through, and no end of the training by it."""
+
+import errno
+import logging
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+from transformers import TrainerControl, TrainerState, TrainingArguments
+
+from rewards import Sample, Span, Status, Verdict
+from tests.support.tiny_trainer import Scored
+from tests.training.evaluation.test_report import Page
+from training.callbacks.span_table import Batch, Row, SpanTableCallback, choose, table_cells, write_page
+from training.evaluation.coloured_text import legible
+from training.grpo.recorder import Recorder
+
+FAILED = Verdict(None, Status.TIMEOUT, note="no answer")
+HOSTILE = [
+    '<script>alert(1)</script> "\' onmouseover="alert(2)" {{ 7 * 7 }} </p></mark></section>&amp;',
+    "\u202eright to left\u202c \u05d0\u05d1\u05d2 \u0627\u0644",
+    "nul \x00 bell \x07 there",
+    "a lone \ud800 surrogate",
+    "\N{GRINNING FACE} e\u0301 円",
+    "<|im_end|><image>[INST]",
+    "the same " * 3000,
+]
+
+
+def batch(*scores: float | None, advantages: list[float | None] | None = None) -> Batch:
+    verdicts = [{"posh": FAILED if score is None else Verdict(score)} for score in scores]
+    samples = [Sample("Describe.", f"Completion {number}.") for number in range(len(scores))]
+    return Batch(samples, verdicts, advantages or [None] * len(scores))
+
+
+def shown(
+    *batches: Batch, group: int = 1, best: int = 2, worst: int = 2, padded: list[list[bool]] | None = None
+) -> list[tuple[str, int, str]]:
+    """(kind, rank, completion) in the page's order, of ranks that each have a batch."""
+    rewards = [each.rewards() for each in batches]
+    rows = [
+        (place, row.kind, rank, row.sample.completion)
+        for rank, each in enumerate(batches)
+        for place, row in choose(each, rewards, rank, group, best, worst, padded or ())
+    ]
+    return [row[1:] for row in sorted(rows)]
+
+
+def test_degenerate_completions_come_first_whatever_their_reward() -> None:
+    first, second = batch(0.5, 0.1, None), batch(0.9, 0.3)
+    assert shown(first, second, padded=[[False, False, True], [True, False]]) == [
+        ("degenerate", 1, "Completion 0."),
+        ("best", 0, "Completion 0."),
+        ("best", 1, "Completion 1."),
+        ("worst", 0, "Completion 1."),
+        ("not judged", 0, "Completion 2."),
+    ]
+    everyone = shown(batch(0.1, 0.2, 0.3, 0.4), padded=[[True] * 4])
+    assert [row[0] for row in everyone] == ["degenerate", "degenerate", "best", "best"]  # as many as of the worst
+
+
+def test_the_best_and_the_worst_of_all_ranks_in_order() -> None:
+    first, second = batch(0.5, 0.1, None), batch(0.9, 0.3)
+    assert shown(first, second) == [
+        ("best", 1, "Completion 0."),
+        ("best", 0, "Completion 0."),
+        ("worst", 0, "Completion 1."),
+        ("worst", 1, "Completion 1."),
+        ("not judged", 0, "Completion 2."),
+    ]
+    assert [kind for kind, _, _ in shown(batch(None, None, None))] == ["not judged", "not judged"]
+
+
+@given(st.lists(st.sampled_from([None, 0.0, 0.2, 0.5, 1.0]), max_size=12), st.integers(0, 4), st.integers(0, 4))
+def test_no_completion_is_shown_twice_and_the_split_over_ranks_changes_nothing(
+    scores: list[float | None], best: int, worst: int
+) -> None:
+    whole = [(kind, text) for kind, _, text in shown(batch(*scores), best=best, worst=worst)]
+    assert len({text for _, text in whole}) == len(whole)
+    value = {f"Completion {number}.": score for number, score in enumerate(scores)}
+    chosen = [value[text] for kind, text in whole if kind == "best"]
+    assert chosen == sorted((s for s in scores if s is not None), reverse=True)[:best]
+    for cut in range(len(scores) + 1):
+        first, second = batch(*scores[:cut]), batch(*scores[cut:])
+        parts = shown(first, second, best=best, worst=worst)
+        assert [kind for kind, _, _ in parts] == [kind for kind, _ in whole]
+        numbers = [int(re.sub(r"\D", "", text)) + cut * rank for _, rank, text in parts]
+        assert [f"Completion {number}." for number in numbers] == [text for _, text in whole]
+
+
+def test_the_lead_is_over_the_group_across_ranks() -> None:
+    """Groups of 4 on ranks with 2 completions each."""
+    batches = [batch(0.1, 0.3), batch(0.5, None), batch(0.2, 0.2), batch(0.2, 0.2)]
+    rewards = [each.rewards() for each in batches]
+    rows = [row for rank, each in enumerate(batches) for _, row in choose(each, rewards, rank, 4, 8, 0)]
+    leads = {round(row.reward or 0, 3): row.lead for row in rows if row.reward is not None}
+    assert leads[0.5] == pytest.approx(0.2)
+    assert leads[0.1] == pytest.approx(-0.2)
+    assert leads[0.2] == pytest.approx(0.0)
+
+
+def hostile_row(text: str, kind: str = "best") -> Row:
+    spans = (Span(0, len(text), 0.0, -0.1, "entity", text[:200], 0),)
+    missed = (Span(2, 5, 0.0, 0.0, "attribute", text[:200], 0),)
+    verdict = Verdict(0.25, parts={"f1": 0.25, text[:50]: 0.5}, spans=spans, missed=missed, note=text[:200])
+    sample = Sample(text, text, (Image.new("RGB", (48, 48), "red"),), ("A red star.", text), answers=(text,))
+    return Row(kind, sample, {"posh": verdict, text[:50]: verdict}, 0.25, -0.1, 0.7)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_completions_stay_text(tmp_path: Path, text: str) -> None:
+    write_page(tmp_path / "page.html", 3, [hostile_row(text)], [0.25, None])
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = Page(html)
+    allowed = {"html", "head", "meta", "link", "title", "style", "body", "main", "h1", "h2", "h3", "p", "ul", "li", "b"}
+    allowed |= {"mark", "section", "div", "img", "dl", "dt", "dd", "article", "header", "span", "details", "summary"}
+    assert {tag for tag, _ in page.tags} <= allowed
+    assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
+    assert page.texts == [legible(text), "A red star."] * 2
+    assert "\x00" not in html
+    assert "advantage <b>+0.70</b>" in html
+    assert "1 could not be judged" in html
+    assert all(a["src"].startswith("data:image/png") for tag, a in page.tags if tag == "img")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_completions_stay_text_in_cells(text: str) -> None:
+    cells = dict(table_cells(hostile_row(text)))
+    cells["completion"].encode("utf-8")
+    page = Page(cells["posh words"])
+    assert {tag for tag, _ in page.tags} == {"meta", "style", "body", "mark"}
+    assert cells["reward"] == 0.25
+    assert cells["posh missed"].count("<mark") == 1
+
+
+def callback_at(step: int, table: SpanTableCallback, recorder: Recorder, folder: Path) -> None:
+    args = TrainingArguments(output_dir=str(folder), use_cpu=True, bf16=False, report_to="none")
+    state, control = TrainerState(global_step=step, is_world_process_zero=True), TrainerControl()
+    table.on_step_begin(args, state, control)
+    recorder(["Describe."] * 2, ["A star.", "A square."])
+    table.on_step_end(args, state, control)
+
+
+def test_a_page_every_so_many_steps(tmp_path: Path) -> None:
+    recorder = Recorder(Scored(lambda sample: 0.5))
+    table = SpanTableCallback([recorder], every=2, folder=tmp_path / "elsewhere")
+    for step in range(1, 6):
+        callback_at(step, table, recorder, tmp_path)
+    assert sorted(path.name for path in (tmp_path / "elsewhere").iterdir()) == ["step-000002.html", "step-000004.html"]
+    assert not (tmp_path / "spans").exists()
+
+
+def test_a_full_disk_does_not_end_the_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One warning, no half page; with room again there are pages again."""
+    recorder = Recorder(Scored(lambda sample: 0.5))
+    table = SpanTableCallback([recorder], every=1)
+    whole = Path.write_text
+
+    def full(path: Path, text: str, **options: Any) -> int:
+        whole(path, text[:100], **options)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with caplog.at_level(logging.WARNING, "training"):
+        monkeypatch.setattr(Path, "write_text", full)
+        callback_at(1, table, recorder, tmp_path)
+        callback_at(2, table, recorder, tmp_path)
+        monkeypatch.setattr(Path, "write_text", whole)
+        callback_at(3, table, recorder, tmp_path)
+    assert [record.getMessage() for record in caplog.records] == [
+        "the table of step 1 could not be written, and the training goes on: "
+        "OSError: [Errno 28] No space left on device"
+    ]
+    assert [path.name for path in (tmp_path / "spans").iterdir()] == ["step-000003.html"]
+
+
+def test_a_verdict_that_cannot_be_drawn_does_not_end_the_training(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    outside = Verdict(0.5, spans=(Span(0, 500, 0.5, 0.0, "entity", "", 0),))
+    recorder = Recorder(Scored(lambda sample: outside))
+    with caplog.at_level(logging.WARNING, "training"):
+        callback_at(1, SpanTableCallback([recorder], every=1), recorder, tmp_path)
+    (record,) = caplog.records
+    assert "got a span from 0 to 500, text has" in record.getMessage()
+
+
+def test_a_table_every_no_steps_is_refused() -> None:
+    with pytest.raises(ValueError, match="a table every 0 steps is none"):
+        SpanTableCallback([Recorder(Scored(lambda sample: 0.5))], every=0)

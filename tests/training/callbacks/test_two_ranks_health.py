@@ -1,0 +1,48 @@
+"""Two real ranks of a stock trainer, of which one loses its judge: both stop at the same step, none hangs."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.paths import ROOT, SUPPORT
+
+TORCHRUN = str(Path(sys.executable).with_name("torchrun"))
+SCRIPT = SUPPORT / "two_ranks_health.py"
+HANGS = 400  # seconds: far more than the ranks take
+
+
+def test_both_ranks_stop_and_rank_0_writes_what_both_have(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [TORCHRUN, "--standalone", "--nproc_per_node", "2", str(SCRIPT), str(tmp_path)],
+        cwd=ROOT,
+        env={**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    first, second = (json.loads((tmp_path / f"{rank}.json").read_text()) for rank in (0, 1))
+    assert first["step"] == second["step"] == 2
+    assert first["stopped"] == second["stopped"]
+    assert first["stopped"].startswith("25% of the batch's completions could not be judged (limit 20%)")
+    assert first["stopped"].endswith("its engine is gone")
+    assert done.stderr.count("training stops at step 2") == 1
+    before, after = (line for line in first["log"] if "health/failed_fraction" in line)
+    assert (before["health/failed_fraction"], after["health/failed_fraction"]) == (0, 0.25)
+    assert before["health/zero_variance_groups"] == 0  # a group of 4 lies on both ranks: 0.25 twice, and 0.75 twice
+    health = [{k: v for k, v in line.items() if "health/" in k} for line in first["log"]]
+    assert health == [{k: v for k, v in line.items() if "health/" in k} for line in second["log"]]
+    page = (tmp_path / "spans" / "step-000001.html").read_text(encoding="utf-8")
+    assert page.count("above its group <b>+0.25</b>") == page.count("above its group <b>\N{MINUS SIGN}0.25</b>") == 2
+    assert "its engine is gone" in (tmp_path / "spans" / "step-000002.html").read_text(encoding="utf-8")
+
+    for log in (first["sft"], second["sft"]):
+        told = [line for line in log if "evaluation_prompts" in line]
+        assert [line["health/failed_fraction"] for line in told] == [0, 0]
+        assert [line["evaluation_prompts"] for line in told] == [1, 1]
+        assert [line["step"] for line in log if "loss" in line] == [1, 2]
+    page = (tmp_path / "sft" / "spans" / "step-000002.html").read_text(encoding="utf-8")
+    assert "over 1 greedy answer to evaluation prompts</p>" in page

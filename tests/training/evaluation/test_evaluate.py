@@ -1,0 +1,255 @@
+"""Evaluation with untrained tiny policies: what they write is noise, but it is the same noise every time."""
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from rewards.harmonic import HarmonicReward
+from rewards.judges.judge import Failure
+from rewards.judges.match import MatchJudge
+from rewards.posh import PoshReward
+from rewards.reward import Reward
+from rewards.verdict import Sample, Status, Verdict
+from tests.support.fakes import FakeJudge
+from training.data.load import load_scenes
+from training.evaluation.evaluate import (
+    BATCH,
+    answer,
+    evaluate,
+    greedy_completions,
+    held_out,
+    in_words,
+    reasons,
+    with_picture,
+)
+from training.policy import load_policy
+from training.recipe import JsonlPart, ScenesPart
+from training.scenes.referee import judge_description
+from training.scenes.world import draw, make_scenes
+
+DATA = held_out(ScenesPart(source="scenes", count=99, keep_object=0.5), 6)
+METRICS = ["truth_f1", "truth_precision", "truth_recall", "posh_f1", "posh_precision", "posh_recall", "length"]
+
+
+class FailsOnSome(Reward):
+    """Has no score for the first sample of every batch, and counts the characters of the others."""
+
+    main_parts = ("characters",)
+
+    def assess(self, samples):
+        counted = [Verdict(0.5, parts={"characters": len(sample.completion)}) for sample in samples]
+        return [Verdict(None, Status.TIMEOUT), *counted[1:]]
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("policies")
+    paths = []
+    for seed in range(4):
+        model, processor = load_policy("tiny", seed=seed)
+        model.save_pretrained(folder / str(seed))
+        processor.save_pretrained(folder / str(seed))
+        paths.append(str(folder / str(seed)))
+    return {"base": paths[:2], "dapo": paths[2:]}
+
+
+@pytest.fixture(scope="module")
+def rewards():
+    return [PoshReward(MatchJudge()), FailsOnSome("fails")]
+
+
+@pytest.fixture(scope="module")
+def evaluation(checkpoints, rewards):
+    return evaluate(checkpoints, DATA, rewards, max_tokens=12)
+
+
+def texts_of(evaluation):
+    return {m: [[a.text for a in seed] for seed in seeds] for m, seeds in evaluation.answers.items()}
+
+
+def test_shapes_and_names(evaluation):
+    assert list(evaluation.scores) == list(evaluation.answers) == ["base", "dapo"]
+    assert [row["id"] for row in evaluation.rows] == [scene.seed for scene in load_scenes(DATA)]
+    for table in evaluation.scores.values():
+        assert list(table) == [*METRICS[:-1], "fails_characters", "length", "truncated", "degenerate"]
+        assert {array.shape for array in table.values()} == {(2, 6)}
+    assert {len(seed) for seeds in evaluation.answers.values() for seed in seeds} == {6}
+    everything = texts_of(evaluation)
+    assert len({text for seeds in everything.values() for texts in seeds for text in texts}) >= 4  # a policy each
+
+
+def test_scores_are_those_of_the_answers(evaluation):
+    scenes = load_scenes(DATA)
+    for model, seeds in evaluation.answers.items():
+        for seed, answers in enumerate(seeds):
+            for prompt, (one, scene) in enumerate(zip(answers, scenes, strict=True)):
+                truth = judge_description(one.text, scene)
+                assert evaluation.scores[model]["truth_f1"][seed, prompt] == truth.f1
+                assert one.wrong == truth.wrong
+                assert evaluation.scores[model]["posh_f1"][seed, prompt] == one.verdict.parts["f1"]
+                assert evaluation.scores[model]["length"][seed, prompt] <= 12
+
+
+def test_a_failed_judge_is_nan_and_not_0(evaluation):
+    for model, seeds in evaluation.answers.items():
+        failed = evaluation.scores[model]["fails_characters"]
+        assert np.isnan(failed).tolist() == [[True, False, False, False, False, False]] * 2
+        assert [seed[0].scores["fails_characters"] for seed in seeds] == [None, None]
+        assert failed[1, 3] == len(seeds[1][3].text)
+        assert not np.isnan(evaluation.scores[model]["posh_f1"]).any()
+
+
+def test_the_same_texts_and_scores_again(evaluation, checkpoints, rewards):
+    heard = []
+    again = evaluate(checkpoints, DATA, rewards, max_tokens=12, progress=heard.append)
+    assert texts_of(again) == texts_of(evaluation)
+    for model, table in again.scores.items():
+        for metric, array in table.items():
+            np.testing.assert_array_equal(array, evaluation.scores[model][metric])
+    assert heard == [f"{model} {path}" for model, paths in checkpoints.items() for path in paths]
+
+
+def test_a_batch_writes_what_each_prompt_alone_would(checkpoints):
+    """Prompts of different lengths, so that the batch is padded."""
+    prompts = ["Describe.", "Describe the picture in as many words as you can, please.", "There is a red star 🦊?"]
+    pictures = [draw(scene) for scene in make_scenes("test", 1, 3)]
+    rows = [
+        {"prompt": [{"role": "user", "content": prompt}], "image": picture}
+        for prompt, picture in zip(prompts, pictures, strict=True)
+    ]
+    texts, lengths = greedy_completions(checkpoints["base"][0], rows, 12)
+    alone = [greedy_completions(checkpoints["base"][0], [row], 12) for row in rows]
+    assert (texts, lengths) == ([one for (one,), _ in alone], [one for _, (one,) in alone])
+    assert len(set(texts)) > 1
+
+
+def test_more_prompts_than_a_batch_keep_their_order(checkpoints, monkeypatch):
+    rows = [
+        {"prompt": [{"role": "user", "content": "x" * i}], "image": Image.new("RGB", (48, 48))} for i in range(1, 6)
+    ]
+    whole = greedy_completions(checkpoints["dapo"][1], rows, 6)
+    assert len(rows) < BATCH
+    monkeypatch.setattr("training.evaluation.evaluate.BATCH", 2)
+    assert greedy_completions(checkpoints["dapo"][1], rows, 6) == whole
+
+
+def test_the_end_token_is_not_counted_and_not_written(checkpoints, monkeypatch):
+    _, processor = load_policy(checkpoints["base"][0])
+    star, circle = (processor.tokenizer(word, add_special_tokens=False)["input_ids"] for word in (" star", " circle"))
+    end, pad = [processor.tokenizer.eos_token_id], [processor.tokenizer.pad_token_id]
+    written = [[*star, *circle, *end], [*circle, *end, *pad * len(star)], [*end, *pad * len(star + circle)]]
+
+    class Model:
+        device = "cpu"
+
+        def eval(self):
+            return self
+
+        def generate(self, input_ids, max_new_tokens, do_sample, **others):
+            assert (max_new_tokens, do_sample) == (5, False)
+            return torch.cat([input_ids, torch.tensor(written)], dim=1)
+
+    monkeypatch.setattr("training.evaluation.evaluate.load_policy", lambda path: (Model(), processor))
+    row = {"prompt": [{"role": "user", "content": "x"}], "image": Image.new("RGB", (48, 48))}
+    lengths = [len(star + circle), len(circle), 0]
+    assert greedy_completions("any", [row] * 3, 5) == ([" star circle", " circle", ""], lengths)
+
+
+def test_rewards_must_be_told_apart(checkpoints):
+    for rewards in ([], [PoshReward(MatchJudge()), PoshReward(MatchJudge(), score="recall")]):
+        with pytest.raises(ValueError, match="needs a recipe with rewards of different names"):
+            evaluate(checkpoints, DATA, rewards, max_tokens=2)
+
+
+def test_answer_by_hand():
+    (scene,) = make_scenes("test", 1, 1)
+    thing = scene.objects[0]
+    wrong = "green" if thing.color != "green" else "red"
+    text = f"There is a {wrong} {thing.shape}."
+    verdicts = {"a": Verdict(0.5, parts={"f1": 0.5, "recall": 0.1}), "b": Verdict(None, Status.ERROR)}
+    one = answer(text, 7, scene, verdicts, {"a": ("f1",), "b": ("f1",)})
+    facts = 5 * len(scene.objects)
+    recall = 1 / facts  # the shape alone is right
+    f1 = 2 * 0.5 * recall / (0.5 + recall)
+    looks = {"length": 7.0, "truncated": 0.0, "degenerate": 0.0}
+    assert list(one.scores) == ["truth_f1", "truth_precision", "truth_recall", "a_f1", "b_f1", *looks]
+    assert list(one.scores.values()) == [pytest.approx(f1), 0.5, pytest.approx(recall), 0.5, None, *looks.values()]
+    assert [text[start:end] for start, end in one.wrong] == [wrong]
+    assert one.verdict is verdicts["a"]
+    without = answer(text, 7, None, verdicts, {"a": (), "b": ()})
+    assert (without.scores, without.wrong) == (looks, ())
+    cut = answer(text, 7, None, verdicts, {"a": (), "b": ()}, padded=True, max_tokens=7)
+    assert cut.scores == {"length": 7.0, "truncated": 1.0, "degenerate": 1.0}
+
+
+def test_held_out_prompts_are_the_test_split_in_full():
+    data = held_out(ScenesPart(source="scenes", count=5000, keep_object=0.6, keep_attribute=0.5, level=2), 6)
+    assert (data.split, data.count, data.keep_object, data.keep_attribute, data.level) == ("test", 6, 1.0, 1.0, 2)
+    trained = {scene.objects for scene in make_scenes("train", 1, 500)}
+    assert trained.isdisjoint(scene.objects for scene in load_scenes(DATA))
+    file = held_out(JsonlPart(source="jsonl", path="rows.jsonl"), 6)
+    assert (file.path, file.count) == ("rows.jsonl", 6)
+
+
+def test_the_picture_stands_in_front_of_the_first_message():
+    picture = Image.new("RGB", (2, 2))
+    prompt = [{"role": "user", "content": "A?"}, {"role": "assistant", "content": "B."}]
+    assert with_picture(prompt, picture) == [
+        {"role": "user", "content": [{"type": "image", "image": picture}, {"type": "text", "text": "A?"}]},
+        {"role": "assistant", "content": "B."},
+    ]
+    assert prompt[0]["content"] == "A?"
+
+
+class Talking(FakeJudge):
+    """Writes why; breaks when told to."""
+
+    broken = False
+
+    def write(self, questions, max_tokens):
+        if self.broken:
+            raise RuntimeError("the engine is gone")
+        return [" It is clear.\n", Failure(Status.TIMEOUT, "too late"), "  "][: len(questions)]
+
+
+def test_reasons_in_words_and_why_there_are_none():
+    judge = Talking()
+    harmonic = HarmonicReward(judge, criteria=["clarity", "fluency", "conciseness"], spans="none", name="h")
+    samples = [Sample("Describe.", "A red circle.")]
+    verdicts = harmonic.assess([*samples, Sample("Describe.", "More than asked about.")])
+    told = reasons([FailsOnSome("fails"), harmonic], samples, [verdicts, verdicts])
+    assert told == [
+        {
+            "h_clarity": "It is clear.",
+            "h_fluency": "no reason: too late",
+            "h_conciseness": "no reason: the judge wrote nothing",
+        }
+    ]
+    judge.broken = True
+    assert reasons([harmonic], samples, [verdicts]) == [{"h": "no reason: RuntimeError: the engine is gone"}]
+    assert reasons([harmonic], [], [verdicts]) == []
+    assert in_words("\n") == "no reason: the judge wrote nothing"
+
+
+def test_reasons_need_a_reward_that_gives_them(checkpoints, rewards):
+    with pytest.raises(
+        ValueError, match=r"only harmonic gives reasons, and the recipe has the rewards \['posh', 'fails'\]"
+    ):
+        evaluate(checkpoints, DATA, rewards, max_tokens=12, explain=1)
+
+
+def test_a_policy_that_stands_there_twice_answers_once(checkpoints, rewards, evaluation, monkeypatch):
+    asked = []
+
+    def counted(path, *arguments):
+        asked.append(path)
+        return greedy_completions(path, *arguments)
+
+    monkeypatch.setattr("training.evaluation.evaluate.greedy_completions", counted)
+    first, second = checkpoints["base"]
+    again = evaluate({"base": [first, first, second]}, DATA, rewards, max_tokens=12)
+    assert asked == [first, second]
+    for metric, of_seeds in again.scores["base"].items():
+        assert np.array_equal(of_seeds[[0, 2]], evaluation.scores["base"][metric], equal_nan=True)
+        assert np.array_equal(of_seeds[0], of_seeds[1], equal_nan=True)

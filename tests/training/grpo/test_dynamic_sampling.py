@@ -1,0 +1,289 @@
+"""Dynamic sampling: what is drawn, that the batch stays full, and that nothing is counted twice."""
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from trl import GRPOTrainer
+
+from rewards import Sample, Span, Status, Verdict
+from tests.support.tiny_trainer import Scored, make_trainer, number_of, scenes
+from training.grpo.dynamic_sampling import (
+    PromptStream,
+    Rollout,
+    has_variance,
+    mean_reward,
+    reward_of,
+    round_groups,
+    share,
+)
+
+WEIGHTS = {"a": 1.0, "b": 2.0}
+
+
+def rollout(a: float | None, b: float | None = 0.5, status: Status = Status.OK) -> Rollout:
+    status = Status.NOT_APPLICABLE if a is None and not status.failed else status
+    return Rollout([1], None, "", {"a": Verdict(a, status), "b": Verdict(b, Status.OK if b is not None else status)})
+
+
+@pytest.mark.parametrize(
+    ("group", "found"),
+    [
+        ([rollout(0.5), rollout(0.5)], False),
+        ([rollout(0.5), rollout(0.25)], True),
+        ([rollout(0.5), rollout(0.5 + 1e-9)], False),
+        ([rollout(1.0, 0.0), rollout(0.0, 0.5)], False),  # 1 x 1 + 2 x 0 = 1 x 0 + 2 x 0.5
+        ([rollout(0.5), rollout(None, None, Status.TIMEOUT)], False),
+        ([rollout(None, None, Status.ERROR)] * 2, False),
+        ([rollout(0.5), rollout(None, 0.5, Status.ERROR), rollout(0.25)], True),
+        ([rollout(None), rollout(0.0)], False),  # the reward that does not apply adds nothing
+        ([rollout(None), rollout(0.5)], True),
+    ],
+)
+def test_a_group_has_variance_where_the_weighted_scores_differ(group: list[Rollout], found: bool) -> None:
+    assert has_variance(group, WEIGHTS) is found
+
+
+def test_a_reward_is_the_weighted_sum_of_scores() -> None:
+    assert reward_of(rollout(0.5, 0.25), WEIGHTS) == 1.0
+    assert reward_of(rollout(None, None), WEIGHTS) is None
+    assert reward_of(rollout(None, 0.25, Status.ERROR), WEIGHTS) is None
+    assert mean_reward([rollout(0.5, 0.25), rollout(None, None), rollout(0.5, 0.5)], WEIGHTS) == 1.25
+    assert math.isnan(mean_reward([rollout(None, None)], WEIGHTS))
+
+
+@pytest.mark.parametrize(
+    ("missing", "size", "ranks", "drawn"),
+    [(1, 8, 1, 1), (3, 8, 2, 3), (3, 3, 2, 4), (1, 4, 8, 2), (5, 6, 4, 6), (7, 1, 4, 8)],
+)
+def test_rounds_split_evenly_over_the_ranks(missing: int, size: int, ranks: int, drawn: int) -> None:
+    assert round_groups(missing, size, ranks) == drawn
+    assert drawn * size % ranks == 0
+    rows = list(range(drawn * size))
+    assert [row for rank in range(ranks) for row in share(rows, rank, ranks)] == rows
+
+
+def test_prompts_are_drawn_reproducibly_and_every_row_once_a_pass() -> None:
+    stream = PromptStream(5, seed=1)
+    rows = stream.draw(3) + stream.draw(4) + stream.draw(8)
+    assert stream.drawn == 15
+    assert [Counter(rows[i : i + 5]) for i in (0, 5, 10)] == [Counter(range(5))] * 3
+    assert rows[:5] != rows[5:10]
+    assert PromptStream(5, seed=1).draw(15) == rows
+    assert PromptStream(5, seed=2).draw(15) != rows
+    resumed = PromptStream(5, seed=1)
+    resumed.drawn = 7
+    assert resumed.draw(8) == rows[7:]
+
+
+def given(monkeypatch: pytest.MonkeyPatch, text: Callable[[int, int], str]) -> list[int]:
+    """Make trainers sample `text(row of the dataset, place in its group)`; the list fills with the rows sampled."""
+    sampled: list[int] = []
+
+    def sample(trainer: Any, prompt_ids: list[list[int]], *args: Any, **kwargs: Any) -> tuple[list[list[int]], None]:
+        tokenizer = trainer.processing_class.tokenizer
+        rows = [int(tokenizer.decode(ids, skip_special_tokens=True).split()[-1]) for ids in prompt_ids]
+        sampled.extend(rows[:: trainer.num_generations])
+        texts = [text(row, number % trainer.num_generations) for number, row in enumerate(rows)]
+        return [tokenizer(text)["input_ids"] + [tokenizer.eos_token_id] for text in texts], None
+
+    monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", sample)
+    return sampled
+
+
+def described(row: int, place: int) -> str:
+    return f"There {'is' if place % 2 else 'are'} {row} things" + " and a star" * place + "."
+
+
+def half_solved(sample: Sample) -> float:
+    """Prompts of even number are solved."""
+    return 1.0 if number_of(sample) % 2 == 0 else min(len(sample.completion) / 100, 1.0)
+
+
+def step(trainer: GRPOTrainer, rows: list[int]) -> dict[str, Any]:
+    """The scored batch of these rows of the dataset, each completed num_generations times."""
+    trainer.model.train()
+    inputs = [trainer.train_dataset[row] for row in rows for _ in range(trainer.num_generations)]
+    return trainer._generate_and_score_completions(inputs)
+
+
+def texts_of(trainer: GRPOTrainer, output: dict[str, Any]) -> list[str]:
+    return trainer.processing_class.batch_decode(output["completion_ids"], skip_special_tokens=True)
+
+
+def test_solved_prompts_are_replaced_and_all_else_is_as_if_the_new_ones_had_been_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The drafted batch against stock sampling of the prompts that it ended with: every tensor, metric and log."""
+    data = scenes(16)
+    settings: dict[str, Any] = {"span_coef": 0.0, "num_iterations": 2, "max_completion_length": 64}
+    sampled = given(monkeypatch, described)
+    asked: list[int] = []
+
+    def shaped(completions: list[Any], log_extra: Any, **columns: Any) -> list[float]:
+        asked.append(len(completions))
+        log_extra("length", [len(completion[0]["content"]) for completion in completions])
+        return [-0.01 * len(completion[0]["content"]) for completion in completions]
+
+    trainer = make_trainer(tmp_path / "a", data, [Scored(half_solved), shaped], dynamic_sampling=True, **settings)
+    output = step(trainer, [1, 2])
+    drawn = sampled[2:]
+    assert drawn == PromptStream(16, seed=3).draw(len(drawn))
+    odd = [row for row in drawn if row % 2]
+    assert odd == drawn[-1:]  # one was missing, so rounds of one prompt went on until it was no solved one
+    assert [int(text.split()[2]) for text in texts_of(trainer, output)] == [1] * 4 + odd * 4
+    assert asked == [8]  # what is no Reward is only asked of the batch that is trained on
+
+    stock = make_trainer(tmp_path / "b", data, [Scored(half_solved), shaped], **settings)
+    expected = step(stock, [1, odd[0]])
+    assert output.keys() == expected.keys()
+    for name, value in expected.items():
+        if isinstance(value, torch.Tensor):
+            torch.testing.assert_close(output[name], value)
+        else:
+            assert output[name] == value
+    metrics, plain = ({**t._metrics["train"]} for t in (trainer, stock))
+    counts = {name: metrics.pop(name) for name in list(metrics) if name.startswith("sampling/")}
+    work = {name for name in plain if name.startswith("judge/")}  # what the judges did is of all that was drawn
+    assert {name: value for name, value in metrics.items() if name not in work} == {
+        name: value for name, value in plain.items() if name not in work
+    }
+    assert counts == {
+        "sampling/reward": [pytest.approx((sum(half_solved_of(1)) + 4) / 8)],
+        "sampling/rounds": [len(drawn)],
+        "sampling/drawn_groups": [len(drawn)],
+        "sampling/resampled_groups": [1],
+        "sampling/unfilled_groups": [0],
+    }
+    assert trainer.state.num_input_tokens_seen == stock.state.num_input_tokens_seen
+    assert {name: list(log) for name, log in trainer._logs.items() if name not in ("rewards", "extra", "images")} == {
+        name: list(log) for name, log in stock._logs.items() if name not in ("rewards", "extra", "images")
+    }
+    for part in ("rewards", "extra"):
+        assert {name: list(log) for name, log in trainer._logs[part].items()} == {
+            name: list(log) for name, log in stock._logs[part].items()
+        }
+    (recorder,), (other,) = trainer.recorders, stock.recorders
+    assert recorder.verdicts == other.verdicts
+    assert [sample.completion for sample in recorder.samples] == [sample.completion for sample in other.samples]
+
+
+def half_solved_of(row: int) -> list[float]:
+    return [min(len(described(row, place)) / 100, 1.0) for place in range(4)]
+
+
+def test_leftovers_stay_when_the_rounds_are_used_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sampled = given(monkeypatch, described)
+    reward = Scored(lambda sample: 0.25)
+    trainer = make_trainer(tmp_path, scenes(), [reward], dynamic_sampling=True, max_resamples=3)
+    output = step(trainer, [4, 5])
+    assert [int(text.split()[2]) for text in texts_of(trainer, output)] == [4] * 4 + [5] * 4
+    assert len(sampled) == 2 + 3 * 2
+    assert len(reward.seen) == 4 * len(sampled)
+    assert output["advantages"].abs().max() == 0
+    metrics = trainer._metrics["train"]
+    names = ("rounds", "drawn_groups", "resampled_groups", "unfilled_groups")
+    assert [metrics[f"sampling/{name}"] for name in names] == [[3], [6], [0], [2]]
+
+
+def test_a_full_batch_is_sampled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sampled = given(monkeypatch, described)
+    reward = Scored(half_solved)
+    trainer = make_trainer(tmp_path, scenes(), [reward], dynamic_sampling=True)
+    step(trainer, [3, 5])
+    assert (sampled, len(reward.seen)) == ([3, 5], 8)
+    assert trainer._metrics["train"]["sampling/rounds"] == [0]
+
+
+def test_evaluation_takes_the_prompts_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sampled = given(monkeypatch, described)
+    trainer = make_trainer(tmp_path, scenes(), [Scored(half_solved)], dynamic_sampling=True)
+    trainer.model.eval()
+    trainer._generate_and_score_completions([trainer.train_dataset[2]] * 8)
+    assert sampled == [2, 2]
+    assert not [name for name in trainer._metrics["eval"] if name.startswith("sampling/")]
+
+
+def test_advantages_scaled_by_the_batch_are_those_of_the_merged_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given(monkeypatch, described)
+    settings = {"dynamic_sampling": True, "scale_rewards": "batch", "max_completion_length": 64}
+    trainer = make_trainer(tmp_path, scenes(), [Scored(half_solved)], **settings)
+    output = step(trainer, [2, 4])
+    rewards = torch.tensor([verdict.score for verdict in trainer.recorders[0].verdicts])
+    centred = rewards - rewards.view(2, 4).mean(dim=1).repeat_interleave(4)
+    torch.testing.assert_close(output["advantages"], centred / (rewards.std() + 1e-4))
+
+
+def test_failures_count_over_all_that_was_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every completion of prompt 4 fails: it is replaced, and still counts among the step's failures."""
+    given(monkeypatch, described)
+
+    def judge(sample: Sample) -> Verdict:
+        row = number_of(sample)
+        return Verdict(None, Status.TIMEOUT, note="too slow") if row == 4 else Verdict(half_solved(sample))
+
+    trainer = make_trainer(tmp_path, scenes(), [Scored(judge)], dynamic_sampling=True)
+    step(trainer, [4, 5])
+    metrics = trainer._metrics["train"]
+    drawn = metrics["sampling/drawn_groups"][0]
+    assert metrics["judge/failed_fraction"] == [pytest.approx(1 / (2 + drawn))]
+    assert not any(trainer._failed)
+
+
+def test_span_credit_is_that_of_the_merged_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given(monkeypatch, described)
+
+    def judge(sample: Sample) -> Verdict:
+        words = sample.completion.split()
+        spans = (
+            Span(0, 5, 0.0, -0.1 * len(words), "entity", "", 0),
+            Span(len(sample.completion) - 2, len(sample.completion), 1.0, 0.2, "entity", "", 1),
+        )
+        return Verdict(half_solved(sample), spans=spans)
+
+    settings = {"span_coef": 0.5, "max_completion_length": 64}
+    trainer = make_trainer(tmp_path / "a", scenes(), [Scored(judge)], dynamic_sampling=True, **settings)
+    output = step(trainer, [2, 7])
+    rows = [int(text.split()[2]) for text in texts_of(trainer, output)[::4]]
+    expected = step(make_trainer(tmp_path / "b", scenes(), [Scored(judge)], **settings), rows)
+    assert output["advantages"].shape == output["completion_ids"].shape
+    torch.testing.assert_close(output["advantages"], expected["advantages"])
+
+
+def test_a_sampler_with_log_probabilities_keeps_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As vLLM gives them: each token's log-probability follows its completion into the merged batch."""
+    given(monkeypatch, described)
+    plain = GRPOTrainer._generate_single_turn
+
+    def sample(trainer: Any, *args: Any, **kwargs: Any) -> tuple[list[list[int]], list[list[float]]]:
+        ids, _ = plain(trainer, *args, **kwargs)
+        return ids, [[-token / 1000 for token in row] for row in ids]
+
+    monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", sample)
+    trainer = make_trainer(tmp_path, scenes(), [Scored(half_solved)], dynamic_sampling=True)
+    output = step(trainer, [2, 5])
+    mask = output["completion_mask"].bool()
+    torch.testing.assert_close(output["sampling_per_token_logps"][mask], -output["completion_ids"][mask] / 1000)
+
+
+def test_the_effective_batch_stays_full_on_half_solved_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run over data of which half is solved: groups without variance are in stock batches, and in none of ours."""
+    empty = {}
+    for dynamic in (False, True):
+        given(monkeypatch, described)
+        settings: dict[str, Any] = {"max_steps": 4, "max_resamples": 20, "dynamic_sampling": dynamic}
+        trainer = make_trainer(tmp_path / str(dynamic), scenes(16), [Scored(half_solved)], **settings)
+        trainer.train()
+        lines = [line for line in trainer.state.log_history if "loss" in line]
+        empty[dynamic] = [line["frac_reward_zero_std"] for line in lines]
+    assert empty[False] == [0.5, 0.5, 0.5, 0]
+    assert empty[True] == [0, 0, 0, 0]
+    assert sum(line["sampling/resampled_groups"] for line in lines) == 3
+    assert sum(line["sampling/drawn_groups"] for line in lines) == trainer.prompts.drawn >= 3
+    assert [line["sampling/unfilled_groups"] for line in lines] == [0, 0, 0, 0]

@@ -1,0 +1,213 @@
+"""Judges that fail in a step of the real TRL trainer: rows without a score, never a number, and no run that hangs."""
+
+import math
+import socket
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import torch
+from datasets import Dataset
+
+from rewards.judges import CachedJudge, Failure, Question, Rating
+from rewards.judges.judge import RATING_SCALE
+from rewards.judges.server import ServerJudge
+from rewards.judges.usage import Usage
+from rewards.posh import PoshReward
+from rewards.verdict import Status, Verdict
+from tests.support.fakes import FakeJudge
+from tests.training.grpo.test_trainer import Scripted, advantages_of, make_trainer
+from training.data.load import load_data
+from training.grpo.recorder import check_deadlines
+from training.grpo.trainer import JudgeFailure, SpanGRPOConfig
+from training.recipe import ScenesPart
+
+TEXTS = ["A red circle.", "A blue star.", "A green square.", "A large hexagon."]
+
+
+class Fragile(FakeJudge):
+    """Counts, and calls `breaks` wherever something can go wrong."""
+
+    def __init__(self, breaks: Callable[[str], None] = lambda place: None, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.breaks = breaks
+        self.usage = Usage()
+        self.tried = self.woken = self.slept = 0
+
+    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+        self.breaks("rate")
+        self.usage.questions += len(questions)
+        self.usage.prompt_tokens += 10 * len(questions)
+        return super().rate(questions, scale)
+
+    def __enter__(self):
+        self.tried += 1
+        self.breaks("enter")
+        self.woken += 1
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.slept += 1
+        self.breaks("exit")
+
+
+def breaking(place: str, error: BaseException) -> Callable[[str], None]:
+    def breaks(here: str) -> None:
+        if here == place:
+            raise error
+
+    return breaks
+
+
+def constant(completions: list[Any], **columns: Any) -> list[float]:
+    return [1.0] * len(completions)
+
+
+@pytest.fixture(scope="module")
+def dataset() -> Dataset:
+    return load_data(ScenesPart(source="scenes", count=16))
+
+
+def metrics_of(trainer: Any) -> dict[str, list[float]]:
+    return {name: values for name, values in trainer._metrics["train"].items() if name.startswith("judge/")}
+
+
+def test_a_judge_that_cannot_be_woken_fails_its_rows(tmp_path, dataset, monkeypatch):
+    bad, good = Fragile(breaking("enter", OSError("no memory left"))), Fragile()
+    rewards = [PoshReward(bad), PoshReward(bad, name="again"), PoshReward(good, name="other"), constant]
+    trainer = make_trainer(tmp_path, dataset, rewards, span_coef=0.5, max_failed_fraction=1.0)
+    output = advantages_of(trainer, dataset, TEXTS * 2, monkeypatch)
+    assert output["advantages"].abs().max() == 0
+    assert metrics_of(trainer)["judge/failed_fraction"] == [1.0]
+    assert (bad.tried, bad.slept, bad.rated) == (1, 0, [])
+    assert good.woken == good.slept > 0
+    for recorder in trainer.recorders[:2]:
+        assert {verdict.note for verdict in recorder.verdicts} == {
+            "the judge could not be woken: OSError: no memory left"
+        }
+    assert not any(verdict.status.failed for verdict in trainer.recorders[2].verdicts)
+    bad.breaks = lambda place: None
+    advantages_of(trainer, dataset, TEXTS * 2, monkeypatch)  # the next step asks it again
+    assert metrics_of(trainer)["judge/failed_fraction"] == [1.0, 0.0]
+    assert bad.woken == bad.slept > 0
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        Fragile(breaking("rate", RuntimeError("the engine died"))),
+        Fragile(rate=lambda prompt: Rating(dict.fromkeys(RATING_SCALE, math.nan))),
+        Fragile(fails=lambda prompt: True),
+    ],
+    ids=["raises", "not a number", "failures"],
+)
+def test_what_the_judge_breaks_is_no_number(tmp_path, dataset, monkeypatch, judge):
+    trainer = make_trainer(tmp_path, dataset, [PoshReward(judge), constant], max_failed_fraction=1.0)
+    output = advantages_of(trainer, dataset, TEXTS * 2, monkeypatch)
+    assert output["advantages"].tolist() == [0.0] * 8
+    metrics = metrics_of(trainer)
+    assert metrics["judge/failed_fraction"] == metrics["judge/failed_fraction_short"] == [1.0]
+    assert math.isnan(metrics["judge/failed_fraction_long"][0])
+    assert judge.woken == judge.slept > 0
+    assert [verdict.score for verdict in trainer.recorders[0].verdicts] == [None] * 8
+
+
+def test_a_judge_that_does_not_fall_asleep_costs_nothing(tmp_path, dataset, monkeypatch):
+    judge = Fragile()
+    trainer = make_trainer(tmp_path, dataset, [PoshReward(judge)])
+    judge.breaks = breaking("exit", OSError("it snores"))
+    trainer.recorders[0].reward.judge_samples = lambda samples: [Verdict(0.5) for _ in samples]
+    advantages_of(trainer, dataset, TEXTS * 2, monkeypatch)
+    assert metrics_of(trainer)["judge/failed_fraction"] == [0.0]
+
+
+@pytest.mark.parametrize("place", ["enter", "rate"])
+def test_ctrl_c_passes_and_leaves_the_judges_asleep(tmp_path, dataset, monkeypatch, place):
+    first, second = Fragile(), Fragile(breaking(place, KeyboardInterrupt()))
+    trainer = make_trainer(tmp_path, dataset, [PoshReward(first), PoshReward(second, name="other")])
+    answers = [trainer.processing_class.tokenizer(text)["input_ids"] for text in TEXTS * 2]
+    monkeypatch.setattr(trainer, "_generate_single_turn", lambda *args, **kwargs: (answers, None))
+    with pytest.raises(KeyboardInterrupt):
+        trainer.train()
+    assert first.woken == first.slept > 0
+    assert second.woken == second.slept
+
+
+def test_a_judge_that_two_rewards_share_is_counted_once(tmp_path, dataset, monkeypatch):
+    judge = Fragile()
+    cached = CachedJudge(judge, tmp_path / "ratings.sqlite")
+    trainer = make_trainer(tmp_path / "out", dataset, [PoshReward(cached), PoshReward(cached, name="again")])
+    for _ in range(2):
+        advantages_of(trainer, dataset, TEXTS * 2, monkeypatch)
+    metrics = metrics_of(trainer)
+    asked, cold = metrics["judge/questions"], metrics["judge/prompt_tokens"][0]
+    assert sum(asked) == cached.hits + cached.misses > 0
+    assert cold == 10 * cached.misses > 0
+    assert metrics["judge/cached"] == [asked[0] - cached.misses, asked[1]]
+    assert metrics["judge/prompt_tokens"] == [cold, 0]
+
+
+def test_the_none_trap(tmp_path, dataset, monkeypatch):
+    """One of four rows failed, beside another reward. TRL's own sum takes the missing score for a 0."""
+    scores = dict(zip(TEXTS, [None, 0.8, 0.9, 0.7], strict=True))
+    verdicts = {t: Verdict(s, Status.TIMEOUT if s is None else Status.OK) for t, s in scores.items()}
+    settings = {"span_coef": 0.0, "scale_rewards": "group"}
+    ours = make_trainer(tmp_path / "ours", dataset, [Scripted(verdicts), constant], **settings)
+    stock = make_trainer(tmp_path / "stock", dataset, [Scripted(verdicts), constant], stock=True, scale_rewards="group")
+    advantages = advantages_of(ours, dataset, TEXTS * 2, monkeypatch)["advantages"].tolist()
+    punished = advantages_of(stock, dataset, TEXTS * 2, monkeypatch)["advantages"].tolist()
+    assert advantages == pytest.approx([0, *[value / (0.1 + 1e-4) for value in (0, 0.1, -0.1)]] * 2, abs=1e-5)
+    std = math.sqrt((0.6**2 + 0.2**2 + 0.3**2 + 0.1**2) / 3)  # of 0, 0.8, 0.9, 0.7
+    assert punished[0] == pytest.approx(-0.6 / (std + 1e-4), abs=1e-5)
+    assert punished[0] < -1.46
+
+
+@pytest.mark.parametrize("aggregation", ["sum_then_normalize", "normalize_then_sum"])
+@pytest.mark.parametrize("scale", ["group", "batch", "none"])
+def test_a_failed_row_moves_nothing_however_rewards_are_put_together(
+    tmp_path, dataset, monkeypatch, aggregation, scale
+):
+    settings = {"multi_objective_aggregation": aggregation, "scale_rewards": scale}
+    judge = Fragile(fails=lambda prompt: "hexagon" in prompt)
+    trainer = make_trainer(tmp_path, dataset, [PoshReward(judge), constant], span_coef=0.5, **settings)
+    output = advantages_of(trainer, dataset, TEXTS * 2, monkeypatch)
+    assert metrics_of(trainer)["judge/failed_fraction"] == [0.25]
+    assert output["advantages"][3].abs().max() == output["advantages"][7].abs().max() == 0
+    others = torch.cat([output["advantages"][:3], output["advantages"][4:7]])
+    assert others.isfinite().all()
+    assert others.abs().max() > 0
+
+
+def test_a_dead_server_stops_the_run_in_one_sentence(tmp_path, dataset, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    judge = ServerJudge(f"http://127.0.0.1:{port}", "m", chat=True, deadline=1.0)
+    trainer = make_trainer(tmp_path, dataset, [PoshReward(judge), constant], max_failed_fraction=0.5)
+    answers = [trainer.processing_class.tokenizer(text)["input_ids"] for text in TEXTS * 2]
+    monkeypatch.setattr(trainer, "_generate_single_turn", lambda *args, **kwargs: (answers, None))
+    with pytest.raises(JudgeFailure) as error:
+        trainer.train()
+    assert str(error.value).startswith(
+        "100% of this step's completions could not be judged (max_failed_fraction is 50%); the first reason, on rank "
+        f"0: no answer from http://127.0.0.1:{port} within 1 s"
+    )
+    assert "\n" not in str(error.value)
+    assert metrics_of(trainer)["judge/timeout"][0] > 0
+
+
+def test_the_trainer_looks_at_deadlines_where_there_are_other_ranks(tmp_path, dataset, monkeypatch):
+    judge = ServerJudge("http://127.0.0.1:8000", "m", chat=True, deadline=600.0)
+    make_trainer(tmp_path / "one", dataset, [PoshReward(judge)], ddp_timeout=600)
+    monkeypatch.setattr(SpanGRPOConfig, "world_size", 2)
+    with pytest.raises(ValueError, match=r"may take 600 s .* wait 600 s"):
+        make_trainer(tmp_path / "two", dataset, [PoshReward(judge)], ddp_timeout=600)
+
+
+def test_deadlines_that_the_other_ranks_do_not_wait_for(tmp_path):
+    server = ServerJudge("http://127.0.0.1:8000", "m", chat=True, deadline=1800.0)
+    for judge in (server, CachedJudge(server, tmp_path / "ratings.sqlite")):
+        check_deadlines([PoshReward(judge)], 1801)
+        with pytest.raises(
+            ValueError, match=r"judge of posh may take 1800 s .*the other ranks wait 1800 s \(ddp_timeo"
+        ):
+            check_deadlines([PoshReward(FakeJudge(), name="first"), PoshReward(judge)], 1800)

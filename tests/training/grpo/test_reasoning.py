@@ -1,0 +1,237 @@
+"""A thinking policy: only the answer is judged, and its spans lie on the tokens that wrote them."""
+
+from collections.abc import Sequence
+
+import pytest
+from datasets import Dataset
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from tokenizers import AddedToken, Tokenizer
+
+from rewards import HarmonicReward, LaveReward, PoshReward, Reward
+from rewards.verdict import Sample, Span, Status, Verdict
+from tests.support.fakes import FakeJudge
+from tests.training.grpo.test_trainer import advantages_of, make_trainer
+from training.data.load import load_data
+from training.grpo.config import SpanGRPOConfig
+from training.grpo.credit import special_ids, token_offsets
+from training.grpo.reasoning import Parts, on_completion, split_reasoning
+from training.policy import tiny_tokenizer
+from training.recipe import ScenesPart
+
+END = "</think>"
+EOS = 1
+SPELLED = tiny_tokenizer().backend_tokenizer  # the tag is written letter by letter
+
+
+def with_tag(tag: str, special: bool) -> Tokenizer:
+    """The tiny tokenizer with the tag as one token."""
+    tokenizer = tiny_tokenizer().backend_tokenizer
+    tokenizer.add_tokens([AddedToken(tag, special=special, normalized=False)])
+    return tokenizer
+
+
+ONE_TOKEN = with_tag(END, special=False)  # as Qwen3's
+SPECIAL = with_tag("[/THINK]", special=True)  # as Magistral's: decoding leaves it out
+TOKENIZERS = [(SPELLED, END), (ONE_TOKEN, END), (SPECIAL, "[/THINK]")]
+IDS = ["spelled", "one token", "special token"]
+
+
+def split(text: str, tokenizer: Tokenizer = SPELLED, end: str = END) -> Parts:
+    return split_reasoning(tokenizer, [*tokenizer.encode(text, add_special_tokens=False).ids, EOS], end)
+
+
+@pytest.mark.parametrize(("tokenizer", "end"), TOKENIZERS, ids=IDS)
+@pytest.mark.parametrize("between", ["", "\n\n", " "])
+@pytest.mark.parametrize("thought", ["<think>\nIs it red?\n", "Is it red? \N{GRINNING FACE}", ""])
+@pytest.mark.parametrize("answer", ["A red star.", "\N{GRINNING FACE} \u05d0", ""])
+def test_the_answer_begins_behind_the_tag(tokenizer, end, thought, between, answer):
+    parts = split(thought + end + between + answer, tokenizer, end)
+    shown = "" if end == "[/THINK]" else end
+    assert parts == Parts(thought + shown, between + answer, finished=True)
+
+
+@pytest.mark.parametrize(("tokenizer", "end"), TOKENIZERS, ids=IDS)
+@pytest.mark.parametrize("text", ["<think>Is it", "A red star.", "", "</thin"])
+def test_an_unfinished_block_holds_no_answer(tokenizer, end, text):
+    assert split(text, tokenizer, end) == Parts(text, "", finished=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("a</think>b</think>c", "b</think>c"),
+        ("a</think>b<think>c</think>d", "b<think>c</think>d"),
+        ("<think>a<think>b</think>c</think>d", "c</think>d"),
+        ("</think>", ""),
+        ("<think></think>", ""),
+        ("</think></think></think>", "</think></think>"),
+        ("a</THINK>b</think >c</think>d", "d"),
+        ("</think><|im_end|><think>", "<|im_end|><think>"),
+        ("\x00\u202e</think>\x00\u202e", "\x00\u202e"),
+    ],
+)
+@pytest.mark.parametrize("tokenizer", [SPELLED, ONE_TOKEN], ids=IDS[:2])
+def test_the_first_end_tag_counts_and_further_ones_are_words(tokenizer, text, answer):
+    parts = split(text, tokenizer)
+    assert parts.answer == answer
+    assert parts.reasoning + parts.answer == text
+
+
+def test_a_tag_of_several_special_tokens():
+    """As gpt-oss ends its reasoning."""
+    tokenizer = with_tag("<|channel|>", special=True)
+    tokenizer.add_special_tokens(["<|message|>"])
+    end = "<|channel|>final<|message|>"
+    assert split("<|channel|>analysis<|message|>red?" + end + "A star.", tokenizer, end) == Parts(
+        "analysisred?final", "A star.", finished=True
+    )
+
+
+def test_special_tokens_within_a_spelled_tag_break_it():
+    ids = [*SPELLED.encode("a</thi").ids, EOS, *SPELLED.encode("nk>b").ids]
+    assert split_reasoning(SPELLED, ids, END) == Parts("a</think>b", "", finished=False)
+
+
+def test_ids_that_are_no_text():
+    emoji = SPELLED.encode("\N{GRINNING FACE}").ids
+    tag = SPELLED.encode(END).ids
+    assert split_reasoning(SPELLED, [*emoji[:2], *tag, *emoji[2:]], END) == Parts(
+        "\ufffd" + END, "\ufffd\ufffd", finished=True
+    )
+    assert split_reasoning(SPELLED, [], END) == Parts("", "", finished=False)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=20), st.text(max_size=20), st.sampled_from(TOKENIZERS))
+@example("<think>", END, TOKENIZERS[1])
+def test_any_text_is_cut_at_its_first_tag(thought, answer, kind):
+    tokenizer, end = kind
+    parts = split(thought + end + answer, tokenizer, end)
+    decoded = tokenizer.decode(tokenizer.encode(thought + end + answer, add_special_tokens=False).ids)
+    assert parts.finished
+    assert parts.reasoning + parts.answer == decoded
+    if end == END:
+        assert parts.reasoning == decoded[: decoded.index(END) + len(END)]
+
+
+def test_spans_move_onto_the_completion_and_missed_stay_on_the_reference():
+    span = Span(2, 5, 0.0, -0.3, "attribute", "", 0)
+    verdict = Verdict(0.5, spans=(span,), missed=(span,))
+    parts = split("Red?</think>A red star.")
+    found = on_completion(verdict, parts)
+    whole = parts.reasoning + parts.answer
+    (placed,) = found.spans
+    assert whole[placed.start : placed.end] == "red"
+    assert found.missed == (span,)
+    assert (found.score, placed.credit) == (0.5, -0.3)
+    ids = [*SPELLED.encode(whole).ids, EOS]
+    offsets = token_offsets(SPELLED, special_ids(SPELLED), ids, whole)
+    assert offsets is not None
+    reached = [i for i, (start, end) in enumerate(offsets) if max(start, placed.start) < min(end, placed.end)]
+    assert SPELLED.decode([ids[i] for i in reached]) == " red"
+
+
+ANSWER = "A red star."
+SPANS = (Span(2, 5, 0.0, -0.3, "attribute", "", 0), Span(6, 10, 1.0, 0.1, "entity", "", 1))
+TEMPLATE = {  # as TRL's for Qwen3: `content` without the reasoning and the white space behind it
+    "defaults": {"role": "assistant"},
+    "start_anchor": "<assistant>",
+    "fields": {
+        "reasoning_content": {"open": "<think>", "close_pattern": r"</think>\s*", "content": "text"},
+        "content": {"close_pattern": r"<eos>\s*", "content": "text"},
+    },
+}
+
+
+class ByAnswer(Reward):
+    """Verdicts by what is judged, which is kept."""
+
+    def __init__(self, verdicts: dict[str, Verdict]) -> None:
+        super().__init__("by_answer")
+        self.verdicts = verdicts
+        self.judged: list[str] = []
+
+    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+        self.judged += [sample.completion for sample in samples]
+        return [self.verdicts[sample.completion] for sample in samples]
+
+
+@pytest.fixture(scope="module")
+def dataset() -> Dataset:
+    return load_data(ScenesPart(source="scenes", count=16))
+
+
+@pytest.mark.parametrize("parsed", [False, True], ids=["decoded", "parsed"])
+def test_reasoning_is_not_judged_and_carries_no_credit(tmp_path, dataset, monkeypatch, parsed):
+    """The row that thinks has the advantages of the row that does not, on the same words."""
+    thought = "<think>A red star? A red star.</think>"
+    reward = ByAnswer({ANSWER: Verdict(0.25, spans=SPANS), "": Verdict(0.0, Status.EMPTY), "No.": Verdict(0.75)})
+    texts = [thought + ANSWER, "<think></think>" + ANSWER, "<think></think>No.", "<think>A red star?"] * 2
+    settings = {"span_coef": 2.0, "reasoning_end": END, "max_completion_length": 128}
+    trainer = make_trainer(tmp_path, dataset, [reward], **settings)
+    if parsed:
+        trainer._tokenizer.response_template = TEMPLATE
+    output = advantages_of(trainer, dataset, texts, monkeypatch)
+    assert reward.judged == [ANSWER, ANSWER, "No.", ""] * 2
+    assert [sample.completion for sample in trainer.recorders[0].samples] == texts
+    spans = trainer.recorders[0].verdicts[0].spans
+    assert [texts[0][span.start : span.end] for span in spans] == ["red", "star"]
+    tokenizer = trainer.processing_class.tokenizer
+    thinking, direct, other, cut = (
+        [
+            (tokenizer.decode([token]), advantage)
+            for token, advantage, mask in zip(*row, strict=True)
+            if mask
+        ]
+        for row in zip(
+            *(output[name][:4].tolist() for name in ("completion_ids", "advantages", "completion_mask")), strict=True
+        )
+    )  # fmt: skip
+    assert thinking[-5:] == direct[-5:]
+    assert [token for token, _ in direct[-5:]] == ["A", " red", " star", ".", "<eos>"]
+    scalar = direct[-1][1]
+    assert direct[-4][1] < scalar < direct[-3][1]
+    assert {advantage for _, advantage in [*thinking[:-5], *direct[:-5]]} == {scalar}
+    assert len({advantage for _, advantage in other}) == len({advantage for _, advantage in cut}) == 1
+    assert trainer._metrics["train"]["reasoning/unfinished_fraction"] == [0.25]
+    assert trainer._metrics["train"]["spans/unaligned_fraction"] == [0.0]
+
+
+def test_without_the_option_a_parsed_answer_does_not_line_up(tmp_path, dataset, monkeypatch):
+    """TRL's content lacks what the ids hold: scored, but no span credit, and counted."""
+    reward = ByAnswer({ANSWER: Verdict(0.25, spans=SPANS), "No.": Verdict(0.75)})
+    trainer = make_trainer(tmp_path, dataset, [reward], span_coef=2.0, max_completion_length=128)
+    trainer._tokenizer.response_template = TEMPLATE
+    texts = ["<think>Hm.</think>" + ANSWER, "No.", "No.", "No."] * 2
+    output = advantages_of(trainer, dataset, texts, monkeypatch)
+    assert reward.judged == [ANSWER, "No.", "No.", "No."] * 2
+    assert len(set(output["advantages"][0].tolist())) == 1
+    assert trainer._metrics["train"]["spans/unaligned_fraction"] == [0.25]
+
+
+@pytest.mark.parametrize("text", ["<think>A red star", "<think>A red star</think>", "A red star</think>\n\n "])
+def test_no_answer_is_a_real_zero_for_which_no_judge_is_asked(tmp_path, dataset, monkeypatch, text):
+    judge = FakeJudge()
+    rewards = [PoshReward(judge), LaveReward(judge), HarmonicReward(judge, criteria=["clarity"])]
+    rows = dataset.add_column("question", ["What is it?"] * len(dataset))
+    rows = rows.add_column("answers", [["star"]] * len(dataset))
+    trainer = make_trainer(tmp_path, rows, rewards, span_coef=0.5, reasoning_end=END, max_completion_length=128)
+    output = advantages_of(trainer, rows, [text] * 8, monkeypatch)
+    for recorder in trainer.recorders:
+        assert {(verdict.status, verdict.score) for verdict in recorder.verdicts} == {(Status.EMPTY, 0.0)}
+    assert judge.rated == judge.written == []
+    assert output["advantages"].abs().max() == 0
+
+
+def test_several_messages_are_refused_all_the_same(tmp_path, dataset):
+    trainer = make_trainer(tmp_path, dataset, [PoshReward(FakeJudge())], reasoning_end=END)
+    messages = [{"role": "assistant", "content": "a"}, {"role": "tool", "content": "b"}]
+    trainer._parts = [Parts("", "a", finished=True)]
+    with pytest.raises(ValueError, match="completions of several messages"):
+        trainer._judge_all([""], [messages], {"reference": ["A star."]})
+
+
+def test_an_empty_tag_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"reasoning_end must be a tag such as </think>"):
+        SpanGRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, reasoning_end="")

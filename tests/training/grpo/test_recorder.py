@@ -1,0 +1,77 @@
+"""The Recorder outside our trainer: a reward like any other, that keeps what it judged."""
+
+from typing import Any, Self
+
+import pytest
+
+from rewards import MatchJudge, PoshReward, Status
+from tests.support.tiny_trainer import Scored
+from training.grpo.recorder import Recorder, awake
+
+PROMPTS = ["Describe the picture."] * 3
+TEXTS = ["A red star.", "", "A blue square."]
+COLUMNS: dict[str, Any] = {"reference": ["A red star.", "A red star.", None], "id": [1, 2, 3]}
+
+
+def test_a_call_judges_as_the_reward_does() -> None:
+    plain, recorder = PoshReward(MatchJudge()), Recorder(PoshReward(MatchJudge()))
+    logged: list[dict[str, float]] = [{}, {}]
+    scores = [
+        reward(PROMPTS, TEXTS, completion_ids=[[1], [], [2]], log_metric=log.__setitem__, trainer_state=None, **COLUMNS)
+        for reward, log in zip((plain, recorder), logged, strict=True)
+    ]
+    assert scores[0] == scores[1] == [pytest.approx(1.0), 0.0, None]
+    assert logged[0] == logged[1]
+    assert [verdict.status for verdict in recorder.verdicts] == [Status.OK, Status.EMPTY, Status.NOT_APPLICABLE]
+    assert [sample.id for sample in recorder.samples] == ["1", "2", "3"]
+    assert recorder.__name__ == "posh"
+
+
+def test_what_was_judged_before_a_call_is_not_judged_again_and_the_next_call_judges() -> None:
+    reward = Scored(lambda sample: len(sample.completion) / 100)
+    recorder = Recorder(reward)
+    recorder.judge(PROMPTS, TEXTS, {})
+    assert len(reward.seen) == 3
+    assert recorder(PROMPTS, TEXTS) == [0.11, 0.0, 0.14]
+    assert len(reward.seen) == 3
+    assert recorder(PROMPTS[:1], ["Stars."]) == [0.06]
+    assert len(reward.seen) == 4
+
+
+def test_watchers_hear_of_every_batch_when_the_judge_is_asleep_again() -> None:
+    class Deep(MatchJudge):
+        depth = 0
+
+        def __enter__(self) -> Self:
+            self.depth += 1
+            return self
+
+        def __exit__(self, *args: Any) -> None:
+            self.depth -= 1
+
+    judge = Deep()
+    recorder = Recorder(PoshReward(judge))
+    heard: list[Any] = []
+    recorder.watchers.append(lambda who, log_metric: heard.append((who, log_metric, judge.depth, len(who.verdicts))))
+    recorder(PROMPTS, TEXTS, log_metric=print, **COLUMNS)
+    with awake([judge]) as asleep:
+        recorder.judge(PROMPTS, TEXTS, asleep, **COLUMNS)
+        assert len(heard) == 1
+    recorder(PROMPTS, TEXTS, **COLUMNS)
+    assert heard == [(recorder, print, 0, 3), (recorder, None, 0, 3)]
+
+
+def test_a_judge_that_cannot_be_woken_fails_its_rows_and_raises_nothing() -> None:
+    class Gone(MatchJudge):
+        def __enter__(self) -> Self:
+            raise OSError("its engine is gone")
+
+    recorder = Recorder(PoshReward(Gone()))
+    assert recorder(PROMPTS, TEXTS, **COLUMNS) == [None] * 3
+    assert {verdict.status for verdict in recorder.verdicts} == {Status.ERROR}
+    assert "its engine is gone" in recorder.verdicts[0].note
+
+
+def test_a_missing_column_is_said_as_by_the_reward() -> None:
+    with pytest.raises(ValueError, match="posh needs the dataset column 'reference'"):
+        Recorder(PoshReward(MatchJudge()))(PROMPTS, TEXTS, id=[1, 2, 3])

@@ -1,0 +1,91 @@
+"""A run resumed from a checkpoint is the uninterrupted one: weights, data order, drawn prompts, batches."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from peft import LoraConfig
+from trl import GRPOTrainer
+
+from rewards import Sample
+from tests.support.tiny_trainer import Scored, make_trainer, number_of, scenes
+from training.grpo.resuming import load_weights
+from training.policy import load_policy
+
+
+def score(sample: Sample) -> float:
+    """Prompts of even number are solved."""
+    return 1.0 if number_of(sample) % 2 == 0 else sum(map(str.islower, sample.completion)) / 100
+
+
+def run(
+    folder: Path, resume: Path | None = None, settings: dict[str, Any] | None = None
+) -> tuple[GRPOTrainer, list[int], list[float]]:
+    """The trainer after its run, the prompts it completed in turn, and the losses of steps 5 to 8."""
+    reward = Scored(score)
+    shared = {"max_steps": 8, "save_strategy": "steps", "save_steps": 4, "max_completion_length": 8, "logging_steps": 1}
+    trainer = make_trainer(folder, scenes(6), [reward], **{**shared, **(settings or {})})
+    trainer.train(resume_from_checkpoint=None if resume is None else str(resume))
+    lines = [line for line in trainer.state.log_history if "loss" in line and line["step"] > 4]
+    return trainer, [number_of(sample) for sample in reward.seen[::4]], [line["loss"] for line in lines]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"dynamic_sampling": True},  # step 4 is in the second pass over the data, whose order is another
+        {"dynamic_sampling": True, "num_iterations": 2, "steps_per_generation": 2, "per_device_train_batch_size": 4},
+        {"peft_config": LoraConfig(r=4, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")},
+    ],
+    ids=["dynamic", "iterations", "lora"],
+)
+def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path, settings: dict[str, Any]) -> None:
+    whole, prompts, losses = run(tmp_path / "whole", settings=settings)
+    resumed, later, again = run(tmp_path / "resumed", tmp_path / "whole" / "checkpoint-4", settings)
+    assert prompts[-len(later) :] == later
+    assert len(later) < len(prompts)
+    assert again == losses
+    assert max(map(abs, losses)) > 1e-3
+    for expected, actual in zip(whole.model.parameters(), resumed.model.parameters(), strict=True):
+        assert torch.equal(actual, expected)
+    if "dynamic_sampling" in settings:
+        assert whole.prompts.drawn == resumed.prompts.drawn > 0
+
+
+def test_saves_within_a_batch_are_told_of_and_go_on_in_phase(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Saved after 3 of the 4 passes over a batch: the fourth completes its prompts again, then a new batch begins."""
+    settings = {"num_iterations": 2, "steps_per_generation": 2, "per_device_train_batch_size": 4, "save_steps": 3}
+    with caplog.at_level(logging.WARNING, logger="training"):
+        _, prompts, _ = run(tmp_path / "whole", settings=settings)
+        assert "save_steps=3 ends within the 4 passes over a batch of completions" in caplog.text
+        _, later, _ = run(tmp_path / "resumed", tmp_path / "whole" / "checkpoint-3", settings)
+    assert "checkpoint-3 was saved within the 4 passes" in caplog.text
+    assert (len(prompts), later) == (4, prompts)
+
+
+def test_a_checkpoint_of_a_vision_language_policy_gives_its_weights(tmp_path: Path) -> None:
+    """The names in the file are the hub's, not the model's: Trainer alone loads none of them, with a warning."""
+    saved, _ = load_policy("tiny", seed=1)
+    saved.save_pretrained(tmp_path)
+    other, _ = load_policy("tiny", seed=2)
+    load_weights(other, str(tmp_path))
+    for expected, actual in zip(saved.parameters(), other.parameters(), strict=True):
+        assert torch.equal(actual, expected)
+
+
+def test_the_best_model_is_the_best_ones_weights(tmp_path: Path) -> None:
+    trainer = make_trainer(tmp_path / "a", scenes(6), [Scored(score)])
+    best, _ = load_policy("tiny", seed=5)
+    best.save_pretrained(tmp_path / "best")
+    trainer.state.best_model_checkpoint = str(tmp_path / "best")
+    trainer._load_best_model()
+    for expected, actual in zip(best.parameters(), trainer.model.parameters(), strict=True):
+        assert torch.equal(actual, expected)
+
+
+def test_a_folder_without_weights_is_an_error(tmp_path: Path) -> None:
+    trainer = make_trainer(tmp_path / "a", scenes(6), [Scored(score)])
+    with pytest.raises((OSError, ValueError)):
+        trainer._load_from_checkpoint(str(tmp_path))

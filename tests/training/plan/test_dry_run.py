@@ -1,0 +1,207 @@
+"""--dry-run: its numbers are those of the run, and it opens nothing."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from transformers import Qwen2Config
+
+from rewards.judges import MatchJudge
+from scripts.train import main
+from tests.support.paths import ROOT
+from training.plan.dry_run import dry_run, judge_model, read_launch, row_count
+from training.plan.known_models import CONFIGS, size_by_name
+from training.plan.memory import PROCESS
+from training.recipe import JsonlPart, Recipe, RecipeError, check_recipe, load_recipe
+from training.run import build_rewards, build_trainer
+
+CONFIG = ROOT / "accelerate_configs"
+BILLIONS = {  # as published
+    "Qwen/Qwen2.5-VL-3B-Instruct": 3.75,
+    "Qwen/Qwen2.5-VL-7B-Instruct": 8.29,
+    "Qwen/Qwen3-VL-2B-Instruct": 2.13,
+    "Qwen/Qwen3-VL-8B-Instruct": 8.77,
+    "Qwen/Qwen2.5-14B-Instruct": 14.77,
+    "Qwen/Qwen3-8B": 8.19,
+    "Qwen/Qwen3-14B": 14.77,
+    "smollm2": 0.13,
+}
+
+
+def recipe(output: Path, **changes: Any) -> Recipe:
+    data = {"source": "scenes", "count": 30, "references": 2}
+    rewards = [{"metric": "posh"}, {"metric": "lave", "options": {"rationale": False}}, {"metric": "harmonic"}]
+    fields = {"algorithm": "dapo", "output": str(output), "policy": {"model": "tiny"}, "data": data, "rewards": rewards}
+    trainer = {"use_cpu": True, "bf16": False, "per_device_train_batch_size": 4, "num_generations": 2}
+    return check_recipe({**fields, **changes, "trainer": {**trainer, **changes.get("trainer", {})}})
+
+
+@pytest.mark.parametrize("name", list(CONFIGS))
+def test_the_table_of_models(name):
+    size = size_by_name(name)
+    assert size is not None
+    assert round(size.parameters / 1e9, 2) == BILLIONS[name]
+
+
+def test_sizes_of_folders(tmp_path):
+    config = Qwen2Config(hidden_size=8, intermediate_size=12, num_hidden_layers=1, num_attention_heads=2, vocab_size=20)
+    config.save_pretrained(tmp_path / "model")
+    size = size_by_name(str(tmp_path / "model"))
+    assert size is not None
+    assert size.vocabulary == 20
+    (tmp_path / "adapter").mkdir()
+    base = {"base_model_name_or_path": str(tmp_path / "model")}
+    (tmp_path / "adapter" / "adapter_config.json").write_text(json.dumps(base))
+    assert size_by_name(str(tmp_path / "adapter")) == size
+    assert size_by_name("nobody/knows-this-model") is None
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"num_train_epochs": 2},
+        {"num_train_epochs": 3, "gradient_accumulation_steps": 2},
+        {"num_train_epochs": 1, "gradient_accumulation_steps": 2, "num_iterations": 3},
+        {"num_train_epochs": 1.5, "steps_per_generation": 3, "gradient_accumulation_steps": 2},
+        {"num_train_epochs": 1, "generation_batch_size": 8},
+        {"max_steps": 7},
+    ],
+)
+def test_steps_are_those_of_the_trainer(tmp_path, settings):
+    asked = recipe(tmp_path / "out", rewards=[{"metric": "posh"}], trainer=settings)
+    plan = dry_run(asked)["steps"]
+    trainer = build_trainer(asked, build_rewards(asked.rewards))
+    batches = len(trainer.get_train_dataloader())
+    *_, steps = trainer.set_initial_training_values(trainer.args, trainer.get_train_dataloader())
+    assert batches
+    assert plan["optimizer_steps"] == steps
+    assert plan["completions_per_batch"] == trainer.args.generation_batch_size
+    assert plan["groups_per_batch"] * trainer.num_generations == trainer.args.generation_batch_size
+
+
+@pytest.mark.parametrize("ask", ["descriptions", "questions", "both"])
+def test_rows_and_steps_of_sft_are_those_of_the_trainer(tmp_path, ask):
+    data = {"source": "scenes", "count": 13, "references": 2, "ask": ask}
+    settings = {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 2, "num_train_epochs": 2}
+    fields = {"algorithm": "sft", "output": str(tmp_path / "out"), "policy": {"model": "tiny"}, "data": data}
+    asked = check_recipe({**fields, "trainer": {"use_cpu": True, "bf16": False, "max_length": None, **settings}})
+    plan = dry_run(asked)
+    trainer = build_trainer(asked, [])
+    *_, steps = trainer.set_initial_training_values(trainer.args, trainer.get_train_dataloader())
+    assert plan["data"]["rows"] == len(trainer.train_dataset)
+    assert (plan["steps"]["optimizer_steps"], plan["steps"]["rows_per_step"]) == (steps, 8)
+    assert plan["questions"] == plan["judges"] == []
+
+
+def test_rows_of_files(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"a": 1}\n\n{"a": 2}\n{"a": 3}\n')
+    assert row_count(JsonlPart(source="jsonl", path=str(path)), completions=False) == 3
+    assert row_count(JsonlPart(source="jsonl", path=str(path), count=2), completions=False) == 2
+    assert row_count(JsonlPart(source="jsonl", path=str(path)), completions=True) is None
+    with pytest.raises(RecipeError, match="there is no data file"):
+        row_count(JsonlPart(source="jsonl", path=str(tmp_path / "none")), completions=False)
+
+
+@pytest.mark.parametrize(
+    "reward",
+    [
+        {"metric": "lave", "options": {"rationale": False}},
+        {"metric": "lave"},
+        {"metric": "harmonic", "options": {"spans": "none", "evidence": "context"}},
+        {"metric": "harmonic", "options": {"spans": "none", "criteria": ["clarity", "fluency"]}},
+    ],
+)
+def test_exact_numbers_of_questions_are_those_asked(tmp_path, reward):
+    asked = recipe(tmp_path, rewards=[reward])
+    (fact,) = dry_run(asked)["questions"]
+    (built,) = build_rewards(asked.rewards)
+    columns: dict[str, list[Any]] = {"context": ["A red circle."] * 2}
+    if reward["metric"] == "lave":
+        columns = {"answers": [["red"], ["blue"]], "question": ["Which colour?"] * 2}
+    built(["", ""], ["Red.", "It is quite green."], **columns)
+    (judge,) = built.judges
+    assert isinstance(judge, MatchJudge)
+    assert fact["exact"]
+    assert fact["per_completion"] * 2 == judge.usage.questions
+    assert fact["per_batch"] == fact["per_completion"] * 4
+
+
+def test_estimates_say_so(tmp_path):
+    facts = {fact["reward"]: fact for fact in dry_run(recipe(tmp_path))["questions"]}
+    assert {name: fact["exact"] for name, fact in facts.items()} == {"posh": False, "lave": True, "harmonic": False}
+    assert facts["harmonic"]["per_completion"] == 5 * (1 + 4)
+
+
+def test_groups_that_do_not_divide_the_batch(tmp_path):
+    with pytest.raises(RecipeError, match=r"12 completions \(4 x 3 on 1 processes\) .* trainer.num_generations 8"):
+        dry_run(recipe(tmp_path, trainer={"steps_per_generation": 3, "num_generations": 8}))
+
+
+@pytest.mark.parametrize(
+    ("name", "processes", "sharding"),
+    [("cpu", 1, "none"), ("ddp", 8, "none"), ("zero2", 8, "zero2"), ("zero3", 8, "zero3"), ("fsdp2", 8, "fsdp")],
+)
+def test_the_configurations_of_accelerate(name, processes, sharding):
+    launch = read_launch(str(CONFIG / f"{name}.yaml"))
+    assert (launch.processes, launch.sharding) == (processes, sharding)
+
+
+def test_what_is_no_configuration(tmp_path):
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text("distributed_type: NO\nnum_procesess: 2\n")
+    for path in (wrong, tmp_path / "none.yaml"):
+        with pytest.raises(RecipeError, match="is no configuration of accelerate"):
+            read_launch(str(path))
+
+
+def test_names_of_judges():
+    named = {"match": ("match", ""), "vllm:a/b": ("vllm", "a/b"), "server:http://h:80/v1#a/b": ("server", "a/b")}
+    assert {name: judge_model(name) for name in named} == named
+
+
+def test_a_large_recipe_is_shown_without_loading_anything(tmp_path, monkeypatch, capsys):
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("nothing may be loaded")
+
+    monkeypatch.setattr("training.run.load_policy", refuse)
+    monkeypatch.setattr("training.run.load_data", refuse)
+    monkeypatch.setattr("training.run.start_judges", refuse)
+    monkeypatch.setattr("socket.socket.connect", refuse)
+    written = load_recipe(ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml").model_dump()
+    written["policy"] = {"model": "Qwen/Qwen2.5-VL-7B-Instruct"}
+    written["rewards"][0]["judge"] = {"name": "vllm:Qwen/Qwen3-14B", "options": {"memory": 8_000_000_000}}
+    written["data"] = {"source": "hub", "id": "somebody/pictures"}
+    written["trainer"] |= {"use_cpu": False, "per_device_train_batch_size": 2}
+    written["output"] = str(tmp_path / "out")
+    path = tmp_path / "large.yaml"
+    path.write_text(yaml.safe_dump(written))
+    options = ["--dry-run", "--accelerate-config", str(CONFIG / "zero3.yaml"), "--json", str(tmp_path / "plan.json")]
+    monkeypatch.setattr(sys, "argv", ["train.py", str(path), *options])
+    main()
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    assert plan["downloads"] == ["data somebody/pictures", "model Qwen/Qwen2.5-VL-7B-Instruct", "model Qwen/Qwen3-14B"]
+    assert plan["memory"]["judging"]["judge"] == 2 * plan["judges"][0]["parameters"]
+    assert plan["memory"]["judging"]["KV cache"] == pytest.approx(8e9, rel=1e-4)
+    assert plan["memory"]["training"]["gradients"] == 2 * plan["policy"]["parameters"] // 8
+    assert plan["memory"]["training"]["process"] == PROCESS
+    said = capsys.readouterr().out
+    assert "Qwen/Qwen3-14B" in said
+    assert "computed for" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_a_run_in_it_is_told(tmp_path):
+    (tmp_path / "out" / "checkpoint-5").mkdir(parents=True)
+    state = dry_run(recipe(tmp_path / "out"))["recipe"]["folder"]
+    assert state == "not empty, a new run would be refused; --resume would go on from checkpoint-5"
+
+
+def test_switches_of_a_dry_run_alone(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["train.py", "recipe.yaml", "--json", "plan.json"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "go with --dry-run" in capsys.readouterr().err
