@@ -34,8 +34,9 @@ quickstart: venv
 	  --seeds $(SEEDS) --recipe $(RECIPES)/scenes-dapo.yaml --output $(OUTPUT) \
 	  --title "Scenes: base, SFT and DAPO with PoSh" $(STRICT)
 
+# Side by side, each with one thread: the launched ranks of some tests need the other cores.
 test: venv
-	$(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 
 # vLLM brings a torchvision that breaks `import transformers` beside this torch, and nothing here needs it.
 .venv/vllm: .venv/installed

@@ -16,7 +16,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Protocol, runtime_checkable
 
-from rewards.judges.judge import Failure, Judge, Remote
+from rewards.judges.judge import Failure, Judge
 from rewards.verdict import Sample, Status, Verdict
 
 log = logging.getLogger(__name__)
@@ -55,8 +55,8 @@ class Reward:
 
     @property
     def remote(self) -> bool:
-        """Whether it has judges and all of them are elsewhere, so that it may judge in a thread (see `Remote`)."""
-        return bool(self.judges) and all(isinstance(judge, Remote) and judge.remote for judge in self.judges)
+        """Whether it has judges and all are elsewhere, so that it may judge in a thread (see `Judge.remote`)."""
+        return bool(self.judges) and all(judge.remote for judge in self.judges)
 
     def reader(self) -> str:
         """What parses the texts, "" for a metric that parses none. Raises ImportError where it is missing."""

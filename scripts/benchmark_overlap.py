@@ -8,12 +8,13 @@ import statistics
 import tempfile
 import time
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+
+from rewards.judges.judge import Judge, Rating
 
 DESCRIPTION = """Steps of the tiny policy on given completions, with a judge that sleeps for --latency seconds at every
 call, as one does that waits for a server: asked in its turn, and in a thread from the moment that the completions are
@@ -34,31 +35,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-class SleepingJudge:
+class SleepingJudge(Judge):
     """Rates everything with 5 after `latency` seconds."""
 
     name = "sleeping"
+    remote = False
 
     def __init__(self) -> None:
         self.latency = 0.0
-        self.remote = False
 
     def rate(self, questions: Sequence[Any], scale: Sequence[str] = ("1", "5")) -> list[Any]:
-        from rewards.judges import Rating
-
         time.sleep(self.latency)
         return [Rating({entry: float(entry == scale[-1]) for entry in scale}) for _ in questions]
 
     def write(self, questions: Sequence[Any], max_tokens: int) -> list[Any]:
         raise NotImplementedError("nothing is written here")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:

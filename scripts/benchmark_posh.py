@@ -15,6 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from rewards.judges.judge import Judge
+
 DESCRIPTION = """PoSh over all pairs as one batch: in published mode, in published mode with noun phrases made by rule
 (by-rule), and in default mode, each with a judge that has seen nothing. A pair is a JSON object with `completion` and
 `reference`. Prints JSON:
@@ -58,7 +60,7 @@ class Wave:
 
 
 @dataclass
-class Meter:
+class Meter(Judge):
     """A judge that passes everything on and keeps the questions, their answers and what they cost."""
 
     judge: Any

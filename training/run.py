@@ -19,7 +19,6 @@ from transformers.integrations import is_deepspeed_zero3_enabled
 from trl import SFTTrainer
 
 from rewards.judges import Judge, closing, load_judge
-from rewards.judges.judge import Startable
 from rewards.metrics import build_reward
 from rewards.reward import Reward
 from training.callbacks.metrics_file import MetricsFile, ProgressBar
@@ -172,12 +171,11 @@ def start_judges(parts: Sequence[RewardPart], rewards: Sequence[Reward]) -> None
     """Start the rewards' judges, so that what is wrong with one is told now. Raises RecipeError."""
     pairs = zip(parts, rewards, strict=True)
     for part, judge in {id(judge): (part, judge) for part, reward in pairs for judge in reward.judges}.values():
-        if isinstance(judge, Startable):
-            try:
-                judge.start()
-            except Exception as error:
-                reason = " ".join(f"{type(error).__name__}: {error}".split())
-                raise RecipeError(f"the judge {part.judge.name} of {part.metric} cannot start: {reason}") from error
+        try:
+            judge.start()
+        except Exception as error:
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            raise RecipeError(f"the judge {part.judge.name} of {part.metric} cannot start: {reason}") from error
 
 
 @contextmanager

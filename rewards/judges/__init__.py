@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rewards.judges.cache import CachedJudge
-from rewards.judges.judge import Failure, Judge, Question, Rating, Startable
+from rewards.judges.judge import Failure, Judge, Question, Rating
 from rewards.judges.match import MatchJudge
 from rewards.naming import unknown
 
@@ -60,8 +60,7 @@ def closing(judges: Iterable[Judge]) -> Iterator[None]:
     """End what the judges have started when the `with` ends, however it does."""
     with ExitStack() as ends:
         for judge in judges:
-            if isinstance(judge, Startable):
-                ends.callback(judge.close)
+            ends.callback(judge.close)
         yield
 
 

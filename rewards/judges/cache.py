@@ -26,14 +26,10 @@ from PIL.ExifTags import Base
 from rewards.cache_folder import CACHE
 from rewards.judges.judge import (
     RATING_SCALE,
-    Counting,
-    Deadlined,
     Failure,
     Judge,
     Question,
     Rating,
-    Remote,
-    Startable,
 )
 from rewards.judges.probe import Presence
 from rewards.judges.rank0 import Rank0Judge
@@ -43,7 +39,7 @@ from rewards.judges.usage import Usage
 T = TypeVar("T", Rating, str)
 
 
-class CachedJudge:
+class CachedJudge(Judge):
     """path: the file, `ratings.sqlite` in the cache folder when None. max_bytes: its size, see `Store`.
 
     hits: questions so far that the file answered, or that another question of the same call repeated; misses: those
@@ -54,6 +50,8 @@ class CachedJudge:
         if isinstance(judge, Rank0Judge):  # a rank that knows all its answers would stay away from the others' rounds
             raise TypeError("a cache goes inside a judge that all ranks share: Rank0Judge(CachedJudge(judge))")
         self.judge = judge
+        self.remote = judge.remote  # the file may be read and written from any thread
+        self.deadline = judge.deadline
         self.store = Store(CACHE / "ratings.sqlite" if path is None else Path(path).expanduser(), max_bytes)
         self.hits = 0
         self.misses = 0
@@ -71,28 +69,16 @@ class CachedJudge:
     @property
     def usage(self) -> Usage:
         """The inner judge's, with the questions that the file answered."""
-        inner = self.judge.usage if isinstance(self.judge, Counting) else Usage()
+        inner = self.judge.usage
         return replace(inner, questions=self.hits + self.misses, cached=self.hits + inner.cached)
-
-    @property
-    def deadline(self) -> float | None:
-        """The inner judge's."""
-        return self.judge.deadline if isinstance(self.judge, Deadlined) else None
-
-    @property
-    def remote(self) -> bool:
-        """The inner judge's; the file may be read and written from any thread."""
-        return isinstance(self.judge, Remote) and self.judge.remote
 
     def start(self) -> None:
         """Start the inner judge now, not at the first unknown question. Raises what it does."""
-        if isinstance(self.judge, Startable):
-            self.judge.start()
+        self.judge.start()
 
     def close(self) -> None:
         """Close the inner judge."""
-        if isinstance(self.judge, Startable):
-            self.judge.close()
+        self.judge.close()
 
     def __enter__(self) -> Self:
         self._depth += 1

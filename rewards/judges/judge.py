@@ -1,4 +1,4 @@
-"""The protocol every judge speaks: rate a question on a scale of single tokens, or write a short text.
+"""What every judge does: rate a question on a scale of single tokens, or write a short text.
 
     ratings = judge.rate([Question(messages=[{"role": "user", "content": "Rate from 1 to 5: ..."}])])
     ratings[0].mean                    # 3.7, unless ratings[0] is a Failure
@@ -7,10 +7,12 @@ A judge never raises for one bad question: its place in the answer holds a Failu
 several calls and is re-entrant. Metrics build Questions; judges know nothing of metrics.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import TracebackType
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Self
 
 from rewards.judges.usage import Usage
 from rewards.verdict import Status
@@ -66,57 +68,48 @@ class Failure:
     message: str
 
 
-class Judge(Protocol):
-    """Anything that rates and writes. `name` identifies model and settings: equal names give equal answers."""
+class Judge(ABC):
+    """Anything that rates and writes.
+
+    A judge of your own defines `name`, `rate` and `write`. The rest has defaults that suit one which has nothing to
+    start, is always awake, and answers in this process for as long as it takes.
+
+    remote: whether it answers outside this process, asleep at no time, and speaks to no other rank: it may then be
+    asked from a thread, while this process computes something else. deadline: the seconds, at most, from the outermost
+    `with judge:` until it has answered or given up; None: no limit.
+    """
+
+    remote: bool = False
+    deadline: float | None = None
 
     @property
-    def name(self) -> str: ...
+    @abstractmethod
+    def name(self) -> str:
+        """Model and settings: equal names give equal answers."""
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]: ...
+    @abstractmethod
+    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+        """A distribution over the scale for every question, in order, or why there is none."""
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]: ...
+    @abstractmethod
+    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+        """A text of at most max_tokens tokens for every question, in order, or why there is none."""
 
-    def __enter__(self) -> Self: ...
+    @cached_property
+    def usage(self) -> Usage:
+        """What it has done so far; who counts, counts here."""
+        return Usage()
+
+    def start(self) -> None:  # noqa: B027  # most judges have nothing to start
+        """Load or start what it needs, better before the trainer is built. Raises what keeps it from starting."""
+
+    def close(self) -> None:  # noqa: B027
+        """End what was started; the next use starts it again."""
+
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-
-@runtime_checkable
-class Counting(Protocol):
-    """A judge that counts what it does."""
-
-    @property
-    def usage(self) -> Usage: ...
-
-
-@runtime_checkable
-class Startable(Protocol):
-    """A judge with something to load or to start, better before the trainer is built, and to end afterwards."""
-
-    def start(self) -> None: ...
-
-    def close(self) -> None: ...
-
-
-@runtime_checkable
-class Remote(Protocol):
-    """A judge that may work elsewhere."""
-
-    @property
-    def remote(self) -> bool:
-        """Whether it answers outside this process, asleep at no time, and speaks to no other rank: it may then be asked
-        from a thread, while this process computes something else.
-        """
-        ...
-
-
-@runtime_checkable
-class Deadlined(Protocol):
-    """A judge that gives up on its questions."""
-
-    @property
-    def deadline(self) -> float | None:
-        """The seconds, at most, from the outermost `with judge:` until it has answered or given up; None: no limit."""
-        ...
+    ) -> None:
+        return None

@@ -16,7 +16,7 @@ from huggingface_hub import snapshot_download
 from transformers import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING, AutoConfig, AutoTokenizer
 
 from rewards.judges.encoding import MIN_MASS, ChatEncoder, rating_from_logprobs
-from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
+from rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from rewards.judges.once import ask_once
 from rewards.judges.picture_encoding import PictureChatEncoder, load_processor
 from rewards.judges.pictures import ready
@@ -29,7 +29,7 @@ T = TypeVar("T")
 FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")  # no pickles
 
 
-class LocalJudge:
+class LocalJudge(Judge):
     """A judge from a hub id, a folder, or `smollm2`. Opened at the first use, pickled as its settings.
 
     max_length: tokens of a prompt with its answer; the model's own context when None. A longer question loses the end
@@ -41,7 +41,6 @@ class LocalJudge:
         self.model = model
         self.max_length = max_length
         self.min_mass = min_mass
-        self.usage = Usage()
         self._depth = 0
         self._name: str | None = None
         self._encoder: ChatEncoder | None = None

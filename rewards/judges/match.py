@@ -22,10 +22,9 @@ attributes and relations) first narrows them down to those that share most of it
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
+from rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from rewards.judges.match_answers import rate_answer
 from rewards.judges.match_criteria import rate_criteria
 from rewards.judges.probe import Answer, Criterion, Phrase, Presence
@@ -37,13 +36,12 @@ from rewards.verdict import Status
 REMEMBERED_TEXTS = 4096
 
 
-class MatchJudge:
+class MatchJudge(Judge):
     """pipeline and coref as for `rewards.language.describe`; only texts whose probe brings no graph are parsed."""
 
     def __init__(self, pipeline: Any = None, coref: Any = "rules") -> None:
         self.pipeline = pipeline
         self.coref = coref
-        self.usage = Usage()
         self._indexes: OrderedDict[str, TextIndex] = OrderedDict()  # least recently used first
 
     def __getstate__(self) -> dict[str, Any]:
@@ -83,14 +81,6 @@ class MatchJudge:
         """The asker's own noun phrase for a Phrase, a rationale and rating for an Answer, else a Failure (UNPARSED)."""
         self.usage.questions += len(questions)
         return [written(question.probe) for question in questions]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
 
     def _indexes_of(self, probes: Sequence[Presence]) -> list[TextIndex]:
         """Per probe the index of its text. Brought graphs are indexed once each, texts without are parsed together."""

@@ -23,7 +23,7 @@ from typing import Any, Self
 
 import torch.distributed as dist
 
-from rewards.judges.judge import RATING_SCALE, Counting, Deadlined, Failure, Judge, Question, Rating, Startable
+from rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from rewards.judges.rounds import Rounds
 from rewards.judges.usage import Usage
 from rewards.verdict import Status
@@ -110,7 +110,7 @@ class _Session:
 _session: _Session | None = None
 
 
-class Rank0Judge:
+class Rank0Judge(Judge):
     """judge: any judge, whose settings must be the same on every rank. timeout: seconds that a rank waits for the
     others in one round, so more than the judge needs for the questions of all, and for its start where `start` was not
     called before. A round that fails makes Failures of what it asked and of all that follows until the outermost `with`
@@ -119,6 +119,7 @@ class Rank0Judge:
 
     def __init__(self, judge: Judge, timeout: float = 1800.0) -> None:
         self.judge = judge
+        self.deadline = judge.deadline
         self.timeout = timeout
         self._questions = 0
         self._timeouts = 0
@@ -135,23 +136,17 @@ class Rank0Judge:
     @property
     def usage(self) -> Usage:
         """Sums over ranks are right: `questions` are this rank's own, all else is counted where the judge is."""
-        inner = self.judge.usage if isinstance(self.judge, Counting) else Usage()
+        inner = self.judge.usage
         return replace(inner, questions=self._questions, timeouts=inner.timeouts + self._timeouts)
-
-    @property
-    def deadline(self) -> float | None:
-        """The inner judge's."""
-        return self.judge.deadline if isinstance(self.judge, Deadlined) else None
 
     def start(self) -> None:
         """Start the inner judge on rank 0. Raises there what keeps it from starting; no rank waits for another."""
-        if _rank() == 0 and isinstance(self.judge, Startable):
+        if _rank() == 0:
             self.judge.start()
 
     def close(self) -> None:
         """End the inner judge, which the other ranks never started."""
-        if isinstance(self.judge, Startable):
-            self.judge.close()
+        self.judge.close()
 
     def __enter__(self) -> Self:
         """Raises RuntimeError where several ranks run without a process group."""

@@ -35,7 +35,7 @@ from transformers import AutoTokenizer
 from rewards.cache_folder import CACHE
 from rewards.judges.encoding import MIN_MASS, ChatEncoder, encodable, rating_from_logprobs
 from rewards.judges.endpoint import Answer, Endpoint, Served
-from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
+from rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from rewards.judges.local import files_hash, model_folder
 from rewards.judges.once import ask_once
 from rewards.judges.smollm2 import smollm2_folder
@@ -48,7 +48,7 @@ log = logging.getLogger(__name__)
 JOINER = "\u2060"  # WORD JOINER: it has no width, and Unicode normalisation keeps it
 
 
-class ServerJudge:
+class ServerJudge(Judge):
     """model: as the server calls it. tokenizer: a folder, a hub id or `smollm2`; the model's own when None. chat: let
     the server encode the questions. min_mass: see LocalJudge. deadline: seconds that one call may take or, within
     `with judge:`, all calls together; what has no answer by then is a TIMEOUT. concurrency: questions under way at a
@@ -90,7 +90,7 @@ class ServerJudge:
         self.options = tuple(options)
         self.min_mass = min_mass
         self.start_deadline = start_deadline
-        self.usage = Usage()
+        self.deadline = deadline + (start_deadline if spawn else 0.0)  # with the time to start a server anew
         self._depth = 0
         self._name: str | None = None
         self._served: Served | None = None
@@ -139,11 +139,6 @@ class ServerJudge:
         if self._encoder is None:
             self._encoder = ChatEncoder(_tokenizer(self.tokenizer))
         return self._encoder
-
-    @property
-    def deadline(self) -> float:
-        """Seconds, at most, from the outermost `with judge:` to the last answer, and to start a server anew."""
-        return self.endpoint.deadline + (self.start_deadline if self.spawn else 0.0)
 
     def start(self) -> None:
         """Before a run: start the server if it is ours, else find out whether it serves the model. Raises RuntimeError

@@ -66,6 +66,8 @@ class VllmJudge(LocalJudge):
     serialised on each machine.
     """
 
+    deadline: float
+
     def __init__(
         self,
         model: str,

@@ -3,14 +3,12 @@
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Self
 
-from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
+from rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from rewards.verdict import Status
 
 
-class FakeJudge:
+class FakeJudge(Judge):
     """Ratings and rewrites as functions of the prompt; keeps every call.
 
     By default ratings are the oracle's (data/README.md): weights 1 + byte of the prompt's sha256. `fails` marks prompts
@@ -38,14 +36,6 @@ class FakeJudge:
         prompts = [prompt_of(question) for question in questions]
         self.written.append(prompts)
         return ["the " + prompt.split('"')[1].lower() for prompt in prompts]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
 
 
 def prompt_of(question: Question) -> str:

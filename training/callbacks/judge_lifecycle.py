@@ -15,7 +15,6 @@ from typing import Any
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from rewards.judges.judge import Startable
 from training.callbacks.base import check_recorders
 from training.grpo.recorder import Recorder, judges_of
 
@@ -31,8 +30,7 @@ class JudgeLifecycleCallback(TrainerCallback):
 
     def __init__(self, recorders: Sequence[Recorder]) -> None:
         check_recorders(type(self).__name__, recorders)
-        judges = judges_of(recorder.reward for recorder in recorders)
-        self.judges = [judge for judge in judges if isinstance(judge, Startable)]
+        self.judges = judges_of(recorder.reward for recorder in recorders)
         self._start()
 
     def on_train_begin(

@@ -29,7 +29,6 @@ import torch
 from accelerate.utils import gather
 
 from rewards.judges import Judge
-from rewards.judges.judge import Counting
 from rewards.judges.usage import Usage
 
 SUMS = ("questions", "cached", "prompt_tokens", "retries", "timeouts", "unparsed")
@@ -48,7 +47,7 @@ class Step:
 
 def total_usage(judges: Iterable[Judge]) -> Usage:
     """What all of these judges have done so far; judges that do not count have done nothing."""
-    return reduce(Usage.plus, (judge.usage for judge in judges if isinstance(judge, Counting)), Usage())
+    return reduce(Usage.plus, (judge.usage for judge in judges), Usage())
 
 
 def looks_of(completion: str, tokens: int, limit: int | None) -> frozenset[str]:

@@ -20,7 +20,6 @@ from types import TracebackType
 from typing import Any
 
 from rewards.judges import Judge
-from rewards.judges.judge import Deadlined
 from rewards.judges.usage import Usage
 from rewards.reward import LogMetric, Reward, summarise
 from rewards.verdict import Sample, Status, Verdict
@@ -180,9 +179,8 @@ def check_deadlines(rewards: Sequence[Reward], timeout: float) -> None:
     """Raises ValueError for a judge that may keep its rank longer than the `timeout` seconds that the others wait."""
     for reward in rewards:
         for judge in reward.judges:
-            deadline = judge.deadline if isinstance(judge, Deadlined) else None
-            if deadline is not None and deadline >= timeout:
+            if judge.deadline is not None and judge.deadline >= timeout:
                 raise ValueError(
-                    f"the judge of {reward.__name__} may take {deadline:g} s in a step (its deadline), and the other "
-                    f"ranks wait {timeout:g} s (ddp_timeout): give the judge less, or the trainer more."
+                    f"the judge of {reward.__name__} may take {judge.deadline:g} s in a step (its deadline), and the "
+                    f"other ranks wait {timeout:g} s (ddp_timeout): give the judge less, or the trainer more."
                 )

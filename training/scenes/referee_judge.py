@@ -9,14 +9,12 @@ nothing else. It is certain, and answers typed questions only. For experiments: 
 """
 
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
+from rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from rewards.judges.match import rating_of
 from rewards.judges.probe import Answer, Criterion, Link, Presence
 from rewards.judges.probe import Mention as Asked
-from rewards.judges.usage import Usage
 from rewards.language.answer_text import answer_words
 from rewards.verdict import Status
 from training.scenes.questions import other_words
@@ -27,14 +25,13 @@ PLACES = {"corner", "edge", "center", "middle"}
 YES, NO = 5.0, 1.0
 
 
-class RefereeJudge:
+class RefereeJudge(Judge):
     """scenes: what is on the picture, by the row's context."""
 
     name = "referee"
 
     def __init__(self, scenes: Mapping[str, Scene]) -> None:
         self.scenes = dict(scenes)
-        self.usage = Usage()
         self._readings: dict[str, Reading] = {}
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
@@ -64,14 +61,6 @@ class RefereeJudge:
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         return [Failure(Status.UNPARSED, "the referee writes nothing") for _ in questions]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
 
 
 def says(probe: Presence, reading: Reading) -> bool:
