@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,3 +63,15 @@ def test_what_a_page_names_exists(page: Path) -> None:
 def test_every_page_can_be_reached() -> None:
     linked = {link for page in PAGES for link in re.findall(r"\]\((?:docs/)?([\w-]+\.md)", page.read_text())}
     assert {page.name for page in PAGES} - {"README.md"} <= linked
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["metric", "judge"])
+def test_a_metric_and_a_judge_as_the_page_writes_them(number: int) -> None:
+    page = (ROOT / "docs" / "extending.md").read_text()
+    code = re.findall(r"<!-- tested -->\n```python\n(.*?)```", page, re.DOTALL)[number]
+    names: dict[str, Any] = {}
+    exec(code, names)  # the page's own text
+    prompts = [[{"role": "user", "content": "Describe."}]] * 2
+    reference = ["A red circle above a blue star."] * 2
+    good, bad = names["reward"](prompts, ["A red circle and a blue star.", "A green dog."], reference=reference)
+    assert 0 <= bad < good <= 1
