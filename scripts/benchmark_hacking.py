@@ -15,8 +15,15 @@ from rewards import HarmonicReward, LaveReward, PoshReward
 from rewards.judges import closing, load_judge
 from rewards.judges.judge import Judge
 from rewards.reward import Reward
-from training.scenes.hacking import HackingCase, Payoff, answer_cases, description_cases, measure_payoffs, referee_judge
-from training.scenes.hacks import ANSWERS, DESCRIPTIONS
+from training.hacking.families import ANSWERS, DESCRIPTIONS
+from training.hacking.payoffs import (
+    HackingCase,
+    Payoff,
+    answer_cases,
+    description_cases,
+    measure_payoffs,
+    referee_judge,
+)
 
 DESCRIPTION = """Takes --texts honest descriptions of Scenes (half of them complete) and as many answers to questions
 (half of them right), makes of each what a policy that looks for reward might make, in three amounts, and compares the

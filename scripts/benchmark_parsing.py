@@ -18,8 +18,8 @@ from transformers import AutoTokenizer
 from rewards.filler import find_filler
 from rewards.judges.smollm2 import smollm2_folder
 from rewards.language.parse import describe
+from rewards.length import judged_length
 from rewards.posh.charge import stated
-from rewards.posh.length import judged_length
 
 DESCRIPTION = """Parses completions of --tokens tokens of SmolLM2's, each made of one piece over and over, and prose cut
 from --pairs, in CPU seconds of one run: read the ratios, this machine's seconds are its own. `filler` is the time that

@@ -30,8 +30,8 @@ from rewards.judges.cache import question_keys
 from rewards.judges.judge import Failure, Judge, Question, Rating
 from rewards.language.pipeline import load_pipeline, pipeline_name
 from rewards.language.sentences import split_sentences
+from rewards.length import judged_part
 from rewards.naming import unknown
-from rewards.posh.length import judged_part
 from rewards.reward import Reward
 from rewards.verdict import Sample, Span, Status, Verdict
 

@@ -26,15 +26,16 @@ from rewards.judges.judge import Judge
 from rewards.language.coref import coref_method
 from rewards.language.parse import describe, reader_name
 from rewards.language.scene_graph import SceneGraph
+from rewards.length import judged_part
 from rewards.posh.charge import charge
 from rewards.posh.components import Component, best_of, components
 from rewards.posh.graph_view import GraphView, view_graph
-from rewards.posh.length import charge_unread, judged_part, read_note
 from rewards.posh.prompts import PromptSource, load_prompts
 from rewards.posh.questions import PRESENCE_THRESHOLD, Interview, Mode, conduct
 from rewards.posh.repeats import surplus
 from rewards.posh.scores import KINDS, beta_of, coarse_scores, credit, direction_score, f1, kind_weights
 from rewards.posh.spans import spans_of
+from rewards.posh.unread import charge_unread, read_note
 from rewards.reward import Reward
 from rewards.verdict import Sample, Status, Verdict
 

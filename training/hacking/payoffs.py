@@ -16,8 +16,8 @@ from statistics import fmean
 from rewards.reward import Reward
 from rewards.verdict import Sample
 from training.data.load import load_data, load_scenes
+from training.hacking.families import Case, Hack, honest_description
 from training.recipe import ScenesPart
-from training.scenes.hacks import Case, Hack, honest_description
 from training.scenes.language import PROMPT
 from training.scenes.questions import ask
 from training.scenes.referee import judge_description

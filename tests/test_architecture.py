@@ -1,0 +1,67 @@
+"""docs/architecture.md's picture: which folder may use which. Nothing imports upwards, and there is no circle."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import ROOT
+
+# Below what a folder may use, itself aside: files that lie directly in rewards/ or training/ have their own rules.
+USES = {
+    "rewards.language": set(),
+    "rewards.judges": {"rewards.language"},
+    "rewards.posh": {"rewards.language", "rewards.judges"},
+    "rewards.harmonic": {"rewards.language", "rewards.judges"},
+    "rewards.lave": {"rewards.language", "rewards.judges"},
+    "rewards.agreement": {"rewards.language", "rewards.judges", "rewards.posh"},
+    "training.grpo": {"rewards.judges"},
+    "training.scenes": {"rewards.language", "rewards.judges", "rewards.posh"},
+    "training.data": {"rewards.language", "training.scenes"},
+    "training.evaluation": {"rewards.judges", "training.data", "training.scenes"},
+    "training.callbacks": {"training.grpo", "training.evaluation"},
+    "training.hacking": {"training.data", "training.scenes"},
+    "training.plan": {"rewards.harmonic", "rewards.lave"},
+    "training.span_credit_experiment": {"training.grpo", "training.data", "training.evaluation", "training.scenes"},
+}
+
+
+def folder_of(module: str) -> str:
+    """ "rewards.judges" of "rewards.judges.cache", "rewards" of "rewards.verdict"."""
+    parts = module.split(".")
+    return ".".join(parts[:2]) if len(parts) > 1 and (ROOT / parts[0] / parts[1]).is_dir() else parts[0]
+
+
+def imported(path: Path) -> set[str]:
+    tree = ast.walk(ast.parse(path.read_text()))
+    modules = {node.module or "" for node in tree if isinstance(node, ast.ImportFrom)}
+    tree = ast.walk(ast.parse(path.read_text()))
+    return modules | {alias.name for node in tree if isinstance(node, ast.Import) for alias in node.names}
+
+
+@pytest.mark.parametrize("folder", USES)
+def test_a_folder_uses_only_what_lies_below(folder: str) -> None:
+    path = ROOT / folder.replace(".", "/")
+    used = {folder_of(module) for file in path.rglob("*.py") for module in imported(file)}
+    ours = {name for name in used if name.split(".")[0] in ("rewards", "training")}
+    assert ours - {folder, "rewards", "training"} <= USES[folder]
+
+
+def test_every_folder_is_in_the_picture() -> None:
+    folders = {
+        f"{top}.{path.name}" for top in ("rewards", "training") for path in (ROOT / top).iterdir() if path.is_dir()
+    }
+    assert {name for name in folders if not name.endswith("__pycache__")} == set(USES)
+
+
+def test_there_is_no_circle() -> None:
+    left = dict(USES)
+    while free := [name for name, uses in left.items() if not uses & set(left)]:
+        for name in free:
+            del left[name]
+    assert not left
+
+
+def test_what_a_completion_is_worth_knows_no_trainer() -> None:
+    for file in (ROOT / "rewards").rglob("*.py"):
+        assert not {module.split(".")[0] for module in imported(file)} & {"training", "trl", "scripts"}, file
