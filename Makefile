@@ -36,7 +36,7 @@ quickstart: venv
 
 # Side by side, each with one thread: the launched ranks of some tests need the other cores.
 test: venv
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
 
 # vLLM brings a torchvision that breaks `import transformers` beside this torch, and nothing here needs it.
 .venv/vllm: .venv/installed
