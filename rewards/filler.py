@@ -16,10 +16,10 @@ what it costs, so that the blame lands on its own tokens. Filler is
     a phrase over and over   words that repeat those before them: a phrase for the third time (of LOOP words in a row at
                              least), one word for the fourth, or COPIED words in a row that stood anywhere before
     few words over and over  among WINDOW words in a row no more than FEW different ones
-    words that lead nowhere  "the is", "a and", "and.", "at is", a word said twice in a row, sentences that open with
-                             "is" or of one or two words that were said before, from the second such slip on
-    words in no order        from one such slip to the next, if no more than ORDERED words lie between; where the metric
-                             has parsed the text (PoSh), from any word that cannot stand where it does
+    words that lead nowhere  "the is", "a and", "and.", "at is", sentences that open with "is", a word said twice in a
+                             row, sentences of one or two words that were said before; from the second such slip on
+    words in no order        from one of the first four of those to the next, if no more than ORDERED words lie between;
+                             where the metric has parsed the text (PoSh), from any word that cannot stand where it does
                              (rewards/language/grammar.py)
     words without content    beyond RUN articles, prepositions, auxiliaries, hedges and the like in a row
     words that state nothing beyond UNSTATED words in a row outside all that the metric asks about, where it says what
@@ -74,12 +74,13 @@ NOT_AFTER = {
     **dict.fromkeys(("and", "or"), frozenset(("and", "or"))),
     **dict.fromkeys(("in", "of", "at", "on", "to", "by", "for", "with", *IS), IS),
 }
-ENDS = frozenset(".!?")
-STOPS = ENDS | frozenset(",;:")
+ENDS = re.compile(r"[.!?](?!\w)|\Z")  # of sentences, so not the first of "a.m."
+STOPS = frozenset(".!?,;:")
 WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 NO_WORDS = re.compile(r"[\W_]+")
 SENTENCE_END = re.compile(r"[.!?](?=\s)")
 ENDED = re.compile(r"[.!?:\u2026]['\"\u201d\u2019)\]*]*\s*\Z")
+ABBREVIATED = re.compile(r"a\.|\w+\.\w", re.IGNORECASE)  # "7 a.m.", "George A. Robertson"
 ASKED = re.compile(r"[^.!?]*\?")
 NOT_LATIN = re.compile(r"[^\W\d_\x00-\u024f\u1e00-\u1eff\u2070-\u209f]")
 NO_ENGLISH = re.compile(  # pairs and runs of letters that English words do not have
@@ -119,10 +120,10 @@ def find_filler(
         why.setdefault(number, "a phrase over and over")
     for number in monotonous(words):
         why.setdefault(number, "few words over and over")
-    nowhere = leading_nowhere(text, places, words)
-    for number in disordered(places, nowhere, misplaced):
+    misused = small_words_misused(text, places, words)
+    for number in disordered(places, misused, misplaced):
         why.setdefault(number, "words in no order")
-    for number in nowhere[1:]:
+    for number in sorted({*misused, *said_again(text, places, words)})[1:]:
         why.setdefault(number, "words that lead nowhere")
     for number in without_content(words):
         why.setdefault(number, "words without content")
@@ -197,22 +198,35 @@ def monotonous(words: Sequence[str]) -> list[int]:
     return found
 
 
-def leading_nowhere(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
-    """Articles, conjunctions, prepositions and "is" before what cannot follow them, words said twice in a row,
-    sentences that open with "is" and ask nothing, and those of one or two words that were said before.
+def small_words_misused(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
+    """Articles, conjunctions, prepositions and "is" before what cannot follow them, and sentences that open with "is"
+    and ask nothing.
     """
+    found = []
+    begin = 0  # of the sentence
+    for number, (word, following) in enumerate(zip_longest(words, words[1:], fillvalue="")):
+        end = places[number][1]
+        stop = text[end : end + 1] or "."
+        if stop in STOPS:
+            wrong = word in OPENING and not ABBREVIATED.match(text, places[number][0])
+        else:
+            wrong = following != word and following in NOT_AFTER.get(word, ())
+        if wrong or (word in IS and begin == number > 0 and not ASKED.match(text, end)):
+            found.append(number)
+        begin = number + 1 if ENDS.match(text, end) else begin
+    return found
+
+
+def said_again(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
+    """Words said twice in a row, and the ends of sentences of one or two words that were said before."""
     found = []
     said: set[str] = set()
     begin = 0  # of the sentence
     for number, (word, following) in enumerate(zip_longest(words, words[1:], fillvalue="")):
-        stop = text[places[number][1] : places[number][1] + 1] or "."
-        leads_nowhere = word in OPENING if stop in STOPS else following in NOT_AFTER.get(word, ())
-        opens = word in IS and begin == number > 0 and not ASKED.match(text, places[number][1])
-        if word == following and stop not in STOPS:
+        end = places[number][1]
+        if word == following and text[end : end + 1] not in STOPS:
             found.append(number + 1)
-        elif leads_nowhere or opens:
-            found.append(number)
-        if stop in ENDS:
+        if ENDS.match(text, end):
             if number - begin < 2 and said.issuperset(words[begin : number + 1]):
                 found.append(number)
             said.update(words[begin : number + 1])
@@ -247,10 +261,10 @@ def unstated(places: Sequence[tuple[int, int]], stated: Collection[tuple[int, in
 
 
 def disordered(
-    places: Sequence[tuple[int, int]], nowhere: Sequence[int], misplaced: Sequence[tuple[int, int]]
+    places: Sequence[tuple[int, int]], misused: Sequence[int], misplaced: Sequence[tuple[int, int]]
 ) -> list[int]:
-    """The words from one slip to the next, where that is no more than ORDERED words away."""
-    slips = [(number, number + 1) for number in nowhere]
+    """The words from one slip of grammar to the next, where that is no more than ORDERED words away."""
+    slips = [(number, number + 1) for number in misused]
     slips += [(bisect_right(places, (start, 0)), bisect_left(places, (end, 0))) for start, end in misplaced]
     slips.sort()
     between = [(one, end) for (one, behind), (other, end) in pairwise(slips) if behind <= other <= one + ORDERED]

@@ -28,8 +28,11 @@ def found(text: str, **settings) -> list[tuple[str, str]]:
         ("A dog and a cat and a dog and a cat.", None, None),  # said twice; a third time is too often
         ("A cat and a dog and a cat and a dog and a cat and a dog.", "a cat and a dog and a cat and a dog", None),
         (f"{HONEST} {HONEST}", None, "a phrase over and over"),
-        ("The the man on a of a bench.", "the man on a", "words in no order"),  # from one slip to the next
-        ("A man on a bench. Bench. Man.", "Bench. Man", "words in no order"),
+        ("The the man on a of a bench.", "a", "words that lead nowhere"),  # one slip is free
+        ("A man on a bench. Bench. Man.", "Man", "words that lead nowhere"),
+        ("The is man on a of a bench.", "The is man on a", "words in no order"),  # from one slip of grammar to the next
+        ("It opens at 9:30 a.m. and closes at 4 p.m., not at 7 a.m. on Sundays.", None, None),
+        ("George A. Robertson and Anna A. Smith climbed Mt. Pulag and Mt. Apo.", None, None),
         (f"The the man. {HONEST} A of a man.", "A", "words that lead nowhere"),  # far apart, and one is free
         ("A man who is there to be with it as well as of him.", "it as well as of him", "words without content"),
         ("A red star." + "\n" * 20, "\n" * (20 + 1 - SIGNS), "signs and white space"),
