@@ -75,7 +75,7 @@ NOT_AFTER = {
     **dict.fromkeys(("in", "of", "at", "on", "to", "by", "for", "with", *IS), IS),
 }
 ENDS = re.compile(r"[.!?](?!\w)|\Z")  # of sentences, so not the first of "a.m."
-STOPS = frozenset(".!?,;:")
+STOPS = frozenset((*".!?,;:", ""))  # "": nothing stands behind the text's last word
 WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 NO_WORDS = re.compile(r"[\W_]+")
 SENTENCE_END = re.compile(r"[.!?](?=\s)")
@@ -205,15 +205,17 @@ def small_words_misused(text: str, places: Sequence[tuple[int, int]], words: Seq
     found = []
     begin = 0  # of the sentence
     for number, (word, following) in enumerate(zip_longest(words, words[1:], fillvalue="")):
-        end = places[number][1]
-        stop = text[end : end + 1] or "."
-        if stop in STOPS:
-            wrong = word in OPENING and not ABBREVIATED.match(text, places[number][0])
-        else:
-            wrong = following != word and following in NOT_AFTER.get(word, ())
-        if wrong or (word in IS and begin == number > 0 and not ASKED.match(text, end)):
-            found.append(number)
-        begin = number + 1 if ENDS.match(text, end) else begin
+        start, end = places[number]
+        stop = text[end : end + 1]
+        if word in NOT_AFTER:
+            if stop in STOPS:
+                wrong = word in OPENING and not ABBREVIATED.match(text, start)
+            else:
+                wrong = following != word and following in NOT_AFTER[word]
+            if wrong or (word in IS and begin == number > 0 and not ASKED.match(text, end)):
+                found.append(number)
+        if stop in STOPS and ENDS.match(text, end):
+            begin = number + 1
     return found
 
 
@@ -224,9 +226,10 @@ def said_again(text: str, places: Sequence[tuple[int, int]], words: Sequence[str
     begin = 0  # of the sentence
     for number, (word, following) in enumerate(zip_longest(words, words[1:], fillvalue="")):
         end = places[number][1]
-        if word == following and text[end : end + 1] not in STOPS:
-            found.append(number + 1)
-        if ENDS.match(text, end):
+        if text[end : end + 1] not in STOPS:
+            if word == following:
+                found.append(number + 1)
+        elif ENDS.match(text, end):
             if number - begin < 2 and said.issuperset(words[begin : number + 1]):
                 found.append(number)
             said.update(words[begin : number + 1])
