@@ -1,4 +1,4 @@
-"""One sentence for a name that does not exist."""
+"""One sentence for a name that does not exist, and for a metric's mode that is none."""
 
 import difflib
 from collections.abc import Iterable
@@ -10,3 +10,9 @@ def unknown(kind: str, name: str, valid: Iterable[str], shown: str | None = None
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"valid are {', '.join(names)}."
     return f"unknown {kind} {shown or name!r}: {hint}"
+
+
+def check_mode(mode: str) -> None:
+    """Raises ValueError for a metric's mode that is not "default" (a reward) or "published" (the paper's metric)."""
+    if mode not in ("default", "published"):
+        raise ValueError(f'mode is "default" or "published", got {mode!r}')

@@ -33,10 +33,9 @@ def folder_of(module: str) -> str:
 
 
 def imported(path: Path) -> set[str]:
-    tree = ast.walk(ast.parse(path.read_text()))
-    modules = {node.module or "" for node in tree if isinstance(node, ast.ImportFrom)}
-    tree = ast.walk(ast.parse(path.read_text()))
-    return modules | {alias.name for node in tree if isinstance(node, ast.Import) for alias in node.names}
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    modules = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    return modules | {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
 
 
 @pytest.mark.parametrize("folder", USES)

@@ -31,7 +31,7 @@ from rewards.judges.judge import Failure, Judge, Question, Rating
 from rewards.language.pipeline import load_pipeline, pipeline_name
 from rewards.language.sentences import split_sentences
 from rewards.length import judged_part
-from rewards.naming import unknown
+from rewards.naming import check_mode, unknown
 from rewards.reward import Reward
 from rewards.verdict import Sample, Span, Status, Verdict
 
@@ -89,8 +89,7 @@ class HarmonicReward(Reward):
             raise ValueError(f'spans is "sentences", "ablation" or "none", got {spans!r}')
         if evidence not in ("picture", "context"):
             raise ValueError(f'evidence is "picture" or "context", got {evidence!r}')
-        if mode not in ("default", "published"):
-            raise ValueError(f'mode is "default" or "published", got {mode!r}')
+        check_mode(mode)
         check_weighting(gamma, sigma_floor)
         self.criteria = chosen_criteria(self.prompts, criteria)
         self.judge = judge

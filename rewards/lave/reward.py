@@ -25,6 +25,7 @@ from rewards.lave.candidate import JUDGED_CHARACTERS, compile_pattern, find_cand
 from rewards.lave.prompts import RATINGS, Example, load_prompts, quote
 from rewards.lave.rating import read_rating, score_of
 from rewards.lave.references import is_binary, keep_references
+from rewards.naming import check_mode
 from rewards.reward import Reward
 from rewards.verdict import Sample, Span, Status, Verdict
 
@@ -71,8 +72,7 @@ class LaveReward(Reward):
             raise ValueError("smooth=True reads the rating token's distribution, so it needs rationale=False")
         if not isinstance(filter_references, (int, float)) or not 0 <= filter_references <= 1:
             raise ValueError(f"filter_references is a share from 0 to 1, got {filter_references!r}")
-        if mode not in ("default", "published"):
-            raise ValueError(f'mode is "default" or "published", got {mode!r}')
+        check_mode(mode)
         self.mode = mode
         self.judge = judge
         self.judges = (judge,)

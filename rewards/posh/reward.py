@@ -27,6 +27,7 @@ from rewards.language.coref import coref_method
 from rewards.language.parse import describe, reader_name
 from rewards.language.scene_graph import SceneGraph
 from rewards.length import judged_part
+from rewards.naming import check_mode
 from rewards.posh.charge import charge
 from rewards.posh.components import Component, best_of, components
 from rewards.posh.graph_view import GraphView, view_graph
@@ -91,8 +92,7 @@ class PoshReward(Reward):
         weights: Mapping[str, float] | None = None,
     ) -> None:
         super().__init__(name)
-        if mode not in ("default", "published"):
-            raise ValueError(f'mode is "default" or "published", got {mode!r}')
+        check_mode(mode)
         beta_of(score)
         coref_method(coref)
         self.judge = judge
