@@ -16,6 +16,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Protocol, runtime_checkable
 
+from rewards.cost import Cost
 from rewards.judges.judge import Failure, Judge
 from rewards.verdict import Sample, Status, Verdict
 
@@ -70,6 +71,12 @@ class Reward:
         if self.one_of and not any(column in present for column in self.one_of):
             return " or ".join(map(repr, self.one_of))
         return None
+
+    def cost(self, words: float, references: int) -> Cost | None:
+        """What its judges are asked about a completion of so many words, given so many references of the same length,
+        and write; None where the metric does not say. A metric without a judge asks nothing.
+        """
+        return None if self.judges else Cost(0, 0, 0, exact=True, how="no judge is asked")
 
     def __call__(
         self, prompts: Sequence[Any], completions: Sequence[Any], completion_ids: Any = None, **columns: Any
@@ -171,12 +178,9 @@ def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sa
         references=texts(row.get("reference"), "reference"),
         question=row.get("question"),
         answers=texts(row.get("answers"), "answers"),
-        criteria=texts(row.get("criteria"), "criteria"),
         task=row.get("task"),
         bbox=None if bbox is None else tuple(bbox),
         context=row.get("context"),
-        anchor=row.get("anchor"),
-        group=row.get("group"),
         id=None if row.get("id") is None else str(row["id"]),
     )
 

@@ -41,7 +41,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class InputRow:
     """One line of the input: its number, its `id` in the output, its keys, and the Sample or why there is none."""
 
     number: int
@@ -97,7 +97,7 @@ def score_file(
     )
 
 
-def read_rows(source: Path) -> list[Row]:
+def read_rows(source: Path) -> list[InputRow]:
     """The rows of a file, blank lines left out. Raises ScoringError when there is no file or no row."""
     if not source.is_file():
         raise ScoringError(f"there is no input file {source}.")
@@ -108,15 +108,17 @@ def read_rows(source: Path) -> list[Row]:
     return rows
 
 
-def read_row(number: int, line: bytes) -> Row:
+def read_row(number: int, line: bytes) -> InputRow:
     """The row, with the reason in place of the sample when it cannot be judged."""
     nothing: frozenset[str] = frozenset()
     try:
         row = json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        return Row(number, f"line {number}", nothing, f"line {number} is not JSON: {error}")
+        return InputRow(number, f"line {number}", nothing, f"line {number} is not JSON: {error}")
     if not isinstance(row, dict):
-        return Row(number, f"line {number}", nothing, f"line {number} must be a JSON object, got {type(row).__name__}")
+        return InputRow(
+            number, f"line {number}", nothing, f"line {number} must be a JSON object, got {type(row).__name__}"
+        )
     identity = str(number) if row.get("id") is None else str(row["id"])
     sample: Sample | str
     if isinstance(row.get("completion"), str):
@@ -126,10 +128,10 @@ def read_row(number: int, line: bytes) -> Row:
             sample = f"line {number}: {error}"
     else:
         sample = f"line {number} needs the key 'completion' with a text, got {row.get('completion')!r}"
-    return Row(number, identity, frozenset(row), sample)
+    return InputRow(number, identity, frozenset(row), sample)
 
 
-def check_columns(reward: Reward, rows: Sequence[Row], source: Path) -> None:
+def check_columns(reward: Reward, rows: Sequence[InputRow], source: Path) -> None:
     """Raise ScoringError when no row at all has a column that the reward needs."""
     keys = sorted(frozenset().union(*(row.keys for row in rows)))
     missing = reward.missing_column(keys)
@@ -140,7 +142,7 @@ def check_columns(reward: Reward, rows: Sequence[Row], source: Path) -> None:
         )
 
 
-def finished_rows(output: Path, settings: dict[str, Any], rows: Sequence[Row]) -> int:
+def finished_rows(output: Path, settings: dict[str, Any], rows: Sequence[InputRow]) -> int:
     """How many rows the output holds already; its settings are checked or written, a half-written line removed."""
     beside = output.with_name(output.name + ".settings.json")
     wanted = json.loads(json.dumps({**settings, "spanreward": version("spanreward")}, default=str))
@@ -166,7 +168,7 @@ def finished_rows(output: Path, settings: dict[str, Any], rows: Sequence[Row]) -
     return len(ids)
 
 
-def judge_rows(reward: Reward, rows: Sequence[Row]) -> Iterator[Verdict]:
+def judge_rows(reward: Reward, rows: Sequence[InputRow]) -> Iterator[Verdict]:
     """Each row's verdict, in order; the readable rows are judged together."""
     verdicts = iter(reward.judge_samples([row.sample for row in rows if isinstance(row.sample, Sample)]))
     for row in rows:

@@ -44,12 +44,9 @@ class Sample:
     references: tuple[str, ...] = ()
     question: str | None = None
     answers: tuple[str, ...] = ()
-    criteria: tuple[str, ...] = ()
     task: str | None = None
     bbox: tuple[float, float, float, float] | None = None
     context: str | None = None
-    anchor: str | None = None
-    group: str | None = None
     id: str | None = None
 
 

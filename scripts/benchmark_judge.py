@@ -36,8 +36,8 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     from benchmark_posh import read_pairs
 
     from rewards.judges import load_judge
-    from rewards.judges.local import LocalJudge
-    from rewards.judges.vllm import VllmJudge
+    from rewards.judges.local.local_judge import LocalJudge
+    from rewards.judges.local.vllm_judge import VllmJudge
 
     questions = posh_questions(read_pairs(arguments.pairs), arguments.questions)
     judges = {spec: load_judge(spec) for spec in arguments.judges}
@@ -101,7 +101,7 @@ def posh_questions(pairs: Sequence[tuple[str, str]], count: int) -> list[Any]:
 
 def forget(judge: Any) -> None:
     """Empty the engine's prefix cache."""
-    from rewards.judges.vllm import VllmJudge
+    from rewards.judges.local.vllm_judge import VllmJudge
 
     if isinstance(judge, VllmJudge) and not judge._engine.reset_prefix_cache():
         raise RuntimeError("the engine did not empty its prefix cache")
@@ -119,7 +119,7 @@ def generate_loop(questions: Sequence[Any], count: int) -> dict[str, Any]:
     """One `model.generate` for each of `count` questions, evenly taken."""
     import torch
 
-    from rewards.judges.transformers import TransformersJudge
+    from rewards.judges.local.transformers_judge import TransformersJudge
 
     chosen = [questions[i * len(questions) // count] for i in range(count)]
     judge = TransformersJudge("smollm2")
@@ -137,7 +137,7 @@ def generate_loop(questions: Sequence[Any], count: int) -> dict[str, Any]:
 
 def cached_lines(judge: Any, questions: Sequence[Any]) -> list[dict[str, Any]]:
     """The judge through a new cache, twice."""
-    from rewards.judges.cache import CachedJudge
+    from rewards.judges.shared.cached_judge import CachedJudge
 
     lines = []
     with tempfile.TemporaryDirectory() as folder, CachedJudge(judge, Path(folder) / "ratings.sqlite") as cached:

@@ -91,8 +91,8 @@ class Meter(Judge):
         self.judge.__exit__(kind, error, trace)
 
     def _measured(self, kind: str, questions: Sequence[Any], ask: Callable[[], list[Any]]) -> list[Any]:
-        from rewards.judges.local import LocalJudge
-        from rewards.judges.server import ServerJudge
+        from rewards.judges.local.local_judge import LocalJudge
+        from rewards.judges.remote.server_judge import ServerJudge
 
         usage = self.judge.usage if isinstance(self.judge, (LocalJudge, ServerJudge)) else None
         before = copy(usage)
@@ -157,8 +157,8 @@ def encoder(model: str) -> Callable[[Any], Tokens]:
     """Question to the tokens of the model's chat."""
     from transformers import AutoTokenizer
 
-    from rewards.judges.encoding import ChatEncoder
-    from rewards.judges.local import model_folder
+    from rewards.judges.encoding.chat import ChatEncoder
+    from rewards.judges.model_files import model_folder
 
     chats = ChatEncoder(AutoTokenizer.from_pretrained(model_folder(model)))
     return lambda question: tuple(chats.encode(question.messages))
@@ -167,7 +167,7 @@ def encoder(model: str) -> Callable[[Any], Tokens]:
 def build_judge(spec: str, block_size: int | None) -> Any:
     """A new judge; what it is asked later finds it cold."""
     from rewards.judges import load_judge
-    from rewards.judges.vllm import VllmJudge
+    from rewards.judges.local.vllm_judge import VllmJudge
 
     judge = load_judge(spec)
     if block_size is not None:
@@ -184,8 +184,8 @@ def posh_run(
     measured: str,
 ) -> dict[str, Any]:
     from rewards import PoshReward, Sample
-    from rewards.judges.cache import CachedJudge
-    from rewards.judges.local import LocalJudge
+    from rewards.judges.local.local_judge import LocalJudge
+    from rewards.judges.shared.cached_judge import CachedJudge
     from rewards.language.parse import describe
     from rewards.posh.questions import Mode
 
@@ -299,9 +299,9 @@ def precision_share(
     waves: Sequence[Sequence[Any]], encode: Callable[[Any], Tokens], references: set[str]
 ) -> dict[str, float]:
     """How much of the ratings is asked of a reference: by unique questions, and by tokens computed in blocks of 32."""
-    from rewards.judges.probe import Presence
+    from rewards.judges.probe import PresenceProbe
 
-    ratings = [[question for question in wave if isinstance(question.probe, Presence)] for wave in waves]
+    ratings = [[question for question in wave if isinstance(question.probe, PresenceProbe)] for wave in waves]
     precision = [[question for question in wave if question.probe.text in references] for wave in ratings]
     unique, all_unique = (len({content(q) for wave in several for q in wave}) for several in (precision, ratings))
     tokens, all_tokens = (sum(computed(several, encode, 32)) for several in (precision, ratings))

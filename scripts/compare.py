@@ -119,7 +119,7 @@ def compare(
     """Evaluate, write the three files into the output folder, and return what results.json holds."""
     from rewards.judges import closing
     from training.evaluation.evaluate import evaluate, held_out
-    from training.evaluation.report import Example, write_report
+    from training.evaluation.report import ShownPrompt, write_report
     from training.evaluation.statistics import summarise_models
     from training.grpo.recorder import judges_of
     from training.run import build_rewards
@@ -145,7 +145,7 @@ def compare(
     (arguments.output / "results.json").write_text(json.dumps(results, indent=2) + "\n")
     write_completions(arguments.output / "completions.jsonl", evaluation, seeds)
     examples = [
-        Example(
+        ShownPrompt(
             image=row["image"],
             prompt=row["prompt"][0]["content"],
             references=tuple(row.get("reference") or row.get("answers") or ()),

@@ -10,7 +10,7 @@ from tests.support.paths import ROOT
 # Below what a folder may use, itself aside: files that lie directly in rewards/ or training/ have their own rules.
 USES = {
     "rewards.language": set(),
-    "rewards.judges": {"rewards.language"},
+    "rewards.judges": {"rewards.language"},  # its own rooms: INSIDE_JUDGES
     "rewards.posh": {"rewards.language", "rewards.judges"},
     "rewards.harmonic": {"rewards.language", "rewards.judges"},
     "rewards.lave": {"rewards.language", "rewards.judges"},
@@ -21,13 +21,21 @@ USES = {
     "training.evaluation": {"rewards.judges", "training.data", "training.scenes"},
     "training.callbacks": {"training.grpo", "training.evaluation"},
     "training.hacking": {"training.data", "training.scenes"},
-    "training.plan": {"rewards.harmonic", "rewards.lave"},
+    "training.plan": set(),
     "training.span_credit_experiment": {"training.grpo", "training.data", "training.evaluation", "training.scenes"},
+}
+
+INSIDE_JUDGES = {
+    "match": set(),
+    "encoding": set(),
+    "local": {"encoding"},
+    "remote": {"encoding"},
+    "shared": set(),
 }
 
 
 def folder_of(module: str) -> str:
-    """ "rewards.judges" of "rewards.judges.cache", "rewards" of "rewards.verdict"."""
+    """ "rewards.judges" of "rewards.judges.shared.cached_judge", "rewards" of "rewards.verdict"."""
     parts = module.split(".")
     return ".".join(parts[:2]) if len(parts) > 1 and (ROOT / parts[0] / parts[1]).is_dir() else parts[0]
 
@@ -44,6 +52,14 @@ def test_a_folder_uses_only_what_lies_below(folder: str) -> None:
     used = {folder_of(module) for file in path.rglob("*.py") for module in imported(file)}
     ours = {name for name in used if name.split(".")[0] in ("rewards", "training")}
     assert ours - {folder, "rewards", "training"} <= USES[folder]
+
+
+@pytest.mark.parametrize("room", INSIDE_JUDGES)
+def test_a_judge_uses_only_the_rooms_below(room: str) -> None:
+    files = (ROOT / "rewards/judges" / room).glob("*.py")
+    parts = [module.split(".") for file in files for module in imported(file)]
+    used = {part[2] for part in parts if part[:2] == ["rewards", "judges"] and len(part) > 3}
+    assert used - {room} <= INSIDE_JUDGES[room]
 
 
 def test_every_folder_is_in_the_picture() -> None:

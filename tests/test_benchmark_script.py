@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from rewards.judges.judge import Question
-from tests.rewards.test_encoding import tokenizer
 from tests.support.paths import ROOT
+from tests.support.tokenizer import tokenizer
 
 SCRIPT = ROOT / "scripts" / "benchmark.py"
 REFERENCE = "A tall man in a red hat holds a brown dog. A short man sits on a bench."

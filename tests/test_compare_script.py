@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from scripts.compare import CURVES, cell, commit, main, read_curves, read_models, read_seeds, remembering
-from tests.training.evaluation.test_report import Page
+from tests.support.page import Page
 from training.policy import load_policy
 from training.recipe import RewardPart
 

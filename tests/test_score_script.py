@@ -154,7 +154,7 @@ def test_verdicts_of_other_parses_are_not_mixed(score, files):
 
 
 def test_a_judge_is_made_and_remembers_as_the_command_line_says(score, files, tmp_path, monkeypatch):
-    monkeypatch.setattr("rewards.judges.cache.CACHE", tmp_path / "cache")
+    monkeypatch.setattr("rewards.judges.shared.cached_judge.CACHE", tmp_path / "cache")
     assert score(*asked(files, "--judge-option", "coref=none"))[0] is None
     assert json.loads(Path(f"{files[1]}.settings.json").read_text())["judge"].endswith("coref none")
     assert not (tmp_path / "cache").exists()  # match asks no model

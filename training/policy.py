@@ -27,7 +27,7 @@ from transformers import (
 from transformers.models.llava.image_processing_pil_llava import LlavaImageProcessorPil
 from transformers.utils import is_torchvision_available
 
-from rewards.judges.picture_encoding import load_processor
+from rewards.judges.encoding.picture_chat import load_processor
 from training.recipe import RecipeError
 from training.scenes.language import PROMPT, describe
 from training.scenes.world import BACKGROUND, make_scenes

@@ -65,14 +65,14 @@ class Scored:
     scores: dict[str, float]
 
 
-class Measure(Protocol):
+class AnswerMeasure(Protocol):
     """A number from questions' answers, by one metric."""
 
     def __call__(self, units: Sequence[Sequence[Scored]], metric: str) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class AnswerToScore:
     """An answer to be scored: whose or which it is, and whether it is right (None where nobody says)."""
 
     group: str
@@ -93,7 +93,7 @@ def measure_answers(
 
 def measure_evouna(folder: Path, reward: Reward, count: int | None) -> list[AnswerAgreement]:
     cases = [
-        Case(system, number, answered(record.question, answer, record.answers), right)
+        AnswerToScore(system, number, answered(record.question, answer, record.answers), right)
         for number, record in enumerate(answer_sets.load_evouna(folder)[:count])
         for system, answer, right in record.judged
     ]
@@ -103,7 +103,9 @@ def measure_evouna(folder: Path, reward: Reward, count: int | None) -> list[Answ
 
 def measure_aokvqa(folder: Path, reward: Reward, count: int | None) -> list[AnswerAgreement]:
     cases = [
-        Case("choices", number, answered(record.question, choice, record.answers), choice_number == record.right)
+        AnswerToScore(
+            "choices", number, answered(record.question, choice, record.answers), choice_number == record.right
+        )
         for number, record in enumerate(answer_sets.load_aokvqa(folder)[:count])
         for choice_number, choice in enumerate(record.choices)
     ]
@@ -112,7 +114,7 @@ def measure_aokvqa(folder: Path, reward: Reward, count: int | None) -> list[Answ
 
 def measure_nlvr(folder: Path, reward: Reward, count: int | None) -> list[AnswerAgreement]:
     cases = [
-        Case(
+        AnswerToScore(
             group,
             number,
             answered(f"Is it true? {record.sentence}", word, record.votes),
@@ -127,7 +129,7 @@ def measure_nlvr(folder: Path, reward: Reward, count: int | None) -> list[Answer
 
 def measure_vizwiz(folder: Path, reward: Reward, count: int | None) -> list[AnswerAgreement]:
     cases = [
-        Case(group, number, answered(record.question, record.answers[0], record.answers[1:]), None)
+        AnswerToScore(group, number, answered(record.question, record.answers[0], record.answers[1:]), None)
         for number, record in enumerate(answer_sets.load_vizwiz(folder)[:count])
         for group in ("all", record.kind)
     ]
@@ -139,7 +141,11 @@ def answered(question: str, answer: str, answers: Sequence[str]) -> Sample:
 
 
 def by_group(
-    name: str, cases: Sequence[Case], reward: Reward, baselines: Mapping[str, Metric], measures: Mapping[str, Measure]
+    name: str,
+    cases: Sequence[AnswerToScore],
+    reward: Reward,
+    baselines: Mapping[str, Metric],
+    measures: Mapping[str, AnswerMeasure],
 ) -> list[AnswerAgreement]:
     """Every measure of every group in order of appearance; a bootstrap draws questions with all their answers."""
     groups: dict[str, dict[int, list[Scored]]] = {case.group: {} for case in cases}

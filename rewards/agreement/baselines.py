@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rewards.judges.embedding import Embedder
+from rewards.judges.match.word_vectors import Embedder
 from rewards.language.parse import describe
 from rewards.language.scene_graph import CharacterSpan, SceneGraph
 from rewards.posh.scores import LEVELS, credit, f1

@@ -83,13 +83,13 @@ _TASK_WORDS = {field.name for field in fields(Task)}
 
 
 @dataclass(frozen=True, slots=True)
-class Prompts:
+class HarmonicPrompts:
     tasks: dict[str, Task]
     layout: Layout
     criteria: dict[str, Criterion]
 
 
-def load_prompts(path: str | Path | None = None) -> Prompts:
+def load_prompts(path: str | Path | None = None) -> HarmonicPrompts:
     """The prompts in a YAML file of the form of prompts.yaml. Raises OSError, or ValueError for what is not of it."""
     path = DEFAULT if path is None else Path(path)
     data = _read(path)
@@ -104,10 +104,14 @@ def load_prompts(path: str | Path | None = None) -> Prompts:
     for field in fields(Layout):
         template, needed = str(data["layout"][field.name]), _NEEDED.get(field.name, set())
         _check_placeholders(template, needed, f"{path}: layout {field.name}")
-    return Prompts(tasks, layout, {name: read_criterion(name, entry, path) for name, entry in data["criteria"].items()})
+    return HarmonicPrompts(
+        tasks, layout, {name: read_criterion(name, entry, path) for name, entry in data["criteria"].items()}
+    )
 
 
-def chosen_criteria(prompts: Prompts, chosen: str | Path | Sequence[str | Path] | None) -> tuple[Criterion, ...]:
+def chosen_criteria(
+    prompts: HarmonicPrompts, chosen: str | Path | Sequence[str | Path] | None
+) -> tuple[Criterion, ...]:
     """The criteria by name, or all in a YAML file (what ends in .yaml or .yml); None is the paper's five.
 
     Raises OSError, and ValueError for an unknown name, one that occurs twice, no criterion at all, and a file's faults.

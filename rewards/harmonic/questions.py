@@ -88,6 +88,6 @@ def _question(layout: Layout, criterion: Criterion, shown: Shown, text: str, las
     return Question(
         [{"role": "user", "content": before + text + after}],
         images=shown.images if criterion.sees else (),
-        probe=probe.Criterion(criterion.name, text, shown.context if criterion.sees else "", sentence),
+        probe=probe.CriterionProbe(criterion.name, text, shown.context if criterion.sees else "", sentence),
         description=(len(before), len(before) + len(text)),
     )

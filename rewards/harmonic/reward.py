@@ -20,14 +20,15 @@ from typing import Literal
 
 from spacy.language import Language
 
+from rewards.cost import Cost, tokens_in
 from rewards.filler import beside, charge_filler, find_filler
 from rewards.harmonic.prompts import Criterion, chosen_criteria, load_prompts
 from rewards.harmonic.questions import Evidence, Shown, ask, ask_why, show
 from rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, Aggregate, aggregate, check_weighting, unit
 from rewards.harmonic.spans import Place, ablation_spans, at_most, charge_unread, charged_parts, sentence_spans, without
 from rewards.judges import load_judge
-from rewards.judges.cache import question_keys
 from rewards.judges.judge import Failure, Judge, Question, Rating
+from rewards.judges.shared.cached_judge import question_keys
 from rewards.language.pipeline import load_pipeline, pipeline_name
 from rewards.language.sentences import split_sentences
 from rewards.length import judged_part
@@ -36,6 +37,7 @@ from rewards.reward import Reward
 from rewards.verdict import Sample, Span, Status, Verdict
 
 REASON_TOKENS = 120
+SENTENCES = 4  # that `cost` assumes of a completion
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,19 @@ class HarmonicReward(Reward):
         if self.spans == "none":
             return ""
         return pipeline_name(self.pipeline if isinstance(self.pipeline, Language) else load_pipeline(self.pipeline))
+
+    def cost(self, words: float, references: int) -> Cost:
+        """A rating per criterion, of the text and, with spans, about each of its sentences. References are not read."""
+        text = " ".join(["word"] * round(words))
+        each = 1 if self.spans == "none" else 1 + SENTENCES
+        shown = Shown(self.prompts.tasks[self.task])
+        read = sum(
+            tokens_in(ask(self.prompts.layout, criterion, shown, text).messages[0]["content"])
+            for criterion in self.criteria
+        )
+        count = len(self.criteria)
+        how = "the criteria" if each == 1 else f"{count} criteria x (1 + sentences), of {SENTENCES} sentences (assumed)"
+        return Cost(count * each, read * each, count * each, exact=each == 1, how=how)
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """One Verdict per sample, in order; all questions to a judge in one call. Equal questions are asked once."""

@@ -1,12 +1,12 @@
 """A question as typed data, for judges that answer without reading prose.
 
-    Presence("A red circle.", "attribute", Mention("circle"), words="red")       # is the circle described as red?
-    Phrase("circle above square", by_rule="the circle above the square")         # a noun phrase, please
-    Answer("What color is it?", "red", ("red", "dark red"))                      # is the answer right?
-    Criterion("fluency", "A red circle.")                                        # how good is the text by this?
+    PresenceProbe("A red circle.", "attribute", Mention("circle"), words="red")       # is the circle described as red?
+    PhraseProbe("circle above square", by_rule="the circle above the square")         # a noun phrase, please
+    AnswerProbe("What color is it?", "red", ("red", "dark red"))                      # is the answer right?
+    CriterionProbe("fluency", "A red circle.")                                        # how good is the text by this?
 
-Metrics attach a probe to `Question.probe`; MatchJudge answers from it. A Presence says what the prose of the question
-says and nothing more.
+Metrics attach a probe to `Question.probe`; MatchJudge answers from it. A PresenceProbe says what the prose of the
+question says and nothing more.
 """
 
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Presence:
+class PresenceProbe:
     """Does `text` speak of `mention`, describe it as `words`, or say that `words` ties it to `other`?
 
     kind says which of the three. `graph` is `text` parsed, for judges that need it and when the asker has it at hand;
@@ -56,7 +56,7 @@ class Presence:
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
+class PhraseProbe:
     """Make one noun phrase of `words`. by_rule: what the asker would have made of them itself."""
 
     words: str
@@ -64,7 +64,7 @@ class Phrase:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerProbe:
     """How right is the answer `candidate` to `question`, given people's answers, from 1 (wrong) to 3 (right)?"""
 
     question: str
@@ -73,7 +73,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Criterion:
+class CriterionProbe:
     """How good is `text` by a criterion of this name, from 1 to 5; or `sentence`, in its place in it, if there is one?
 
     context: what is known of the picture that the text is about; "" where the judge is shown the picture, or nothing.

@@ -23,7 +23,7 @@ _RATING = re.compile(r"(rating)\W*[=:]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class LaveExample:
     """What is rated. references: as shown, repeats kept. context: a description of the picture, "" for none."""
 
     question: str
@@ -36,13 +36,13 @@ class Example:
 class Demonstration:
     """An example with its rating, 1 to 3, and the reason for it."""
 
-    example: Example
+    example: LaveExample
     rationale: str
     rating: int
 
 
 @dataclass(frozen=True, slots=True)
-class Prompts:
+class LavePrompts:
     """The instructions and both sets of demonstrations.
 
     instructions: keys "task", "context_task", "binary", "rationale", "rating".
@@ -52,7 +52,7 @@ class Prompts:
     general: tuple[Demonstration, ...]
     binary: tuple[Demonstration, ...]
 
-    def text(self, example: Example, binary: bool, rationale: bool) -> str:
+    def text(self, example: LaveExample, binary: bool, rationale: bool) -> str:
         """The whole prompt; its end is where the judge goes on."""
         shows_context = bool(example.context)
         head = [self.instructions["context_task" if shows_context else "task"]]
@@ -77,7 +77,7 @@ def quote(text: str) -> str:
     return f'"{plain}"'
 
 
-def _asked(example: Example, shows_context: bool) -> str:
+def _asked(example: LaveExample, shows_context: bool) -> str:
     context = [f"Image description: {quote(example.context)}"] if shows_context else []
     references = ", ".join(map(quote, example.references))
     lines = (f"Question: {quote(example.question)}", f"Reference answers: {references}")
@@ -88,7 +88,7 @@ def _answered(one: Demonstration, rationale: bool) -> str:
     return f"Output: {one.rationale} So rating={one.rating}" if rationale else f"Rating: {one.rating}"
 
 
-def load_prompts(demonstrations: str | Path | Mapping[str, Any] | None = None) -> Prompts:
+def load_prompts(demonstrations: str | Path | Mapping[str, Any] | None = None) -> LavePrompts:
     """Our instructions, with our demonstrations, those of a YAML file, or those given as the same data.
 
     The file has the keys `general` and `binary`, each a list with question, references, candidate, rationale, rating
@@ -104,7 +104,9 @@ def load_prompts(demonstrations: str | Path | Mapping[str, Any] | None = None) -
         where = str(path)
     if not isinstance(data, Mapping) or set(data) != {"general", "binary"}:
         raise ValueError(f"{where} must hold the keys 'general' and 'binary', each a list of demonstrations")
-    return Prompts(instructions, _read(data["general"], f"{where} general"), _read(data["binary"], f"{where} binary"))
+    return LavePrompts(
+        instructions, _read(data["general"], f"{where} general"), _read(data["binary"], f"{where} binary")
+    )
 
 
 def _read(entries: Any, where: str) -> tuple[Demonstration, ...]:
@@ -125,7 +127,7 @@ def _demonstration(entry: Any, where: str) -> Demonstration:
         raise ValueError(f"{where}: references must be texts (in YAML, put yes, no and numbers in quotes)")
     if entry["rating"] not in RATINGS:
         raise ValueError(f"{where}: rating must be 1, 2 or 3, got {entry['rating']}")
-    example = Example(
+    example = LaveExample(
         entry["question"], tuple(entry["references"]), entry["candidate"], str(entry.get("context") or "")
     )
     return Demonstration(example, entry["rationale"], entry["rating"])

@@ -17,20 +17,22 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from rewards.answers import Answers
+from rewards.cost import Cost, tokens_in
 from rewards.filler import beside, charge_filler, find_filler
 from rewards.judges.judge import Failure, Judge, Question, Rating
-from rewards.judges.probe import Answer
+from rewards.judges.probe import AnswerProbe
 from rewards.lave.candidate import JUDGED_CHARACTERS, compile_pattern, find_candidate
-from rewards.lave.prompts import RATINGS, Example, load_prompts, quote
+from rewards.lave.prompts import RATINGS, LaveExample, load_prompts, quote
 from rewards.lave.rating import read_rating, score_of
 from rewards.lave.references import is_binary, keep_references
+from rewards.memo import Memo
 from rewards.naming import check_mode
 from rewards.reward import Reward
 from rewards.verdict import Sample, Span, Status, Verdict
 
 SCALE = tuple(map(str, RATINGS))
 RATIONALE_TOKENS = 128
+PEOPLE = 10  # whose answers `cost` assumes, as in VQAv2
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +84,24 @@ class LaveReward(Reward):
         self.pattern = compile_pattern(answer_pattern)
         self.prompts = load_prompts(demonstrations)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
-        self._answers = Answers()
+        self._memo = Memo()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_answers": Answers()}
+        return {**self.__dict__, "_memo": Memo()}
+
+    def cost(self, words: float, references: int) -> Cost:
+        """One question, about the answer in the completion, which is short however long that is."""
+        example = LaveExample("What is in the picture?", ("answer",) * PEOPLE, "answer", "")
+        read = tokens_in(self.prompts.text(example, False, self.rationale))
+        if self.rationale:
+            return Cost(1, read, RATIONALE_TOKENS, exact=True, how="a rationale with its rating, written")
+        return Cost(1, read, 1, exact=True, how="one rating")
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """One call to the judge for all samples; equal questions are asked once, and not again by the next call."""
         prepared = [self._prepare(sample) for sample in samples]
         asked = [one for one in prepared if isinstance(one, Asked)]
-        self._answers.begin()
+        self._memo.begin()
         answers = iter(self._ask([one.question for one in asked]) if asked else [])
         return [
             self._verdict(sample, one, next(answers)) if isinstance(one, Asked) else one
@@ -109,24 +119,22 @@ class LaveReward(Reward):
         candidate = sample.completion[start : min(end, start + JUDGED_CHARACTERS)]
         if quote(candidate) == quote(""):
             return Verdict(0.0, Status.EMPTY, {"score": 0.0}, note="the completion holds no answer")
-        example = Example(question, tuple(references), candidate, sample.context or "")
+        example = LaveExample(question, tuple(references), candidate, sample.context or "")
         prompt = self.prompts.text(example, is_binary(references), self.rationale)
         messages = [{"role": "user", "content": prompt}]
-        return Asked(Question(messages, probe=Answer(question, candidate, tuple(references))), start, end)
+        return Asked(Question(messages, probe=AnswerProbe(question, candidate, tuple(references))), start, end)
 
     def _ask(self, questions: Sequence[Question]) -> Sequence[str | float | Failure]:
         """What the judge wrote, or its ratings."""
         if self.rationale:
-            return self._answers.complete(questions, self._write)
-        return self._answers.complete(questions, self._rate)
+            return self._memo.complete(questions, self._write)
+        return self._memo.complete(questions, self._rate)
 
     def _write(self, questions: list[Question]) -> Sequence[str | Failure]:
-        with self.judge:
-            return self.judge.write(questions, max_tokens=RATIONALE_TOKENS)
+        return self.judge.write(questions, max_tokens=RATIONALE_TOKENS)
 
     def _rate(self, questions: list[Question]) -> list[float | Failure]:
-        with self.judge:
-            ratings = self.judge.rate(questions, SCALE)
+        ratings = self.judge.rate(questions, SCALE)
         return [self._value(rating) if isinstance(rating, Rating) else rating for rating in ratings]
 
     def _value(self, rating: Rating) -> float:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from rewards.judges.probe import Link, Mention
 from rewards.posh.graph_view import PART_OF, AttributeView, EntityView, GraphView, RelationView
-from rewards.posh.prompts import Wording
+from rewards.posh.prompts import DirectionPrompts
 from rewards.templates import fill
 
 _PRONOUNS = """he him his himself she her hers herself it its itself they them their theirs themselves
@@ -52,7 +52,7 @@ class _Frame:
     """A way to name by a head: plain, or as part of `parent`. `group` are the entities the name may be mistaken for."""
 
     group: tuple[int, ...]
-    wording: Wording
+    wording: DirectionPrompts
     parent: Found | None = None
 
     def name(self, head: str) -> str:
@@ -65,7 +65,7 @@ class _Frame:
 
 
 def candidates(
-    view: GraphView, number: int, found: Mapping[int, Found], wording: Wording, first_pass: bool
+    view: GraphView, number: int, found: Mapping[int, Found], wording: DirectionPrompts, first_pass: bool
 ) -> list[Candidate]:
     """The ordered candidates of the entity `number`, which must not be a special one; never empty."""
     ranked: list[tuple[int, Candidate]] = []
@@ -92,7 +92,7 @@ def candidates(
 
 
 def _frames(
-    view: GraphView, number: int, found: Mapping[int, Found], wording: Wording, first_pass: bool
+    view: GraphView, number: int, found: Mapping[int, Found], wording: DirectionPrompts, first_pass: bool
 ) -> list[_Frame]:
     """The formatters with their collision groups (2.2, step 2)."""
     entity = view.entities[number]

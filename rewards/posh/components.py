@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rewards.language.scene_graph import CharacterSpan
-from rewards.posh.questions import Answer, Interview
+from rewards.posh.questions import ComponentRating, Interview
 
 Kind = Literal["entity", "attribute", "relation"]
 
 NEVER_ASKED = 1.0
-SURPLUS = Answer(NEVER_ASKED, asked=-1)  # asked, in that its words are to blame for what they say
+SURPLUS = ComponentRating(NEVER_ASKED, asked=-1)  # asked, in that its words are to blame for what they say
 
 
 @dataclass(frozen=True, slots=True)
-class Component:
+class RatedComponent:
     """An entity, attribute or relation that counts, with its rating (1..5).
 
     asked is False when an entity of it is absent: then the rating is 1. spans: one pair per token, on the text that
@@ -29,20 +29,20 @@ class Component:
     spans: tuple[CharacterSpan, ...]
 
 
-def components(interview: Interview, surplus: frozenset[int] = frozenset()) -> list[Component]:
+def components(interview: Interview, surplus: frozenset[int] = frozenset()) -> list[RatedComponent]:
     """The counted components of the interview's source, in the order of the published mean.
 
     Special entities, their attributes and relations between two of them do not count. `surplus` entities, their
     attributes and relations are rated as absent, whatever the judge said.
     """
     view, found = interview.source, interview.entities
-    result: list[Component] = []
+    result: list[RatedComponent] = []
     counted: set[int] = set()
     for number, entity in enumerate(view.entities):
         if entity.fixed is not None:
             continue
         own = found[number]
-        answer = SURPLUS if number in surplus else Answer(own.rating, own.asked)
+        answer = SURPLUS if number in surplus else ComponentRating(own.rating, own.asked)
         result.append(_component(interview, "entity", own.identifier, answer, entity.spans))
         for place, attribute in enumerate(entity.attributes):
             said = SURPLUS if number in surplus else interview.attributes.get((number, place))
@@ -61,15 +61,17 @@ def components(interview: Interview, surplus: frozenset[int] = frozenset()) -> l
 
 
 def _component(
-    interview: Interview, kind: Kind, identifier: str, answer: Answer | None, spans: tuple[CharacterSpan, ...]
-) -> Component:
+    interview: Interview, kind: Kind, identifier: str, answer: ComponentRating | None, spans: tuple[CharacterSpan, ...]
+) -> RatedComponent:
     if answer is None:
-        return Component(kind, identifier, "Not asked, as what it is said of is absent.", NEVER_ASKED, False, spans)
+        return RatedComponent(
+            kind, identifier, "Not asked, as what it is said of is absent.", NEVER_ASKED, False, spans
+        )
     if answer is SURPLUS:
-        return Component(kind, identifier, "Said more often than the other text has it.", NEVER_ASKED, True, spans)
-    return Component(kind, identifier, interview.questions[answer.asked], answer.rating, True, spans)
+        return RatedComponent(kind, identifier, "Said more often than the other text has it.", NEVER_ASKED, True, spans)
+    return RatedComponent(kind, identifier, interview.questions[answer.asked], answer.rating, True, spans)
 
 
-def best_of(sides: Sequence[Sequence[Component]]) -> list[Component]:
+def best_of(sides: Sequence[Sequence[RatedComponent]]) -> list[RatedComponent]:
     """Per component the best rated over several references; at equal ratings one that was asked, then the first."""
     return [max(versions, key=lambda c: (c.rating, c.asked)) for versions in zip(*sides, strict=True)]

@@ -40,7 +40,7 @@ _OPTIONAL = {"described"}
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class DirectionPrompts:
     """The templates of one direction. `fill` puts values into one of them.
 
     described: an identifier with what else is said of it, for prefixes that do not show the text it comes from; the
@@ -61,14 +61,14 @@ class Wording:
 
 
 @dataclass(frozen=True, slots=True)
-class Prompts:
+class PoshPrompts:
     """Both directions: precision asks of the reference what the completion says, recall the reverse."""
 
-    precision: Wording
-    recall: Wording
+    precision: DirectionPrompts
+    recall: DirectionPrompts
 
 
-def load_prompts(source: PromptSource | None = None) -> Prompts:
+def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
     """Read a YAML file with both directions, a folder with the two JSON files, or the pair of them.
 
     Raises FileNotFoundError, or ValueError when a template is missing or has the wrong placeholders.
@@ -79,18 +79,18 @@ def load_prompts(source: PromptSource | None = None) -> Prompts:
         path = DEFAULT if source is None else Path(source)
         if not path.is_dir():
             data = yaml.safe_load(path.read_text(encoding="utf-8"))
-            return Prompts(
+            return PoshPrompts(
                 wording(data["precision"], f"{path} (precision)"),
                 wording(data["recall"], f"{path} (recall)"),
             )
         precision, recall = (_only(path, f"*{direction}.json") for direction in ("precision", "recall"))
-    return Prompts(
+    return PoshPrompts(
         wording(json.loads(precision.read_text(encoding="utf-8")), str(precision)),
         wording(json.loads(recall.read_text(encoding="utf-8")), str(recall)),
     )
 
 
-def wording(data: Mapping[str, Any], where: str) -> Wording:
+def wording(data: Mapping[str, Any], where: str) -> DirectionPrompts:
     """One direction's templates from the files' nested structure.
 
     Raises ValueError naming `where` and the template that is missing or has other placeholders than it must.
@@ -109,7 +109,7 @@ def wording(data: Mapping[str, Any], where: str) -> Wording:
             wanted = " or ".join(map(str, allowed))
             raise ValueError(f"{where}: the prompt {'.'.join(keys)!r} must have placeholders {wanted}, has {found}")
         templates[name] = value
-    return Wording(**templates)
+    return DirectionPrompts(**templates)
 
 
 def _only(folder: Path, pattern: str) -> Path:

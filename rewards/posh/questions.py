@@ -18,14 +18,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
-from rewards.answers import Answers
 from rewards.judges.judge import Failure, Judge, Question
-from rewards.judges.probe import Link, Mention, Phrase, Presence
+from rewards.judges.probe import Link, Mention, PhraseProbe, PresenceProbe
 from rewards.language.lemmas import lemmas
 from rewards.language.scene_graph import SceneGraph
+from rewards.memo import Memo
 from rewards.posh.candidates import Candidate, Found, candidates
 from rewards.posh.graph_view import GraphView
-from rewards.posh.prompts import Wording
+from rewards.posh.prompts import DirectionPrompts
 from rewards.templates import fill, places
 from rewards.verdict import Status
 
@@ -39,7 +39,7 @@ UNREADABLE = 1.0  # the rating of an answer without a digit, to the published co
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ComponentRating:
     """The rating (1..5) of an attribute or relation, and the number of its prompt in `Interview.prompts`."""
 
     rating: float
@@ -62,11 +62,11 @@ class Interview:
     source_text: str
     target_text: str
     target_graph: SceneGraph
-    wording: Wording
+    wording: DirectionPrompts
     presence_threshold: float = PRESENCE_THRESHOLD
     entities: dict[int, Found] = field(default_factory=dict)
-    attributes: dict[tuple[int, int], Answer] = field(default_factory=dict)
-    relations: dict[int, Answer] = field(default_factory=dict)
+    attributes: dict[tuple[int, int], ComponentRating] = field(default_factory=dict)
+    relations: dict[int, ComponentRating] = field(default_factory=dict)
     prompts: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
     rewrites: list[tuple[str, str]] = field(default_factory=list)
@@ -127,7 +127,7 @@ def said_of(view: GraphView, number: int) -> tuple[tuple[str, ...], tuple[Link, 
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Pending:
     """A rating question on its way to the judge; `number` is its place in the interview's prompts."""
 
     interview: Interview
@@ -135,23 +135,21 @@ class _Asked:
     number: int
 
 
-def conduct(
-    interviews: Sequence[Interview], judge: Judge, mode: Mode = "default", answers: Answers | None = None
-) -> None:
+def conduct(interviews: Sequence[Interview], judge: Judge, mode: Mode = "default", memo: Memo | None = None) -> None:
     """Ask all three passes and fill the interviews in.
 
-    A Failure ends only the interviews of its sample, whose `failure` it becomes. answers: what is known already.
+    A Failure ends only the interviews of its sample, whose `failure` it becomes. memo: what is known already.
     """
-    answers = Answers() if answers is None else answers
+    memo = Memo() if memo is None else memo
     if mode == "published":
-        answers.begin()  # the published code knows nothing of its own earlier questions
-    _ask_entities(interviews, judge, mode, answers, first_pass=True)
+        memo.begin()  # the published code knows nothing of its own earlier questions
+    _ask_entities(interviews, judge, mode, memo, first_pass=True)
     for interview in interviews:  # only now: until pass 2 the published code calls the viewer by the text's own word
         for number, entity in enumerate(interview.source.entities):
             if entity.fixed is not None:
                 interview.entities[number] = Found(entity.fixed, Mention(entity.text), HIGHEST_RATING, True, -1)
-    _ask_entities(_unfailed(interviews), judge, mode, answers, first_pass=False)
-    _ask_details(_unfailed(interviews), judge, mode, answers)
+    _ask_entities(_unfailed(interviews), judge, mode, memo, first_pass=False)
+    _ask_details(_unfailed(interviews), judge, mode, memo)
 
 
 def _unfailed(interviews: Sequence[Interview]) -> list[Interview]:
@@ -164,9 +162,7 @@ def _failed(interviews: Sequence[Interview]) -> set[int]:
     return {interview.sample for interview in interviews if interview.failure is not None}
 
 
-def _ask_entities(
-    interviews: Sequence[Interview], judge: Judge, mode: Mode, answers: Answers, first_pass: bool
-) -> None:
+def _ask_entities(interviews: Sequence[Interview], judge: Judge, mode: Mode, memo: Memo, first_pass: bool) -> None:
     """Pass 1 or 2: the best rated name of each entity.
 
     Published: all names are asked, in the published order. Default: the simplest name first, the others only where it
@@ -179,11 +175,9 @@ def _ask_entities(
         if entity.fixed is None and (not entity.parents) == first_pass
     ]
     if mode == "published":
-        _ask_names(
-            [(interview, candidate) for interview, several in names for candidate in several], judge, mode, answers
-        )
+        _ask_names([(interview, candidate) for interview, several in names for candidate in several], judge, mode, memo)
         return
-    _ask_names([(interview, several[0]) for interview, several in names], judge, mode, answers)
+    _ask_names([(interview, several[0]) for interview, several in names], judge, mode, memo)
     failed = _failed(interviews)
     _ask_names(
         [
@@ -194,7 +188,7 @@ def _ask_entities(
         ],
         judge,
         mode,
-        answers,
+        memo,
     )
 
 
@@ -203,20 +197,20 @@ def _settled(found: Found) -> bool:
     return round(found.rating) >= HIGHEST_RATING
 
 
-def _ask_names(named: Sequence[tuple[Interview, Candidate]], judge: Judge, mode: Mode, answers: Answers) -> None:
+def _ask_names(named: Sequence[tuple[Interview, Candidate]], judge: Judge, mode: Mode, memo: Memo) -> None:
     """Word these candidates, rate them, keep the best of each entity."""
     identifiers = (
-        _rewritten(named, judge, answers) if mode == "published" else [candidate.fluent for _, candidate in named]
+        _rewritten(named, judge, memo) if mode == "published" else [candidate.fluent for _, candidate in named]
     )
     asked = []
     for (interview, candidate), identifier in zip(named, identifiers, strict=True):
         if interview.failure is None:
             question = _worded(interview.wording.ask_entity, mode, entity_identifier=identifier)
             mention = interview.mention(candidate.entity, candidate.mention)
-            probe = Presence(interview.target_text, "entity", mention, graph=interview.target_graph)
+            probe = PresenceProbe(interview.target_text, "entity", mention, graph=interview.target_graph)
             asked.append((candidate, identifier, _put(interview, question, probe, mode)))
     for (candidate, identifier, put), rating in zip(
-        asked, _rate([a for *_, a in asked], judge, mode, answers), strict=True
+        asked, _rate([a for *_, a in asked], judge, mode, memo), strict=True
     ):
         interview = put.interview
         if isinstance(rating, Failure):
@@ -228,7 +222,7 @@ def _ask_names(named: Sequence[tuple[Interview, Candidate]], judge: Judge, mode:
             interview.entities[candidate.entity] = Found(identifier, candidate.mention, rating, present, put.number)
 
 
-def _rewritten(named: Sequence[tuple[Interview, Candidate]], judge: Judge, answers: Answers) -> list[str]:
+def _rewritten(named: Sequence[tuple[Interview, Candidate]], judge: Judge, memo: Memo) -> list[str]:
     """The published identifiers (2.3): heads as they are, the others as the judge words them, verbatim."""
     identifiers = [candidate.phrase for _, candidate in named]
     places, questions = [], []
@@ -238,8 +232,8 @@ def _rewritten(named: Sequence[tuple[Interview, Candidate]], judge: Judge, answe
             template = wording.rewrite_attribute if candidate.kind == "attribute" else wording.rewrite_relation
             places.append(place)
             prompt = fill(template, entity_identifier=candidate.phrase)
-            questions.append(_question(prompt, Phrase(candidate.phrase, candidate.fluent)))
-    written = answers.complete(questions, lambda new: judge.write(new, max_tokens=REWRITE_TOKENS), repeats=True)
+            questions.append(_question(prompt, PhraseProbe(candidate.phrase, candidate.fluent)))
+    written = memo.complete(questions, lambda new: judge.write(new, max_tokens=REWRITE_TOKENS), repeats=True)
     for place, question, text in zip(places, questions, written, strict=True):
         interview = named[place][0]
         if isinstance(text, Failure):
@@ -250,9 +244,9 @@ def _rewritten(named: Sequence[tuple[Interview, Candidate]], judge: Judge, answe
     return identifiers
 
 
-def _ask_details(interviews: Sequence[Interview], judge: Judge, mode: Mode, answers: Answers) -> None:
+def _ask_details(interviews: Sequence[Interview], judge: Judge, mode: Mode, memo: Memo) -> None:
     """Pass 3: attributes of present entities, then relations between present entities (2.5)."""
-    asked: list[tuple[tuple[int, int] | int, _Asked]] = []
+    asked: list[tuple[tuple[int, int] | int, _Pending]] = []
     for interview in interviews:
         view, found, wording = interview.source, interview.entities, interview.wording
         target, graph = interview.target_text, interview.target_graph
@@ -261,7 +255,7 @@ def _ask_details(interviews: Sequence[Interview], judge: Judge, mode: Mode, answ
             for place, attribute in enumerate(view.entities[number].attributes):
                 name, mention = interview.described(number, besides=attribute.text)
                 question = _worded(wording.ask_attribute, mode, entity_identifier=name, attribute=attribute.text)
-                probe = Presence(target, "attribute", mention, attribute.text, graph=graph)
+                probe = PresenceProbe(target, "attribute", mention, attribute.text, graph=graph)
                 asked.append(((number, place), _put(interview, question, probe, mode)))
         ends = {number: interview.described(number) for number in present}
         for number in _relation_order(view):
@@ -270,15 +264,15 @@ def _ask_details(interviews: Sequence[Interview], judge: Judge, mode: Mode, answ
                 (first, subject), (second, other) = ends[relation.subject], ends[relation.object]
                 ends_named = {"entity1_identifier": first, "entity2_identifier": second}
                 question = _worded(wording.ask_relation, mode, **ends_named, relation=relation.text)
-                probe = Presence(target, "relation", subject, relation.text, other, graph=graph)
+                probe = PresenceProbe(target, "relation", subject, relation.text, other, graph=graph)
                 asked.append((number, _put(interview, question, probe, mode)))
-    for (key, put), rating in zip(asked, _rate([a for _, a in asked], judge, mode, answers), strict=True):
+    for (key, put), rating in zip(asked, _rate([a for _, a in asked], judge, mode, memo), strict=True):
         if isinstance(rating, Failure):
             put.interview.failure = put.interview.failure or rating
         elif isinstance(key, tuple):
-            put.interview.attributes[key] = Answer(rating, put.number)
+            put.interview.attributes[key] = ComponentRating(rating, put.number)
         else:
-            put.interview.relations[key] = Answer(rating, put.number)
+            put.interview.relations[key] = ComponentRating(rating, put.number)
 
 
 def _relation_order(view: GraphView) -> list[int]:
@@ -294,7 +288,7 @@ def _worded(template: str, mode: Mode, **names: str) -> str:
     return fill(template, **names)
 
 
-def _put(interview: Interview, question: str, probe: Presence, mode: Mode) -> _Asked:
+def _put(interview: Interview, question: str, probe: PresenceProbe, mode: Mode) -> _Pending:
     """Word the whole prompt and note it down. What many questions share comes first, so that it is computed once."""
     instructions = interview.wording.instructions
     before = "" if mode == "published" else f"{instructions}\n\n"
@@ -303,10 +297,10 @@ def _put(interview: Interview, question: str, probe: Presence, mode: Mode) -> _A
     start, end = (len(before) + place for place in interview.description)
     interview.prompts.append(prompt)
     interview.questions.append(question)
-    return _Asked(interview, _question(prompt, probe, (start, end)), len(interview.prompts) - 1)
+    return _Pending(interview, _question(prompt, probe, (start, end)), len(interview.prompts) - 1)
 
 
-def _rate(asked: Sequence[_Asked], judge: Judge, mode: Mode, answers: Answers) -> list[float | Failure]:
+def _rate(asked: Sequence[_Pending], judge: Judge, mode: Mode, memo: Memo) -> list[float | Failure]:
     """The mean rating of each, in one call. As published, repeats are asked again and no digit is a 1 (3)."""
 
     def rate(questions: list[Question]) -> list[_Rated | Failure]:
@@ -314,7 +308,7 @@ def _rate(asked: Sequence[_Asked], judge: Judge, mode: Mode, answers: Answers) -
         return [rating if isinstance(rating, Failure) else _Rated(rating.mean, rating.cut) for rating in ratings]
 
     means: list[float | Failure] = []
-    found = answers.complete([put.question for put in asked], rate, repeats=mode == "published")
+    found = memo.complete([put.question for put in asked], rate, repeats=mode == "published")
     for put, answer in zip(asked, found, strict=True):
         if isinstance(answer, _Rated):
             put.interview.cut = max(put.interview.cut, answer.cut)
@@ -332,5 +326,5 @@ class _Rated(NamedTuple):
     cut: int
 
 
-def _question(prompt: str, probe: Presence | Phrase, description: tuple[int, int] = (0, 0)) -> Question:
+def _question(prompt: str, probe: PresenceProbe | PhraseProbe, description: tuple[int, int] = (0, 0)) -> Question:
     return Question([{"role": "user", "content": prompt}], probe=probe, description=description)

@@ -21,15 +21,16 @@ from hashlib import sha256
 from itertools import zip_longest
 from typing import Any
 
-from rewards.answers import Answers
+from rewards.cost import WORDS_PER_TOKEN, Cost
 from rewards.judges.judge import Judge
 from rewards.language.coref import coref_method
 from rewards.language.parse import describe, reader_name
 from rewards.language.scene_graph import SceneGraph
 from rewards.length import judged_part
+from rewards.memo import Memo
 from rewards.naming import check_mode
 from rewards.posh.charge import charge
-from rewards.posh.components import Component, best_of, components
+from rewards.posh.components import RatedComponent, best_of, components
 from rewards.posh.graph_view import GraphView, view_graph
 from rewards.posh.prompts import PromptSource, load_prompts
 from rewards.posh.questions import PRESENCE_THRESHOLD, Interview, Mode, conduct
@@ -41,6 +42,8 @@ from rewards.reward import Reward
 from rewards.verdict import Sample, Status, Verdict
 
 REMEMBERED_REFERENCES = 4096
+QUESTIONS_PER_WORD = 0.56  # 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words
+PROMPT_WORDS = 90  # of a question beside the description that it shows
 PARSED_TOGETHER = 32  # samples; enough questions to keep an engine busy while the next ones are parsed
 GIVEN = "given graphs"
 
@@ -106,13 +109,25 @@ class PoshReward(Reward):
         self.presence_threshold = presence_threshold
         self.weights = kind_weights(weights)
         self._references: OrderedDict[str, str] = OrderedDict()  # graphs as JSON, least recently used first
-        self._answers = Answers()
+        self._memo = Memo()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_references": OrderedDict(), "_answers": Answers()}
+        return {**self.__dict__, "_references": OrderedDict(), "_memo": Memo()}
 
     def reader(self) -> str:
         return reader_name(self.pipeline, self.coref)
+
+    def cost(self, words: float, references: int) -> Cost:
+        """A question per entity, attribute and relation of the completion and of each reference, so many a word as was
+        measured on descriptions, plus those that single an entity out.
+        """
+        questions = round(QUESTIONS_PER_WORD * words * (1 + references))
+        each = (PROMPT_WORDS + words) / WORDS_PER_TOKEN
+        how = (
+            f"{QUESTIONS_PER_WORD} a word of the completion and of each reference (measured), here of {words:.0f} "
+            "words each; of a group's completions, equal questions are asked once"
+        )
+        return Cost(questions, questions * each, questions, exact=False, how=how)
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Parse every distinct text once, then judge. One Verdict per sample, in order."""
@@ -125,14 +140,14 @@ class PoshReward(Reward):
         """Judge what is parsed while the next samples are being parsed; the judge stays awake over all of them."""
         parts = [samples[start : start + PARSED_TOGETHER] for start in range(0, len(samples), PARSED_TOGETHER)]
         verdicts: list[Verdict] = []
-        self._answers.begin()
+        self._memo.begin()
         with ThreadPoolExecutor(max_workers=1) as parser, self.judge if len(parts) > 1 else nullcontext():
             parsed = [parser.submit(self._parse, part) for part in parts[:1]]
             for part, following in zip_longest(parts, parts[1:]):
                 graphs = parsed.pop().result()
                 if following:
                     parsed.append(parser.submit(self._parse, following))
-                verdicts += self._assess_graphs(part, *graphs, self._answers)
+                verdicts += self._assess_graphs(part, *graphs, self._memo)
         return verdicts
 
     def _parse(self, samples: Sequence[Sample]) -> tuple[list[SceneGraph], list[list[SceneGraph]], str]:
@@ -168,7 +183,7 @@ class PoshReward(Reward):
 
         Raises ValueError when the lengths differ.
         """
-        return self._assess_graphs(samples, graphs, reference_graphs, GIVEN, Answers())
+        return self._assess_graphs(samples, graphs, reference_graphs, GIVEN, Memo())
 
     def _assess_graphs(
         self,
@@ -176,7 +191,7 @@ class PoshReward(Reward):
         graphs: Sequence[SceneGraph],
         reference_graphs: Sequence[Sequence[SceneGraph]],
         parsed_by: str,
-        answers: Answers,
+        memo: Memo,
     ) -> list[Verdict]:
         for sample, parsed in zip(samples, reference_graphs, strict=True):
             if len(sample.references) != len(parsed):
@@ -199,7 +214,7 @@ class PoshReward(Reward):
         interviews = [interview for several in pairs.values() for pair in several for interview in pair.both]
         if interviews:
             with self.judge:
-                conduct(interviews, self.judge, self.mode, answers)
+                conduct(interviews, self.judge, self.mode, memo)
         for number, several in pairs.items():
             verdict = self._verdict(samples[number], several)
             verdicts[number] = verdict if self.mode == "published" else charge(verdict, samples[number], graphs[number])
@@ -261,7 +276,7 @@ class PoshReward(Reward):
             note=_cuts(sample, pairs),
         )
 
-    def _weights(self, side: Sequence[Component]) -> list[float]:
+    def _weights(self, side: Sequence[RatedComponent]) -> list[float]:
         return [self.weights[component.kind] for component in side]
 
 
@@ -277,7 +292,7 @@ def _cuts(sample: Sample, pairs: Sequence[Pair]) -> str:
     return read_note([("the completion", len(sample.completion), max(of_completion)), *of_references])
 
 
-def means_by_kind(direction: str, side: Sequence[Component]) -> dict[str, float]:
+def means_by_kind(direction: str, side: Sequence[RatedComponent]) -> dict[str, float]:
     """`{direction}_entity` and so on: mean ratings / 5 of the kinds that occur."""
     ratings = {kind: [component.rating for component in side if component.kind == kind] for kind in KINDS}
     return {f"{direction}_{kind}": direction_score(values) for kind, values in ratings.items() if values}

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from rewards.language.scene_graph import CharacterSpan
-from rewards.posh.components import Component
+from rewards.posh.components import RatedComponent
 from rewards.posh.scores import span_score
 from rewards.verdict import Span
 
 
-def spans_of(components: Sequence[Component], credits: Sequence[float], text: str) -> tuple[Span, ...]:
+def spans_of(components: Sequence[RatedComponent], credits: Sequence[float], text: str) -> tuple[Span, ...]:
     """The spans on `text`, components in order, each one's mentions from left to right."""
     return tuple(
         Span(

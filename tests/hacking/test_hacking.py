@@ -6,7 +6,7 @@ import pytest
 
 from rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward
 from rewards.judges.judge import Failure, Question
-from rewards.judges.probe import Criterion, Link, Mention, Phrase, Presence
+from rewards.judges.probe import CriterionProbe, Link, Mention, PhraseProbe, PresenceProbe
 from training.hacking.families import ANSWERS, DESCRIPTIONS
 from training.hacking.payoffs import answer_cases, description_cases, measure_payoffs, referee_judge
 from training.scenes.referee_judge import RefereeJudge
@@ -95,7 +95,7 @@ TEXT = "There is a small red star in the top left corner. A large blue circle is
     ],
 )
 def test_the_referee_reads_what_a_text_says(kind, mention, words, other, there) -> None:
-    (rating,) = RefereeJudge({}).rate([Question([], probe=Presence(TEXT, kind, mention, words, other))])
+    (rating,) = RefereeJudge({}).rate([Question([], probe=PresenceProbe(TEXT, kind, mention, words, other))])
     assert rating.mean == (5.0 if there else 1.0)
 
 
@@ -105,11 +105,11 @@ def test_the_referee_rates_criteria_by_the_truth() -> None:
     context = case.sample.context
 
     def rated(name: str, text: str) -> float:
-        return judge.rate([Question([], probe=Criterion(name, text, context=context))])[0].mean
+        return judge.rate([Question([], probe=CriterionProbe(name, text, context=context))])[0].mean
 
     assert rated("correctness", context) == pytest.approx(5.0)
     assert rated("completeness", context) == pytest.approx(5.0)
     assert rated("completeness", "Nothing.") == 1.0
     assert rated("fluency", "Nothing.") == 3.0
-    (failure,) = judge.rate([Question([], probe=Phrase("a", "b"))])
+    (failure,) = judge.rate([Question([], probe=PhraseProbe("a", "b"))])
     assert isinstance(failure, Failure)

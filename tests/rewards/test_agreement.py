@@ -8,7 +8,7 @@ from rewards.agreement import floors, loaders
 from rewards.agreement.graphs import compare, normal, triples_of
 from rewards.agreement.people import Agreement, caption_flags, judge, measure_people, worst_spans, wrong_places
 from rewards.agreement.statistics import auroc, bootstrap, flag_retrieval, kendall_tau_c, pair_accuracy, retrieval
-from rewards.judges.match import MatchJudge
+from rewards.judges.match.match_judge import MatchJudge
 from rewards.language.parse import describe
 from rewards.posh import PoshReward
 from rewards.verdict import Span, Verdict

@@ -9,7 +9,7 @@ from rewards import LaveReward, MatchJudge
 from rewards.agreement import answer_sets
 from rewards.agreement.answers import (
     MATCHES,
-    Case,
+    AnswerToScore,
     Scored,
     agreement,
     answered,
@@ -45,7 +45,7 @@ def test_measures_by_hand():
 
 
 def test_what_the_judge_failed_on_is_left_out_and_counted():
-    cases = [Case("g", n, answered("Q?", text, ["a"]), text == "a") for n, text in enumerate("ab")]
+    cases = [AnswerToScore("g", n, answered("Q?", text, ["a"]), text == "a") for n, text in enumerate("ab")]
     judge = FakeJudge(fails=lambda prompt: 'answer: "b"' in prompt)
     (row,) = by_group("set", cases, LaveReward(judge, rationale=False), MATCHES, {"agreement": agreement})
     assert (row.n, row.failed) == (1, 1)

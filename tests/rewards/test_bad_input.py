@@ -7,7 +7,7 @@ import time
 import pytest
 
 from rewards.filler import FILLER
-from rewards.judges.match import MatchJudge
+from rewards.judges.match.match_judge import MatchJudge
 from rewards.language import describe
 from rewards.language.scene_graph import SceneGraph
 from rewards.posh import PoshReward

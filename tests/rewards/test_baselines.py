@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rewards.agreement.baselines import FourGrams, GraphPieces, around, four_grams, graph_pieces
-from rewards.judges.embedding import Embedder
+from rewards.judges.match.word_vectors import Embedder
 from rewards.language.parse import describe
 from rewards.posh.scores import f1
 from rewards.verdict import Sample, Status

@@ -10,10 +10,10 @@ from rewards import HarmonicReward, build_reward
 from rewards.filler import FILLER
 from rewards.harmonic import aggregate
 from rewards.judges.judge import Failure, Rating
-from rewards.judges.match import MatchJudge
+from rewards.judges.match.match_judge import MatchJudge
 from rewards.length import JUDGED_CHARACTERS
 from rewards.verdict import Sample, Status
-from tests.support.fakes import FakeJudge, certain, hashed_rating, prompt_of
+from tests.support.fakes import FakeJudge, certain, criterion_of, hashed_rating, prompt_of
 
 TEXT = "A red circle. A blue square is here."
 RED, BLUE = Image.new("RGB", (8, 8), "red"), Image.new("RGB", (8, 8), "blue")
@@ -62,10 +62,6 @@ class CountingJudge(FakeJudge):
 
 def sample(completion: str = TEXT, **columns) -> Sample:
     return Sample("Describe.", completion, **{"images": (RED,), **columns})
-
-
-def criterion_of(prompt: str) -> str:
-    return prompt.rsplit("Criterion: ", 1)[1].split(".")[0].lower()
 
 
 def by_criterion(**ratings: int):

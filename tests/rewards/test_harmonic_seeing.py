@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from rewards import HarmonicReward
-from rewards.judges.transformers import TransformersJudge
+from rewards.judges.local.transformers_judge import TransformersJudge
 from rewards.verdict import Sample, Status
 from tests.support.paths import DATA
 from tests.support.tiny_models import encodings, save_llava, save_qwen, started

@@ -17,8 +17,7 @@ from rewards.harmonic.spans import (
     without,
 )
 from rewards.verdict import Sample
-from tests.rewards.test_harmonic_reward import criterion_of
-from tests.support.fakes import FakeJudge, certain
+from tests.support.fakes import FakeJudge, certain, criterion_of
 
 PLACES = [(0, 6), (7, 12), (13, 20)]
 ADDS = frozenset({"completeness"})

@@ -15,20 +15,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
-from rewards.judges.encoding import LONGEST_WORD, ChatEncoder, encodable
+from rewards.judges.encoding.chat import LONGEST_WORD, ChatEncoder, encodable
 from rewards.judges.judge import Question, Rating
-from rewards.judges.match import MatchJudge
-from rewards.judges.server import JOINER, ServerJudge, neutralised
+from rewards.judges.local.transformers_judge import TransformersJudge
+from rewards.judges.local.vllm_judge import VllmJudge
+from rewards.judges.match.match_judge import MatchJudge
+from rewards.judges.remote.chat_judge import JOINER, ChatJudge, neutralised
+from rewards.judges.remote.server_judge import ServerJudge
 from rewards.judges.smollm2 import smollm2_folder
-from rewards.judges.transformers import TransformersJudge
-from rewards.judges.vllm import VllmJudge
 from rewards.length import judged_length
 from rewards.posh import PoshReward
 from rewards.posh.questions import LONGEST_NAME
 from rewards.verdict import Sample, Status
-from tests.rewards.test_encoding import SPECIAL, TEMPLATE, tokenizer
-from tests.rewards.test_server_judge import Server
 from tests.support.fakes import FakeJudge
+from tests.support.server import Server
+from tests.support.tokenizer import SPECIAL, TEMPLATE, tokenizer
 
 CONTEXT = 512
 STYLES = {  # template, special tokens: the second ends a turn
@@ -200,7 +201,7 @@ def test_the_server_gets_the_templates_control_tokens(style, server, name):
 @pytest.mark.parametrize("name", COMPLETIONS)
 def test_a_chat_only_server_gets_no_control_tokens(style, server, name):
     server.bodies.clear()
-    judge = ServerJudge(server.url, "m", chat=True, deadline=60.0)
+    judge = ChatJudge(server.url, "m", deadline=60.0)
     question = about(COMPLETIONS[name])
     judge.rate([question])
     (body,) = server.bodies

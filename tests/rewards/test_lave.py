@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rewards import LaveReward, MatchJudge, Sample, build_reward
 from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
 from rewards.lave.candidate import JUDGED_CHARACTERS, SHORT
-from rewards.lave.prompts import DEMONSTRATIONS, Example, load_prompts, quote
+from rewards.lave.prompts import DEMONSTRATIONS, LaveExample, load_prompts, quote
 from rewards.verdict import Status, Verdict
 from tests.support.fakes import FakeJudge, prompt_of
 
@@ -395,7 +395,7 @@ def test_a_demonstration_that_cannot_be_used_is_named(change, message):
 def test_the_prompt_files_hold_every_key():
     prompts = load_prompts(DEMONSTRATIONS)
     assert set(prompts.instructions) == {"task", "context_task", "binary", "rationale", "rating"}
-    example = Example("Q?", ("a",), "b", "c")
+    example = LaveExample("Q?", ("a",), "b", "c")
     for binary in (True, False):
         assert prompts.text(example, binary, rationale=True).startswith(prompts.instructions["context_task"])
 

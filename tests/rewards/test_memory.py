@@ -6,7 +6,7 @@ import string
 
 import psutil
 
-from rewards.judges.match import MatchJudge
+from rewards.judges.match.match_judge import MatchJudge
 from rewards.language import load_pipeline
 from rewards.posh import PoshReward
 from rewards.verdict import Sample, Status

@@ -10,7 +10,7 @@ from rewards.language.scene_graph import SceneGraph
 from rewards.posh.candidates import candidates
 from rewards.posh.components import components
 from rewards.posh.graph_view import view_graph
-from rewards.posh.prompts import Wording, load_prompts
+from rewards.posh.prompts import DirectionPrompts, load_prompts
 from rewards.posh.questions import Interview, conduct
 from rewards.posh.reward import PoshReward
 from rewards.posh.scores import direction_score
@@ -108,7 +108,7 @@ def golden() -> list[dict]:
     return json.loads(path.read_text(encoding="utf-8"))["templating"] if path.is_file() else []
 
 
-PLAIN = Wording(
+PLAIN = DirectionPrompts(
     prefix="",
     plain="{entity_text}",
     of_parent="{entity_text} of {parent_entity_identifier}",

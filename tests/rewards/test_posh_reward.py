@@ -6,11 +6,11 @@ import threading
 
 import pytest
 
-from rewards.answers import Answers
 from rewards.judges.judge import Failure, Question, Rating
-from rewards.judges.match import MatchJudge
+from rewards.judges.match.match_judge import MatchJudge
 from rewards.language.parse import describe
 from rewards.language.scene_graph import SceneGraph
+from rewards.memo import Memo
 from rewards.posh import PoshReward, parse_graphs
 from rewards.verdict import Sample, Status
 from tests.support.fakes import FakeJudge, certain
@@ -204,8 +204,8 @@ def test_a_failed_question_is_asked_again_at_the_next_call():
 
 
 def test_old_answers_are_forgotten(monkeypatch):
-    monkeypatch.setattr("rewards.answers.REMEMBERED", 2)
-    answers, asked = Answers(), []
+    monkeypatch.setattr("rewards.memo.REMEMBERED", 2)
+    answers, asked = Memo(), []
 
     def ask(questions):
         asked.append([question.messages[0]["content"] for question in questions])

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from rewards.filler import FILLER
-from rewards.judges.match import MatchJudge
+from rewards.judges.match.match_judge import MatchJudge
 from rewards.posh import PoshReward
 from rewards.verdict import Sample
 from tests.support.fakes import FakeJudge, certain

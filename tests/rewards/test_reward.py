@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from rewards.judges.match import MatchJudge
+from rewards.judges.match.match_judge import MatchJudge
 from rewards.posh import PoshReward
 from rewards.reward import Reward, read_sample, summarise
 from rewards.verdict import Sample, Span, Status, Verdict
@@ -96,7 +96,7 @@ def test_a_reference_of_another_type_is_refused(reference):
 
 def test_rows_become_samples():
     row = {"reference": ["A star.", " "], "image": "picture", "question": "What?", "answers": "yes", "id": 7}
-    row |= {"bbox": [1, 2, 3, 4], "criteria": ["colour"], "task": "vqa", "group": "g", "context": "c", "anchor": "a"}
+    row |= {"bbox": [1, 2, 3, 4], "task": "vqa", "context": "c"}
     assert read_sample(row, "x", "p") == Sample(
         prompt="p",
         completion="x",
@@ -104,12 +104,9 @@ def test_rows_become_samples():
         references=("A star.",),
         question="What?",
         answers=("yes",),
-        criteria=("colour",),
         task="vqa",
         bbox=(1, 2, 3, 4),
         context="c",
-        anchor="a",
-        group="g",
         id="7",
     )
     assert read_sample({"image": "one", "images": ["two", "three"]}, "x").images == ("two", "three")

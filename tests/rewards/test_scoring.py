@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rewards.judges.match import MatchJudge
+from rewards.judges.match.match_judge import MatchJudge
 from rewards.metrics import build_reward
 from rewards.naming import unknown
 from rewards.posh import PoshReward

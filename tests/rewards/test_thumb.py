@@ -12,8 +12,7 @@ from rewards import HarmonicReward, MatchJudge
 from rewards.agreement.loaders import load_thumb
 from rewards.agreement.statistics import pearson
 from rewards.agreement.thumb import measure_thumb, rate
-from tests.rewards.test_harmonic_reward import criterion_of
-from tests.support.fakes import FakeJudge, certain
+from tests.support.fakes import FakeJudge, certain, criterion_of
 from tests.support.paths import ROOT
 
 DATA = ROOT.parent / "shared" / "data"

@@ -54,3 +54,7 @@ def hashed_rating(prompt: str) -> Rating:
 def certain(value: int) -> Rating:
     """All the probability on one entry."""
     return Rating({entry: float(entry == str(value)) for entry in RATING_SCALE})
+
+
+def criterion_of(prompt: str) -> str:
+    return prompt.rsplit("Criterion: ", 1)[1].split(".")[0].lower()

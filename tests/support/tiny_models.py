@@ -3,21 +3,23 @@
 And what tests ask them: small drawings, questions, and what the libraries themselves make of a question.
 """
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from PIL import Image
-from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
+from transformers import LlamaConfig, LlamaForCausalLM, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-from rewards.judges import Question
-from rewards.judges.pictures import ready
-from rewards.judges.prompts import Prompt
-from rewards.judges.transformers import TransformersJudge
-from tests.rewards.test_encoding import tokenizer
+from rewards.judges import Failure, Question, Rating
+from rewards.judges.encoding.picture import ready
+from rewards.judges.encoding.prompt import Prompt
+from rewards.judges.local.transformers_judge import TransformersJudge
+from tests.support.tokenizer import tokenizer
 from training.policy import tiny_policy, tiny_processor
 
 QWEN_TEMPLATE = (
@@ -109,3 +111,34 @@ def encodings(judge: TransformersJudge) -> list[int]:
     tower = inner.vision_tower if judge.config.model_type == "llava" else inner.visual
     tower.register_forward_hook(lambda *_: runs.append(1))
     return runs
+
+
+def save_llama(folder: Path, seed: int = 0) -> None:
+    """Two random layers and the tests' tokenizer."""
+    torch.manual_seed(seed)
+    words = tokenizer()
+    config = LlamaConfig(
+        vocab_size=len(words), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, max_position_embeddings=1024, eos_token_id=words.eos_token_id, initializer_range=0.3,
+    )  # fmt: skip
+    LlamaForCausalLM(config).save_pretrained(folder)
+    words.save_pretrained(folder)
+
+
+def close(answers: list[Rating | Failure], others: list[Rating | Failure]) -> bool:
+    """Equal to 1e-4, as distributions over the scale and as the mass on it."""
+    for one, other in zip(answers, others, strict=True):
+        assert isinstance(one, Rating)
+        assert isinstance(other, Rating)
+        assert one.probabilities == pytest.approx(other.probabilities, abs=1e-4)
+        assert one.mass == pytest.approx(other.mass, abs=1e-4)
+    return True
+
+
+TEXTS = ("A red circle is above a blue square.", "A small blue square and a green star.", "Two dogs.")
+ASKED = ("Is there a circle?", "Is the square blue?", "Does a dog sit on the grass beside the old red house?", "Why?")
+
+
+def questions() -> list[Question]:
+    prompts = [f"Answer with a digit from 1 to 5. {text} {asked}" for text, asked in itertools.product(TEXTS, ASKED)]
+    return [Question([{"role": "user", "content": prompt}]) for prompt in (*prompts, "Unlike the others.", prompts[0])]

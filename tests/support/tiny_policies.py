@@ -7,8 +7,8 @@ import torch
 from transformers import Qwen3VLConfig, Qwen3VLForConditionalGeneration
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-from tests.rewards.test_encoding import tokenizer
 from tests.support.tiny_models import QWEN_TEMPLATE, QWEN_TOKENS, save_qwen
+from tests.support.tokenizer import tokenizer
 
 PATCH = 16
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 
@@ -76,3 +77,15 @@ def make_trainer(path: Path, dataset: Dataset, rewards: list[Any], stock: bool =
     kind = GRPOTrainer if stock else SpanGRPOTrainer
     parts = {"model": model, "processing_class": processor, "train_dataset": dataset, **options}
     return kind(reward_funcs=rewards, args=args, **parts)
+
+
+def advantages_of(
+    trainer: GRPOTrainer, dataset: Dataset, texts: Sequence[str], monkeypatch: pytest.MonkeyPatch, end: bool = True
+) -> dict[str, Any]:
+    """One scored batch for given completions: two prompts, four completions each."""
+    tokenizer = trainer.processing_class.tokenizer
+    ids = [tokenizer(text)["input_ids"] + ([tokenizer.eos_token_id] if end else []) for text in texts]
+    monkeypatch.setattr(trainer, "_generate_single_turn", lambda *args, **kwargs: (ids, None))
+    rows = [dataset[i // 4] for i in range(8)]
+    trainer.model.train()
+    return trainer._generate_and_score_completions(rows)

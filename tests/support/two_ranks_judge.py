@@ -15,9 +15,9 @@ import torch.distributed as dist
 from PIL import Image
 
 from rewards.judges import Failure, MatchJudge, Question, Rating
-from rewards.judges.cache import question_keys
 from rewards.judges.judge import RATING_SCALE
-from rewards.judges.rank0 import Rank0Judge
+from rewards.judges.shared.cached_judge import question_keys
+from rewards.judges.shared.rank0_judge import Rank0Judge
 from rewards.judges.usage import Usage
 from rewards.posh import PoshReward
 from rewards.verdict import Sample

@@ -6,14 +6,14 @@ import sys
 import pytest
 
 from rewards.judges import CachedJudge
-from rewards.judges.vllm import VllmJudge
+from rewards.judges.local.vllm_judge import VllmJudge
 from scripts.agreement import main
 from training.command_line import add_judge_options, judge_of, read_option
 
 
 @pytest.fixture
 def parser(tmp_path, monkeypatch):
-    monkeypatch.setattr("rewards.judges.cache.CACHE", tmp_path)
+    monkeypatch.setattr("rewards.judges.shared.cached_judge.CACHE", tmp_path)
     parser = argparse.ArgumentParser()
     parser.add_argument("--judge")
     add_judge_options(parser)

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from rewards.judges.server import ServerJudge
+from rewards.judges.remote.server_judge import ServerJudge
 from tests.support.paths import ROOT
 
 RECIPE = "recipes/quickstart/scenes-dapo.yaml"

@@ -77,7 +77,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CompletionRow:
     """What is known of one completion. scores: of each reward. failed: why it could not be judged, or None."""
 
     scores: tuple[float | None, ...]
@@ -133,7 +133,7 @@ class RewardHealthCallback(Watching):
         self.stopped = ""
 
     def observe(self, log_metric: LogMetric | None) -> None:
-        rows: list[Row] = gather_object(self._rows())
+        rows: list[CompletionRow] = gather_object(self._rows())
         numbers = health(rows, self._group)
         for name, value in numbers.items():
             self._history.setdefault(name, []).append(value)
@@ -165,13 +165,13 @@ class RewardHealthCallback(Watching):
         if logs and TRUNCATED in logs:  # only the trainer knows which completions were cut
             self._history.setdefault("truncated_fraction", []).append(logs[TRUNCATED])
 
-    def _rows(self) -> list[Row]:
+    def _rows(self) -> list[CompletionRow]:
         judged = zip(*(recorder.verdicts for recorder in self.recorders), strict=True)
         rows = []
         for sample, verdicts in zip(self.recorders[0].samples, judged, strict=True):
             notes = [verdict.note or verdict.status.value for verdict in verdicts if verdict.status.failed]
             rows.append(
-                Row(
+                CompletionRow(
                     scores=tuple(verdict.score for verdict in verdicts),
                     failed=notes[0] if notes else None,
                     length=len(sample.completion),
@@ -196,7 +196,7 @@ class RewardHealthCallback(Watching):
             return None
 
 
-def health(rows: Sequence[Row], group: int) -> dict[str, float]:
+def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
     """The numbers of a batch, by their names without "health/". group: completions per prompt, which are neighbours."""
     judged = [row for row in rows if row.reward is not None]
     pairs = np.array([(row.reward, row.truth) for row in judged if row.truth is not None], dtype=float)
@@ -219,7 +219,7 @@ def health(rows: Sequence[Row], group: int) -> dict[str, float]:
     return numbers
 
 
-def flat(group: Sequence[Row]) -> bool:
+def flat(group: Sequence[CompletionRow]) -> bool:
     """Whether every reward gives all completions of the group that could be judged one score."""
     columns = zip(*(row.scores for row in group if row.failed is None), strict=True)
     return all(len({score for score in column if score is not None}) <= 1 for column in columns)

@@ -51,7 +51,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ShownRow:
     """One completion as shown. kind: of KINDS. lead: the reward less its group's mean."""
 
     kind: str
@@ -114,7 +114,7 @@ class SpanTableCallback(Watching):
         rewards: list[list[float | None]] = gather_object([self._batch.rewards()])
         padded: list[list[bool]] = gather_object([[is_degenerate(sample) for sample in self._batch.samples]])
         rank = PartialState().process_index
-        rows: list[tuple[int, Row]] = gather_object(
+        rows: list[tuple[int, ShownRow]] = gather_object(
             choose(self._batch, rewards, rank, group_size(args), self.best, self.worst, padded)
         )
         if state.is_world_process_zero:
@@ -124,7 +124,7 @@ class SpanTableCallback(Watching):
             self._write(folder, state.global_step, ordered, flat, "wandb" in (args.report_to or []))
 
     def _write(
-        self, folder: Path, step: int, rows: Sequence[Row], rewards: Sequence[float | None], wandb: bool
+        self, folder: Path, step: int, rows: Sequence[ShownRow], rewards: Sequence[float | None], wandb: bool
     ) -> None:
         try:
             write_page(folder / f"step-{step:06d}.html", step, rows, rewards, asked=self.prompts is not None)
@@ -163,7 +163,7 @@ def choose(
     best: int,
     worst: int,
     padded: Sequence[Sequence[bool]] = (),
-) -> list[tuple[int, Row]]:
+) -> list[tuple[int, ShownRow]]:
     """This rank's rows among the degenerate, the best and the worst of all ranks, (place on the page, row).
 
     rewards, padded: of all ranks. group: completions per prompt, which are neighbours, across ranks too.
@@ -184,13 +184,13 @@ def choose(
             of_group = [reward for reward in flat[i // group * group :][:group] if reward is not None]
             reward = flat[i]
             lead = None if reward is None or group == 1 else reward - fmean(of_group)
-            row = Row(kind, batch.samples[mine], batch.verdicts[mine], reward, lead, batch.advantages[mine])
+            row = ShownRow(kind, batch.samples[mine], batch.verdicts[mine], reward, lead, batch.advantages[mine])
             chosen.append((place, row))
     return chosen
 
 
 def write_page(
-    path: Path, step: int, rows: Sequence[Row], rewards: Sequence[float | None], asked: bool = False
+    path: Path, step: int, rows: Sequence[ShownRow], rewards: Sequence[float | None], asked: bool = False
 ) -> None:
     """Write the page whole or not at all. rewards: of the whole batch. asked: of evaluation prompts. Raises OSError."""
     given = [reward for reward in rewards if reward is not None]
@@ -214,7 +214,7 @@ def write_page(
         raise
 
 
-def log_table(step: int, rows: Sequence[Row]) -> None:
+def log_table(step: int, rows: Sequence[ShownRow]) -> None:
     """Log the rows as the table `spans` of the current W&B run, if there is one."""
     import wandb
 
@@ -229,7 +229,7 @@ def log_table(step: int, rows: Sequence[Row]) -> None:
     wandb.log({"spans": table, "train/global_step": step})
 
 
-def table_cells(row: Row) -> Iterator[tuple[str, Any]]:
+def table_cells(row: ShownRow) -> Iterator[tuple[str, Any]]:
     """(column, value) of a row; values in the columns "... words" and "... missed" are HTML."""
     yield "kind", row.kind
     yield "reward", row.reward

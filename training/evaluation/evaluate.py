@@ -22,7 +22,7 @@ from rewards.reward import Explaining, Reward, read_sample
 from rewards.verdict import Sample, Status, Verdict
 from rewards.vqa import AGREED, vqa_accuracy
 from training.data.load import load_data, load_scenes
-from training.evaluation.report import Answer
+from training.evaluation.report import ShownAnswer
 from training.policy import load_policy
 from training.recipe import DataPart, MixedPart, ScenesPart
 from training.scenes.referee import judge_description
@@ -39,7 +39,7 @@ class Evaluation:
 
     rows: list[dict[str, Any]]
     scores: dict[str, dict[str, np.ndarray]]
-    answers: dict[str, list[list[Answer]]]
+    answers: dict[str, list[list[ShownAnswer]]]
 
 
 def evaluate(
@@ -67,7 +67,7 @@ def evaluate(
     rows = list(load_data(data))
     scenes: Sequence[Scene | None] = load_scenes(data) if isinstance(data, ScenesPart) else [None] * len(rows)
     scores: dict[str, dict[str, np.ndarray]] = {}
-    answers: dict[str, list[list[Answer]]] = {}
+    answers: dict[str, list[list[ShownAnswer]]] = {}
     for model, paths in checkpoints.items():
         tables: list[dict[str, list[float | None]]] = []
         answers[model] = []
@@ -195,7 +195,7 @@ def answer(
     people: Sequence[str] = (),
     padded: bool = False,
     max_tokens: float = math.inf,
-) -> Answer:
+) -> ShownAnswer:
     """One completion with its scores: the truth's, the rewards' main parts (None when the judge failed), its length,
     and 1 where it was cut at max_tokens or is padded.
 
@@ -214,7 +214,7 @@ def answer(
         scores |= {f"{name}_{part}": verdict.parts.get(part) for part in main_parts[name]}
     cut = length >= max_tokens
     looks = {"length": float(length), "truncated": float(cut), "degenerate": float(padded)}
-    return Answer(text, next(iter(verdicts.values())), {**scores, **looks}, wrong)
+    return ShownAnswer(text, next(iter(verdicts.values())), {**scores, **looks}, wrong)
 
 
 def held_out(data: DataPart, count: int) -> DataPart:

@@ -31,7 +31,7 @@ Curves = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ShownAnswer:
     """What one model wrote and what it was worth: `scores` are named numbers (None: failed), `verdict` the judge's.
 
     `wrong` are the characters [start, end) that a referee who knows the truth calls wrong. `reasons` are why the judge
@@ -46,13 +46,13 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ShownPrompt:
     """One held-out prompt and every model's answer to it, by model name in the order to show."""
 
     image: Image.Image | None
     prompt: str
     references: tuple[str, ...]
-    answers: dict[str, Answer]
+    answers: dict[str, ShownAnswer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def write_report(
     title: str,
     results: Mapping[str, Any],
     curves: Curves,
-    examples: Sequence[Example],
+    examples: Sequence[ShownPrompt],
     facts: Mapping[str, str],
     warnings: Sequence[str] = (),
 ) -> None:
@@ -270,6 +270,6 @@ def tooltip(segment: Segment) -> str:
     return "\n".join([*score, *segment.notes, *(["wrong, says the referee"] if segment.marked else [])])
 
 
-def reference_of(example: Example, verdict: Verdict) -> str:
+def reference_of(example: ShownPrompt, verdict: Verdict) -> str:
     """The reference that `verdict.missed` lies on."""
     return example.references[verdict.reference]

@@ -42,7 +42,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class JudgedWord:
     """One word: does the judge, does the referee call it wrong? claim: the referee reads it as a statement at all.
 
     kinds: those of the spans that touch it.
@@ -56,7 +56,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class JudgedComponent:
     """One component: the credit the judge gives it, and the true effect of its words on F1."""
 
     model: str
@@ -133,12 +133,12 @@ def summarise(completions: Sequence[Judged]) -> dict[str, Any]:
     }
 
 
-def judged_words(completion: Judged) -> list[Word]:
+def judged_words(completion: Judged) -> list[JudgedWord]:
     """The completion's words, from left to right."""
     wrong = [(span["start"], span["end"]) for span in completion.spans if span["score"] < WRONG]
     truth = judge_description(completion.text, completion.scene)
     return [
-        Word(
+        JudgedWord(
             completion.model,
             judge=touches(word.span(), wrong),
             referee=touches(word.span(), truth.wrong),
@@ -154,7 +154,7 @@ def touches(word: Range, ranges: Iterable[Range]) -> bool:
     return any(start < word[1] and word[0] < end for start, end in ranges)
 
 
-def word_agreement(words: Iterable[Word]) -> dict[str, Any]:
+def word_agreement(words: Iterable[JudgedWord]) -> dict[str, Any]:
     """precision: share of the judge's wrong words that are; recall: share of the wrong words that it finds; f1; counts.
 
     None where there is nothing to take a share of.
@@ -172,14 +172,14 @@ def word_agreement(words: Iterable[Word]) -> dict[str, Any]:
     }
 
 
-def components(completion: Judged) -> list[Part]:
+def components(completion: Judged) -> list[JudgedComponent]:
     """Every component of the verdict, by its first span in the text."""
     whole = judge_description(completion.text, completion.scene).f1
     first: dict[int, Mapping[str, Any]] = {}
     for span in sorted(completion.spans, key=lambda span: span["start"]):
         first.setdefault(span["component"], span)
     return [
-        Part(
+        JudgedComponent(
             completion.model,
             span["kind"],
             span["credit"],
@@ -196,7 +196,7 @@ def without(text: str, start: int, end: int) -> str:
     return before + (after[1:] if doubled else after)
 
 
-def sign_agreement(parts: Sequence[Part]) -> dict[str, Any]:
+def sign_agreement(parts: Sequence[JudgedComponent]) -> dict[str, Any]:
     """equal_signs: the share of components whose credit and effect point the same way, of those where neither is 0.
 
     The four counts are that table, named by the sign of credit, then of effect. spearman: the rank correlation of

@@ -7,8 +7,8 @@ DAPO (Yu et al. 2025, arXiv 2503.14476) is TRL's `loss_type="dapo"` (its default
 """
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from datasets import Dataset, IterableDataset
@@ -109,17 +109,42 @@ class SpanGRPOConfig(GRPOConfig):
             )
 
 
+def read_config(args: GRPOConfig | None, model: Any) -> SpanGRPOConfig:
+    """What SpanGRPOTrainer's `args` mean: a GRPOConfig leaves our settings at their defaults, so does None, which
+    writes into the folder that GRPOTrainer would write into.
+    """
+    if isinstance(args, SpanGRPOConfig):
+        return args
+    if args is None:
+        name = model if isinstance(model, str) else model.config._name_or_path
+        return SpanGRPOConfig(f"{name.split('/')[-1]}-GRPO")
+    config = object.__new__(SpanGRPOConfig)  # TRL's __post_init__ has run, and takes its own results for settings
+    ours = {setting.name: setting.default for setting in fields(SpanGRPOConfig)}
+    vars(config).update(ours | vars(args))
+    return config
+
+
 def check_parts(
     args: SpanGRPOConfig,
     rewards: Sequence[Reward],
+    functions: Sequence[Any],
     train_dataset: Dataset | IterableDataset | None = None,
+    eval_dataset: Any = None,
     tools: Any = None,
     environment_factory: Any = None,
     rollout_func: Any = None,
     **others: Any,
 ) -> None:
-    """Raises ValueError for what a SpanGRPOTrainer is given and cannot train on, before anything is loaded."""
+    """Raises ValueError for what a SpanGRPOTrainer is given and cannot train on, before anything is loaded.
+
+    functions: all reward functions, of which `rewards` are ours.
+    """
     names = [reward.__name__ for reward in rewards]
+    if args.reward_weights is not None and len(args.reward_weights) != len(functions):
+        raise ValueError(
+            f"reward_weights has {len(args.reward_weights)} numbers for {len(functions)} reward functions: give one "
+            "each, and none for soft_overlong_cache, whose weight is 1."
+        )
     if len(set(names)) < len(names):
         raise ValueError(f"rewards need different names, got {names}: pass name=... to one of them.")
     if args.span_coef and not rewards:
@@ -141,6 +166,8 @@ def check_parts(
                 f"out, or set {setting}={type(value)(0)}."
             )
     check_dataset(args, train_dataset)
+    for part, dataset in {"train_dataset": train_dataset, "eval_dataset": eval_dataset}.items():
+        check_columns(rewards, part, dataset, rollout_func)
     check_saves(args)
 
 
@@ -155,6 +182,24 @@ def check_dataset(args: SpanGRPOConfig, dataset: Dataset | IterableDataset | Non
             f"the training dataset has {len(dataset)} rows, and one batch takes {args.prompts_per_batch} prompts "
             f"(generation_batch_size {args.generation_batch_size} / num_generations {args.num_generations})."
         )
+
+
+def check_columns(rewards: Sequence[Reward], part: str, dataset: Any, rollout_func: Any) -> None:
+    """Raises ValueError for a column that a reward needs and the dataset lacks, where its columns are known: those of a
+    streamed dataset may not be, and a rollout function may add some.
+    """
+    if isinstance(dataset, Mapping):
+        for name, one in dataset.items():
+            check_columns(rewards, f"{part}[{name!r}]", one, rollout_func)
+        return
+    present = [] if dataset is None or rollout_func is not None else dataset.column_names or []
+    for reward in rewards:
+        missing = reward.missing_column(present)
+        if present and missing:
+            raise ValueError(
+                f"{reward.__name__} needs the dataset column {missing}, and {part} has {sorted(present)}: rename the "
+                f"column that holds it to {missing}."
+            )
 
 
 def check_saves(args: SpanGRPOConfig) -> None:

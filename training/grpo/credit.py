@@ -5,14 +5,14 @@
     mentions = first_mentions(spans)
     tokens = tokens_of(mentions, offsets)                  # those that wrote each mention
     phrases = phrases_of(mentions, text, group)            # per completion: what each phrase added to the score
-    usual = usual_credit(phrases_of_all_completions)       # what phrases of its kind, place and picture add
-    credit, covered = token_credit(beyond, tokens, count)  # beyond: a phrase's credit less the usual
+    baseline = baseline_credit(phrases_of_all_completions) # what phrases of its kind, place and picture add
+    credit, covered = token_credit(residuals, tokens, count)  # residual: a phrase's credit less its baseline
     advantages = advantages.unsqueeze(1) + span_coef * scale_credit(credit, covered, std)
 
-A phrase is praised or blamed for what it adds beyond the usual: that alone tells its words from others that could have
-stood there. Credit as it is would also say whether to write on at all, which the completion's own advantage says
+A phrase is praised or blamed for what it adds beyond its baseline: that alone tells its words from others that could
+have stood there. Credit as it is would also say whether to write on at all, which the completion's own advantage says
 already, and where most phrases are wrong it would push probability away in every direction (docs/credit.md). Filler
-(rewards/filler.py) is blamed for all that it costs: a policy whose every completion is padded must not find that usual.
+(rewards/filler.py) has no baseline and is blamed for all that it costs, also where every completion is padded.
 
 Offsets come from decoding the sampled ids one by one: the text is never tokenised again, because merges, emoji and CJK
 would drift.
@@ -34,7 +34,7 @@ from rewards.verdict import Span
 
 MIN_COVERED_TOKENS = 2  # a row with fewer has nothing to tell its tokens apart
 STD_FLOOR = 1e-4  # the same floor TRL adds to a group's standard deviation
-SHRINK = 4  # a mean of others counts as if so many more phrases of no surprise had been among them
+SHRINK = 4  # a mean of others counts as if so many more phrases with a residual of 0 had been among them
 SENTENCE_END = re.compile(r"[.!?\n]+")
 
 
@@ -129,7 +129,7 @@ def phrases_of(mentions: Sequence[Span], text: str, group: int) -> list[Phrase]:
     return [Phrase(span.credit, span.kind, bisect_right(ends, span.start), group) for span in mentions]
 
 
-def usual_credit(phrases: Sequence[Phrase]) -> list[float]:
+def baseline_credit(phrases: Sequence[Phrase]) -> list[float]:
     """What each phrase would be expected to add, judged by the others of its kind, of its place and of its group.
 
     From the mean of all, three steps: to a phrase's expectation the mean of what the other phrases of its kind add
@@ -137,13 +137,13 @@ def usual_credit(phrases: Sequence[Phrase]) -> list[float]:
     keeps the means of few near 0. Independent of the order of the phrases, up to rounding. Of filler
     nothing is expected, and it tells nothing of other phrases.
     """
-    usual = iter(_usual([phrase for phrase in phrases if phrase.kind != FILLER]))
-    return [0.0 if phrase.kind == FILLER else next(usual) for phrase in phrases]
+    baselines = iter(_baselines([phrase for phrase in phrases if phrase.kind != FILLER]))
+    return [0.0 if phrase.kind == FILLER else next(baselines) for phrase in phrases]
 
 
-def _usual(phrases: Sequence[Phrase]) -> list[float]:
+def _baselines(phrases: Sequence[Phrase]) -> list[float]:
     credit = np.array([phrase.credit for phrase in phrases], dtype=np.float64)
-    usual = np.full(len(phrases), credit.mean() if len(phrases) else 0.0)
+    baseline = np.full(len(phrases), credit.mean() if len(phrases) else 0.0)
     keys: list[list[Hashable]] = [
         [phrase.kind for phrase in phrases],
         [phrase.place for phrase in phrases],
@@ -152,10 +152,10 @@ def _usual(phrases: Sequence[Phrase]) -> list[float]:
     for key in keys:
         number = {value: index for index, value in enumerate(dict.fromkeys(key))}
         cell = np.array([number[value] for value in key], dtype=np.int64)
-        surprise = credit - usual
-        others = np.bincount(cell, surprise)[cell] - surprise
-        usual += others / (np.bincount(cell)[cell] - 1 + SHRINK)
-    return [float(value) for value in usual]
+        residual = credit - baseline
+        others = np.bincount(cell, residual)[cell] - residual
+        baseline += others / (np.bincount(cell)[cell] - 1 + SHRINK)
+    return [float(value) for value in baseline]
 
 
 def tokens_of(mentions: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> list[list[int]]:

@@ -20,26 +20,18 @@ checkpoint continues. What a round found beyond the need is dropped. Logged, per
     sampling/unfilled_groups    groups of the batch without variance, for which nothing was found
 """
 
-import json
 import math
 import random
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-
-import torch
-from accelerate.utils import gather_object
-from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from rewards.verdict import Verdict
 from training.grpo.config import SpanGRPOConfig
-from training.grpo.overlap import OverlapTrainer
 from training.grpo.recorder import Recorder
 
 SAME_REWARD = 1e-6  # rewards of a group as close as this are one: TRL divides by their deviation plus 1e-4
-STATE_FILE = "sampling.json"
+STATE_FILE = "sampling.json"  # of a checkpoint: how many prompts were drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,55 +96,39 @@ class PromptStream:
         return rows
 
 
-class DynamicSamplingTrainer(OverlapTrainer):
-    """GRPOTrainer with `args.dynamic_sampling`; a subclass sets `recorders`, and judges with them when rewards are
-    calculated unless `_replayed` holds what was judged before.
-    """
+class DynamicSampling:
+    """Fills batches from `dataset`, whose rows are read by number, in an order that the settings' seed decides."""
 
-    args: SpanGRPOConfig
-    recorders: list[Recorder]
-    model: Any
-    train_dataset: Any
-    num_generations: int
-    prompts: PromptStream  # with dynamic_sampling
+    def __init__(self, dataset: Any, args: SpanGRPOConfig, recorders: Sequence[Recorder]) -> None:
+        self.dataset = dataset
+        self.max_resamples = args.max_resamples
+        self.names = [recorder.__name__ for recorder in recorders]
+        self.prompts = PromptStream(len(dataset), args.seed)
 
-    _drafting = False  # sampling and judging only: what TRL computes besides is thrown away
-    _replayed: list[Rollout] | None = None  # this rank's completions of the drafted batch, which TRL now scores
-    _sampled: tuple[list[list[int]], list[list[float]] | None] = ([], None)  # by the last call of _generate_single_turn
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if self.args.dynamic_sampling:
-            self.prompts = PromptStream(len(self.train_dataset), self.args.seed)
-
-    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        if not (self.args.dynamic_sampling and self.model.training):
-            return super()._generate_and_score_completions(inputs)
-        metrics, self._metrics = self._metrics, {mode: defaultdict(list) for mode in self._metrics}
-        seen = self.state.num_input_tokens_seen
-        inputs, self._replayed, counts = self._draft_batch(inputs)
-        self._metrics, self.state.num_input_tokens_seen = metrics, seen
-        for name, value in counts.items():
-            self._metrics["train"][f"sampling/{name}"].append(value)
-        output = super()._generate_and_score_completions(inputs)
-        self._replayed = None
-        return output
-
-    def _draft_batch(
-        self, inputs: list[dict[str, Any]]
+    def fill(
+        self,
+        inputs: list[dict[str, Any]],
+        draft: Callable[[list[dict[str, Any]]], list[list[Rollout]]],
+        weights: Mapping[str, float],
+        size: int,
+        rank: int,
+        ranks: int,
     ) -> tuple[list[dict[str, Any]], list[Rollout], dict[str, float]]:
-        """This rank's rows and rollouts of the batch to train on, and what is logged of it."""
-        weights = self._recorder_weights()
-        size, rank, ranks = self.num_generations, self.accelerator.process_index, self.accelerator.num_processes
-        groups = self._draft(inputs)
+        """This rank's rows and rollouts of the batch to train on, and what is logged of it.
+
+        inputs: this rank's rows in the data's order. draft: completes and judges rows of this rank, and gives the
+        groups of all ranks. weights: of all reward functions, by name. size: completions of a group.
+        """
+        weights = {name: weights[name] for name in self.names}
+        groups = draft(inputs)
         reward = mean_reward([rollout for group in groups for rollout in group], weights)
         missing = [number for number, group in enumerate(groups) if not has_variance(group, weights)]
         replaced: dict[int, int] = {}  # group of the batch: row of the dataset
         rounds = drawn = 0
-        while missing and rounds < self.args.max_resamples:
+        while missing and rounds < self.max_resamples:
             numbers = self.prompts.draw(round_groups(len(missing), size, ranks))
             rows = share([row for row in numbers for _ in range(size)], rank, ranks)
-            found = self._draft([self._read(row, inputs[0]) for row in rows])
+            found = draft([self._read(row, inputs[0]) for row in rows])
             for row, group in zip(numbers, found, strict=True):
                 if missing and has_variance(group, weights):
                     place = missing.pop(0)
@@ -168,57 +144,10 @@ class DynamicSamplingTrainer(OverlapTrainer):
         rollouts = share([rollout for group in groups for rollout in group], rank, ranks)
         return batch, rollouts, {"reward": reward, "unfilled_groups": len(missing), **counts}
 
-    def _draft(self, inputs: list[dict[str, Any]]) -> list[list[Rollout]]:
-        """Complete and judge these rows, `inputs` on this rank: the groups of all ranks."""
-        self._drafting = True
-        super()._generate_and_score_completions(inputs)
-        self._drafting = False
-        ids, logprobs = self._sampled
-        own = [
-            Rollout(
-                ids[row],
-                None if logprobs is None else logprobs[row],
-                self.recorders[0].samples[row].completion,
-                {recorder.__name__: recorder.verdicts[row] for recorder in self.recorders},
-            )
-            for row in range(len(inputs))
-        ]
-        rollouts = gather_object(own)
-        return [rollouts[i : i + self.num_generations] for i in range(0, len(rollouts), self.num_generations)]
-
     def _read(self, row: int, like: Mapping[str, Any]) -> dict[str, Any]:
         """A row of the dataset with the columns of `like`."""
-        read = self.train_dataset[row]
+        read = self.dataset[row]
         return {name: read[name] for name in like}
-
-    def _recorder_weights(self) -> dict[str, float]:
-        weights = dict(zip(self.reward_func_names, self.reward_weights.tolist(), strict=True))
-        return {recorder.__name__: weights[recorder.__name__] for recorder in self.recorders}
-
-    def _generate_single_turn(self, *args: Any, **kwargs: Any) -> tuple[list[list[int]], list[list[float]] | None]:
-        if self._replayed is None:
-            self._sampled = super()._generate_single_turn(*args, **kwargs)
-            return self._sampled
-        logprobs = [rollout.logprobs for rollout in self._replayed if rollout.logprobs is not None]
-        return [rollout.ids for rollout in self._replayed], logprobs or None
-
-    def _get_per_token_logps_and_entropies(
-        self, model: Any, input_ids: torch.Tensor, attention_mask: torch.Tensor, logits_to_keep: int, **kwargs: Any
-    ) -> Any:
-        if self._drafting:
-            return torch.zeros((len(input_ids), logits_to_keep), device=input_ids.device), None, None
-        return super()._get_per_token_logps_and_entropies(model, input_ids, attention_mask, logits_to_keep, **kwargs)
-
-    def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        super()._save_checkpoint(model, trial)
-        if self.args.dynamic_sampling and self.args.should_save:
-            folder = Path(self._get_output_dir(trial=trial), f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}")
-            (folder / STATE_FILE).write_text(json.dumps({"drawn": self.prompts.drawn}))
-
-    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
-        super()._load_optimizer_and_scheduler(checkpoint)
-        if self.args.dynamic_sampling and checkpoint is not None and (state := Path(checkpoint, STATE_FILE)).is_file():
-            self.prompts.drawn = json.loads(state.read_text())["drawn"]
 
 
 def share(rows: list[Any], rank: int, ranks: int) -> list[Any]:

@@ -22,60 +22,50 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, wait
 from typing import Any
 
-from trl import GRPOTrainer
-
 from rewards.background import in_background
 from rewards.judges.usage import Usage
-from training.grpo.config import SpanGRPOConfig
-from training.grpo.reasoning import Parts, split_reasoning
+from rewards.reward import LogMetric
+from training.grpo.reasoning import Parts
 from training.grpo.recorder import Recorder, columns_of, judge_step
 
 
-class OverlapTrainer(GRPOTrainer):
-    """GRPOTrainer whose `recorders`, which a subclass sets, judge a batch by `_judge_all`."""
+class Overlap:
+    """The judging of a batch by `recorders`: begun as soon as may be, and finished where rewards are calculated."""
 
-    args: SpanGRPOConfig
-    recorders: list[Recorder]
+    def __init__(self, recorders: Sequence[Recorder], log_metric: LogMetric) -> None:
+        self.recorders = recorders
+        self.elsewhere = [recorder for recorder in recorders if recorder.reward.remote]
+        self.here = [recorder for recorder in recorders if not recorder.reward.remote]
+        self.log_metric = log_metric
+        self._ahead: Future[Usage] | None = None  # what was begun
 
-    _rows: list[dict[str, Any]]  # of this rank's batch
-    _parts: list[Parts] | None = None  # of its completions, where the policy thinks first
-    _ahead: Future[Usage] | None = None  # its judging, where that has begun
-    _replayed: Any = None  # what was judged before, of a batch that needs no judging
-
-    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        self._rows = inputs
-        return super()._generate_and_score_completions(inputs)
-
-    def _generate(self, prompts: list[Any]) -> tuple[Any, ...]:
-        output = super()._generate(prompts)
-        _, ids, _, completions, *_ = output
-        end = self.args.reasoning_end
-        if end is not None:
-            self._parts = [split_reasoning(self._tokenizer.backend_tokenizer, row, end) for row in ids]
-            unfinished = sum(not parts.finished for parts in self._parts)
-            self._log_metric("reasoning/unfinished_fraction", unfinished / len(ids))
-        elsewhere = [recorder for recorder in self.recorders if recorder.reward.remote]
-        if elsewhere and self._replayed is None and self.rollout_func is None:  # whose fields become columns later
-            if self._ahead is not None:
-                wait([self._ahead])  # of a step that was interrupted
-            columns = columns_of(self._rows)
-            self._ahead = in_background(lambda: self._judge_some(elsewhere, prompts, completions, columns))
-        return output
-
-    def _judge_all(self, prompts: list[Any], completions: list[Any], columns: Mapping[str, Sequence[Any]]) -> Usage:
-        """Have all recorders judge these completions, or wait for those that have begun; what that cost."""
-        if self._ahead is None:
-            return self._judge_some(self.recorders, prompts, completions, columns)
-        ahead, self._ahead = self._ahead, None
-        usage = ahead.result()
-        here = [recorder for recorder in self.recorders if not recorder.reward.remote]
-        return usage.plus(self._judge_some(here, prompts, completions, columns))
-
-    def _judge_some(
+    def begin(
         self,
-        recorders: Sequence[Recorder],
+        prompts: list[Any],
+        completions: list[Any],
+        rows: Sequence[Mapping[str, Any]],
+        parts: Sequence[Parts] | None,
+    ) -> None:
+        """Have the rewards whose judges are elsewhere judge these completions of `rows`, in a thread."""
+        if not self.elsewhere:
+            return
+        if self._ahead is not None:
+            wait([self._ahead])  # of a step that was interrupted
+        columns = columns_of(rows)
+        self._ahead = in_background(
+            lambda: judge_step(self.elsewhere, prompts, completions, self.log_metric, columns, parts)
+        )
+
+    def finish(
+        self,
         prompts: list[Any],
         completions: list[Any],
         columns: Mapping[str, Sequence[Any]],
+        parts: Sequence[Parts] | None,
     ) -> Usage:
-        return judge_step(recorders, prompts, completions, self._log_metric, columns, self._parts)
+        """Have all rewards judge these completions, or wait for those that have begun; what that cost."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is None:
+            return judge_step(self.recorders, prompts, completions, self.log_metric, columns, parts)
+        usage = ahead.result()
+        return usage.plus(judge_step(self.here, prompts, completions, self.log_metric, columns, parts))

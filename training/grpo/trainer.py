@@ -5,27 +5,44 @@
         reward_funcs=[PoshReward(judge)], args=SpanGRPOConfig(output_dir="out", span_coef=0.1),
     )
 
-Each Reward is wrapped in a Recorder that keeps the verdicts of the current step; after TRL has computed its scalar
-advantages, `_generate_and_score_completions` adds the spans' credit per token. With span_coef = 0 this is GRPOTrainer.
-A row on which a judge failed leaves its group's mean and standard deviation and gets advantage 0; a judge that cannot
-even be woken fails on all rows. Too many of them stop the run, on all ranks with one message.
+A step, in the order of the methods below. `_generate_and_score_completions` goes through it:
+
+1. with dynamic_sampling the batch is drafted: its completions are sampled and judged, and groups without variance are
+   replaced (dynamic_sampling.py);
+2. TRL samples (`_generate`), or is given what was drafted; judges that are elsewhere begin (overlap.py);
+3. TRL computes the log-probabilities it needs, and asks for rewards (`_calculate_rewards`): here all judges judge, and
+   each Reward is a Recorder, whose call only hands over what they found (recorder.py);
+4. TRL computes the scalar advantages;
+5. the spans' credit is added to them, token by token (`_add_span_credit`; the formulas are in credit.py).
+
+With span_coef = 0 this is GRPOTrainer. A row on which a judge failed leaves its group's mean and standard deviation and
+gets advantage 0; a judge that cannot even be woken fails on all rows. Too many of them stop the run, on all ranks with
+one message.
 """
 
 import copy
+import inspect
+import json
+import logging
+from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import torch
 from accelerate.utils import gather_object
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+from trl import GRPOTrainer
 from trl.rewards import get_soft_overlong_punishment
 
 from rewards.judges.usage import Usage
 from rewards.reward import Reward
-from training.grpo.config import SpanGRPOConfig, check_parts
+from training.grpo.config import SpanGRPOConfig, check_parts, read_config
 from training.grpo.credit import (
     MIN_COVERED_TOKENS,
+    baseline_credit,
     credit_moments,
     credit_std,
     first_mentions,
@@ -35,60 +52,171 @@ from training.grpo.credit import (
     token_credit,
     token_offsets,
     tokens_of,
-    usual_credit,
 )
-from training.grpo.dynamic_sampling import DynamicSamplingTrainer
+from training.grpo.dynamic_sampling import STATE_FILE, DynamicSampling, Rollout
 from training.grpo.judge_metrics import gather_step, looks_of
+from training.grpo.overlap import Overlap
+from training.grpo.reasoning import Parts, split_reasoning
 from training.grpo.recorder import Recorder, check_deadlines, columns_of, failed_rows
 from training.grpo.resuming import ResumingTrainer
+
+log = logging.getLogger(__name__)
 
 
 class JudgeFailure(RuntimeError):
     """Too many completions could not be judged; the message, the same on every rank, holds the first reason."""
 
 
-class SpanGRPOTrainer(ResumingTrainer, DynamicSamplingTrainer):
-    """TRL's GRPOTrainer with token-level advantages from spans. `args` is a SpanGRPOConfig.
+@dataclass(slots=True)
+class Batch:
+    """What is known of the completions in the works, those of this rank.
 
-    Raises ValueError for rewards, data and settings that do not go together.
+    drafting: they are sampled and judged only; what TRL computes besides is thrown away. drafted: completions that were
+    sampled and judged before, which TRL now scores. ids, logprobs: as sampled. parts: of completions that begin with
+    reasoning. failed: those on which a judge failed.
     """
 
-    def __init__(self, model: Any, reward_funcs: Any, args: SpanGRPOConfig, **kwargs: Any) -> None:
-        functions = list(reward_funcs) if isinstance(reward_funcs, (list, tuple)) else [reward_funcs]
-        functions = [Recorder(function) if isinstance(function, Reward) else function for function in functions]
+    rows: list[dict[str, Any]]
+    drafting: bool = False
+    drafted: list[Rollout] | None = None
+    ids: list[list[int]] = field(default_factory=list)
+    logprobs: list[list[float]] | None = None
+    parts: list[Parts] | None = None
+    failed: list[bool] = field(default_factory=list)
+
+
+class SpanGRPOTrainer(ResumingTrainer):
+    """TRL's GRPOTrainer with token-level advantages from spans.
+
+    The arguments are GRPOTrainer's, in its order; `args` is a SpanGRPOConfig, and a GRPOConfig is one whose further
+    settings are at their defaults. Raises ValueError for rewards, data and settings that do not go together.
+    """
+
+    args: SpanGRPOConfig
+    model: Any
+    train_dataset: Any
+    num_generations: int
+
+    def __init__(self, model: Any, reward_funcs: Any = None, args: Any = None, *others: Any, **named: Any) -> None:
+        given = inspect.signature(GRPOTrainer).bind(model, reward_funcs, args, *others, **named).arguments
+        del given["model"], given["reward_funcs"], given["args"]
+        several = reward_funcs if isinstance(reward_funcs, (list, tuple)) else [reward_funcs]
+        functions = [Recorder(one) if isinstance(one, Reward) else one for one in several if one is not None]
         self.recorders = [function for function in functions if isinstance(function, Recorder)]
-        check_parts(args, [recorder.reward for recorder in self.recorders], **kwargs)
-        self._failed: list[bool] = []  # of this rank's completions that are scored
-        self._judged: list[tuple[bool, frozenset[str]]] = []  # failed, and its looks, of all that were judged in a step
-        self._usage = Usage()  # of the judges in the step
+        rewards = [recorder.reward for recorder in self.recorders]
+        args = read_config(args, model)
+        check_parts(args, rewards, functions, **given)
         if args.world_size > 1:
-            check_deadlines([recorder.reward for recorder in self.recorders], args.ddp_timeout)
-        if args.soft_overlong_cache is not None and args.max_completion_length is not None:
+            check_deadlines(rewards, args.ddp_timeout)
+        if args.soft_overlong_cache is not None:
+            assert args.max_completion_length is not None  # SpanGRPOConfig sees to it
             functions.append(get_soft_overlong_punishment(args.max_completion_length, args.soft_overlong_cache))
             args = copy.copy(args)
             args.reward_weights = [*(args.reward_weights or [1.0] * (len(functions) - 1)), 1.0]
-        super().__init__(model=model, reward_funcs=functions, args=args, **kwargs)
+        super().__init__(model, functions or None, args, **given)
+        self.overlap = Overlap(self.recorders, self._log_metric)
+        self.sampling = DynamicSampling(self.train_dataset, args, self.recorders) if args.dynamic_sampling else None
+        self._batch = Batch([])
+        self._judged: list[tuple[bool, frozenset[str]]] = []  # failed, and its looks, of all that were judged in a step
+        self._usage = Usage()  # of the judges in the step
+        self._has_judges = any(reward.judges for reward in rewards)
+        self._told = False  # that spans reach no completion
+
+    # The step.
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        self._judged, self._usage = [], Usage()
+        self._batch = Batch(inputs)
+        if self.sampling is not None and self.model.training:
+            self._batch = self._draft_batch(inputs)
+        output = super()._generate_and_score_completions(self._batch.rows)
+        for recorder in self.recorders:
+            recorder.advantages = output["advantages"].tolist()
+        if self.args.span_coef > 0:
+            self._add_span_credit(output)
+        return output
+
+    # 1. Dynamic sampling.
+
+    def _draft_batch(self, inputs: list[dict[str, Any]]) -> Batch:
+        """The batch to train on, of which nothing counts but what TRL will score."""
+        assert self.sampling is not None
+        metrics, self._metrics = self._metrics, {mode: defaultdict(list) for mode in self._metrics}
+        seen = self.state.num_input_tokens_seen
+        weights = dict(zip(self.reward_func_names, self.reward_weights.tolist(), strict=True))
+        rank, ranks = self.accelerator.process_index, self.accelerator.num_processes
+        rows, drafted, counts = self.sampling.fill(inputs, self._draft, weights, self.num_generations, rank, ranks)
+        self._metrics, self.state.num_input_tokens_seen = metrics, seen
+        for name, value in counts.items():
+            self._metrics["train"][f"sampling/{name}"].append(value)
+        return Batch(rows, drafted=drafted)
+
+    def _draft(self, rows: list[dict[str, Any]]) -> list[list[Rollout]]:
+        """Complete and judge these rows of this rank: the groups of all ranks."""
+        self._batch = batch = Batch(rows, drafting=True)
+        super()._generate_and_score_completions(rows)
+        own = [
+            Rollout(
+                batch.ids[row],
+                None if batch.logprobs is None else batch.logprobs[row],
+                self.recorders[0].samples[row].completion,
+                {recorder.__name__: recorder.verdicts[row] for recorder in self.recorders},
+            )
+            for row in range(len(rows))
+        ]
+        rollouts = gather_object(own)
+        return [rollouts[i : i + self.num_generations] for i in range(0, len(rollouts), self.num_generations)]
+
+    # 2. Sampling.
+
+    def _generate_single_turn(self, *args: Any, **kwargs: Any) -> tuple[list[list[int]], list[list[float]] | None]:
+        batch = self._batch
+        if batch.drafted is None:
+            batch.ids, batch.logprobs = super()._generate_single_turn(*args, **kwargs)
+        else:
+            batch.ids = [rollout.ids for rollout in batch.drafted]
+            batch.logprobs = [r.logprobs for r in batch.drafted if r.logprobs is not None] or None
+        return batch.ids, batch.logprobs
+
+    def _generate(self, prompts: list[Any]) -> tuple[Any, ...]:
+        output = super()._generate(prompts)
+        _, ids, _, completions, *_ = output
+        batch, end = self._batch, self.args.reasoning_end
+        if end is not None:
+            batch.parts = [split_reasoning(self._tokenizer.backend_tokenizer, row, end) for row in ids]
+            unfinished = sum(not parts.finished for parts in batch.parts)
+            self._log_metric("reasoning/unfinished_fraction", unfinished / len(ids))
+        if batch.drafted is None and self.rollout_func is None:  # whose fields become columns later
+            self.overlap.begin(prompts, completions, batch.rows, batch.parts)
+        return output
+
+    # 3. Log-probabilities and rewards.
+
+    def _get_per_token_logps_and_entropies(
+        self, model: Any, input_ids: torch.Tensor, attention_mask: torch.Tensor, logits_to_keep: int, **kwargs: Any
+    ) -> Any:
+        if self._batch.drafting:
+            return torch.zeros((len(input_ids), logits_to_keep), device=input_ids.device), None, None
+        return super()._get_per_token_logps_and_entropies(model, input_ids, attention_mask, logits_to_keep, **kwargs)
 
     def _calculate_rewards(
         self, inputs: list[dict[str, Any]], prompts: list[Any], completions: list[Any], completion_ids_list: list[Any]
     ) -> torch.Tensor:
+        if not self.recorders:
+            return super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
         columns = columns_of(inputs)
-        if self._replayed is None:
+        if self._batch.drafted is None:
             self._judge(prompts, completions, completion_ids_list, columns)
         else:
-            for recorder in self.recorders:
-                samples = recorder.reward.read_samples(prompts, completions, **columns)
-                samples = [
-                    replace(sample, completion=r.text) for sample, r in zip(samples, self._replayed, strict=True)
-                ]
-                recorder.keep(samples, [r.verdicts[recorder.__name__] for r in self._replayed], self._log_metric)
-        self._failed = failed_rows(self.recorders, len(prompts))
-        step = gather_step(self._judged, self._failed, self._usage, self.accelerator.device)
+            self._recall(self._batch.drafted, prompts, completions, columns)
+        self._batch.failed = failed_rows(self.recorders, len(prompts))
+        step = gather_step(self._judged, self._batch.failed, self._usage, self.accelerator.device)
         metrics = self._mode_metrics()
         for name, value in step.metrics.items():
-            metrics[name].append(value)
+            if name.startswith("judge/failed_fraction") or self._has_judges:
+                metrics[name].append(value)
         self._stop_when_judges_fail(step.metrics["judge/failed_fraction"])
-        if self._drafting:
+        if self._batch.drafting:
             rows = len(prompts) * self.accelerator.num_processes
             return torch.zeros(rows, len(self.reward_funcs), device=self.accelerator.device)
         rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
@@ -98,14 +226,22 @@ class SpanGRPOTrainer(ResumingTrainer, DynamicSamplingTrainer):
         self, prompts: list[Any], completions: list[Any], completion_ids: list[Any], columns: dict[str, list[Any]]
     ) -> None:
         """Have all rewards judge these completions, their judges awake together."""
-        self._usage = self._usage.plus(self._judge_all(prompts, completions, columns))
+        self._usage = self._usage.plus(self.overlap.finish(prompts, completions, columns, self._batch.parts))
         failed = failed_rows(self.recorders, len(prompts))
-        texts = [sample.completion for sample in self.recorders[0].samples] if self.recorders else [""] * len(prompts)
         looks = [
-            looks_of(text, len(ids), self.max_completion_length)
-            for text, ids in zip(texts, completion_ids, strict=True)
+            looks_of(sample.completion, len(ids), self.max_completion_length)
+            for sample, ids in zip(self.recorders[0].samples, completion_ids, strict=True)
         ]
         self._judged += zip(failed, looks, strict=True)
+
+    def _recall(
+        self, drafted: list[Rollout], prompts: list[Any], completions: list[Any], columns: dict[str, list[Any]]
+    ) -> None:
+        """Give every recorder the verdicts that its reward found when the batch was drafted."""
+        for recorder in self.recorders:
+            samples = recorder.reward.read_samples(prompts, completions, **columns)
+            samples = [replace(sample, completion=r.text) for sample, r in zip(samples, drafted, strict=True)]
+            recorder.keep(samples, [r.verdicts[recorder.__name__] for r in drafted], self._log_metric)
 
     def _stop_when_judges_fail(self, fraction: float) -> None:
         """Raises JudgeFailure on all ranks or none; `fraction` is over all ranks."""
@@ -118,14 +254,7 @@ class SpanGRPOTrainer(ResumingTrainer, DynamicSamplingTrainer):
             f"{self.args.max_failed_fraction:.0%}); the first reason, on rank {first[0]}: {first[1]}"
         )
 
-    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        self._judged, self._usage = [], Usage()
-        output = super()._generate_and_score_completions(inputs)
-        for recorder in self.recorders:
-            recorder.advantages = output["advantages"].tolist()
-        if self.args.span_coef > 0:
-            self._add_span_credit(output)
-        return output
+    # 5. The spans' credit.
 
     def _add_span_credit(self, output: dict[str, Any]) -> None:
         """Make `output["advantages"]`, (B,), the advantages of tokens, (B, T)."""
@@ -137,8 +266,8 @@ class SpanGRPOTrainer(ResumingTrainer, DynamicSamplingTrainer):
         metrics = self._mode_metrics()
         for recorder in self.recorders:
             credit, covered = torch.zeros_like(total), torch.zeros_like(any_covered)
-            for row, (beyond, tokens) in self._surprises(recorder, offsets).items():
-                values, marks = token_credit(beyond, tokens, len(offsets[row]))
+            for row, (residuals, tokens) in self._residuals(recorder, offsets).items():
+                values, marks = token_credit(residuals, tokens, len(offsets[row]))
                 credit[row, : len(values)] = torch.tensor(values, device=credit.device)
                 covered[row, : len(marks)] = torch.tensor(marks, device=credit.device)
             covered &= output["completion_mask"].bool()
@@ -150,12 +279,13 @@ class SpanGRPOTrainer(ResumingTrainer, DynamicSamplingTrainer):
         metrics["spans/covered_fraction"].append(
             (any_covered.sum() / output["completion_mask"].sum().clamp(min=1)).item()
         )
+        self._tell_of_rows_without_credit(~any_covered.any(dim=1))
         output["advantages"] = output["advantages"].unsqueeze(1) + self.args.span_coef * total
 
-    def _surprises(
+    def _residuals(
         self, recorder: Recorder, offsets: Mapping[int, list[tuple[int, int]]]
     ) -> dict[int, tuple[list[float], list[list[int]]]]:
-        """By row of this rank that gets credit: what each phrase adds beyond the usual of all ranks, and its tokens."""
+        """By row of this rank that gets credit: each phrase's credit less its baseline, and its tokens."""
         size = self.num_generations if self.model.training else self.num_generations_eval
         rank = self.accelerator.process_index
         tokens: dict[int, list[list[int]]] = {}
@@ -163,17 +293,19 @@ class SpanGRPOTrainer(ResumingTrainer, DynamicSamplingTrainer):
         for row, of_row in offsets.items():
             mentions = first_mentions(recorder.verdicts[row].spans)
             found = tokens_of(mentions, of_row)
-            if self._failed[row] or len(set().union(*found)) < MIN_COVERED_TOKENS:
+            if self._batch.failed[row] or len(set().union(*found)) < MIN_COVERED_TOKENS:
                 continue
             tokens[row] = found
             group = (rank * len(recorder.verdicts) + row) // size
             phrases += [(rank, phrase) for phrase in phrases_of(mentions, recorder.samples[row].completion, group)]
         everyone = gather_object(phrases)
-        usual = usual_credit([phrase for _, phrase in everyone])
-        beyond = (
-            phrase.credit - value for (owner, phrase), value in zip(everyone, usual, strict=True) if owner == rank
+        baselines = baseline_credit([phrase for _, phrase in everyone])
+        residuals = (
+            phrase.credit - baseline
+            for (owner, phrase), baseline in zip(everyone, baselines, strict=True)
+            if owner == rank
         )
-        return {row: (list(islice(beyond, len(found))), found) for row, found in tokens.items()}
+        return {row: (list(islice(residuals, len(found))), found) for row, found in tokens.items()}
 
     def _offsets(self, output: dict[str, Any]) -> dict[int, list[tuple[int, int]]]:
         """By row, the character offsets of its sampled tokens; without rows cut short and rows that do not line up."""
@@ -188,5 +320,30 @@ class SpanGRPOTrainer(ResumingTrainer, DynamicSamplingTrainer):
         self._mode_metrics()["spans/unaligned_fraction"].append((len(found) - len(offsets)) / len(sampled))
         return offsets
 
+    def _tell_of_rows_without_credit(self, without: torch.Tensor) -> None:
+        """Log their share, and warn the first time that it is all of this rank's rows. without: (B,), bool."""
+        share_without = without.float().mean().item()
+        self._mode_metrics()["spans/rows_without_credit"].append(share_without)
+        if share_without == 1.0 and not self._told:
+            self._told = True
+            log.warning(
+                "span_coef is %g, and no completion of this step gets span credit: each was cut at "
+                "max_completion_length (%s), failed to be judged, or has too few spans. Advantages are the scalar's.",
+                *(self.args.span_coef, self.max_completion_length),
+            )
+
+    # Around the step.
+
     def _mode_metrics(self) -> dict[str, list[float]]:
         return self._metrics["train" if self.accelerator.unwrap_model(self.model).training else "eval"]
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        super()._save_checkpoint(model, trial)
+        if self.sampling is not None and self.args.should_save:
+            folder = Path(self._get_output_dir(trial=trial), f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}")
+            (folder / STATE_FILE).write_text(json.dumps({"drawn": self.sampling.prompts.drawn}))
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        super()._load_optimizer_and_scheduler(checkpoint)
+        if self.sampling is not None and checkpoint is not None and (state := Path(checkpoint, STATE_FILE)).is_file():
+            self.sampling.prompts.drawn = json.loads(state.read_text())["drawn"]

@@ -17,8 +17,7 @@ from accelerate.commands.config.config_args import load_config_from_file
 from rich.console import Console
 from rich.table import Table
 
-from rewards.harmonic import HarmonicReward
-from rewards.lave import LaveReward
+from rewards.cost import WORDS_PER_TOKEN
 from rewards.reward import Reward
 from training.plan.known_models import size_by_name
 from training.plan.memory import PROCESS, Plan, Size
@@ -31,9 +30,6 @@ NOTHING = Size(parameters=0, layers=0, hidden=0, kv_numbers=0, vocabulary=0, lin
 KV_TOKENS = 40_000  # assumed where the judge's options do not say how much memory its cache has
 PROMPT_TOKENS = 1024  # assumed: a picture and a question
 PIXELS_PER_TOKEN = 28 * 28  # of Qwen2.5-VL
-WORDS_PER_TOKEN = 0.75  # of English, roughly
-SENTENCES = 4  # assumed of a completion
-POSH_PER_WORD = 0.56  # questions per word of completion and reference: 0.563 and 0.559 on Scenes of levels 1 and 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,34 +196,19 @@ def step_facts(recipe: Recipe, settings: dict[str, Any], processes: int, rows: i
 def question_facts(
     recipe: Recipe, rewards: list[Reward], settings: dict[str, Any], steps: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Of each reward the judge's questions, for a completion that it applies to and for a batch of such."""
-    words = round(settings.get("max_completion_length", 0) * WORDS_PER_TOKEN)
-    facts = []
+    """Of each reward what it asks its judges, for a completion that it applies to and for a batch of such."""
+    words = settings.get("max_completion_length", 0) * WORDS_PER_TOKEN
+    references = recipe.data.references if isinstance(recipe.data, ScenesPart) else 1
+    facts: list[dict[str, Any]] = []
     for part, reward in zip(recipe.rewards, rewards, strict=True):
-        if isinstance(reward, HarmonicReward):
-            criteria = len(reward.criteria)
-            exact = reward.spans == "none"
-            each = criteria if exact else criteria * (1 + SENTENCES)
-            how = (
-                "the criteria"
-                if exact
-                else f"{criteria} criteria x (1 + sentences), of {SENTENCES} sentences (assumed)"
-            )
-        elif isinstance(reward, LaveReward):
-            each, exact = 1, True
-            how = "a rationale with its rating, written" if reward.rationale else "one rating"
-        else:
-            references = recipe.data.references if isinstance(recipe.data, ScenesPart) else 1
-            each, exact = round(POSH_PER_WORD * words * (1 + references)), False
-            how = (
-                f"{POSH_PER_WORD} a word of the completion and of each reference (measured on Scenes), here of {words} "
-                "words each, the longest that fits; of a group's completions, equal questions are asked once"
-            )
-        batch = steps["completions_per_batch"]
-        facts.append(
-            {"reward": reward.__name__, "metric": part.metric, "per_completion": each, "exact": exact, "how": how}
-        )
-        facts[-1]["per_batch"] = each * batch
+        fact: dict[str, Any] = {"reward": reward.__name__, "metric": part.metric}
+        cost = reward.cost(words, references)
+        if cost is not None:
+            batch = steps["completions_per_batch"]
+            fact |= {"per_completion": cost.questions, "exact": cost.exact, "how": cost.how}
+            fact |= {"prompt_tokens": round(cost.prompt_tokens), "written_tokens": round(cost.written_tokens)}
+            fact |= {"per_batch": cost.questions * batch, "prompt_tokens_per_batch": round(cost.prompt_tokens * batch)}
+        facts.append(fact)
     return facts
 
 
@@ -319,9 +300,12 @@ def steps_text(steps: dict[str, Any]) -> str:
 
 
 def questions_text(fact: dict[str, Any]) -> str:
+    if "per_completion" not in fact:
+        return f"{fact['reward']}: not known, as the metric does not say (Reward.cost)"
     about = "" if fact["exact"] else "about "
     counts = f"{about}{fact['per_completion']:,} a completion, {about}{fact['per_batch']:,} a batch"
-    return f"{fact['reward']}: {counts} ({fact['how']})"
+    read = f"about {fact['prompt_tokens_per_batch']:,} tokens read for a batch, pictures not counted"
+    return f"{fact['reward']}: {counts}, {read} ({fact['how']})"
 
 
 def memory_text(memory: dict[str, Any]) -> str:

@@ -34,7 +34,7 @@ class Claim:
 
 
 @dataclass(slots=True)
-class Mention:
+class DescribedObject:
     """An object as the text describes it. `echoes` are later words that repeat a claim about it."""
 
     claims: list[Claim] = field(default_factory=list)
@@ -48,8 +48,8 @@ class Mention:
 class Reading:
     """The parsed text: mentions, relations (mention, relation, mention), and attribute or place words of nothing."""
 
-    mentions: list[Mention] = field(default_factory=list)
-    relations: list[tuple[Mention, Claim, Mention]] = field(default_factory=list)
+    mentions: list[DescribedObject] = field(default_factory=list)
+    relations: list[tuple[DescribedObject, Claim, DescribedObject]] = field(default_factory=list)
     orphans: list[Claim] = field(default_factory=list)
 
 
@@ -117,7 +117,7 @@ def relation_holds(relation: str, first: Thing, second: Thing) -> bool:
     return {"above": rows < 0, "below": rows > 0, "left of": columns < 0, "right of": columns > 0}[relation]
 
 
-def match_mentions(mentions: list[Mention], scene: Scene) -> dict[int, int]:
+def match_mentions(mentions: list[DescribedObject], scene: Scene) -> dict[int, int]:
     """Which object each mention speaks of: the one-to-one assignment with the most right claims.
 
     A mention may speak of an object when its shape is right or at least three of its claims are.
@@ -150,8 +150,8 @@ def read_sentence(sentence: list[re.Match[str]], reading: Reading) -> None:
     words = [word.group().lower() for word in sentence]
     attributes: list[Claim] = []  # of a noun phrase whose shape is still to come
     waiting: list[Claim] = []  # a place whose object is still to come
-    relations: list[tuple[Mention, Claim]] = []  # whose second object is still to come
-    current: Mention | None = None
+    relations: list[tuple[DescribedObject, Claim]] = []  # whose second object is still to come
+    current: DescribedObject | None = None
     placed = False  # this sentence has said where the current object is
     definite = False
     at = 0
@@ -218,13 +218,13 @@ def place_at(sentence: list[re.Match[str]], words: list[str], at: int) -> tuple[
     return claims, at if at < len(words) and words[at] in ("corner", "edge") else at - 1
 
 
-def mention_of(claims: list[Claim], definite: bool, reading: Reading) -> Mention:
+def mention_of(claims: list[Claim], definite: bool, reading: Reading) -> DescribedObject:
     """A new mention, or for "the red star" the earlier one it takes up, to which it adds what is new."""
 
-    def known(mention: Mention) -> list[Claim]:
+    def known(mention: DescribedObject) -> list[Claim]:
         return [claim for claim in claims if claim.value in mention.values(claim.fact)]
 
-    def fits(mention: Mention) -> bool:
+    def fits(mention: DescribedObject) -> bool:
         return all(claim in known(mention) or not mention.values(claim.fact) for claim in claims)
 
     earlier = [mention for mention in reading.mentions if fits(mention)] if definite else []
@@ -234,6 +234,6 @@ def mention_of(claims: list[Claim], definite: bool, reading: Reading) -> Mention
         mention.echoes += old
         mention.claims += [claim for claim in claims if claim not in old]
         return mention
-    mention = Mention(claims)
+    mention = DescribedObject(claims)
     reading.mentions.append(mention)
     return mention

@@ -12,13 +12,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
-from rewards.judges.match import rating_of
-from rewards.judges.probe import Answer, Criterion, Link, Presence
-from rewards.judges.probe import Mention as Asked
+from rewards.judges.match.match_judge import rating_of
+from rewards.judges.probe import AnswerProbe, CriterionProbe, Link, Mention, PresenceProbe
 from rewards.language.answer_text import answer_words
 from rewards.verdict import Status
 from training.scenes.questions import other_words
-from training.scenes.referee import ATTRIBUTES, SIDES, Mention, Reading, judge_description, read
+from training.scenes.referee import ATTRIBUTES, SIDES, DescribedObject, Reading, judge_description, read
 from training.scenes.world import COLUMNS, ROWS, SHAPES, Scene
 
 PLACES = {"corner", "edge", "center", "middle"}
@@ -39,20 +38,20 @@ class RefereeJudge(Judge):
         return [self._rate(question.probe, scale) for question in questions]
 
     def _rate(self, probe: Any, scale: Sequence[str]) -> Rating | Failure:
-        if isinstance(probe, Presence):
+        if isinstance(probe, PresenceProbe):
             if probe.text not in self._readings:
                 self._readings[probe.text] = read(probe.text)
             return rating_of(YES if says(probe, self._readings[probe.text]) else NO, scale)
-        if isinstance(probe, Criterion):
+        if isinstance(probe, CriterionProbe):
             return rating_of(self._criterion(probe), scale)
-        if isinstance(probe, Answer):
+        if isinstance(probe, AnswerProbe):
             right = max(probe.references, key=probe.references.count)
             said = answer_words(probe.candidate)
             holds = any(said == answer_words(wording) for wording in (right, *other_words(right)))
             return rating_of(3.0 if holds else 1.0, scale)
         return Failure(Status.UNPARSED, f"the referee answers typed questions only, got {type(probe).__name__}")
 
-    def _criterion(self, probe: Criterion) -> float:
+    def _criterion(self, probe: CriterionProbe) -> float:
         """What the text alone shows (clarity, fluency, conciseness) it does not know: 3."""
         if probe.name not in ("correctness", "completeness"):
             return 3.0
@@ -63,7 +62,7 @@ class RefereeJudge(Judge):
         return [Failure(Status.UNPARSED, "the referee writes nothing") for _ in questions]
 
 
-def says(probe: Presence, reading: Reading) -> bool:
+def says(probe: PresenceProbe, reading: Reading) -> bool:
     """Whether the text that was read has the thing, has it so, or ties it so."""
     if probe.kind == "relation" and probe.other is not None:
         return ties(probe.mention, probe.words, probe.other, reading)
@@ -73,7 +72,7 @@ def says(probe: Presence, reading: Reading) -> bool:
     return any(is_so(mention, probe.words, probe.mention) for mention in found)
 
 
-def ties(subject: Asked, words: str, other: Asked, reading: Reading) -> bool:
+def ties(subject: Mention, words: str, other: Mention, reading: Reading) -> bool:
     """A place is where its thing is; two things lie as the text says, or as their places say."""
     if name(subject) in PLACES:
         return name(other) not in PLACES and ties(other, words, subject, reading)
@@ -92,7 +91,7 @@ def ties(subject: Asked, words: str, other: Asked, reading: Reading) -> bool:
     return bool(said) or any(lies(a, relation, b) for a in firsts for b in seconds if a is not b)
 
 
-def lies(first: Mention, relation: str, second: Mention) -> bool:
+def lies(first: DescribedObject, relation: str, second: DescribedObject) -> bool:
     fact, order, sign = {
         "above": ("row", ROWS, -1),
         "below": ("row", ROWS, 1),
@@ -103,7 +102,7 @@ def lies(first: Mention, relation: str, second: Mention) -> bool:
     return any(step * sign > 0 for step in steps)
 
 
-def meant(asked: Asked, reading: Reading) -> list[Mention]:
+def meant(asked: Mention, reading: Reading) -> list[DescribedObject]:
     """The mentions that the question can mean: of its name, those that most of what is said of it holds for."""
     of_name = [m for m in reading.mentions if name(asked) in PLACES or name(asked) in m.values("shape")]
     if name(asked) in PLACES:
@@ -112,7 +111,7 @@ def meant(asked: Asked, reading: Reading) -> list[Mention]:
     return [mention for mention, value in zip(of_name, worth, strict=True) if value == max(worth)]
 
 
-def is_so(mention: Mention, word: str, asked: Asked) -> bool:
+def is_so(mention: DescribedObject, word: str, asked: Mention) -> bool:
     """Whether the text says this word of the mention; of a place, with "" that the mention is in one of its kind."""
     word = word.lower()
     if word in ATTRIBUTES:
@@ -127,12 +126,12 @@ def is_so(mention: Mention, word: str, asked: Asked) -> bool:
     return False
 
 
-def name(asked: Asked) -> str:
+def name(asked: Mention) -> str:
     word = asked.head.lower().split()[-1] if asked.head.split() else ""
     return word.removesuffix("s") if word.removesuffix("s") in SHAPES else word
 
 
-def described(asked: Asked) -> list[str]:
+def described(asked: Mention) -> list[str]:
     """The words that the question says of it: its attributes, and where its ties put it."""
     said = [word for text in (*asked.details, *asked.attributes) for word in text.lower().split()]
     links: tuple[Link, ...] = (*asked.ties, *asked.links)

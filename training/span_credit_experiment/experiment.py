@@ -78,7 +78,7 @@ def token_rms(advantages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     return advantages[mask].square().mean().sqrt()
 
 
-class Measure(TrainerCallback):
+class HeldOutMeasure(TrainerCallback):
     """Greedy completions of held-out prompts, before the first step and every so many; and TRL's own log lines."""
 
     def __init__(self, level: int, processor: Any, every: int, prompts: int) -> None:
@@ -151,7 +151,7 @@ def train_arm(
     data = scenes_data(level, "train", TRAINING_PROMPTS)
     dataset, scenes = load_data(data), load_scenes(data)
     model, processor = load_policy(base)
-    measure = Measure(level, processor, evaluate_every, prompts)
+    measure = HeldOutMeasure(level, processor, evaluate_every, prompts)
     folder = tempfile.mkdtemp()
     trainer = MatchedTrainer(
         model=model,

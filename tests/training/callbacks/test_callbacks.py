@@ -15,8 +15,7 @@ from trl import GRPOConfig, SFTConfig, SFTTrainer
 
 from rewards import MatchJudge, PoshReward, Sample, Status, Verdict
 from tests.support.custom_trainer import WarmUpTrainer
-from tests.support.tiny_trainer import COMMON, Scored, make_trainer
-from tests.training.grpo.test_trainer import advantages_of
+from tests.support.tiny_trainer import COMMON, Scored, advantages_of, make_trainer
 from training import JudgeLifecycleCallback, MetricsFile, RewardHealthCallback, SpanTableCallback
 from training.callbacks.sft_prompts import EvaluationPrompts
 from training.data.load import load_data, load_scenes

@@ -11,10 +11,10 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 from rewards import MatchJudge, PoshReward, Sample, Status, Verdict
 from tests.support.tiny_trainer import Scored
 from training.callbacks.problems import PROBLEMS
-from training.callbacks.reward_health import Limits, RewardHealthCallback, Row, health, problems, repetition
+from training.callbacks.reward_health import CompletionRow, Limits, RewardHealthCallback, health, problems, repetition
 from training.grpo.recorder import Recorder
 
-ROW = Row(
+ROW = CompletionRow(
     scores=(0.5,), failed=None, length=10, reference_length=0, repetition=0.0, degenerate=False, truth=None
 )  # fmt: skip
 STEADY = {
@@ -23,7 +23,7 @@ STEADY = {
 }  # fmt: skip
 
 
-def row(*scores: float | None, **changes: Any) -> Row:
+def row(*scores: float | None, **changes: Any) -> CompletionRow:
     return replace(ROW, scores=scores, **changes)
 
 

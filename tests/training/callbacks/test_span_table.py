@@ -9,26 +9,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from rewards import Sample, Span, Status, Verdict
+from tests.support.hostile_row import HOSTILE, hostile_row
+from tests.support.page import Page
 from tests.support.tiny_trainer import Scored
-from tests.training.evaluation.test_report import Page
-from training.callbacks.span_table import Batch, Row, SpanTableCallback, choose, table_cells, write_page
+from training.callbacks.span_table import Batch, SpanTableCallback, choose, table_cells, write_page
 from training.evaluation.coloured_text import legible
 from training.grpo.recorder import Recorder
 
 FAILED = Verdict(None, Status.TIMEOUT, note="no answer")
-HOSTILE = [
-    '<script>alert(1)</script> "\' onmouseover="alert(2)" {{ 7 * 7 }} </p></mark></section>&amp;',
-    "\u202eright to left\u202c \u05d0\u05d1\u05d2 \u0627\u0644",
-    "nul \x00 bell \x07 there",
-    "a lone \ud800 surrogate",
-    "\N{GRINNING FACE} e\u0301 円",
-    "<|im_end|><image>[INST]",
-    "the same " * 3000,
-]
 
 
 def batch(*scores: float | None, advantages: list[float | None] | None = None) -> Batch:
@@ -101,14 +92,6 @@ def test_the_lead_is_over_the_group_across_ranks() -> None:
     assert leads[0.5] == pytest.approx(0.2)
     assert leads[0.1] == pytest.approx(-0.2)
     assert leads[0.2] == pytest.approx(0.0)
-
-
-def hostile_row(text: str, kind: str = "best") -> Row:
-    spans = (Span(0, len(text), 0.0, -0.1, "entity", text[:200], 0),)
-    missed = (Span(2, 5, 0.0, 0.0, "attribute", text[:200], 0),)
-    verdict = Verdict(0.25, parts={"f1": 0.25, text[:50]: 0.5}, spans=spans, missed=missed, note=text[:200])
-    sample = Sample(text, text, (Image.new("RGB", (48, 48), "red"),), ("A red star.", text), answers=(text,))
-    return Row(kind, sample, {"posh": verdict, text[:50]: verdict}, 0.25, -0.1, 0.7)
 
 
 @pytest.mark.parametrize("text", HOSTILE)

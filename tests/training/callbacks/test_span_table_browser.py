@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.training.callbacks.test_span_table import HOSTILE, hostile_row
-from tests.training.evaluation.test_report_browser import browse, measure, pytestmark  # noqa: F401  # skips without chromium
+from tests.support.chromium import browse, measure, needs_chromium
+from tests.support.hostile_row import HOSTILE, hostile_row
 from training.callbacks.span_table import write_page
+
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")

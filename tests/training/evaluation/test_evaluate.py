@@ -7,7 +7,7 @@ from PIL import Image
 
 from rewards.harmonic import HarmonicReward
 from rewards.judges.judge import Failure
-from rewards.judges.match import MatchJudge
+from rewards.judges.match.match_judge import MatchJudge
 from rewards.posh import PoshReward
 from rewards.reward import Reward
 from rewards.verdict import Sample, Status, Verdict

@@ -8,8 +8,8 @@ import pytest
 from scripts.agreement import main
 from training.evaluation.span_agreement import (
     Judged,
-    Part,
-    Word,
+    JudgedComponent,
+    JudgedWord,
     components,
     evenly,
     judged_words,
@@ -81,7 +81,7 @@ def test_agreement_on_words_by_hand():
 
 def test_word_agreement_counts():
     def words(judge, referee, times):
-        return [Word("m", judge, referee, True, frozenset())] * times
+        return [JudgedWord("m", judge, referee, True, frozenset())] * times
 
     found = word_agreement([*words(1, 1, 3), *words(1, 0, 1), *words(0, 1, 2), *words(0, 0, 4)])
     assert (found["both"], found["judge_only"], found["referee_only"], found["neither"]) == (3, 1, 2, 4)
@@ -140,7 +140,10 @@ def test_agreement_of_signs_by_hand():
 
 
 def test_what_has_no_credit_or_no_effect_has_no_sign():
-    parts = [Part("m", "entity", *pair) for pair in ((1e-12, 0.5), (0.5, -1e-12), (0.5, 0.1), (-0.5, 0.1), (0.1, -0.2))]
+    parts = [
+        JudgedComponent("m", "entity", *pair)
+        for pair in ((1e-12, 0.5), (0.5, -1e-12), (0.5, 0.1), (-0.5, 0.1), (0.1, -0.2))
+    ]
     found = sign_agreement(parts)
     assert (found["plus_plus"], found["plus_minus"], found["minus_plus"], found["minus_minus"]) == (1, 1, 1, 0)
     assert (found["components"], found["without_credit"], found["without_effect"]) == (5, 1, 1)

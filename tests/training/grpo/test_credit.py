@@ -11,6 +11,7 @@ from training.grpo import credit as credit_module
 from training.grpo.credit import (
     STD_FLOOR,
     Phrase,
+    baseline_credit,
     credit_moments,
     credit_std,
     first_mentions,
@@ -19,7 +20,6 @@ from training.grpo.credit import (
     special_ids,
     token_credit,
     tokens_of,
-    usual_credit,
 )
 from training.policy import tiny_tokenizer
 
@@ -332,7 +332,7 @@ def test_phrases_know_their_sentence_and_their_first_mention():
     assert phrases_of([span(19, 21, 1.0, 0)], text, 0)[0].place == 2
 
 
-def test_usual_credit_by_hand():
+def test_baseline_credit_by_hand():
     """Two groups, each with an attribute of -0.3 and an entity of 0.1 in one sentence; SHRINK is 4.
 
     The mean is -0.1. Kind: the other attribute lies 0.2 below, so -0.1 - 0.2 / (1 + 4) = -0.14; the entity's is -0.06.
@@ -343,12 +343,12 @@ def test_usual_credit_by_hand():
     phrases = [
         Phrase(credit, kind, 0, group) for group in (0, 1) for credit, kind in ((-0.3, "attribute"), (0.1, "entity"))
     ]
-    assert usual_credit(phrases) == pytest.approx([-0.0805714, -0.1194286] * 2, abs=1e-6)
+    assert baseline_credit(phrases) == pytest.approx([-0.0805714, -0.1194286] * 2, abs=1e-6)
 
 
-def test_usual_credit_of_few():
-    assert usual_credit([]) == []
-    assert usual_credit([Phrase(0.4, "entity", 3, 2)]) == [0.4]
+def test_baseline_credit_of_few():
+    assert baseline_credit([]) == []
+    assert baseline_credit([Phrase(0.4, "entity", 3, 2)]) == [0.4]
 
 
 PHRASES = st.builds(
@@ -358,25 +358,25 @@ PHRASES = st.builds(
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(PHRASES, max_size=30), st.randoms())
-def test_usual_credit_knows_no_order(phrases, generator):
+def test_baseline_credit_knows_no_order(phrases, generator):
     order = list(range(len(phrases)))
     generator.shuffle(order)
-    usual = usual_credit(phrases)
-    assert usual_credit([phrases[i] for i in order]) == pytest.approx([usual[i] for i in order], abs=1e-9)
+    usual = baseline_credit(phrases)
+    assert baseline_credit([phrases[i] for i in order]) == pytest.approx([usual[i] for i in order], abs=1e-9)
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.floats(-1, 1), st.lists(PHRASES, min_size=1, max_size=30))
 def test_credit_that_is_everywhere_the_same_is_usual(value, phrases):
     same = [Phrase(value, phrase.kind, phrase.place, phrase.group) for phrase in phrases]
-    assert usual_credit(same) == pytest.approx([value] * len(same), abs=1e-9)
+    assert baseline_credit(same) == pytest.approx([value] * len(same), abs=1e-9)
 
 
 def test_where_all_is_wrong_nothing_is_blamed():
     """The last sentences of texts that are too long: whatever stood there would be as wrong."""
     good = [Phrase(0.2, "entity", 0, group) for group in range(4) for _ in range(8)]
     bad = [Phrase(-0.2, "entity", 9, group) for group in range(4) for _ in range(8)]
-    usual = usual_credit([*good, *bad])
+    usual = baseline_credit([*good, *bad])
     assert usual[-1] == pytest.approx(-0.2, abs=0.04)
     assert usual[0] == pytest.approx(0.2, abs=0.04)
 
@@ -384,6 +384,6 @@ def test_where_all_is_wrong_nothing_is_blamed():
 def test_filler_is_blamed_for_all_it_costs_and_tells_nothing_of_others() -> None:
     phrases = [Phrase(0.2, "entity", 0, 0), Phrase(0.1, "entity", 1, 0), Phrase(0.3, "attribute", 0, 1)]
     padded = [phrases[0], Phrase(-0.4, "filler", 0, 0), *phrases[1:], Phrase(-0.9, "filler", 3, 1)]
-    usual = usual_credit(padded)
+    usual = baseline_credit(padded)
     assert (usual[1], usual[4]) == (0.0, 0.0)
-    assert [usual[0], *usual[2:4]] == usual_credit(phrases)
+    assert [usual[0], *usual[2:4]] == baseline_credit(phrases)

@@ -10,7 +10,7 @@ import pytest
 from datasets import Dataset
 
 from rewards import Span, Status, Verdict
-from tests.training.grpo.test_trainer import Scripted, make_trainer
+from tests.support.tiny_trainer import Scripted, make_trainer
 from training.data.load import load_data
 from training.recipe import ScenesPart
 

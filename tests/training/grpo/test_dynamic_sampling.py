@@ -233,7 +233,7 @@ def test_failures_count_over_all_that_was_judged(tmp_path: Path, monkeypatch: py
     metrics = trainer._metrics["train"]
     drawn = metrics["sampling/drawn_groups"][0]
     assert metrics["judge/failed_fraction"] == [pytest.approx(1 / (2 + drawn))]
-    assert not any(trainer._failed)
+    assert not any(trainer._batch.failed)
 
 
 def test_span_credit_is_that_of_the_merged_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,5 +285,5 @@ def test_the_effective_batch_stays_full_on_half_solved_data(tmp_path: Path, monk
     assert empty[False] == [0.5, 0.5, 0.5, 0]
     assert empty[True] == [0, 0, 0, 0]
     assert sum(line["sampling/resampled_groups"] for line in lines) == 3
-    assert sum(line["sampling/drawn_groups"] for line in lines) == trainer.prompts.drawn >= 3
+    assert sum(line["sampling/drawn_groups"] for line in lines) == trainer.sampling.prompts.drawn >= 3
     assert [line["sampling/unfilled_groups"] for line in lines] == [0, 0, 0, 0]

@@ -11,12 +11,12 @@ from datasets import Dataset
 
 from rewards.judges import CachedJudge, Failure, Question, Rating
 from rewards.judges.judge import RATING_SCALE
-from rewards.judges.server import ServerJudge
+from rewards.judges.remote.chat_judge import ChatJudge
 from rewards.judges.usage import Usage
 from rewards.posh import PoshReward
 from rewards.verdict import Status, Verdict
 from tests.support.fakes import FakeJudge
-from tests.training.grpo.test_trainer import Scripted, advantages_of, make_trainer
+from tests.support.tiny_trainer import Scripted, advantages_of, make_trainer
 from training.data.load import load_data
 from training.grpo.recorder import check_deadlines
 from training.grpo.trainer import JudgeFailure, SpanGRPOConfig
@@ -181,7 +181,7 @@ def test_a_failed_row_moves_nothing_however_rewards_are_put_together(
 def test_a_dead_server_stops_the_run_in_one_sentence(tmp_path, dataset, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    judge = ServerJudge(f"http://127.0.0.1:{port}", "m", chat=True, deadline=1.0)
+    judge = ChatJudge(f"http://127.0.0.1:{port}", "m", deadline=1.0)
     trainer = make_trainer(tmp_path, dataset, [PoshReward(judge), constant], max_failed_fraction=0.5)
     answers = [trainer.processing_class.tokenizer(text)["input_ids"] for text in TEXTS * 2]
     monkeypatch.setattr(trainer, "_generate_single_turn", lambda *args, **kwargs: (answers, None))
@@ -196,7 +196,7 @@ def test_a_dead_server_stops_the_run_in_one_sentence(tmp_path, dataset, monkeypa
 
 
 def test_the_trainer_looks_at_deadlines_where_there_are_other_ranks(tmp_path, dataset, monkeypatch):
-    judge = ServerJudge("http://127.0.0.1:8000", "m", chat=True, deadline=600.0)
+    judge = ChatJudge("http://127.0.0.1:8000", "m", deadline=600.0)
     make_trainer(tmp_path / "one", dataset, [PoshReward(judge)], ddp_timeout=600)
     monkeypatch.setattr(SpanGRPOConfig, "world_size", 2)
     with pytest.raises(ValueError, match=r"may take 600 s .* wait 600 s"):
@@ -204,7 +204,7 @@ def test_the_trainer_looks_at_deadlines_where_there_are_other_ranks(tmp_path, da
 
 
 def test_deadlines_that_the_other_ranks_do_not_wait_for(tmp_path):
-    server = ServerJudge("http://127.0.0.1:8000", "m", chat=True, deadline=1800.0)
+    server = ChatJudge("http://127.0.0.1:8000", "m", deadline=1800.0)
     for judge in (server, CachedJudge(server, tmp_path / "ratings.sqlite")):
         check_deadlines([PoshReward(judge)], 1801)
         with pytest.raises(

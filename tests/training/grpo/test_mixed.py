@@ -7,7 +7,7 @@ import pytest
 from datasets import Dataset
 
 from rewards import LaveReward, MatchJudge, PoshReward, Status, Verdict
-from tests.training.grpo.test_trainer import advantages_of, make_trainer
+from tests.support.tiny_trainer import advantages_of, make_trainer
 from training.data.load import load_data
 from training.evaluation.evaluate import answer, evaluate, held_out
 from training.policy import load_policy

@@ -5,17 +5,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from datasets import Dataset
+from datasets import Dataset, IterableDataset
 from trl import GRPOTrainer
 
 from rewards import PoshReward, Reward, Sample, Status, Verdict
 from rewards.judges import CachedJudge, Failure, Question, Rating
 from rewards.judges.judge import RATING_SCALE
-from rewards.judges.rank0 import Rank0Judge
-from rewards.judges.server import ServerJudge
+from rewards.judges.remote.chat_judge import ChatJudge
+from rewards.judges.shared.rank0_judge import Rank0Judge
 from rewards.judges.usage import Usage
 from tests.support.fakes import FakeJudge
-from tests.training.grpo.test_trainer import advantages_of, make_trainer
+from tests.support.tiny_trainer import advantages_of, make_trainer
 from training.data.load import load_data
 from training.grpo.trainer import JudgeFailure
 from training.recipe import ScenesPart
@@ -97,7 +97,7 @@ def test_a_judge_of_our_own_is_asked_when_the_policy_rests(tmp_path, dataset, mo
 
 
 def test_which_rewards_may_judge_elsewhere(tmp_path):
-    server = ServerJudge("http://127.0.0.1:8000", "m", chat=True)
+    server = ChatJudge("http://127.0.0.1:8000", "m")
     assert Asking(server).remote
     assert Asking(CachedJudge(server, tmp_path / "ratings.sqlite")).remote
     assert not Asking(CachedJudge(FakeJudge(), tmp_path / "ratings.sqlite")).remote
@@ -142,7 +142,10 @@ def test_what_breaks_in_the_thread_fails_its_rows_only(tmp_path, dataset, monkey
 
 
 def test_a_missing_column_is_the_same_error(tmp_path, dataset):
-    trainer = make_trainer(tmp_path, dataset.remove_columns("reference"), [PoshReward(Elsewhere())])
+    """Also where the trainer cannot know the columns before it samples."""
+    streamed = IterableDataset.from_generator(lambda: iter(dataset.remove_columns("reference")))
+    assert streamed.column_names is None
+    trainer = make_trainer(tmp_path, streamed, [PoshReward(Elsewhere())])
     with pytest.raises(ValueError, match=r"posh needs the dataset column 'reference'.*rename"):
         trainer.train()
 

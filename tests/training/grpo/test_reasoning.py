@@ -11,7 +11,7 @@ from tokenizers import AddedToken, Tokenizer
 from rewards import HarmonicReward, LaveReward, PoshReward, Reward
 from rewards.verdict import Sample, Span, Status, Verdict
 from tests.support.fakes import FakeJudge
-from tests.training.grpo.test_trainer import advantages_of, make_trainer
+from tests.support.tiny_trainer import advantages_of, make_trainer
 from training.data.load import load_data
 from training.grpo.config import SpanGRPOConfig
 from training.grpo.credit import special_ids, token_offsets
@@ -227,9 +227,9 @@ def test_no_answer_is_a_real_zero_for_which_no_judge_is_asked(tmp_path, dataset,
 def test_several_messages_are_refused_all_the_same(tmp_path, dataset):
     trainer = make_trainer(tmp_path, dataset, [PoshReward(FakeJudge())], reasoning_end=END)
     messages = [{"role": "assistant", "content": "a"}, {"role": "tool", "content": "b"}]
-    trainer._parts = [Parts("", "a", finished=True)]
+    parts = [Parts("", "a", finished=True)]
     with pytest.raises(ValueError, match="completions of several messages"):
-        trainer._judge_all([""], [messages], {"reference": ["A star."]})
+        trainer.overlap.finish([""], [messages], {"reference": ["A star."]}, parts)
 
 
 def test_an_empty_tag_is_refused(tmp_path):

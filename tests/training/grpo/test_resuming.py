@@ -51,7 +51,7 @@ def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path, settings: dict[s
     for expected, actual in zip(whole.model.parameters(), resumed.model.parameters(), strict=True):
         assert torch.equal(actual, expected)
     if "dynamic_sampling" in settings:
-        assert whole.prompts.drawn == resumed.prompts.drawn > 0
+        assert whole.sampling.prompts.drawn == resumed.sampling.prompts.drawn > 0
 
 
 def test_saves_within_a_batch_are_told_of_and_go_on_in_phase(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,16 +1,14 @@
 """SpanGRPOTrainer on the real TRL trainer with the tiny policy: what spans change, and what they must not."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from datasets import Dataset
-from trl import GRPOTrainer
 
 from rewards import MatchJudge, PoshReward, Span, Status, Verdict
-from tests.support.tiny_trainer import Scripted, make_trainer
+from tests.support.tiny_trainer import Scripted, advantages_of, make_trainer
 from training.data.load import load_data
 from training.grpo.trainer import SpanGRPOConfig
 from training.recipe import ScenesPart
@@ -19,18 +17,6 @@ from training.recipe import ScenesPart
 @pytest.fixture(scope="module")
 def dataset() -> Dataset:
     return load_data(ScenesPart(source="scenes", count=16))
-
-
-def advantages_of(
-    trainer: GRPOTrainer, dataset: Dataset, texts: Sequence[str], monkeypatch: pytest.MonkeyPatch, end: bool = True
-) -> dict[str, Any]:
-    """One scored batch for given completions: two prompts, four completions each."""
-    tokenizer = trainer.processing_class.tokenizer
-    ids = [tokenizer(text)["input_ids"] + ([tokenizer.eos_token_id] if end else []) for text in texts]
-    monkeypatch.setattr(trainer, "_generate_single_turn", lambda *args, **kwargs: (ids, None))
-    rows = [dataset[i // 4] for i in range(8)]
-    trainer.model.train()
-    return trainer._generate_and_score_completions(rows)
 
 
 def test_without_span_credit_training_is_stock_grpo(
@@ -183,6 +169,5 @@ def test_settings_that_cannot_work_are_refused_by_name(tmp_path: Path, settings:
 
 
 def test_a_dataset_without_references_is_one_clear_error(tmp_path: Path, dataset: Dataset) -> None:
-    trainer = make_trainer(tmp_path, dataset.remove_columns("reference"), [PoshReward(MatchJudge())])
     with pytest.raises(ValueError, match=r"posh needs the dataset column 'reference'.*rename"):
-        trainer.train()
+        make_trainer(tmp_path, dataset.remove_columns("reference"), [PoshReward(MatchJudge())])

@@ -1,0 +1,116 @@
+"""Questions with pictures as token ids and pixels, and their texts as safe as ChatEncoder makes them.
+
+    encoder = PictureChatEncoder(load_processor(folder))
+    prompt, cut = encoder.prompt(question, room=4096)      # a question with Pictures, see `pictures.ready`
+    encoder.inputs(prompt, prompt.head)                    # pixel_values and what else the model takes
+
+The pictures stand, in order, before the text of the first user message. The template's placeholder of each becomes the
+tokens that the model's own processor puts there, so an input holds exactly its pictures' placeholder tokens: a
+completion that says `<image>` or `<|image_pad|>` says these letters.
+"""
+
+import copy
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from transformers import PROCESSOR_MAPPING, AutoConfig, BatchFeature, PretrainedConfig, ProcessorMixin
+from transformers.utils import is_torchvision_available
+
+from rewards.judges.encoding.chat import ChatEncoder
+from rewards.judges.encoding.picture import Picture
+from rewards.judges.encoding.prompt import Prompt
+from rewards.judges.judge import Question
+
+
+class PictureChatEncoder(ChatEncoder):
+    """processor: a model's, such as `load_processor` gives. Raises ValueError as ChatEncoder does."""
+
+    def __init__(self, processor: Any) -> None:
+        self.processor = processor
+        processor.tokenizer.chat_template = processor.chat_template
+        super().__init__(processor.tokenizer)
+        self.placeholder_id: int = self.tokenizer.convert_tokens_to_ids(processor.image_token)
+        self._before: list[int] = self.tokenizer("").input_ids  # a beginning of sequence, unless the template has it
+        self._pictures = 0
+        self._seeing: dict[int, Self] = {}
+        self._placeholders: dict[tuple[int, int], list[int]] = {}  # by width and height, which alone decide
+
+    def prompt(self, question: Question, room: int) -> tuple[Prompt, int]:
+        """As ChatEncoder's, of a question with Pictures for images. Raises ValueError also for a picture that cannot be
+        decoded, or that the model's processor refuses, and where no user message can hold the pictures.
+        """
+        if not question.images:
+            return super().prompt(question, room)
+        placeholders = [self._placeholder(picture) for picture in question.images]
+        extra = sum(len(tokens) - 1 for tokens in placeholders)
+        short, cut = self._encoder_for(len(placeholders)).fit(question, room - extra)
+        ids: list[int] = []
+        head = 0
+        following = iter(placeholders)
+        for number in short:
+            if number == self.placeholder_id:
+                ids += next(following)
+                head = len(ids)
+            else:
+                ids.append(number)
+        return Prompt(question.images, tuple(ids), head, tuple(short)), cut
+
+    def inputs(self, prompt: Prompt, length: int) -> BatchFeature:
+        """What the model takes beside the first `length` ids, all pictures among them: tensors by argument name."""
+        inputs: BatchFeature = self._process(list(prompt.pictures), return_tensors="pt")
+        del inputs["input_ids"], inputs["attention_mask"]
+        if "mm_token_type_ids" in inputs:
+            types = self.processor.create_mm_token_type_ids([list(prompt.ids[:length])])
+            inputs["mm_token_type_ids"] = inputs["mm_token_type_ids"].new_tensor(types)
+        return inputs
+
+    def _encoder_for(self, pictures: int) -> Self:
+        """This encoder, for chats with so many pictures."""
+        if pictures not in self._seeing:
+            other = copy.copy(self)
+            other._pictures, other._layouts = pictures, {}
+            self._seeing[pictures] = other
+        return self._seeing[pictures]
+
+    def _placeholder(self, picture: Picture) -> list[int]:
+        """The tokens that stand for a picture."""
+        if picture.image is None:
+            raise ValueError(picture.trouble)
+        if picture.image.size not in self._placeholders:
+            self._placeholders[picture.image.size] = self._process([picture])["input_ids"][0]
+        return self._placeholders[picture.image.size]
+
+    def _process(self, pictures: list[Picture], **options: Any) -> Any:
+        text = self.processor.image_token * len(pictures)
+        images = [[picture.image for picture in pictures]]
+        return self.processor(text=[text], images=images, add_special_tokens=False, **options)
+
+    def _chat(self, roles: Sequence[str], contents: Sequence[str]) -> list[dict[str, Any]]:
+        if self._pictures and "user" not in roles:
+            raise ValueError("a question with pictures needs a user message, before whose text they stand")
+        chat = super()._chat(roles, contents)
+        for message in chat:
+            message["content"] = [{"type": "text", "text": message["content"]}]
+        if self._pictures:
+            chat[list(roles).index("user")]["content"][:0] = [{"type": "image"}] * self._pictures
+        return chat
+
+    def _layout(self, roles: tuple[str, ...]) -> list[str | int]:
+        layout = super()._layout(roles)
+        shown = layout.count(self.placeholder_id)
+        if shown != self._pictures:
+            raise ValueError(f"the chat template shows {shown} pictures of {self._pictures}")
+        return layout if self._before[:1] == layout[:1] else [*self._before, *layout]
+
+
+def load_processor(folder: Path | str, config: PretrainedConfig | None = None) -> ProcessorMixin:
+    """The processor of a model, whose config may be given. Without torchvision, which only videos need, one that takes
+    no videos.
+    """
+    kind: Any = PROCESSOR_MAPPING[type(config or AutoConfig.from_pretrained(folder))]
+    parts = kind.get_attributes()
+    if "video_processor" in parts and not is_torchvision_available():
+        parts = [part for part in parts if part != "video_processor"]
+        kind = type(kind.__name__, (kind,), {"get_attributes": classmethod(lambda _: parts)})
+    return kind.from_pretrained(folder)

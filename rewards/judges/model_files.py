@@ -1,0 +1,41 @@
+"""A judge's model as files on this machine: where they are, and one hash of what is in them."""
+
+import hashlib
+import re
+from pathlib import Path
+
+from huggingface_hub import snapshot_download
+
+from rewards.judges.smollm2 import smollm2_folder
+
+FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")  # no pickles
+
+
+def model_folder(model: str) -> Path:
+    """The folder with a model's files: `smollm2` is converted, a hub id downloaded unless the cache has it.
+
+    Raises FileNotFoundError for a path (it begins with `.`, `/` or `~`) that is no folder.
+    """
+    if model == "smollm2":
+        return smollm2_folder()
+    path = Path(model).expanduser()
+    if path.is_dir():
+        return path
+    if model.startswith((".", "/", "~")):
+        raise FileNotFoundError(f"the judge's model {model} is no folder: give a folder, a hub id, or 'smollm2'")
+    return Path(snapshot_download(model, allow_patterns=list(FILES)))
+
+
+def files_hash(folder: Path) -> str:
+    """12 hex digits of what is in a model's files: weights, configuration, tokenizer, chat template."""
+    files = sorted({path for pattern in FILES for path in folder.glob(pattern)})
+    return hashlib.sha256("".join(f"{path.name} {_content(path)}\n" for path in files).encode()).hexdigest()[:12]
+
+
+def _content(path: Path) -> str:
+    """The file's hash. The hub's cache names large files by it; only other files are read."""
+    blob = path.resolve().name
+    if path.is_symlink() and re.fullmatch("[0-9a-f]{64}", blob):
+        return blob
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

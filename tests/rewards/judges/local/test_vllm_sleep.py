@@ -1,0 +1,243 @@
+"""VllmJudge's waking, sleeping and failing on a stand-in for vLLM, whose real CPU build cannot sleep."""
+
+import json
+import multiprocessing
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from rewards.judges import Failure, Question, Rating
+from rewards.judges.local.guard import Guard
+from rewards.judges.local.vllm_judge import VllmJudge, lora_rank
+from rewards.verdict import Status
+from tests.support.fake_vllm import install
+
+ASK = [Question([{"role": "user", "content": "Rate it from 1 to 5: 4"}])]
+
+
+@pytest.fixture(autouse=True)
+def own_lock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Real engines that start elsewhere on this machine are not waited for."""
+    monkeypatch.setattr("rewards.judges.local.vllm_engine.CACHE", tmp_path)
+
+
+@pytest.fixture
+def model(tiny_chat_model: Path) -> str:
+    return str(tiny_chat_model)
+
+
+@pytest.fixture(scope="module")
+def tiny_chat_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what a judge reads before its engine starts: configuration, tokenizer, chat template."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import LlamaConfig, PreTrainedTokenizerFast
+
+    folder = tmp_path_factory.mktemp("model")
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = Tokenizer(models.BPE({letter: number for number, letter in enumerate(letters)}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+    fast.chat_template = "{% for message in messages %}{{ message['content'] }}\n{% endfor %}"
+    fast.save_pretrained(folder)
+    LlamaConfig(vocab_size=256, max_position_embeddings=512).save_pretrained(folder)
+    return folder
+
+
+def test_it_sleeps_at_level_1_outside_of_with_and_is_checked_when_woken(monkeypatch, model):
+    fake = install(monkeypatch)
+    judge = VllmJudge(model, memory=2e9)
+    with judge, judge:
+        assert isinstance(judge.rate(ASK)[0], Rating)
+    with judge:
+        judge.rate(ASK)
+    with pytest.raises(ZeroDivisionError), judge:
+        _ = 1 / 0
+    (engine,) = fake.built
+    first, second, third = ["start", "generate"], ["wake_up", "check", "generate"], ["wake_up", "check"]
+    assert engine.called == [*first, "sleep1", *second, "sleep1", *third, "sleep1"]
+    assert engine.options["enable_sleep_mode"]
+    assert engine.options["kv_cache_memory_bytes"] == 2_000_000_000
+    assert judge.usage.wake_seconds > 0
+    assert judge.usage.sleep_seconds > 0
+    judge.close()
+    assert engine.called[-1] == "shutdown"
+
+
+def test_out_of_memory_on_wake_says_what_to_do_and_fails_the_step_only(monkeypatch, model):
+    fake = install(monkeypatch)
+    judge = VllmJudge(model)
+    with judge:
+        judge.rate(ASK)
+    full = [RuntimeError("CUDA out of memory") for _ in range(2)]
+    fake.raises = {"wake_up": full[:1], "start": full[1:]}
+    with judge:
+        (failure,) = judge.rate(ASK)
+        assert judge.rate(ASK) == [failure]
+        assert judge.write(ASK, max_tokens=3) == [failure]
+    assert len(fake.built) == 1  # neither of the later calls tried again
+    assert isinstance(failure, Failure)
+    assert failure.status is Status.ERROR
+    assert "did not wake up (RuntimeError: CUDA out of memory; where the device's memory is short" in failure.message
+    assert "give the judge less of it with memory=, or place it on rank 0 only, or behind a server" in failure.message
+    with judge:
+        assert isinstance(judge.rate(ASK)[0], Rating)
+    assert len(fake.built) == 2
+
+
+def test_a_judge_that_woke_badly_is_started_anew(monkeypatch, model):
+    fake = install(monkeypatch)
+    judge = VllmJudge(model)
+    with judge:
+        judge.rate(ASK)
+    fake.raises = {"check": [RuntimeError("the judge answers with nan")]}
+    with judge:
+        assert isinstance(judge.rate(ASK)[0], Rating)
+    assert [engine.called[-1] for engine in fake.built] == ["shutdown", "sleep1"]
+
+
+def test_a_judge_that_cannot_sleep_is_closed(monkeypatch, model):
+    fake = install(monkeypatch)
+    judge = VllmJudge(model)
+    fake.raises = {"sleep1": [RuntimeError("no room in main memory")]}
+    with judge:
+        judge.rate(ASK)
+    assert fake.built[0].called == ["start", "generate", "sleep1", "shutdown"]
+    with judge:
+        assert isinstance(judge.rate(ASK)[0], Rating)
+
+
+def test_a_second_sleeping_engine_in_this_process_is_refused(monkeypatch, model):
+    install(monkeypatch, in_process=True)
+    with pytest.raises(RuntimeError, match=r"only one such engine can sleep: call judge\.start\(\) before the trainer"):
+        VllmJudge(model).start()
+
+
+def test_interrupted_it_leaves_no_engine(monkeypatch, model):
+    fake = install(monkeypatch)
+    judge = VllmJudge(model)
+    fake.raises = {"generate": [KeyboardInterrupt()]}
+    with pytest.raises(KeyboardInterrupt), judge:
+        judge.rate(ASK)
+    assert fake.built[0].called == ["start", "generate", "shutdown"]
+
+
+def test_an_engine_that_does_not_come_up_leaves_no_process(monkeypatch, model):
+    fake = install(monkeypatch)
+    monkeypatch.setattr("rewards.judges.local.vllm_judge.END_SECONDS", 0.1)
+    children = []
+
+    def start(self: object, **options: object) -> None:
+        child = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(1000,))
+        child.start()
+        children.append(child)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fake, "__init__", start)
+    with pytest.raises(KeyboardInterrupt):
+        VllmJudge(model).start()
+    assert [child.is_alive() for child in children] == [False]
+
+
+def test_a_dead_engine_is_not_waited_for(monkeypatch, model):
+    """vLLM itself never comes back from a call in whose middle its process is killed."""
+    fake = install(monkeypatch)
+    never = threading.Event()
+    judge = VllmJudge(model)
+    with judge:
+        judge.rate(ASK)
+        child = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(1000,))
+        child.start()
+        judge._processes = [child]
+
+        def generate(self: object, *asked: object, **options: object) -> None:
+            child.kill()
+            never.wait()
+
+        with monkeypatch.context() as patch:
+            patch.setattr(fake, "generate", generate)
+            patch.setattr(fake, "__init__", lambda self, **options: 1 / 0)
+            (failure,) = judge.rate(ASK)
+    never.set()
+    assert isinstance(failure, Failure)
+    assert "ended in the middle of a call, then ZeroDivisionError" in failure.message
+
+
+def test_a_hanging_engine_is_given_up_at_the_deadline(monkeypatch, model):
+    fake = install(monkeypatch)
+    judge = VllmJudge(model, deadline=1.0)
+    never, generate = threading.Event(), fake.generate
+    monkeypatch.setattr(fake, "generate", lambda *_, **__: never.wait())
+    with judge:
+        late, later = judge.rate(ASK)[0], judge.rate(ASK)[0]
+    assert isinstance(late, Failure)
+    assert late.status is later.status is Status.TIMEOUT
+    assert "no answer within 1 s" in late.message
+    assert fake.built[0].called[-1] == "shutdown"
+    never.set()
+    monkeypatch.setattr(fake, "generate", generate)
+    judge.deadline = 60.0
+    with judge:
+        assert isinstance(judge.rate(ASK)[0], Rating)
+
+
+@pytest.mark.parametrize(
+    ("config", "room"), [({"r": 4}, 8), ({"r": 16}, 16), ({"r": 8, "rank_pattern": {"q": 40}}, 64)]
+)
+def test_room_for_an_adapter(tmp_path, config, room):
+    (tmp_path / "adapter_config.json").write_text(json.dumps(config))
+    assert lora_rank(tmp_path) == room
+
+
+def test_an_adapter_that_is_none_or_too_large(monkeypatch, model, tmp_path):
+    install(monkeypatch)
+    judge = VllmJudge(model, adapter=str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"has no adapter_config\.json: give the folder peft has saved to"):
+        judge.start()
+    (tmp_path / "adapter_config.json").write_text(json.dumps({"r": 600}))
+    with pytest.raises(ValueError, match="has rank 600, and vLLM takes 512 at most"):
+        judge.start()
+
+
+def test_the_adapter_is_part_of_the_name(model, tmp_path):
+    names = {VllmJudge(model).name}
+    for alpha in (8, 9):
+        (tmp_path / "adapter_config.json").write_text(json.dumps({"r": 8, "lora_alpha": alpha}))
+        names.add(VllmJudge(model, adapter=str(tmp_path)).name)
+    assert len(names) == 3
+
+
+SCRIPT = """
+import subprocess, sys, time
+from rewards.judges.local.guard import Guard
+child = subprocess.Popen(["sleep", "1000"])
+guard = Guard([child.pid])
+print(child.pid, flush=True)
+time.sleep(1000)
+"""
+
+
+def test_a_guarded_process_does_not_outlive_a_killed_parent():
+    parent = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    child = psutil.Process(int(parent.stdout.readline()))
+    parent.kill()
+    parent.communicate()
+    psutil.wait_procs([child], timeout=60)
+    assert not child.is_running()
+
+
+def test_a_released_guard_is_gone_and_kills_nobody():
+    child = subprocess.Popen(["sleep", "1000"])
+    guard = Guard([child.pid])
+    guard.release()
+    time.sleep(0.1)
+    assert child.poll() is None
+    child.kill()
+    child.wait()
+    guard.release()

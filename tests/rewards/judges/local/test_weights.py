@@ -1,0 +1,129 @@
+"""How a judge's weights come into the process: number formats, adapters, and ZeRO-3, which must not touch them."""
+
+import copy
+import importlib.util
+from pathlib import Path
+
+import pytest
+import torch
+from accelerate.utils.deepspeed import HfDeepSpeedConfig
+from peft import LoraConfig, PeftModel, get_peft_model
+from PIL import Image
+from transformers.integrations import deepspeed
+
+from rewards.judges import Question, Rating
+from rewards.judges.local.transformers_judge import TransformersJudge
+from tests.support.tiny_models import close, questions, save_llama, save_llava, save_qwen
+
+SEEN = [Question([{"role": "user", "content": "Rate it."}], images=(Image.new("RGB", (60, 40), "red"),))]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("llama")
+    save_llama(folder)
+    return str(folder)
+
+
+@pytest.mark.parametrize("save", [save_llama, save_llava, save_qwen])
+def test_bfloat16_on_the_cpu(save, tmp_path):
+    save(tmp_path)
+    single, half = (TransformersJudge(str(tmp_path), dtype=dtype, min_mass=0.0) for dtype in ("float32", "bfloat16"))
+    asked = questions()[:3] + (SEEN if single.sees_pictures else [])
+    ratings = half.rate(asked)
+    assert all(isinstance(rating, Rating) for rating in ratings)
+    assert {weights.dtype for weights in half._model.parameters()} == {torch.bfloat16}
+    assert [rating.mass for rating in ratings] != [rating.mass for rating in single.rate(asked)]
+    assert all(isinstance(text, str) for text in half.write(asked, 3))
+    assert half.name != single.name
+
+
+@pytest.mark.parametrize("bits", ["4bit", "8bit"])
+def test_quantization_needs_what_it_needs(folder, bits):
+    if torch.cuda.is_available() and importlib.util.find_spec("bitsandbytes") is not None:
+        pytest.skip("this machine can quantize")
+    judge = TransformersJudge(folder, quantization=bits)
+    assert bits in judge.name
+    with pytest.raises(RuntimeError, match=rf"quantization='{bits}' needs .*: leave it None here"):
+        judge.start()
+
+
+def test_other_quantizations_do_not_exist(folder):
+    with pytest.raises(ValueError, match="unknown quantization '4-bit': did you mean '4bit'"):
+        TransformersJudge(folder, quantization="4-bit")
+
+
+def save_adapter(model: torch.nn.Module, folder: Path, seed: int) -> None:
+    """A LoRA adapter that changes something: peft's own begin as nothing."""
+    torch.manual_seed(seed)
+    config = LoraConfig(r=4, target_modules=["q_proj", "v_proj"], init_lora_weights=False)
+    get_peft_model(copy.deepcopy(model), config).save_pretrained(folder)
+
+
+def test_an_adapter_is_another_judge(folder, tmp_path):
+    plain = TransformersJudge(folder, min_mass=0.0)
+    plain.start()
+    for seed in (1, 2):
+        save_adapter(plain._model, tmp_path / str(seed), seed)
+    adapted = [TransformersJudge(folder, min_mass=0.0, adapter=str(tmp_path / str(seed))) for seed in (1, 2)]
+    judges = [plain, *adapted]
+    assert len({judge.name for judge in judges}) == 3
+    asked = questions()[:4]
+    ratings = [judge.rate(asked) for judge in judges]
+    assert len({rating.mean for several in ratings for rating in several}) == 12
+    beside = PeftModel.from_pretrained(copy.deepcopy(plain._model), tmp_path / "1").eval()
+    plain._model = beside.get_base_model()
+    assert close(plain.rate(asked), ratings[1])
+
+
+def test_an_adapter_of_a_model_that_sees(tmp_path):
+    save_qwen(tmp_path / "qwen")
+    plain = TransformersJudge(str(tmp_path / "qwen"), min_mass=0.0)
+    plain.start()
+    save_adapter(plain._model, tmp_path / "adapter", 1)
+    adapted = TransformersJudge(plain.model, min_mass=0.0, adapter=str(tmp_path / "adapter"))
+    assert abs(plain.rate(SEEN)[0].mean - adapted.rate(SEEN)[0].mean) > 1e-3
+
+
+def test_an_adapter_that_is_none(folder, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"has no adapter_config.json: give the folder peft has saved to"):
+        TransformersJudge(folder, adapter=str(tmp_path)).start()
+
+
+@pytest.fixture
+def zero3():
+    """What makes ZeRO-3 known to transformers, as the training arguments do it."""
+    settings = {"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": 1}
+
+    def activate() -> HfDeepSpeedConfig:
+        if deepspeed.is_deepspeed_available():
+            return deepspeed.HfDeepSpeedConfig(settings)
+        config = HfDeepSpeedConfig(settings)  # without the package transformers' own only checks for it and does this
+        deepspeed.set_hf_deepspeed_config(config)
+        return config
+
+    yield activate
+    deepspeed.unset_hf_deepspeed_config()
+
+
+@pytest.mark.parametrize("save", [save_llama, save_qwen])
+def test_zero3_does_not_partition_the_judge(save, tmp_path, zero3):
+    save(tmp_path)
+    early, late = (TransformersJudge(str(tmp_path), min_mass=0.0) for _ in range(2))
+    asked = questions()[:3] + (SEEN if early.sees_pictures else [])
+    early.start()
+    before = early.rate(asked)
+    sizes = {name: weights.shape for name, weights in early._model.named_parameters()}
+    config = zero3()
+    assert deepspeed.is_deepspeed_zero3_enabled()
+    for use in (late.start, lambda: late.rate(asked)):
+        with pytest.raises(
+            RuntimeError, match=r"would partition the judge .* call judge.start\(\) before the training"
+        ):
+            use()
+    assert close(early.rate(asked), before)
+    assert {name: weights.shape for name, weights in early._model.named_parameters()} == sizes
+    assert min(weights.numel() for weights in early._model.parameters()) > 0
+    del config  # ZeRO-3 lasts as long as this object
+    assert not deepspeed.is_deepspeed_zero3_enabled()
+    assert close(late.rate(asked), before)

@@ -1,0 +1,157 @@
+"""MatchJudge: presence questions answered from the words alone."""
+
+import pickle
+
+import pytest
+
+from rewards.judges.judge import Failure, Question, Rating
+from rewards.judges.match.match_judge import MatchJudge
+from rewards.judges.probe import Link, Mention, PresenceProbe
+from rewards.language.lemmas import lemma, lemmas
+from rewards.language.parse import describe
+from rewards.verdict import Status
+
+TEXT = "A small red circle is above a blue square. Two dogs sit on the bench. The man's hat is black."
+
+
+ABSENT = pytest.approx(1.05)  # 1 is for what no other wording excuses
+
+
+def rating(probe: PresenceProbe) -> float:
+    (answer,) = MatchJudge().rate([Question([], probe=probe)])
+    assert isinstance(answer, Rating)
+    assert sum(answer.probabilities.values()) == pytest.approx(1.0)
+    return answer.mean
+
+
+@pytest.mark.parametrize(
+    ("mention", "expected"),
+    [
+        (Mention("circle"), 5),
+        (Mention("Circles"), 5),
+        (Mention("circle", ("red",)), 5),
+        (Mention("circle", ("red", "small")), 5),
+        (Mention("circle", ("blue",)), 2),
+        (Mention("triangle"), ABSENT),
+        (Mention("triangle", ("red",)), ABSENT),
+        (Mention("circle", (), (Link("above", Mention("square")),)), 5),
+        (Mention("square", (), (Link("above", Mention("circle"), reverse=True),)), 5),
+        (Mention("square", (), (Link("above", Mention("circle")),)), 2),
+    ],
+)
+def test_entities(mention, expected):
+    assert rating(PresenceProbe(TEXT, "entity", mention)) == expected
+
+
+@pytest.mark.parametrize(
+    ("mention", "words", "expected"),
+    [
+        (Mention("circle"), "red", 5),
+        (Mention("circle"), "RED", 5),
+        (Mention("circle"), "blue", 1),
+        (Mention("dog"), "2", 5),
+        (Mention("dogs"), "two", 5),
+        (Mention("dogs"), "three", 1),
+        (Mention("circle"), "left", 1),
+        (Mention("circle"), "shiny", ABSENT),
+        (Mention("cat"), "red", ABSENT),
+    ],
+)
+def test_attributes(mention, words, expected):
+    assert rating(PresenceProbe(TEXT, "attribute", mention, words)) == expected
+
+
+@pytest.mark.parametrize(
+    ("mention", "words", "other", "expected"),
+    [
+        ("circle", "above", "square", 5),
+        ("circle", "is above", "square", 4),
+        ("square", "above", "circle", 1),
+        ("circle", "below", "square", 1),
+        ("dog", "sits on", "bench", 5),
+        ("dog", "on", "bench", 5),
+        ("dog", "sleeps on", "bench", 1),
+        ("dog", "on", "table", ABSENT),
+    ],
+)
+def test_relations(mention, words, other, expected):
+    probe = PresenceProbe(TEXT, "relation", Mention(mention), words, Mention(other))
+    assert rating(probe) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ("Some men wait.", "group", 4),
+        ("A man waits.", "group", ABSENT),
+        ("A box.", "top", 4),  # everything has one
+        ("A box at the bottom.", "top", ABSENT),
+    ],
+)
+def test_light_nouns(text, name, expected):
+    assert rating(PresenceProbe(text, "entity", Mention(name))) == expected
+
+
+def test_near_is_said_both_ways():
+    probe = PresenceProbe("A cat is near a dog.", "relation", Mention("dog"), "near", Mention("cat"))
+    assert rating(probe) == 5
+
+
+def test_any_of_several_satisfies_unless_the_question_tells_which_is_meant():
+    text = "A small red circle. A large blue circle."
+    assert rating(PresenceProbe(text, "attribute", Mention("circle"), "blue")) == 5
+    assert rating(PresenceProbe(text, "attribute", Mention("circle", details=("small", "blue", "red")), "blue")) == 1
+    assert rating(PresenceProbe(text, "attribute", Mention("circle", ("small",)), "blue")) == 1
+
+
+def test_a_graph_brought_along_spares_the_parser():
+    (graph,) = describe(["A red circle."])
+    assert rating(PresenceProbe("not parsed: a dog", "entity", Mention("circle"), graph=graph)) == 5
+
+
+def test_each_text_is_parsed_once(monkeypatch):
+    parsed = []
+
+    def counted(texts, **settings):
+        parsed.append(list(texts))
+        return describe(texts, **settings)
+
+    monkeypatch.setattr("rewards.judges.match.match_judge.describe", counted)
+    judge = MatchJudge()
+    questions = [Question([], probe=PresenceProbe(text, "entity", Mention("cat"))) for text in ("A cat.", "A dog.") * 3]
+    with judge:
+        first = judge.rate(questions)
+        assert judge.rate(questions) == first
+    assert [answer.mean for answer in first] == [5, ABSENT] * 3
+    assert parsed == [["A cat.", "A dog."]]
+    assert pickle.loads(pickle.dumps(judge)).rate(questions) == first
+
+
+def test_without_a_probe_there_is_no_answer():
+    judge = MatchJudge()
+    question = Question([{"role": "user", "content": 'Is "cat" mentioned? Respond with 5.'}])
+    (rated,) = judge.rate([question])
+    (written,) = judge.write([question], max_tokens=20)
+    for answer in (rated, written):
+        assert isinstance(answer, Failure)
+        assert answer.status is Status.UNPARSED
+
+
+@pytest.mark.parametrize(
+    "forms",
+    ["circle circles", "ride rides riding", "sit sits sitting sat", "hold holding held", "box boxes", "man men",
+     "party parties", "two 2", "paint painted painting", "glass glasses", "horse horses", "bus buses", "gray grey"],
+)  # fmt: skip
+def test_forms_of_one_word_meet(forms):
+    assert len({lemma(form) for form in forms.split()}) == 1
+
+
+@pytest.mark.parametrize("pair", ["red read", "left leaf", "bed be", "ring r", "this the", "string star"])
+def test_different_words_stay_apart(pair):
+    first, second = pair.split()
+    assert lemma(first) != lemma(second)
+
+
+def test_lemmas_leave_out_articles():
+    assert lemmas("sits in the corners") == {"sit", "in", "corner"}
+    assert lemmas("of") == {"of"}

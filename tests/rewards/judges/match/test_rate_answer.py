@@ -1,0 +1,66 @@
+"""The match judge on answers: every rule of its table, by hand."""
+
+import pytest
+
+from rewards.judges import Failure, MatchJudge, Question
+from rewards.judges.match.rate_answer import rate_answer
+from rewards.judges.probe import AnswerProbe
+
+COLOR, COUNT, PLACE = "What color is it?", "How many are there?", "Where is it?"
+
+
+@pytest.mark.parametrize(
+    ("question", "candidate", "references", "rating"),
+    [
+        (COLOR, "Red.", ("red", "red"), 3),
+        (COLOR, "dark red", ("red", "red"), 2),  # a bare list of which half is known
+        (COLOR, "It is dark red.", ("red", "red"), 3),
+        (COLOR, "It is not red.", ("red", "red"), 1),
+        (COLOR, "blue", ("red", "red"), 1),
+        (COLOR, "It is red and blue.", ("red", "red"), 1),
+        (COLOR, "red and blue", ("red", "blue", "red"), 3),  # both are reference answers
+        (COLOR, "blue", ("red", "red", "red", "red", "blue"), 2),  # one against four
+        (COUNT, "two", ("2", "2"), 3),
+        (COUNT, "There are 2 of them", ("two",), 3),
+        (COUNT, "2 or 3", ("2", "2"), 1),
+        (COUNT, "a few", ("2", "2"), 2),
+        (COUNT, "12", ("2",), 1),
+        (PLACE, "top left", ("top left", "upper left"), 3),
+        (PLACE, "top right", ("top left",), 1),
+        (PLACE, "in the top left corner", ("top left",), 3),
+        (PLACE, "left", ("top left",), 2),  # half of the reference's words
+        (COLOR, "dark", ("red", "red", "red", "dark red"), 1),  # part of what few people say
+        (PLACE, "upper left", ("top left",), 2),  # half of the words are shared
+        ("Who?", "Wilhelm Röntgen", ("Wilhelm Conrad Rontgen",), 3),
+        ("Who?", "Wilhelm", ("Wilhelm Conrad Rontgen",), 2),
+        ("What?", "dog cat horse", ("dog",), 1),
+        ("What?", "a dog or a cat", ("dog",), 1),
+        ("What?", "a dog and a cat", ("dog",), 2),
+        ("What?", "The animal is a dog or a cat.", ("dog",), 3),  # its limit: in a sentence, other words are no list
+        ("What?", "cat", ("dog",), 1),
+        ("Is it?", "yes", ("yes",), 3),
+        ("Is it?", "No, it is not.", ("yes", "yes"), 1),
+        ("Is it?", "yes", ("yes", "no"), 2),
+        ("Is it?", "yes", ("yes", "yes", "no"), 3),
+        ("Is it?", "yes", ("yes", "no", "no"), 1),
+        ("Is it?", "yes and no", ("yes",), 1),
+        ("Is it?", "it", ("yes",), 1),
+        ("Is it?", "not sure", ("no",), 1),
+        ("Is it?", "I don't know", ("no",), 1),
+        ("What?", "the", ("dog",), 1),
+        ("What?", "dog", (), 1),
+    ],
+)
+def test_ratings(question, candidate, references, rating):
+    assert rate_answer(AnswerProbe(question, candidate, references))[0] == rating
+    assert rate_answer(AnswerProbe(question, candidate, references[::-1]))[0] == rating
+
+
+def test_both_ways_to_be_asked():
+    judge = MatchJudge()
+    question = Question([], probe=AnswerProbe(COLOR, "blue", ("red",)))
+    assert judge.rate([question], ("1", "2", "3"))[0].probabilities == {"1": 1.0, "2": 0.0, "3": 0.0}
+    (text,) = judge.write([question], 64)
+    assert text.endswith("So rating=1")
+    assert "'blue'" in text
+    assert all(isinstance(answer, Failure) for answer in judge.write([Question([])], 64))

@@ -1,0 +1,119 @@
+"""MatchJudge on criteria: what words can tell, and "does not know" for the rest."""
+
+import pytest
+
+from rewards import HarmonicReward, MatchJudge
+from rewards.judges.judge import Failure, Question
+from rewards.judges.match.rate_criteria import statements
+from rewards.judges.probe import CriterionProbe
+from rewards.language.parse import describe
+from rewards.verdict import Sample, Status
+
+CONTEXT = "A large blue square sits in the bottom right corner. A small red circle sits in the top left corner."
+UNIFORM = dict.fromkeys("12345", 0.2)
+
+
+def rate(name: str, text: str, context: str = CONTEXT, sentence: str = ""):
+    (rating,) = MatchJudge().rate([Question([], probe=CriterionProbe(name, text, context, sentence))])
+    return rating
+
+
+def test_by_hand():
+    """A red circle: entity 5 and attribute 1 in "A blue circle.", and one statement of which nothing is known."""
+    rating = rate("correctness", "A red circle.", "A blue circle.")
+    assert rating.probabilities == pytest.approx({"1": 1.2 / 3, "2": 0.2 / 3, "3": 0.2 / 3, "4": 0.2 / 3, "5": 1.2 / 3})
+    assert rating.mean == pytest.approx((5 + 1 + 3) / 3)
+
+
+@pytest.mark.parametrize("name", ["clarity", "fluency", "conciseness", "safety", "overall"])
+def test_what_words_cannot_tell_is_not_known(name):
+    rating = rate(name, CONTEXT, context="")
+    assert rating.probabilities == pytest.approx(UNIFORM)
+    assert (rating.mean, rating.std) == pytest.approx((3.0, 2**0.5))
+
+
+def test_saying_more_that_is_right_is_more_complete_and_surer():
+    part, all_of_it = "A small red circle sits in the top left corner.", CONTEXT
+    assert rate("completeness", part).mean < rate("completeness", all_of_it).mean
+    assert rate("correctness", part).std > rate("correctness", all_of_it).std
+    assert rate("correctness", all_of_it).mean > 4.8
+
+
+def test_saying_what_is_wrong_is_less_correct_and_not_less_complete():
+    wrong = CONTEXT + " A green star is at the left edge."
+    assert rate("correctness", wrong).mean < rate("correctness", CONTEXT).mean
+    assert rate("completeness", wrong).mean == pytest.approx(rate("completeness", CONTEXT).mean)
+
+
+def test_saying_a_right_thing_again_makes_it_two_things():
+    """The first circle and its colour are right, the second and its colour are not there; one statement is unknown."""
+    once, twice = "A red circle.", "A red circle. A red circle."
+    assert rate("correctness", once, once).mean == pytest.approx((5 + 5 + 3) / 3)
+    assert rate("correctness", twice, once).mean == pytest.approx((5 + 5 + 1 + 1 + 3) / 5)
+    assert rate("correctness", twice, twice).mean == pytest.approx((4 * 5 + 3) / 5)
+    assert rate("correctness", twice, "Two red circles.").mean > 4
+    assert rate("completeness", twice, once) == rate("completeness", once, once)
+
+
+def test_what_says_nothing_is_not_known_to_be_correct():
+    assert rate("correctness", "!!!").probabilities == pytest.approx(UNIFORM)
+
+
+def test_a_sentence_is_looked_up_in_its_place():
+    text = "A small red circle sits in the top left corner. A green star is at the left edge."
+    right, wrong = "A small red circle sits in the top left corner.", "A green star is at the left edge."
+    assert rate("correctness", text, sentence=right).mean > 4.5
+    assert rate("correctness", text, sentence=wrong).mean < 2
+    assert rate("completeness", text, sentence=right).mean > rate("completeness", text, sentence=wrong).mean
+    assert rate("completeness", text, sentence=right) == rate("completeness", right)
+
+
+def test_which_of_two_circles_is_meant():
+    two = "A red circle is above a square. A blue circle is below a star."
+    assert rate("correctness", "A red circle is above a square.", two).mean > 4
+    swapped = rate("correctness", "A blue circle is above a square.", two).mean
+    assert swapped < rate("correctness", "A red circle is above a square.", two).mean
+
+
+def test_statements():
+    (graph,) = describe(["A small red circle is above a square."])
+    said = [(s.kind, s.mention.head, s.words) for s in statements(graph)]
+    assert said == [
+        ("entity", "circle", ""),
+        ("attribute", "circle", "small"),
+        ("attribute", "circle", "red"),
+        ("entity", "square", ""),
+        ("relation", "circle", "above"),
+    ]
+    assert [s.words for s in statements(graph, (2, 7))] == ["small"]
+
+
+def test_a_picture_it_cannot_see_is_a_failure_that_says_what_to_do():
+    rating = rate("correctness", "A cat.", context="")
+    assert isinstance(rating, Failure)
+    assert rating.status is Status.UNPARSED
+    (verdict,) = HarmonicReward(MatchJudge(), spans="none").assess([Sample("", "A cat.", images=("x.png",))])
+    assert verdict.status is Status.NOT_APPLICABLE
+    assert "evidence='context'" in rating.message
+
+
+def test_all_answers_are_the_same_one_by_one():
+    texts = ["A red circle.", CONTEXT, "!!!", "A red circle."]
+    probes = [
+        CriterionProbe(name, text, CONTEXT) for text in texts for name in ("correctness", "fluency", "completeness")
+    ]
+    together = MatchJudge().rate([Question([], probe=probe) for probe in probes])
+    assert together == [MatchJudge().rate([Question([], probe=probe)])[0] for probe in probes]
+
+
+def test_through_the_reward_better_descriptions_score_higher():
+    reward = HarmonicReward(MatchJudge(), evidence="context")
+    texts = [
+        CONTEXT,
+        "A small red circle sits in the top left corner.",
+        "A small green circle sits in the top left corner.",
+        "A green star.",
+    ]
+    scores = [verdict.score for verdict in reward.assess([Sample("", text, context=CONTEXT) for text in texts])]
+    assert scores == sorted(scores, reverse=True)
+    assert len(set(scores)) == 4

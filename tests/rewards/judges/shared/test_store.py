@@ -1,0 +1,348 @@
+"""Store: nothing is lost or halved, whoever else writes or dies, and no trouble with the file is raised."""
+
+import logging
+import multiprocessing
+import os
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from rewards.judges.shared import store as module
+from rewards.judges.shared.store import Store
+from tests.support.paths import ROOT
+
+FORK = multiprocessing.get_context("fork")
+MIB = 1 << 20
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "folder" / "ratings.sqlite"
+
+
+def rows(name: str, count: int) -> dict[str, bytes]:
+    return {f"{name}-{number}": f"{name} says {number}".encode() * 4 for number in range(count)}
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def test_what_was_written_first_is_read(path):
+    store = Store(path, MIB)
+    assert store.read(["a"]) == {}
+    store.write({"a": b"\x00 \xff", "b": b""})
+    store.write({"a": b"other", "c": b"3"})
+    assert store.read(["c", "a", "b", "d"]) == {"a": b"\x00 \xff", "b": b"", "c": b"3"}
+    assert Store(path, MIB).read(["a"]) == {"a": b"\x00 \xff"}
+    assert [file.name for file in path.parent.iterdir()] == ["ratings.sqlite"]
+
+
+def test_many_keys_at_once(path):
+    store, values = Store(path, 64 * MIB), rows("row", 40_000)
+    store.write(values)
+    assert store.read(list(values)) == values
+
+
+def write_rows(path: Path, name: str, start) -> None:
+    store = Store(path, 16 * MIB)
+    start.wait()
+    for number in range(20):
+        values = rows(f"{name}.{number}", 20) | rows("shared", 20)
+        store.write(values)
+        assert store.read(list(values)) == values
+
+
+def test_processes_write_at_once(path, caplog):
+    start = FORK.Barrier(5)
+    names = ("one", "two", "three", "four")
+    processes = [FORK.Process(target=write_rows, args=(path, name, start)) for name in names]
+    for process in processes:
+        process.start()
+    start.wait()  # the file is made at the same time, too
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0, 0, 0]
+    values = rows("shared", 20)
+    for name in names:
+        for number in range(20):
+            values |= rows(f"{name}.{number}", 20)
+    assert Store(path, 16 * MIB).read(list(values)) == values
+    assert warnings(caplog) == []
+
+
+class Endless(dict):
+    """Rows that stop coming after 50,000, more than SQLite holds in memory."""
+
+    def __init__(self, reached) -> None:
+        self.reached = reached
+
+    def items(self) -> Iterator[tuple[str, bytes]]:
+        yield from rows("unfinished", 50_000).items()
+        self.reached.set()
+        time.sleep(600)
+
+
+def test_a_process_killed_while_it_writes_leaves_what_was_committed(path, caplog):
+    store, before = Store(path, 64 * MIB), rows("before", 100)
+    store.write(before)
+    reached = FORK.Event()
+    process = FORK.Process(target=store.write, args=(Endless(reached),))
+    process.start()
+    assert reached.wait(60)
+    assert path.with_name("ratings.sqlite-wal").stat().st_size > MIB  # so the transaction is half on the disk
+    assert store.read(list(before)) == before  # nobody waits for the writer
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()
+    started = time.monotonic()
+    after = rows("after", 100)
+    store.write(after)
+    assert store.read([*before, *rows("unfinished", 50_000), *after]) == before | after
+    assert time.monotonic() - started < 10  # its lock died with it
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert warnings(caplog) == []
+
+
+def test_what_a_killed_process_left_is_not_mixed_into_a_new_file(path, caplog):
+    store = Store(path, 64 * MIB)
+    reached = FORK.Event()
+    process = FORK.Process(target=write_and_wait, args=(store, reached))
+    process.start()
+    assert reached.wait(60)
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()
+    assert path.with_name("ratings.sqlite-wal").stat().st_size > 0
+    path.unlink()  # as people do
+    new = rows("new", 1000)
+    store.write(new)
+    assert store.read([*rows("old", 1000), *new]) == new
+    assert warnings(caplog) == []
+
+
+def write_and_wait(store: Store, reached) -> None:
+    store.write(rows("old", 1000))
+    with store._connection() as connection:  # the last one to be closed would tidy up
+        connection.execute("SELECT 1 FROM answers").fetchall()
+        store.write(rows("older", 1000))
+        reached.set()
+        time.sleep(600)
+
+
+def test_eviction_keeps_what_is_used(path):
+    store = Store(path, MIB)
+    used, unused = rows("used", 50), rows("unused", 50)
+    store.write(used | unused)
+    total = 0
+    for number in range(100):
+        values = rows(f"filling {number}", 500)
+        total += sum(len(key) + len(value) for key, value in values.items())
+        store.write(values)
+        assert store.read(list(values)) == values
+        assert store.read(list(used)) == used
+    assert total > 3 * MIB
+    assert store.read(list(unused)) == {}
+    assert path.stat().st_size < MIB + 200_000  # what one call adds
+    with closing(sqlite3.connect(path)) as connection:
+        (kept,) = connection.execute("SELECT sum(length(key) + length(value)) FROM answers").fetchone()
+    assert kept > MIB / 4  # no more is forgotten than needs be
+
+
+def test_more_than_fits_at_once(path):
+    store = Store(path, 1 << 16)
+    store.write(rows("row", 5000))
+    left = store.read(list(rows("row", 5000)))
+    assert 100 < len(left) < 2000
+    assert "row-4999" in left
+    store.write({"big": b"x" * MIB})
+    assert store.read(["big", "row-4999"]) == {}
+    store.write({"small": b"1"})
+    assert store.read(["small"]) == {"small": b"1"}
+
+
+def test_reading_writes_nothing_while_there_is_room(path):
+    store, values = Store(path, MIB), rows("row", 1000)
+    store.write(values)
+    before = path.read_bytes()
+    assert len(store.read(list(values)[:10])) == 10
+    assert path.read_bytes() == before
+
+
+@contextmanager
+def no_file_larger_than(size: int) -> Iterator[None]:
+    """As a full disk, writing fails from there on."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_said_once_and_forgets_the_call(path, caplog):
+    store, before = Store(path, 64 * MIB), rows("before", 100)
+    store.write(before)
+    with no_file_larger_than(MIB):
+        store.write(rows("too many", 50_000))
+        store.write(rows("too many", 50_000))
+        assert store.read([*before, "too many-0"]) == before
+    (message,) = warnings(caplog)
+    assert "ratings.sqlite cannot be used (" in message
+    store.write(rows("room again", 50_000))
+    assert len(store.read(list(rows("room again", 50_000)))) == 50_000
+
+
+ON_A_FULL_DISK = """
+import sys
+from pathlib import Path
+from rewards.judges import CachedJudge, Question
+from rewards.judges.shared.store import Store
+from tests.support.fakes import FakeJudge, hashed_rating
+
+path = Path(sys.argv[1]) / "ratings.sqlite"
+store = Store(path, 1 << 26)
+store.write({"before": b"1"})
+filler = path.with_name("filler").open("wb", buffering=0)
+try:
+    while filler.write(bytes(512)):
+        pass
+except OSError as error:
+    assert error.errno == 28, error
+prompts = [f"question {number}" for number in range(2000)]
+cached = CachedJudge(FakeJudge(), path)
+questions = [Question([{"role": "user", "content": prompt}]) for prompt in prompts]
+for _ in range(2):
+    assert cached.rate(questions) == [hashed_rating(prompt) for prompt in prompts]
+assert cached.misses == 2 * len(prompts)  # nothing was kept
+filler.close()
+path.with_name("filler").unlink()
+store.write({"after": b"2"})
+assert store.read(["before", "after"]) == {"before": b"1", "after": b"2"}
+"""
+
+
+def test_a_disk_that_is_really_full(tmp_path):
+    """A small disk of its own, in a mount namespace that ends with the process."""
+    mount = 'mount -t tmpfs -o size=400k tmpfs "$0" && exec "$@"'
+    start = ["unshare", "--mount", "sh", "-c", mount, str(tmp_path)]
+    try:
+        allowed = subprocess.run([*start, "true"], capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        allowed = False
+    if not allowed:
+        pytest.skip("mounting a small disk needs root and util-linux")
+    command = [*start, sys.executable, "-c", ON_A_FULL_DISK, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    (warning,) = done.stderr.strip().splitlines()
+    assert "ratings.sqlite cannot be used (" in warning
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """Nobody may write here; root becomes another user, as permissions do not bind it."""
+    folder.chmod(0o555)
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+        folder.chmod(0o755)
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_read_only_folder_is_said_once(exists, caplog):
+    with tempfile.TemporaryDirectory() as folder:  # unlike tmp_path, in a folder that all may enter
+        path = Path(folder) / "ratings.sqlite"
+        if exists:
+            Store(path, MIB).write({"a": b"1"})
+            path.chmod(0o444)
+        with read_only(Path(folder)):
+            store = Store(path, MIB)
+            store.write({"b": b"2"})
+            assert "b" not in store.read(["a", "b"])
+        (message,) = warnings(caplog)
+        assert str(path) in message
+        assert Store(path, MIB).read(["a", "b"]) == ({"a": b"1"} if exists else {})
+
+
+def test_a_folder_that_cannot_be(tmp_path, caplog):
+    (tmp_path / "file").write_text("no folder")
+    store = Store(tmp_path / "file" / "ratings.sqlite", MIB)
+    store.write({"a": b"1"})
+    assert store.read(["a"]) == {}
+    assert len(warnings(caplog)) == 1
+
+
+def test_a_lock_that_is_held_too_long_is_not_waited_for(path, caplog, monkeypatch):
+    store = Store(path, MIB)
+    store.write({"a": b"1"})
+    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        store.write({"b": b"2"})
+        assert store.read(["a", "b"]) == {"a": b"1"}
+    (message,) = warnings(caplog)
+    assert "database is locked" in message
+
+
+def test_a_damaged_file_is_said_once_and_left_to_its_owner(path, caplog):
+    Store(path, MIB).write(rows("row", 1000))
+    whole = path.read_bytes()
+    damaged = whole[:4096] + b"\xa5" * (len(whole) - 4096)
+    path.write_bytes(damaged)
+    store = Store(path, MIB)
+    assert store.read(list(rows("row", 1000))) == {}
+    store.write(rows("new", 1000))
+    assert store.read(["row-1"]) == {}
+    (message,) = warnings(caplog)
+    assert "malformed" in message
+    assert path.read_bytes() == damaged
+
+
+def other_database(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE answers (id INTEGER PRIMARY KEY, key TEXT, value BLOB)")
+
+
+def other_version(path: Path) -> None:
+    Store(path, MIB).write({"a": b"1"})
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {module.MARKS[1] + 1}")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        other_database,
+        other_version,
+        lambda path: path.write_text("id,rating\n1,5\n"),
+        lambda path: path.write_text("some text\n" * 1000),
+        lambda path: path.write_bytes(b""),
+    ],
+)
+def test_other_files_are_refused_and_left_as_they_are(tmp_path, make):
+    path = tmp_path / "file"
+    make(path)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="file is not a cache of ratings, or of another version: remove it"):
+        Store(path, MIB)
+    assert path.read_bytes() == before
+
+
+def test_a_bound_that_holds_nothing_is_refused(path):
+    with pytest.raises(ValueError, match="max_bytes is 1000, and a cache needs at least 65536"):
+        Store(path, 1000)
+    assert not path.exists()

@@ -1,0 +1,125 @@
+"""load_judge's switches: what is remembered, where the judge stands, and options that reach its class."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rewards.cache_folder import cache_folder
+from rewards.judges import CachedJudge, MatchJudge, load_judge
+from rewards.judges.local.transformers_judge import TransformersJudge
+from rewards.judges.local.vllm_judge import VllmJudge
+from rewards.judges.remote.server_judge import ServerJudge
+from rewards.language.parse import reader_name
+from tests.support.fakes import FakeJudge
+
+SERVER = "server:http://127.0.0.1:8000#m"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("rewards.judges.shared.cached_judge.CACHE", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("spec", "cache", "path"),
+    [
+        ("match", False, None),
+        ("match", None, None),
+        ("match", True, "ratings.sqlite"),
+        ("match", "mine.sqlite", "mine.sqlite"),
+        (SERVER, False, None),
+        (SERVER, None, "ratings.sqlite"),
+        ("vllm:smollm2", None, "ratings.sqlite"),
+        ("transformers:smollm2", True, "ratings.sqlite"),
+    ],
+)
+def test_what_is_remembered(spec, cache, path, folder):
+    judge = load_judge(spec, cache=folder / cache if isinstance(cache, str) else cache)
+    assert isinstance(judge, CachedJudge) == (path is not None)
+    if isinstance(judge, CachedJudge):
+        assert judge.store.path == folder / path
+
+
+def test_options_reach_the_class():
+    vllm = load_judge("vllm:smollm2", memory=2e9, tensor_parallel=2)
+    assert isinstance(vllm, VllmJudge)
+    assert (vllm.memory, vllm.tensor_parallel, vllm.min_mass) == (2e9, 2, 0.0)
+    server = load_judge(SERVER, deadline=7.0, min_mass=0.5)
+    assert isinstance(server, ServerJudge)
+    assert (server.endpoint.deadline, server.min_mass) == (7.0, 0.5)
+    transformers = load_judge("transformers:smollm2", batch_size=3)
+    assert isinstance(transformers, TransformersJudge)
+    assert transformers.batch_size == 3
+    match = load_judge("match", coref="none")
+    assert isinstance(match, MatchJudge)
+    assert match.coref == "none"
+
+
+@pytest.mark.parametrize(
+    ("spec", "options", "message"),
+    [
+        ("vllm:smollm2", {"memroy": 1}, "unknown option of the judge vllm:smollm2: 'memroy': did you mean 'memory'?"),
+        (SERVER, {"dedline": 1}, "did you mean 'deadline'?"),
+        (SERVER, {"url": "http://other"}, "unknown option of the judge server:"),
+        ("transformers:m", {"model": "other"}, "unknown option of the judge transformers:m: 'model'"),
+        ("match", {"batch_size": 1}, "unknown option of the judge match: 'batch_size': valid are coref, pipeline."),
+        ("match", {"placement": "rank_0"}, "unknown placement 'rank_0': did you mean 'rank0'?"),
+    ],
+)
+def test_what_does_not_exist_is_refused(spec, options, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        load_judge(spec, **options)
+
+
+def test_a_judge_with_a_file_that_is_no_cache(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match=r"notes\.txt is not a cache of ratings"):
+        load_judge("match", cache=tmp_path / "notes.txt")
+
+
+class Engine(FakeJudge):
+    """Starts, ends, and gives up after a while."""
+
+    deadline = 12.5
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[str] = []
+
+    def start(self) -> None:
+        self.calls.append("start")
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+
+def test_a_cached_judge_is_started_closed_and_limited_as_the_inner_one():
+    cached = CachedJudge(Engine())
+    cached.start()
+    cached.close()
+    assert (cached.judge.calls, cached.deadline) == (["start", "close"], 12.5)
+    plain = CachedJudge(FakeJudge())
+    plain.start()
+    plain.close()
+    assert plain.deadline is None
+
+
+def test_match_is_named_by_what_it_parses_with():
+    assert MatchJudge().name == f"match {reader_name()}" == MatchJudge().name
+    assert MatchJudge(coref="none").name != MatchJudge().name
+
+
+def test_the_cache_folder():
+    assert cache_folder({"XDG_CACHE_HOME": "/scratch/cache"}) == Path("/scratch/cache/spanreward")
+    for elsewhere in ({}, {"XDG_CACHE_HOME": ""}, {"XDG_CACHE_HOME": "relative"}):
+        assert cache_folder(elsewhere) == Path.home() / ".cache" / "spanreward"
+
+
+def test_knowing_the_folder_costs_no_model_library():
+    code = "import sys; from rewards.cache_folder import CACHE; print('transformers' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,143 @@
+"""A report page of invented results: every part of the page, without a training."""
+
+from dataclasses import replace
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from rewards.verdict import Span, Status, Verdict
+from training.evaluation.report import (
+    ShownAnswer,
+    ShownPrompt,
+    write_report,
+)
+from training.evaluation.statistics import summarise_models
+
+COLOURS = {"red": "#d62728", "blue": "#1f77b4", "green": "#2ca02c", "yellow": "#e7c820"}
+SHAPES = ["circle", "square", "triangle"]
+
+
+def invented_results():
+    rng = np.random.default_rng(0)
+    hard = rng.uniform(-0.2, 0.2, size=(1, 120))
+    centres = {
+        "base": (0.70, 0.74, 0.67, 0.64, 0.70, 0.60, 14),
+        "sft": (0.73, 0.75, 0.72, 0.68, 0.71, 0.66, 19),
+        "dapo": (0.765, 0.77, 0.76, 0.71, 0.705, 0.72, 23),
+    }
+    metrics = ["truth_f1", "truth_precision", "truth_recall", "posh_f1", "posh_precision", "posh_recall", "length"]
+    scores = {}
+    for model, means in centres.items():
+        scores[model] = {
+            metric: np.clip(mean + hard + rng.normal(0, 0.1, (3, 120)) + rng.normal(0, 0.01, (3, 1)), 0, 1)
+            if metric != "length"
+            else np.round(mean + rng.normal(0, 4, (3, 120)))
+            for metric, mean in zip(metrics, means, strict=True)
+        }
+    for metric in metrics[3:6]:
+        scores["sft"][metric][1, :2] = np.nan
+    return summarise_models(scores, resamples=500)
+
+
+def invented_curves():
+    rng = np.random.default_rng(1)
+
+    def noisy(start, end, steps, noise):
+        return list(end + (start - end) * np.exp(-np.linspace(0, 3, steps)) + rng.normal(0, noise, steps))
+
+    steps = list(range(0, 150, 2))
+    sft = [{"seed": s, "step": steps, "loss": noisy(3.2, 0.5 + 0.03 * s, 75, 0.06)} for s in range(3)]
+    dapo = [
+        {
+            "seed": s,
+            "step": steps,
+            "reward": noisy(0.66, 0.72 + 0.01 * s, 75, 0.012),
+            "posh/precision": noisy(0.70, 0.71, 75, 0.012),
+            "posh/recall": noisy(0.62, 0.73, 75, 0.012),
+        }
+        for s in range(3)
+    ]
+    return {"sft": sft, "dapo": dapo}
+
+
+def span(text, phrase, score, note=""):
+    start = text.index(phrase)
+    return Span(start, start + len(phrase), score, 0.0, "entity", note, 0)
+
+
+def invented_examples():
+    rng = np.random.default_rng(2)
+    examples = []
+    for number in range(6):
+        (one, two), (left, right) = rng.choice(list(COLOURS), 2, replace=False), rng.choice(SHAPES, 2)
+        other = next(colour for colour in COLOURS if colour not in (one, two))
+        image = Image.new("RGB", (96, 96), "#f4f4f0")
+        for i, (colour, shape) in enumerate([(one, left), (two, right)]):
+            draw_shape(ImageDraw.Draw(image), shape, COLOURS[colour], 12 + 42 * i, 34 - 22 * (number % 2) * i)
+        reference = f"A {one} {left} stands to the left of a {two} {right}."
+        base = f"There is a {other} {left}."
+        sft = f"A {one} {left} and a {other} {right} 👩‍🎨, both on a wooden table."
+        dapo = f"A {one} {left} is to the left of a {two} {right}."
+        judged = Verdict(
+            score=0.61,
+            parts={"precision": 0.5, "recall": 0.7, "f1": 0.61},
+            spans=(
+                span(sft, f"{one} {left}", 1.0, "rated 5 of 5: “Is there a circle?”"),
+                span(sft, f"{other} {right}", 0.5, "rated 3 of 5: the shape is there"),
+                span(sft, f"{other}", 0.0, f"rated 1 of 5: the {right} is not {other}"),
+                span(sft, "both on", 0.25, "rated 2 of 5"),
+                span(sft, "wooden table", 0.0, "rated 1 of 5: there is no table"),
+            ),
+            missed=(span(reference, "to the left of", 0.0, "nowhere said"), span(reference, two, 0.25, "not said")),
+        )
+        answers = {
+            "base": ShownAnswer(
+                base,
+                Verdict(0.2, spans=(span(base, f"{other} {left}", 0.25, "rated 2 of 5"),), missed=judged.missed),
+                {"truth_f1": 0.25, "length": 5.0},
+                wrong=((base.index(other), base.index(other) + len(other)),),
+            ),
+            "sft": ShownAnswer(sft, judged, {"truth_f1": 0.55, "length": 13.0}, ((sft.index("wooden"), len(sft) - 1),)),
+            "dapo": ShownAnswer(
+                dapo,
+                Verdict(0.97, spans=(span(dapo, f"{one} {left}", 1.0), span(dapo, f"a {two} {right}", 0.75))),
+                {"truth_f1": 1.0, "length": 11.0},
+            ),
+        }
+        if number == 2:
+            why = f"It says “{one} {left}”, and the picture shows just that. " * 3
+            failed = "no reason: the judge did not answer within 60 s"
+            answers["dapo"] = replace(
+                answers["dapo"], reasons={"harmonic_correctness": why, "harmonic_clarity": failed}
+            )
+        if number == 3:
+            answers["dapo"] = ShownAnswer(
+                dapo, Verdict(None, Status.TIMEOUT, note="no answer in 30 s"), {"truth_f1": 1.0}
+            )
+        if number == 4:
+            answers["base"] = ShownAnswer(" ", Verdict(0.0, Status.EMPTY), {"truth_f1": 0.0})
+        examples.append(ShownPrompt(image, "Describe the picture.", (reference,), answers))
+    return examples
+
+
+def draw_shape(draw, shape, colour, x, y):
+    if shape == "circle":
+        draw.ellipse((x, y, x + 30, y + 30), fill=colour)
+    elif shape == "square":
+        draw.rectangle((x, y, x + 30, y + 30), fill=colour)
+    else:
+        draw.polygon([(x, y + 30), (x + 15, y), (x + 30, y + 30)], fill=colour)
+
+
+FACTS = {
+    "command": "python scripts/compare.py recipes/quickstart",
+    "commit": "c808c07",
+    "seeds": "0 1 2",
+    "trl": "1.16.0",
+}
+
+
+def write_invented(path):
+    title = "Scenes: what DAPO with span credit changed"
+    write_report(path, title, invented_results(), invented_curves(), invented_examples(), FACTS)
+    return path

@@ -1,0 +1,25 @@
+"""An HTML page as a test reads it."""
+
+from html.parser import HTMLParser
+
+
+class Page(HTMLParser):
+    """Every tag with its attributes, and the text of every element of class `text`."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.texts, self.inside = [], [], False
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag == "p":
+            self.inside = "text" in (dict(attrs).get("class") or "").split()
+            self.texts += [""] if self.inside else []
+
+    def handle_endtag(self, tag):
+        self.inside = self.inside and tag != "p"
+
+    def handle_data(self, data):
+        if self.inside:
+            self.texts[-1] += data

@@ -1,0 +1,112 @@
+"""SpanGRPOTrainer in the place of TRL's GRPOTrainer: the same arguments in the same order, and what is said instead."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from datasets import Dataset
+from trl import GRPOConfig
+
+from rewards import LaveReward, MatchJudge, PoshReward, Span, Verdict
+from tests.support.tiny_trainer import COMMON, Scored, Scripted, advantages_of, make_trainer, scenes
+from training.grpo.config import SpanGRPOConfig, read_config
+from training.grpo.trainer import SpanGRPOTrainer
+from training.policy import load_policy
+
+
+def of_length(completions: list[Any], **_: Any) -> list[float]:
+    return [float(len(completion[0]["content"])) for completion in completions]
+
+
+def test_arguments_in_trls_order_and_its_own_config(tmp_path: Path) -> None:
+    model, processor = load_policy("tiny", seed=1)
+    stock = GRPOConfig(str(tmp_path), **{**COMMON, "max_steps": 1})
+    read = read_config(stock, model)
+    assert vars(read) == vars(stock) | {name: value for name, value in vars(read).items() if name not in vars(stock)}
+    trainer = SpanGRPOTrainer(model, of_length, stock, scenes(), None, processor)
+    trainer.train()
+    assert isinstance(trainer.args, SpanGRPOConfig)
+    assert (trainer.args.span_coef, trainer.args.dynamic_sampling, trainer.args.soft_overlong_cache) == (
+        0.0,
+        False,
+        None,
+    )
+    assert trainer.recorders == []
+    assert not [key for line in trainer.state.log_history for key in line if key.startswith(("judge/", "spans/"))]
+
+
+def test_without_settings_the_folder_is_trls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("training.grpo.config.SpanGRPOConfig.__post_init__", lambda self: None)
+    model, _ = load_policy("tiny", seed=1)
+    model.config._name_or_path = "someone/policy"
+    assert read_config(None, model).output_dir == read_config(None, "someone/policy").output_dir == "policy-GRPO"
+
+
+def test_no_reward_at_all_is_trls_error(tmp_path: Path) -> None:
+    model, processor = load_policy("tiny", seed=1)
+    with pytest.raises(ValueError, match="No reward source provided"):
+        SpanGRPOTrainer(
+            model, args=SpanGRPOConfig(str(tmp_path), **COMMON), train_dataset=scenes(), processing_class=processor
+        )
+
+
+@pytest.mark.parametrize("part", ["train_dataset", "eval_dataset", "eval_dataset['new']"])
+def test_a_missing_column_is_told_before_anything_is_sampled(tmp_path: Path, part: str) -> None:
+    model, processor = load_policy("tiny", seed=1)
+    whole, lacking = scenes(), scenes().remove_columns("reference")
+    parts: dict[str, Any] = {"train_dataset": whole, "eval_dataset": lacking}
+    if part == "train_dataset":
+        parts = {"train_dataset": lacking}
+    elif "new" in part:
+        parts["eval_dataset"] = {"new": lacking}
+    with pytest.raises(ValueError, match=r"posh needs the dataset column 'reference'") as raised:
+        SpanGRPOTrainer(
+            model,
+            PoshReward(MatchJudge()),
+            SpanGRPOConfig(str(tmp_path), **COMMON),
+            processing_class=processor,
+            **parts,
+        )
+    assert f"{part} has ['context', " in str(raised.value)
+
+
+def test_weights_are_counted_without_what_the_user_did_not_pass(tmp_path: Path) -> None:
+    with pytest.raises(
+        ValueError, match="reward_weights has 2 numbers for 1 reward functions: give one each, and none "
+    ):
+        make_trainer(tmp_path, scenes(), [of_length], reward_weights=[1.0, 2.0], soft_overlong_cache=8)
+
+
+def test_rewards_without_a_judge_log_no_judge(tmp_path: Path) -> None:
+    trainer = make_trainer(tmp_path / "a", scenes(), [Scored(lambda sample: 0.5)], max_steps=1)
+    trainer.train()
+    keys = {key for line in trainer.state.log_history for key in line if key.startswith("judge/")}
+    assert keys == {f"judge/failed_fraction{look}" for look in ("", "_long", "_short", "_control_tokens")}
+    trainer = make_trainer(tmp_path / "b", scenes(), [PoshReward(MatchJudge())], max_steps=1)
+    trainer.train()
+    assert "judge/questions" in {key for line in trainer.state.log_history for key in line}
+
+
+def test_spans_that_reach_no_completion_are_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    dataset: Dataset = scenes()
+    spans = (Span(2, 5, 1.0, 0.1, "attribute", "", 0), Span(6, 10, 1.0, 0.1, "entity", "", 1))
+    trainer = make_trainer(tmp_path, dataset, [Scripted({"A red star.": Verdict(0.5, spans=spans)})], span_coef=0.5)
+    with caplog.at_level(logging.WARNING, "training.grpo.trainer"):
+        advantages_of(trainer, dataset, ["A red star."] * 8, monkeypatch)
+        assert caplog.messages == []
+        for _ in range(2):
+            advantages_of(trainer, dataset, ["A red star."] * 8, monkeypatch, end=False)
+    assert len(caplog.messages) == 1
+    assert (
+        "no completion of this step gets span credit: each was cut at max_completion_length (24)" in caplog.messages[0]
+    )
+    assert trainer._metrics["train"]["spans/rows_without_credit"] == [0.0, 1.0, 1.0]
+
+
+def test_lave_needs_its_columns_too(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"lave needs the dataset column 'question', and train_dataset has"):
+        make_trainer(tmp_path, scenes(), [LaveReward(MatchJudge(), rationale=False)])
