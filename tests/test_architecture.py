@@ -22,6 +22,13 @@ USES = {
     "training.callbacks": {"training.grpo", "training.evaluation"},
     "training.hacking": {"training.data", "training.scenes"},
     "training.plan": set(),
+    "training.commands": {  # what a person calls: it may use everything
+        f"rewards.{name}" for name in ("language", "judges", "posh", "harmonic", "lave", "agreement")
+    }
+    | {
+        f"training.{name}"
+        for name in ("callbacks", "data", "evaluation", "grpo", "hacking", "plan", "scenes", "span_credit_experiment")
+    },
     "training.span_credit_experiment": {"training.grpo", "training.data", "training.evaluation", "training.scenes"},
 }
 

@@ -9,7 +9,7 @@
     evaluation/               checkpoints compared, with error bars and a report
     plan/                     what a recipe would run and whether it fits, before anything is loaded
     scenes/                   drawn pictures of which everything is known, for the quickstart and the tests
-    span_credit_experiment/   what scripts/credit.py runs
+    span_credit_experiment/   what `spanreward credit` runs
 
 Nothing heavy is imported before a name is used.
 """

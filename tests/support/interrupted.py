@@ -12,7 +12,7 @@ from pathlib import Path
 import training.run
 from rewards.judges import Failure, MatchJudge, Question, Rating
 from rewards.judges.judge import RATING_SCALE
-from scripts.train import main
+from training.commands.train import main
 
 FOLDER = Path(sys.argv[1])
 

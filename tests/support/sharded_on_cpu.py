@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import training.run
-from scripts.train import main
+from training.commands.train import main
 
 FOLDER = Path(sys.argv[1])
 

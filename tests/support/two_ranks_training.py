@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import training.run
 from rewards.judges import MatchJudge
-from scripts.train import main
+from training.commands.train import main
 
 FOLDER = Path(sys.argv[1])
 RANK = int(os.environ["RANK"])

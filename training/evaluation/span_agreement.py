@@ -4,7 +4,7 @@
     agreement = summarise(completions)
     agreement["words"]["all"]["precision"], agreement["credit"]["all"]["equal_signs"]
 
-It reads what scripts/compare.py wrote about Scenes, where the referee knows the truth. Words are runs of letters and
+It reads what `spanreward compare` wrote about Scenes, where the referee knows the truth. Words are runs of letters and
 digits; one is wrong when a wrong span (score below 0.5) or a wrong claim of the referee touches it. A component's
 effect is the true F1 of the text less that of the text without the component's first span.
 """
@@ -73,7 +73,7 @@ def read_completions(folder: Path, models: Sequence[str] = (), count: int = 500)
     results_file, completions_file = folder / "results.json", folder / "completions.jsonl"
     for path in (results_file, completions_file):
         if not path.is_file():
-            raise ValueError(f"there is no {path}: give the output folder of scripts/compare.py.")
+            raise ValueError(f"there is no {path}: give the output folder of `spanreward compare`.")
     data = json.loads(results_file.read_text())["data"]
     if data["source"] != "scenes":
         raise ValueError(f"{folder} compares on {data['source']!r} data: only for Scenes is the truth known.")

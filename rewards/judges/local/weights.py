@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import torch
-from peft import PeftModel
 from transformers import (
     MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING,
     AutoConfig,
@@ -74,5 +73,7 @@ def _adapted(model: Any, adapter: Path, merged: bool) -> Any:
     for name in ("adapter_config.json", "adapter_model.safetensors"):
         if not (adapter / name).is_file():
             raise FileNotFoundError(f"the judge's adapter {adapter} has no {name}: give the folder peft has saved to")
+    from peft import PeftModel  # of the extra train; judges without an adapter do without
+
     adapted: Any = PeftModel.from_pretrained(model, str(adapter))
     return adapted.merge_and_unload() if merged else adapted.get_base_model()

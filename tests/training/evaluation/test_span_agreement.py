@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from scripts.agreement import main
+from training.commands.agreement import main
 from training.evaluation.span_agreement import (
     Judged,
     JudgedComponent,

@@ -10,8 +10,8 @@ import yaml
 from transformers import Qwen2Config
 
 from rewards.judges import MatchJudge
-from scripts.train import main
 from tests.support.paths import ROOT
+from training.commands.train import main
 from training.plan.dry_run import dry_run, judge_model, read_launch, row_count
 from training.plan.known_models import CONFIGS, size_by_name
 from training.plan.memory import PROCESS

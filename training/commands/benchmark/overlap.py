@@ -1,6 +1,6 @@
 """What it saves that a judge elsewhere judges while log-probabilities are computed.
 
-python scripts/benchmark.py overlap --json overlap.json
+spanreward benchmark overlap --json overlap.json
 """
 
 import argparse

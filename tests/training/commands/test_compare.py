@@ -1,4 +1,4 @@
-"""scripts/compare.py on untrained tiny policies: the promised files, and one sentence for every mistake."""
+"""`spanreward compare` on untrained tiny policies: the promised files, and one sentence for every mistake."""
 
 import json
 import sys
@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from scripts.compare import CURVES, cell, commit, main, read_curves, read_models, read_seeds, remembering
 from tests.support.page import Page
+from training.commands.compare import CURVES, cell, commit, main, read_curves, read_models, read_seeds, remembering
 from training.policy import load_policy
 from training.recipe import RewardPart
 

@@ -1,6 +1,6 @@
 """What spans cost in a training step, beside stock GRPO with the same reward.
 
-python scripts/benchmark.py spans --json spans.json
+spanreward benchmark spans --json spans.json
 """
 
 import argparse
@@ -56,7 +56,7 @@ def measure_steps(completions: int, tokens: int, rounds: int, folder: Path) -> d
     from training.recipe import ScenesPart
 
     dataset = load_data(ScenesPart(source="scenes", level=3, count=completions // GROUP))
-    tokenizer = tiny_tokenizer()
+    tokenizer: Any = tiny_tokenizer()
     ids = [[*row, tokenizer.eos_token_id] for row in given_ids(tokenizer, completions, tokens - 1)]
     references = [row for row in dataset["reference"] for _ in range(GROUP)]
     reward, judging = replayed([tokenizer.decode(row, skip_special_tokens=True) for row in ids], references)
@@ -159,7 +159,7 @@ def build_trainers(reward: Any, dataset: Any, completions: int, tokens: int, fol
         "SpanGRPOTrainer, span_coef=0.1": (SpanGRPOTrainer, SpanGRPOConfig(**settings, span_coef=0.1)),
         WITH_TABLE: (SpanGRPOTrainer, SpanGRPOConfig(**settings, span_coef=0.1)),
     }
-    trainers = {}
+    trainers: dict[str, Any] = {}
     for name, (kind, args) in kinds.items():
         model, processor = load_policy("tiny")
         trainers[name] = kind(model, reward, args, processing_class=processor, train_dataset=dataset)

@@ -1,6 +1,6 @@
 """How many steps dynamic sampling saves, and how many completions more it makes, where half of the prompts are solved.
 
-python scripts/benchmark.py sampling --json sampling.json
+spanreward benchmark sampling --json sampling.json
 """
 
 import argparse

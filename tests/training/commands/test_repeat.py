@@ -1,4 +1,4 @@
-"""scripts/repeat.py: which runs it makes, from which policies, and that it goes on where it stopped."""
+"""`spanreward repeat`: which runs it makes, from which policies, and that it goes on where it stopped."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from scripts import repeat
+from training.commands import repeat
 from training.policy import load_policy
 
 

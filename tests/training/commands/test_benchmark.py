@@ -1,6 +1,5 @@
-"""scripts/benchmark.py: what it counts, on hand-computed cases and on a small file of pairs."""
+"""`spanreward benchmark`: what it counts, on hand-computed cases and on a small file of pairs."""
 
-import importlib
 import json
 import sys
 
@@ -9,22 +8,21 @@ import pytest
 from rewards.judges.judge import Question
 from tests.support.paths import ROOT
 from tests.support.tokenizer import tokenizer
+from training.commands.benchmark import command, sampling
+from training.commands.benchmark import posh as posh_command
 
-SCRIPT = ROOT / "scripts" / "benchmark.py"
 REFERENCE = "A tall man in a red hat holds a brown dog. A short man sits on a bench."
 SAID = ("A tall man holds a brown dog.", "A man in a red hat sits on a bench.", "A dog lies on a bench.")
 
 
 @pytest.fixture
-def benchmark(monkeypatch):
-    monkeypatch.syspath_prepend(SCRIPT.parent)
-    return importlib.import_module("benchmark")
+def benchmark():
+    return command
 
 
 @pytest.fixture
-def posh(monkeypatch):
-    monkeypatch.syspath_prepend(SCRIPT.parent)
-    return importlib.import_module("benchmark_posh")
+def posh():
+    return posh_command
 
 
 @pytest.fixture
@@ -96,7 +94,7 @@ def test_the_command_prints_and_writes_what_posh_costs(monkeypatch, benchmark, f
 
 
 def test_a_group_of_eight_costs_less_than_seven(monkeypatch, benchmark, files, capsys):
-    group = SCRIPT.parents[1] / "tests" / "data" / "group_of_8.jsonl"  # sampled from SmolLM2 at temperature 0.8
+    group = ROOT / "tests" / "data" / "group_of_8.jsonl"  # sampled from SmolLM2 at temperature 0.8
     run(monkeypatch, benchmark, "posh", "--pairs", group, "--tokens", files / "model", "--modes", "default")
     (cost,) = json.loads(capsys.readouterr().out)["modes"]["default"]["groups"].values()
     assert cost["pairs"] == 8
@@ -198,9 +196,8 @@ def test_dynamic_sampling_is_measured_seed_by_seed(monkeypatch, benchmark, files
         run(monkeypatch, benchmark, "sampling", "--seeds", 1, 1)
 
 
-def test_dynamic_sampling_is_compared_by_hand(monkeypatch):
-    monkeypatch.syspath_prepend(SCRIPT.parent)
-    compare = importlib.import_module("benchmark_sampling").compare
+def test_dynamic_sampling_is_compared_by_hand():
+    compare = sampling.compare
     runs = [{"reached": True, "steps": steps} for steps in (20, 15, 10, 5)]  # without, with, without, with
     numbers = compare(runs, "steps")
     assert (numbers["without"], numbers["with"], numbers["difference"], numbers["ratio"]) == (15, 10, -5, 10 / 15)

@@ -1,6 +1,6 @@
 """What each reward pays for texts that ask for it and not for its reason.
 
-python scripts/benchmark.py hacking --json hacking.json
+spanreward benchmark hacking --json hacking.json
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """What PoSh costs: questions and tokens, which are exact, and seconds, which are this machine's.
 
-python scripts/benchmark.py posh --judge vllm:smollm2 --pairs pairs.jsonl --json posh.json
+spanreward benchmark posh --judge vllm:smollm2 --pairs pairs.jsonl --json posh.json
 """
 
 import argparse
@@ -92,14 +92,14 @@ class Meter(Judge):
 
     def _measured(self, kind: str, questions: Sequence[Any], ask: Callable[[], list[Any]]) -> list[Any]:
         from rewards.judges.local.local_judge import LocalJudge
-        from rewards.judges.remote.server_judge import ServerJudge
+        from rewards.judges.remote.remote_judge import RemoteJudge
 
-        usage = self.judge.usage if isinstance(self.judge, (LocalJudge, ServerJudge)) else None
-        before = copy(usage)
+        before = copy(self.judge.usage)
         start = time.perf_counter()
         answers = ask()
         seconds = time.perf_counter() - start
-        spent = usage.since(before) if usage else None
+        counts = isinstance(self.judge, (LocalJudge, RemoteJudge))
+        spent = self.judge.usage.since(before) if counts else None
         self.asked.append(list(questions))
         self.waves.append(
             Wave(

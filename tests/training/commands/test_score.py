@@ -1,4 +1,4 @@
-"""scripts/score.py as a person meets it: a table, a file, and one sentence for every mistake."""
+"""`spanreward score` as a person meets it: a table, a file, and one sentence for every mistake."""
 
 import json
 import subprocess
@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts.score import SHOWN, main
 from tests.support.paths import ROOT
+from training.commands.score import SHOWN, main
 
-SCRIPT = ROOT / "scripts" / "score.py"
 ROWS = [
     {"id": "a", "completion": "A red circle.", "reference": "A blue circle."},
     {"id": "b", "completion": "", "reference": "A blue circle."},
@@ -85,7 +84,7 @@ def test_resuming(score, files):
     assert (code, files[1].read_bytes()) == (None, whole)
     assert "resumed" in out
     prompts = files[0].with_name("prompts.yaml")
-    text = (SCRIPT.parents[1] / "rewards" / "posh" / "prompts.yaml").read_text()
+    text = (ROOT / "rewards" / "posh" / "prompts.yaml").read_text()
     prompts.write_text(text.replace("TEXT", "PASSAGE"))
     assert prompts.read_text() != text
     for change in (["score=recall"], [f"prompts={prompts}"]):
@@ -98,7 +97,7 @@ def test_resuming(score, files):
 
 def test_the_words_of_a_prompts_file_matter_not_only_its_name(score, files):
     prompts = files[0].with_name("prompts.yaml")
-    text = (SCRIPT.parents[1] / "rewards" / "posh" / "prompts.yaml").read_text()
+    text = (ROOT / "rewards" / "posh" / "prompts.yaml").read_text()
     prompts.write_text(text)
     assert score(*asked(files, f"prompts={prompts}"))[0] is None
     assert score(*asked(files, f"prompts={prompts}"))[0] is None
@@ -165,7 +164,7 @@ def test_a_judge_is_made_and_remembers_as_the_command_line_says(score, files, tm
 
 
 def test_as_a_command(files):
-    command = [sys.executable, str(SCRIPT), *map(str, asked(files, reward="pish"))]
+    command = [sys.executable, str(ROOT / "scripts" / "score.py"), *map(str, asked(files, reward="pish"))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.strip() == "score.py: unknown metric 'pish': did you mean 'posh'?"

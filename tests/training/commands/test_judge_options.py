@@ -7,8 +7,8 @@ import pytest
 
 from rewards.judges import CachedJudge
 from rewards.judges.local.vllm_judge import VllmJudge
-from scripts.agreement import main
-from training.command_line import add_judge_options, judge_of, read_option
+from training.commands.agreement import main
+from training.commands.judge_options import add_judge_options, judge_of, read_option
 
 
 @pytest.fixture

@@ -1,11 +1,12 @@
 """How far a search for reward leaves the truth, on Scenes.
 
-python scripts/benchmark.py search --policies outputs/quickstart/seed0/dapo --json search.json
+spanreward benchmark search --policies outputs/quickstart/seed0/dapo --json search.json
 """
 
 import argparse
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -26,6 +27,7 @@ from training.recipe import ScenesPart
 from training.scenes.language import describe
 from training.scenes.questions import other_words
 from training.scenes.referee import judge_description
+from training.scenes.world import Scene
 
 DESCRIPTION = """Two searches for reward with the `match` judge, on held-out pictures. The best of --samples completions
 that each of --policies samples for a picture, by the reward that it was trained on; and random mutation of the words of
@@ -83,9 +85,12 @@ def pictures(count: int, questions: bool) -> tuple[list[dict[str, Any]], list[Ca
     rows, scenes = list(load_data(part)), load_scenes(part)
     if questions:
         return rows, [right_by(row["answers"]) for row in rows]
-    return [{**row, "scene": scene} for row, scene in zip(rows, scenes, strict=True)], [
-        (lambda text, scene=scene: judge_description(text, scene).f1) for scene in scenes
-    ]
+    truths: list[Callable[[str], float]] = [partial(truth_f1, scene) for scene in scenes]
+    return [{**row, "scene": scene} for row, scene in zip(rows, scenes, strict=True)], truths
+
+
+def truth_f1(scene: Scene, text: str) -> float:
+    return judge_description(text, scene).f1
 
 
 def right_by(answers: Sequence[str]) -> Callable[[str], float]:
@@ -103,6 +108,7 @@ def best_of(
     arguments: argparse.Namespace,
 ) -> dict[str, Any]:
     best, honest = [], []
+    model: Any
     model, processor = load_policy(folder)
     model.eval()
     torch.manual_seed(0)

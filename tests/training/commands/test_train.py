@@ -1,4 +1,4 @@
-"""scripts/train.py's own words and exit codes: a failed check with --strict, and a run that --stop-on ends."""
+"""`spanreward train`'s own words and exit codes: a failed check with --strict, and a run that --stop-on ends."""
 
 import json
 import sys
@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 import yaml
 
-from scripts.train import main
 from training.callbacks.problems import PROBLEMS
 from training.callbacks.reward_health import Limits, RewardHealthCallback
+from training.commands.train import main
 
 TRAINER = {
     "max_steps": 2, "per_device_train_batch_size": 4, "num_generations": 4, "max_completion_length": 8,

@@ -1,6 +1,6 @@
 """What a policy can write costs no more to parse than prose, and finding filler next to nothing.
 
-python scripts/benchmark.py parsing --pairs ../shared/data/bench_pairs.jsonl --json parsing.json
+spanreward benchmark parsing --pairs ../shared/data/bench_pairs.jsonl --json parsing.json
 """
 
 import argparse
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     if min(arguments.tokens, arguments.count) < 1:
         raise ValueError("--tokens and --count must be 1 or more")
-    tokenizer = AutoTokenizer.from_pretrained(smollm2_folder())
+    tokenizer: Any = AutoTokenizer.from_pretrained(smollm2_folder())
     lines = arguments.pairs.read_text(encoding="utf-8").splitlines()
     prose = " ".join(dict.fromkeys(json.loads(line)["reference"] for line in lines))
     ids = tokenizer(prose * (2 + arguments.tokens * 2 // len(prose)))["input_ids"]

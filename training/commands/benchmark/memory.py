@@ -1,6 +1,6 @@
 """What fits on which GPUs, by arithmetic: see training/plan/memory.py for the formula.
 
-python scripts/benchmark.py memory --gpus 1 4 8 --gpu-memory 80
+spanreward benchmark memory --gpus 1 4 8 --gpu-memory 80
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """How fast each judge answers the same questions, beside what its engine does alone.
 
-python scripts/benchmark.py judge --pairs pairs.jsonl --judges vllm:smollm2 transformers:smollm2
+spanreward benchmark judge --pairs pairs.jsonl --judges vllm:smollm2 transformers:smollm2
 """
 
 import argparse
@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
-    from benchmark_posh import read_pairs
-
     from rewards.judges import load_judge
     from rewards.judges.local.local_judge import LocalJudge
     from rewards.judges.local.vllm_judge import VllmJudge
+    from training.commands.benchmark.posh import read_pairs
 
     questions = posh_questions(read_pairs(arguments.pairs), arguments.questions)
     judges = {spec: load_judge(spec) for spec in arguments.judges}
@@ -59,7 +59,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
             forget(judge)
             before = copy(judge.usage)
             with judge:
-                ratings = timed(spec, lambda judge=judge: judge.rate(questions))
+                ratings = timed(spec, partial(judge.rate, questions))
             spent = judge.usage.since(before)
             tokens[spec] = spent.prompt_tokens, spent.prompt_tokens - spent.cached_tokens
             failed[spec] = sum(rating.__class__.__name__ == "Failure" for rating in ratings)
@@ -67,7 +67,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
                 line = f"the engine of {spec} alone"
                 prompts = sorted({tuple(judge.encoder.encode(question.messages)) for question in questions})
                 forget(judge)
-                timed(line, lambda judge=judge, prompts=prompts: engine_alone(judge, prompts))
+                timed(line, partial(engine_alone, judge, prompts))
                 tokens[line] = tokens[spec]
     lines = [
         line_of(name, seconds, len(questions), *tokens.get(name, (0, 0)), failed.get(name, 0))
@@ -87,9 +87,8 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def posh_questions(pairs: Sequence[tuple[str, str]], count: int) -> list[Any]:
     """Different questions of PoSh's default mode, evenly from all about the pairs. Raises ValueError for fewer."""
-    from benchmark_posh import Meter, content
-
     from rewards import MatchJudge, PoshReward, Sample
+    from training.commands.benchmark.posh import Meter, content
 
     meter = Meter(MatchJudge())
     PoshReward(meter).assess([Sample("", completion, references=(reference,)) for completion, reference in pairs])

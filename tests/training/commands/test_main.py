@@ -1,0 +1,63 @@
+"""The command `spanreward`: every command there, and scoring without what only training needs."""
+
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import ROOT
+from training.commands import main as module
+
+WITHOUT_EXTRA = """
+import sys
+sys.modules.update(dict.fromkeys({names}))
+from training.commands.main import main
+main()
+"""
+
+
+def without_extra(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """`spanreward` where none of the extra train's packages can be imported."""
+    command = [sys.executable, "-c", WITHOUT_EXTRA.format(names=module.EXTRA), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+
+
+@pytest.mark.parametrize("name", module.COMMANDS)
+def test_every_command_has_help(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["spanreward", name, "--help"])
+    with pytest.raises(SystemExit) as ended:
+        module.main()
+    assert ended.value.code == 0
+    assert f"usage: spanreward {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "scripts").glob("*.py")), ids=lambda path: path.stem)
+def test_scripts_are_the_commands(path: Path) -> None:
+    where, _ = module.COMMANDS[path.stem]
+    assert f"from training.commands.{where} import main" in path.read_text()
+    assert callable(import_module(f"training.commands.{where}").main)
+
+
+def test_a_command_that_does_not_exist(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["spanreward", "scroe"])
+    with pytest.raises(SystemExit):
+        module.main()
+    assert "invalid choice: 'scroe'" in capsys.readouterr().err
+
+
+def test_scoring_needs_nothing_of_the_extra(tmp_path: Path) -> None:
+    rows, verdicts = tmp_path / "rows.jsonl", tmp_path / "verdicts.jsonl"
+    rows.write_text(json.dumps({"completion": "A red circle.", "reference": "A red circle."}) + "\n")
+    done = without_extra("score", "posh", "--judge", "match", "--input", str(rows), "--output", str(verdicts))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(verdicts.read_text())["score"] == 1.0
+
+
+def test_training_without_the_extra_is_one_sentence(tmp_path: Path) -> None:
+    done = without_extra("train", "recipes/quickstart/scenes-dapo.yaml", f"output={tmp_path}")
+    assert done.returncode == 1
+    assert done.stderr.endswith(", which is not installed: pip install 'spanreward[train]'.\n")
+    assert "Traceback" not in done.stderr

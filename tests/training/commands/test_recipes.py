@@ -1,0 +1,66 @@
+"""`spanreward recipes`: what it lists, what it copies, and that a wheel would bring all of it."""
+
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.paths import ROOT
+from training.commands import recipes
+from training.recipe import load_recipe
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    def run(*arguments: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["spanreward recipes", *arguments])
+        recipes.main()
+        return capsys.readouterr().out
+
+    return run
+
+
+def test_the_list_names_every_file(command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    lines = command().splitlines()
+    assert [line.split()[0] for line in lines[1:] if not line.startswith("  ")] == recipes.files()
+    assert "DAPO with PoSh from the terse base, on complete references" in next(
+        line for line in lines if "quickstart/scenes-dapo.yaml" in line
+    )
+
+
+@pytest.mark.parametrize("name", recipes.files())
+def test_what_is_copied_is_whole(command: Any, tmp_path: Path, name: str) -> None:
+    copied = command(name, "--folder", str(tmp_path)).splitlines()
+    assert copied[0] == str(tmp_path / name)
+    assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes()
+    if name.startswith("recipes/") and not name.startswith("recipes/data/"):
+        assert load_recipe(tmp_path / name) == load_recipe(ROOT / name)
+
+
+def test_nothing_is_overwritten_and_data_is_shared(command: Any, tmp_path: Path) -> None:
+    name = "recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml"
+    command(name, "--folder", str(tmp_path))
+    (tmp_path / "recipes/data/docent.yaml").write_text("mine: true\n")
+    with pytest.raises(SystemExit, match=r"docent-posh-dapo.yaml is there already: give another --folder"):
+        command(name, "--folder", str(tmp_path))
+    command("recipes/qwen2.5-vl-7b/docent-sft.yaml", "--folder", str(tmp_path))
+    assert (tmp_path / "recipes/data/docent.yaml").read_text() == "mine: true\n"
+
+
+def test_a_name_that_does_not_exist(command: Any) -> None:
+    with pytest.raises(SystemExit, match=r"did you mean 'recipes/quickstart/scenes-dapo.yaml'"):
+        command("recipes/quickstart/scene-dapo.yaml")
+
+
+def test_a_wheel_brings_every_file() -> None:
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["data-files"]
+    brought = {
+        path.relative_to(ROOT).as_posix()
+        for target, (pattern,) in listed.items()
+        for path in ROOT.glob(pattern)
+        if target == f"share/spanreward/{Path(pattern).parent}"
+    }
+    assert brought == set(recipes.files())

@@ -1,0 +1,65 @@
+"""What judging and spans cost (questions and tokens, which are exact, and seconds, which are this machine's), and what
+rewards pay for what they should not.
+
+spanreward benchmark posh --judge vllm:smollm2 --pairs pairs.jsonl --json posh.json
+spanreward benchmark judge --pairs pairs.jsonl --json judge.json
+spanreward benchmark memory --json memory.json
+spanreward benchmark spans --json spans.json
+spanreward benchmark overlap --json overlap.json
+spanreward benchmark sampling --json sampling.json
+spanreward benchmark hacking --json hacking.json
+spanreward benchmark search --policies outputs/quickstart/seed0/dapo --json search.json
+spanreward benchmark parsing --pairs pairs.jsonl --json parsing.json
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from training.commands.benchmark import (
+    hacking,
+    judge,
+    memory,
+    overlap,
+    parsing,
+    posh,
+    sampling,
+    search,
+    spans,
+)
+
+
+def main() -> None:
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
+    commands = parser.add_subparsers(required=True)
+    for name, help, module in (
+        ("posh", "what PoSh asks", posh),
+        ("judge", "how fast each judge answers the same questions", judge),
+        ("memory", "what fits on which GPUs, by arithmetic", memory),
+        ("spans", "what spans add to a training step", spans),
+        ("overlap", "what judging beside log-probabilities saves", overlap),
+        ("sampling", "what dynamic sampling saves and costs", sampling),
+        ("hacking", "what rewards pay for texts that ask for reward", hacking),
+        ("parsing", "what the longest completions cost to parse", parsing),
+        ("search", "how far a search for reward leaves the truth", search),
+    ):
+        command = commands.add_parser(name, help=help, description=module.DESCRIPTION, formatter_class=form)
+        module.add_arguments(command)
+        command.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
+        command.set_defaults(measure=module.measure)
+    arguments = parser.parse_args()
+    try:
+        numbers = arguments.measure(arguments)
+    except (ValueError, OSError, ImportError) as error:
+        sys.exit(f"{parser.prog}: {error}")
+    text = json.dumps(numbers, indent=2)
+    if arguments.json:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(text + "\n")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

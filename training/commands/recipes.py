@@ -1,0 +1,85 @@
+"""List the recipes and the launch configurations that come with this package, and copy one to start from.
+
+    spanreward recipes
+    spanreward recipes recipes/qwen2.5-vl-3b-lora/docent-posh-dapo.yaml     # and the data file that it names
+    spanreward recipes accelerate_configs/ddp.yaml --folder my-run
+
+A file keeps its place: it is copied to recipes/... below the folder, the current one unless said otherwise.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+import sysconfig
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from rewards.naming import unknown
+
+PARTS = ("recipes", "accelerate_configs")
+CHECKOUT = Path(__file__).parents[2]
+ROOT = CHECKOUT if (CHECKOUT / "recipes").is_dir() else Path(sysconfig.get_path("data"), "share", "spanreward")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", nargs="?", help="the file to copy, as listed without it")
+    parser.add_argument("--folder", type=Path, default=Path(), help="where to (default: the current folder)")
+    arguments = parser.parse_args()
+    found = files()
+    if arguments.name is None:
+        table = Table("file", "what it is for", box=None)
+        for name in found:
+            table.add_row(name, first_sentence(ROOT / name))
+        Console().print(table)
+        return
+    if arguments.name not in found:
+        sys.exit(f"{parser.prog}: {unknown('recipe', arguments.name, found)}")
+    try:
+        for copied in copy(arguments.name, arguments.folder):
+            print(copied)
+    except FileExistsError as error:
+        sys.exit(f"{parser.prog}: {error} is there already: give another --folder, or move it away.")
+
+
+def files() -> list[str]:
+    """What may be copied, by its place below ROOT."""
+    return sorted(path.relative_to(ROOT).as_posix() for part in PARTS for path in (ROOT / part).rglob("*.yaml"))
+
+
+def copy(name: str, folder: Path) -> list[Path]:
+    """Copy a file and the data files that it names. Raises FileExistsError before anything is written."""
+    source = ROOT / name
+    data = yaml.safe_load(source.read_text(encoding="utf-8")).get("data")
+    sources = [source, *(Path(os.path.normpath(source.parent / path)) for path in data_files(data))]
+    targets = [folder / path.relative_to(ROOT) for path in sources]
+    if targets[0].exists():
+        raise FileExistsError(targets[0])
+    for path, target in zip(sources, targets, strict=True):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.exists():  # recipes share their data files
+            shutil.copyfile(path, target)
+    return targets
+
+
+def data_files(data: Any) -> list[str]:
+    """Those that a recipe's data block names, itself or in its parts."""
+    if isinstance(data, dict):
+        return [path for part in data.get("parts", []) for path in data_files(part)]
+    return [data] if isinstance(data, str) else []
+
+
+def first_sentence(path: Path) -> str:
+    """Of the comment that the file begins with."""
+    comment = takewhile(lambda line: line.startswith("#"), path.read_text(encoding="utf-8").splitlines())
+    return " ".join(line.removeprefix("#").strip() for line in comment).partition(". ")[0].removesuffix(".")
+
+
+if __name__ == "__main__":
+    main()

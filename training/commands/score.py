@@ -1,0 +1,85 @@
+"""Score completions from a JSONL file with a published metric.
+
+    spanreward score posh --judge match --input rows.jsonl --output verdicts.jsonl [score=precision ...]
+
+A row is a JSON object with `completion` and what the metric needs (`posh`: `reference`, a text or a list of texts;
+`harmonic`: `image`, the path of a picture, or with evidence=context `context`, a text that describes it; `lave`:
+`question` and `answers`), and usually `id`. A verdict row has: id, score, status, parts, spans (start, end, score,
+credit, kind, note, component), missed, parsed_by. A row that cannot be read is reported by its line number and gets the
+status not_applicable. Run the same command again to go on after an interruption.
+
+The answers of a judge with a model are kept in the cache folder, so that no question is put to it twice, in any run;
+--no-cache asks anew.
+"""
+
+import argparse
+import json
+import logging
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from training.commands.judge_options import add_judge_options, judge_of, read_option
+
+SHOWN = 20  # lines without a score that are named
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("reward", help="the metric: posh, harmonic or lave")
+    parser.add_argument("--judge", required=True, help="who answers its questions: match, vllm:MODEL, ...")
+    add_judge_options(parser)
+    parser.add_argument("--input", required=True, type=Path, metavar="ROWS.jsonl")
+    parser.add_argument("--output", required=True, type=Path, metavar="VERDICTS.jsonl")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
+    parser.add_argument(
+        "options", nargs="*", metavar="key=value", help="options of the metric, such as score=precision"
+    )
+    arguments = parser.parse_intermixed_args()
+
+    from rewards.judges import closing
+    from rewards.metrics import build_reward
+    from rewards.scoring import score_file
+
+    logging.getLogger("rewards").setLevel(logging.CRITICAL)  # why a row has no score is said below, in one line
+    console = Console(stderr=True, soft_wrap=True)
+    try:
+        options = dict(read_option(text) for text in arguments.options)
+        judge = judge_of(arguments)
+        reward = build_reward(arguments.reward, judge, options)
+        settings = {"reward": arguments.reward, "judge": judge.name, "options": options, "prompts": reward.wording}
+        settings["parsed_by"] = reward.reader()
+        with closing([judge]), Progress(console=console) as bar:
+            task = bar.add_task(f"{arguments.reward} with {arguments.judge}", total=None)
+            summary = score_file(
+                reward,
+                arguments.input,
+                arguments.output,
+                settings,
+                progress=lambda done, total: bar.update(task, completed=done, total=total),
+            )
+        if arguments.json:
+            arguments.json.parent.mkdir(parents=True, exist_ok=True)
+            arguments.json.write_text(json.dumps(asdict(summary), indent=2) + "\n")
+    except (ValueError, OSError, ImportError) as error:
+        sys.exit(f"{parser.prog}: {error}")
+    except KeyboardInterrupt:
+        sys.exit(f"{parser.prog}: interrupted; the same command goes on from here.")
+    for number, reason in summary.bad_lines[:SHOWN]:
+        console.print(f"{arguments.input}:{number}: not scored: {reason}", markup=False, highlight=False)
+    if len(summary.bad_lines) > SHOWN:
+        more = len(summary.bad_lines) - SHOWN
+        console.print(f"... and {more} more: see `note` in {arguments.output}", markup=False, highlight=False)
+    table = Table(title=f"{arguments.reward} with {arguments.judge}: {arguments.output}", show_header=False)
+    for name, value in asdict(summary).items():
+        if name != "bad_lines":
+            table.add_row(name, f"{value:.4g}" if isinstance(value, float) else str(value))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
