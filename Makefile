@@ -1,5 +1,6 @@
 # make quickstart   a policy gets better in minutes: base, SFT and DAPO with PoSh's spans, compared in one report
 # make test         the tests without an engine
+# make docs         these pages and the docstrings as a site with search: outputs/docs/index.html
 # make test-vllm    puts vLLM's CPU build into the venv and runs the tests that need it; CI runs both
 PYTHON ?= python3
 SEEDS ?= 0
@@ -9,7 +10,7 @@ BIN := .venv/bin
 TRAIN := $(BIN)/accelerate launch --quiet --config_file accelerate_configs/cpu.yaml scripts/train.py
 RECIPES := recipes/quickstart
 
-.PHONY: quickstart test test-vllm lint venv
+.PHONY: quickstart test test-vllm lint docs venv
 venv: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
@@ -49,3 +50,8 @@ test-vllm: .venv/vllm
 
 lint: venv
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+# Offline; a warning, such as a link that leads nowhere, is an error.
+docs: venv
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs outputs/docs
+	@echo outputs/docs/index.html

@@ -8,11 +8,15 @@ CHARACTERS_PER_TOKEN = 4.0  # likewise, where numbers and signs are many
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one completion that the metric applies to.
+    """What one completion costs to which the metric applies.
 
-    questions: put to the judges. prompt_tokens: that they read in all of these, pictures not counted, and nothing taken
-    off for beginnings that several questions share. written_tokens: that they write at most. exact: the number of
-    questions is certain, and no mean. how: in a few words, where the numbers come from.
+    Attributes:
+        questions: put to the judges.
+        prompt_tokens: that they read in all of these, pictures not counted, and nothing taken off for beginnings that
+            several questions share.
+        written_tokens: that they write at most.
+        exact: the number of questions is certain, and no mean.
+        how: in a few words, where the numbers come from.
     """
 
     questions: float

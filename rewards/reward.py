@@ -26,12 +26,15 @@ LogMetric = Callable[[str, float], None]
 
 
 class Reward:
-    """A metric as a reward function.
+    """A metric as a reward function. A subclass names its columns and writes `assess`.
 
-    columns: dataset columns without which the metric makes no sense; a missing one is a ValueError at the first call,
-    while None in one row is NOT_APPLICABLE. one_of: columns of which the dataset needs one, likewise. main_parts: the
-    parts of a verdict that tables show. judges: the judges that must be awake while `assess` works. wording: identifies
-    the prompts, so that verdicts made with other prompts are not mixed.
+    Attributes:
+        columns: dataset columns without which the metric makes no sense. A missing one is a ValueError at the first
+            call; None in one row is NOT_APPLICABLE.
+        one_of: columns of which the dataset needs one, likewise.
+        main_parts: the parts of a verdict that tables show.
+        judges: the judges that must be awake while `assess` works.
+        wording: identifies the prompts, so that verdicts made with other prompts are not mixed.
     """
 
     columns: tuple[str, ...] = ()

@@ -33,9 +33,17 @@ class Status(StrEnum):
 class Sample:
     """One completion with everything a metric may look at.
 
-    `completion` is judged exactly as given (never stripped), so span offsets index into it.
-    `references` is the dataset column `reference`, as a tuple of texts. `images` hold PIL images.
-    `bbox` is (x0, y0, x1, y1) in pixels of the first image.
+    Attributes:
+        prompt: its text.
+        completion: judged exactly as given, never stripped, so that span offsets index into it.
+        images: PIL images.
+        references: the dataset column `reference`, as texts.
+        question: what an answer answers.
+        answers: several people's answers to it.
+        task: HarmonicEval's task, where the row says so.
+        bbox: (x0, y0, x1, y1) in pixels of the first image.
+        context: a text that says what is in the picture.
+        id: the row's.
     """
 
     prompt: str
@@ -54,8 +62,13 @@ class Sample:
 class Span:
     """Characters [start, end) of one text, and what they are worth.
 
-    score: 0 wrong .. 1 right. credit: what these words add to the verdict's score (below 0: they cost); all spans of
-    one `component` carry the component's whole credit, which belongs to them together, not to each.
+    Attributes:
+        score: from 0 (wrong) to 1 (right).
+        credit: what these words add to the verdict's score; below 0 they cost. All spans of one `component` carry the
+            component's whole credit, which belongs to them together, not to each.
+        kind: of what the words are: entity, attribute, relation, answer, filler, unread or a criterion's name.
+        note: why, in one sentence.
+        component: the number of the component that the words name.
     """
 
     start: int
@@ -73,10 +86,18 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A judgment of one completion. `spans` lie on the completion, `missed` on the sample's `references[reference]`.
+    """A judgment of one completion.
 
-    parsed_by: what parsed the texts ("en_core_web_sm 3.8.0, coref rules"), since scores of other parses do not compare;
-    "" for a metric that parses none.
+    Attributes:
+        score: in [0, 1]; None where `status` says why there is none.
+        status: OK, EMPTY (a real 0), or what kept the score from coming.
+        parts: named numbers behind the score.
+        spans: on the completion.
+        missed: on the sample's `references[reference]`: what the completion left out.
+        reference: which of the references the verdict is about.
+        note: a sentence.
+        parsed_by: what parsed the texts ("en_core_web_sm 3.8.0, coref rules"), since scores of other parses do not
+            compare; "" for a metric that parses none.
     """
 
     score: float | None

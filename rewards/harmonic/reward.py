@@ -56,15 +56,26 @@ class Inquiry:
 
 
 class HarmonicReward(Reward):
-    """HarmonicEval with any judge; text_judge, a judge or its name, takes over the criteria that see the text alone.
+    """HarmonicEval as a reward (HarmonicEval, equations 1 to 4), with any judge. Needs no reference.
 
-    task: "ic" (captions), "reg" (expressions for the object in `bbox`), "vqa" or "vdu" (answers to `question`); a row's
-    own column `task` goes before it. criteria: names, or YAML files of your own, see `rewards.harmonic.prompts`; None
-    is the paper's five, "overall" one question for everything. gamma, smooth, sigma_floor: see `aggregate`. spans:
-    "sentences" rates every sentence, "ablation" rates the text without each, "none" asks no more than the score needs.
-    evidence: "picture", or where a row has none its `context`; "context" never shows a picture, for judges that only
-    read. prompts: a file like prompts.yaml. pipeline: the spaCy pipeline that finds the sentences. mode:
-    "default" charges for words that say nothing (rewards/filler.py), "published" does not.
+    Args:
+        judge: who rates; for the criteria that see the picture it must be one that sees.
+        text_judge: a judge or its name, which takes over the criteria that see the text alone.
+        task: "ic" (captions), "reg" (expressions for the object in `bbox`), "vqa" or "vdu" (answers to `question`). A
+            row's own column `task` goes before it.
+        criteria: names, or YAML files of your own (see `rewards.harmonic.prompts`); None is the paper's five,
+            "overall" one question for everything.
+        gamma: in (0, 1], from the surest criterion alone to all alike (equation 3).
+        spans: "sentences" rates every sentence, "ablation" the text without each, "none" asks no more than the score
+            needs.
+        smooth: ratings are expectations over the distribution (equation 1); False takes the likeliest.
+        evidence: "picture", or where a row has none its `context`; "context" never shows a picture, for judges that
+            only read.
+        sigma_floor: the least deviation of a rating, in the scale's units.
+        prompts: a file like prompts.yaml in place of ours.
+        pipeline: the spaCy pipeline that finds the sentences.
+        mode: "default" charges for words that say nothing (rewards/filler.py), "published" does not.
+        name: of the reward in logs.
     """
 
     def __init__(

@@ -22,11 +22,15 @@ RATING_SCALE = ("1", "2", "3", "4", "5")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A chat for the judge. messages: [{"role", "content"}] with string content; images: PIL images they speak of.
+    """A chat for the judge.
 
-    probe: the same question as typed data, for judges that answer without reading prose (MatchJudge). description:
-    characters [start, end) of the last message's content that may be left out from their end where the chat is too long
-    for the judge; nothing may where it is empty. A place and not a text, as a text may occur twice.
+    Attributes:
+        messages: [{"role", "content"}] with string content.
+        images: PIL images that they speak of.
+        probe: the same question as typed data, for judges that answer without reading prose (MatchJudge).
+        description: characters [start, end) of the last message's content that may be left out from their end where
+            the chat is too long for the judge; nothing may where it is empty. A place and not a text, as a text may
+            occur twice.
     """
 
     messages: Sequence[Mapping[str, str]]
@@ -39,8 +43,10 @@ class Question:
 class Rating:
     """A distribution over the scale's entries, renormalised to sum 1.
 
-    mass: the probability, in [0, 1], that had fallen on the scale before renormalising. cut: characters at the end of
-    the question's description that the judge did not read, since they did not fit.
+    Attributes:
+        probabilities: by the scale's entries.
+        mass: the probability, in [0, 1], that had fallen on the scale before renormalising.
+        cut: characters at the end of the question's description that the judge did not read, since they did not fit.
     """
 
     probabilities: Mapping[str, float]
@@ -74,9 +80,11 @@ class Judge(ABC):
     A judge of your own defines `name`, `rate` and `write`. The rest has defaults that suit one which has nothing to
     start, is always awake, and answers in this process for as long as it takes.
 
-    remote: whether it answers outside this process, asleep at no time, and speaks to no other rank: it may then be
-    asked from a thread, while this process computes something else. deadline: the seconds, at most, from the outermost
-    `with judge:` until it has answered or given up; None: no limit.
+    Attributes:
+        remote: whether it answers outside this process, asleep at no time, and speaks to no other rank. It may then be
+            asked from a thread, while this process computes something else.
+        deadline: the seconds, at most, from the outermost `with judge:` until it has answered or given up; None is no
+            limit.
     """
 
     remote: bool = False

@@ -45,14 +45,22 @@ class Asked:
 
 
 class LaveReward(Reward):
-    """LAVE with any judge. Needs the dataset columns `question` and `answers` (several people's); `context`, a
-    description of the picture, is shown where a row has one.
+    """LAVE as a reward (LAVE, section 3), with any judge. Needs the dataset columns `question` and `answers`.
 
-    rationale: a reason before the rating, as published; False reads the rating's token alone and takes the likeliest
-    rating, with `smooth` the expectation. demonstrations: a YAML file or the same data in place of ours.
-    filter_references: answers given less than this share as often as the most frequent one are left out; 0 keeps all.
-    answer_pattern: a regular expression whose last match (its first group, if it has one) is the candidate. mode:
-    "default" charges for words that say nothing (rewards/filler.py), anywhere in the completion; "published" does not.
+    A row's `context`, a description of the picture, is shown where there is one.
+
+    Args:
+        judge: who rates the answer from 1 to 3.
+        rationale: a reason before the rating, as published. False reads the rating's token alone and takes the
+            likeliest rating.
+        smooth: with rationale=False, the expectation in place of the likeliest rating.
+        demonstrations: a YAML file, or the same data, in place of ours.
+        filter_references: answers given less than this share as often as the most frequent one are left out; 0 keeps
+            all.
+        answer_pattern: a regular expression whose last match (its first group, if it has one) is the answer.
+        mode: "default" charges for words that say nothing (rewards/filler.py), anywhere in the completion;
+            "published" does not.
+        name: of the reward in logs.
     """
 
     columns = ("question", "answers")

@@ -70,13 +70,20 @@ class Pair:
 
 
 class PoshReward(Reward):
-    """PoSh with any judge. Needs the dataset column `reference` (a text or several).
+    """PoSh as a reward (PoSh, section 3), with any judge. Needs the dataset column `reference`, a text or several.
 
-    prompts: our wording, or a path (or pair of paths) to the published JSON files. pipeline, coref: how texts are
-    parsed, see `rewards.language.describe`. score: "precision", "recall", "f1" or another F-score such as "f2".
-    presence_threshold: the rating from which an entity counts as there and its attributes and relations are asked
-    about. weights: what a component of each kind counts in precision and recall, 1 where not given, such as
-    {"attribute": 2, "relation": 0.5}; a text without any component that counts names nothing.
+    Args:
+        judge: who answers whether an entity, attribute or relation is there.
+        prompts: our wording, or a path (or pair of paths) to the published JSON files.
+        mode: "default" is meant for training; "published" follows the paper's code.
+        pipeline: the spaCy pipeline that parses the texts, or its name; None takes the best that is installed.
+        coref: "rules", "none", "maverick", "fastcoref" or a function, see `rewards.language.describe`.
+        score: "precision", "recall", "f1" or another F-score such as "f2".
+        presence_threshold: the rating, 1 to 5, from which an entity counts as there and its attributes and relations
+            are asked about.
+        weights: what a component of each kind counts in precision and recall, 1 where not given, such as
+            {"attribute": 2, "relation": 0.5}. A text without any component that counts names nothing.
+        name: of the reward in logs.
     """
 
     columns = ("reference",)

@@ -22,10 +22,15 @@ log = logging.getLogger(__name__)
 
 
 class JudgeLifecycleCallback(TrainerCallback):
-    """Build it before the trainer: its construction starts the recorders' judges, each once.
+    """Starts the judges before the trainer, and ends them with it. Its construction starts the recorders' judges, each
+    once, so build it before the trainer. A judge that was ended starts anew at the next training, or when a reward asks
+    it.
 
-    Raises ValueError for rewards that record nothing, and whatever keeps a judge from starting. A judge that was ended
-    starts anew at the next training, or when a reward asks it.
+    Args:
+        recorders: whose judges they are.
+
+    Raises:
+        ValueError: for rewards that record nothing; and whatever keeps a judge from starting.
     """
 
     def __init__(self, recorders: Sequence[Recorder]) -> None:

@@ -96,11 +96,20 @@ class CompletionRow:
 
 
 class RewardHealthCallback(Watching):
-    """referee: a sample's true score in [0, 1], of which the rewards know nothing, or None where there is none.
-    stop_on: the problems, of PROBLEMS, that end the training at the end of the step, on all ranks. prompts: for SFT.
+    """Says whether the reward is still worth following: numbers in the log, and each problem once, in a sentence.
 
-    A problem is told once, in a sentence that says what to do. stopped: the sentence that ended the training, or "".
-    Raises ValueError for a problem that is none.
+    Args:
+        recorders: the rewards to watch.
+        referee: a sample's true score in [0, 1], of which the rewards know nothing, or None where there is none.
+        limits: past which a number is a problem.
+        stop_on: the problems, of PROBLEMS, that end the training at the end of the step, on all ranks.
+        prompts: for SFT.
+
+    Attributes:
+        stopped: the sentence that ended the training, or "".
+
+    Raises:
+        ValueError: for a problem that does not exist.
     """
 
     def __init__(

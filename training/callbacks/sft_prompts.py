@@ -27,11 +27,17 @@ NOT_COLUMNS = ("prompt", "completion", "messages", "text")  # of a row, for a re
 
 
 class EvaluationPrompts:
-    """rows: what to answer: `prompt` (messages), `image` where there is one, and the columns that the rewards need.
-    every: steps between two answers. max_tokens: of an answer.
+    """Prompts that the policy of an SFT run answers greedily every so often. Ranks share the rows.
 
-    Ranks share the rows. Raises ValueError for no rows, rows without prompts, and weights sharded by FSDP, of which no
-    rank could generate by itself.
+    Args:
+        trainer: whose policy answers.
+        rows: what to answer: `prompt` (messages), `image` where there is one, and the columns that the rewards need.
+        every: steps between two answers.
+        max_tokens: of an answer.
+
+    Raises:
+        ValueError: for no rows, rows without prompts, and weights sharded by FSDP, of which no rank could generate by
+            itself.
     """
 
     def __init__(

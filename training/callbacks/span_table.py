@@ -77,12 +77,19 @@ class ShownRow:
 
 
 class SpanTableCallback(Watching):
-    """every: steps between two tables. best, worst: how many completions, by the mean of the rewards' scores. folder:
-    of the pages, <output_dir>/spans where None. prompts: for SFT; then a table is made whenever they are answered.
+    """Pages, and with W&B tables, of the best and worst completions with their words coloured.
 
     Shown are the completions of the last batch of training up to that step, from all ranks, and first those padded with
-    words that say nothing, at most `worst` of them; rank 0 writes. A table that
-    cannot be written, as on a full disk, is told once and does not end the training.
+    words that say nothing, at most `worst` of them; rank 0 writes. A table that cannot be written, as on a full disk,
+    is told once and does not end the training.
+
+    Args:
+        recorders: the rewards to show.
+        every: steps between two tables.
+        folder: of the pages, <output_dir>/spans where None.
+        best: how many completions, by the mean of the rewards' scores.
+        worst: likewise.
+        prompts: for SFT; then a table is made whenever they are answered.
     """
 
     def __init__(

@@ -33,7 +33,11 @@ SAME_SIGNAL = 5.0  # seconds: a scheduler that signals all processes reaches a r
 
 
 class StopOnSignal(TrainerCallback):
-    """Its `receive` handles the signal. stopped_at: the step at which the training was ended for it."""
+    """Ends the training at the end of the step, with a checkpoint, after a signal that its `receive` handles.
+
+    Attributes:
+        stopped_at: the step at which the training was ended for it; None while it goes on.
+    """
 
     def __init__(self) -> None:
         self.stopped_at: int | None = None

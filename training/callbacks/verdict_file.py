@@ -32,7 +32,15 @@ LARGEST = 2_000_000_000
 
 
 class VerdictFile(Watching):
-    """Writes what the recorders have judged in training. Raises ValueError for rewards that record nothing."""
+    """Writes what the recorders have judged in training, one line a completion.
+
+    Args:
+        recorders: the rewards.
+        folder: where verdicts.jsonl goes, a file a rank.
+
+    Raises:
+        ValueError: for rewards that record nothing.
+    """
 
     def __init__(self, recorders: Sequence[Recorder], folder: Path) -> None:
         super().__init__(recorders)

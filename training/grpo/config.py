@@ -23,18 +23,22 @@ log = logging.getLogger(__name__)
 class SpanGRPOConfig(GRPOConfig):
     """TRL's GRPOConfig and six settings.
 
-    span_coef: weight of the spans' credit (in standard deviations) beside the scalar advantage; 0 is stock GRPO.
-    docs/credit.md says when 1 teaches faster, and when it does not.
-    max_failed_fraction: the run stops when a larger fraction of a step's completions could not be judged.
-    dynamic_sampling: prompts on which all completions have the same score are replaced by new ones, in at most
-    max_resamples rounds of generation a batch; what is then still missing stays as it is. Where half of the prompts are
-    solved, five rounds leave one group of 64 unfilled.
-    soft_overlong_cache: completions that come within this many tokens of max_completion_length lose up to 1 of their
-    reward (equation 13 of DAPO, TRL's get_soft_overlong_punishment); None is no punishment.
-    reasoning_end: the tag that ends the reasoning of a policy that thinks first, such as "</think>": only what follows
-    it is judged and gets span credit, and a completion without it has no answer, which scores 0. None judges all.
+    Args:
+        span_coef: weight of the spans' credit (in standard deviations) beside the scalar advantage; 0 is stock GRPO.
+            docs/credit.md says when 1 teaches faster, and when it does not.
+        max_failed_fraction: the run stops when a larger fraction of a step's completions could not be judged.
+        dynamic_sampling: prompts on which all completions have the same score are replaced by new ones (DAPO, equation
+            11).
+        max_resamples: rounds of generation for that, a batch; what is then still missing stays as it is. Where half of
+            the prompts are solved, five rounds leave one group of 64 unfilled.
+        soft_overlong_cache: completions that come within this many tokens of max_completion_length lose up to 1 of
+            their reward (DAPO, equation 13; TRL's get_soft_overlong_punishment); None is no punishment.
+        reasoning_end: the tag that ends the reasoning of a policy that thinks first, such as "</think>". Only what
+            follows it is judged and gets span credit, and a completion without it has no answer, which scores 0. None
+            judges all.
 
-    Raises ValueError for settings that exclude each other, naming both.
+    Raises:
+        ValueError: for settings that exclude each other, naming both.
     """
 
     span_coef: float = field(default=0.0, metadata={"help": "Weight of the spans' credit; 0 is stock GRPO."})

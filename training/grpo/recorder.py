@@ -32,11 +32,15 @@ NOT_COLUMNS = ("prompt", "completion", "completion_ids")  # of a row, for TRL's 
 
 
 class Recorder:
-    """A Reward for TRL that keeps the `samples` and `verdicts` of its last batch, this rank's, for those who watch.
+    """A Reward for TRL that keeps what it judged, for callbacks that watch.
 
-    A call judges, unless `judge` has done so already: then it gives the scores of that. watchers: called after every
-    batch, outside any `with judge:`, with the recorder and TRL's `log_metric`. advantages: the batch's, one number per
-    completion, where a trainer tells; stock TRL does not.
+    A call judges, unless `judge` has done so already: then it gives the scores of that.
+
+    Attributes:
+        samples: of its last batch, this rank's.
+        verdicts: likewise.
+        advantages: the batch's, one number per completion, where a trainer tells; stock TRL does not.
+        watchers: called after every batch, outside any `with judge:`, with the recorder and TRL's `log_metric`.
     """
 
     def __init__(self, reward: Reward) -> None:

@@ -28,9 +28,11 @@ T = TypeVar("T")
 class LocalJudge(Judge):
     """A judge from a hub id, a folder, or `smollm2`. Opened at the first use, pickled as its settings.
 
-    max_length: tokens of a prompt with its answer; the model's own context when None. A longer question loses the end
-    of its description, and is a Failure where that is not enough.
-    min_mass: the share of the probability, in [0, 1], that must fall on the scale; an answer with less is UNPARSED.
+    Args:
+        model: a hub id, a folder, or `smollm2`.
+        max_length: tokens of a prompt with its answer; the model's own context when None. A longer question loses the
+            end of its description, and is a Failure where that is not enough.
+        min_mass: the share of the probability, in [0, 1], that must fall on the scale; an answer with less is UNPARSED.
     """
 
     def __init__(self, model: str, max_length: int | None = None, min_mass: float = MIN_MASS) -> None:

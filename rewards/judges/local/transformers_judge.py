@@ -36,10 +36,20 @@ T = TypeVar("T")
 
 
 class TransformersJudge(LocalJudge):
-    """dtype: of the weights, as torch spells it. batch_size: prompts in one forward pass; what does not fit into memory
-    is halved. device: CUDA's current one where there is CUDA, else the CPU, when None. quantization: load the weights
-    in "4bit" or "8bit", with bitsandbytes on CUDA (untested). adapter: the folder of a LoRA adapter that peft saved.
-    max_length, min_mass: see LocalJudge. Raises ValueError for another quantization.
+    """A judge through transformers, in this process.
+
+    Args:
+        model: a hub id, a folder, or `smollm2`.
+        dtype: of the weights, as torch spells it.
+        batch_size: prompts in one forward pass; what does not fit into memory is halved.
+        device: None is CUDA's current one where there is CUDA, else the CPU.
+        quantization: load the weights in "4bit" or "8bit", with bitsandbytes on CUDA (untested on GPU).
+        adapter: the folder of a LoRA adapter that peft saved.
+        max_length: see LocalJudge.
+        min_mass: see LocalJudge.
+
+    Raises:
+        ValueError: for another quantization.
     """
 
     def __init__(

@@ -53,18 +53,26 @@ SLEEP_SECONDS = 120.0  # that an engine has to fall asleep
 
 
 class VllmJudge(LocalJudge):
-    """memory: the KV cache's size in bytes (above 1), or the fraction of the device's memory that the whole engine may
-    take (up to 1); None is vLLM's default on a GPU, 1 GiB of KV cache on a CPU unless VLLM_CPU_KVCACHE_SPACE says
-    otherwise. tensor_parallel: devices per engine. max_model_len: tokens of a prompt with its answer, at most (and by
-    default) the model's context. dtype: of the weights, as vLLM spells it; "auto" is float32 on a CPU, where bfloat16
-    is ten times slower without instructions for it. block_size: tokens that the prefix cache keeps or loses together;
-    None is 32 on a CPU, where by its own 128 vLLM would lose most of what short questions share, and vLLM's default
-    elsewhere. adapter: the folder of a LoRA adapter that peft saved, laid over the model at every question. deadline:
-    seconds from the outermost `with judge:`; an engine that has not answered by then is ended, and its questions are
-    TIMEOUTs. min_mass: see LocalJudge.
+    """A judge through vLLM's offline engine, in a process of its own, which sleeps outside `with judge:`.
 
     With tensor_parallel 1 and LOCAL_RANK set, every rank has an engine on the rank's own device; their start-up is
     serialised on each machine.
+
+    Args:
+        model: a hub id, a folder, or `smollm2`.
+        memory: the KV cache's size in bytes (above 1), or the fraction of the device's memory that the whole engine may
+            take (up to 1). None is vLLM's default on a GPU, and 1 GiB of KV cache on a CPU unless
+            VLLM_CPU_KVCACHE_SPACE says otherwise.
+        tensor_parallel: devices per engine.
+        max_model_len: tokens of a prompt with its answer, at most (and by default) the model's context.
+        dtype: of the weights, as vLLM spells it; "auto" is float32 on a CPU, where bfloat16 is ten times slower without
+            instructions for it.
+        block_size: tokens that the prefix cache keeps or loses together. None is 32 on a CPU, where by its own 128 vLLM
+            would lose most of what short questions share, and vLLM's default elsewhere.
+        adapter: the folder of a LoRA adapter that peft saved, laid over the model at every question.
+        deadline: seconds from the outermost `with judge:`; an engine that has not answered by then is ended, and its
+            questions are TIMEOUTs.
+        min_mass: see LocalJudge.
     """
 
     deadline: float

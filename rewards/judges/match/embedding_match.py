@@ -23,7 +23,17 @@ THRESHOLD = 0.7  # of 0.6, 0.7 and 0.8 the best on one half of people's judgment
 
 
 class EmbeddingMatchJudge(MatchJudge):
-    """threshold: from which cosine on two phrases mean the same. Raises ImportError without the extra `embed`."""
+    """MatchJudge that also looks for words of like meaning, by static embeddings.
+
+    Args:
+        pipeline: as for MatchJudge.
+        coref: as for MatchJudge.
+        embedder: what turns phrases into vectors; None takes the model of the extra `embed`.
+        threshold: the cosine, -1 to 1, from which on two phrases mean the same.
+
+    Raises:
+        ImportError: without the extra `embed`.
+    """
 
     def __init__(
         self,

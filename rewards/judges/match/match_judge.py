@@ -37,7 +37,13 @@ REMEMBERED_TEXTS = 4096
 
 
 class MatchJudge(Judge):
-    """pipeline and coref as for `rewards.language.describe`; only texts whose probe brings no graph are parsed."""
+    """Answers from the words of the text itself, without a model. It is no published metric.
+
+    Args:
+        pipeline: the spaCy pipeline, as for `rewards.language.describe`. Only texts whose probe brings no graph are
+            parsed.
+        coref: likewise.
+    """
 
     def __init__(self, pipeline: Any = None, coref: Any = "rules") -> None:
         self.pipeline = pipeline

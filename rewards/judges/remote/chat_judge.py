@@ -23,7 +23,10 @@ JOINER = "\u2060"  # WORD JOINER: it has no width, and Unicode normalisation kee
 
 
 class ChatJudge(RemoteJudge):
-    """Settings: RemoteJudge's. `rate` raises ValueError also for a scale with an entry that begins like another."""
+    """A judge behind HTTP that is sent chats, for servers whose tokenizer nobody has. The arguments are RemoteJudge's.
+
+    `rate` raises ValueError also for a scale with an entry that begins like another.
+    """
 
     path = "chat/completions"
     asked_as = "chat"

@@ -140,7 +140,7 @@ class Endpoint:
     """url: with or without its `/v1`. deadline, connect_timeout, read_timeout: seconds, the first for a whole call or
     for all from `begin` to `finish`, the others for one attempt. concurrency: questions under way at a time.
 
-    Raises ValueError for a url that is none or has a password.
+    Raises ValueError for a url that is not http or https, or has a password.
     """
 
     def __init__(
@@ -155,7 +155,9 @@ class Endpoint:
         if parsed.userinfo:
             raise ValueError(f"the judge's url for {parsed.host} has a user or password in it: put a key into {KEY}")
         if parsed.scheme not in ("http", "https") or not parsed.host:
-            raise ValueError(f"the judge's url {url!r} is none: give one such as http://127.0.0.1:8000")
+            raise ValueError(
+                f"the judge's url {url!r} does not begin with http:// or https://: give one such as http://127.0.0.1:8000"
+            )
         self.url = url.rstrip("/").removesuffix("/v1")
         self.host = parsed.host
         self.port = parsed.port or {"http": 80, "https": 443}[parsed.scheme]

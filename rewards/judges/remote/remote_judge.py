@@ -28,23 +28,28 @@ log = logging.getLogger(__name__)
 
 
 class RemoteJudge(Judge):
-    """A judge that one server answers for, shared by ranks and machines. A server that others run is only asked; one of
-    our own is started by `spawn`.
+    """A judge that one server answers for, shared by ranks and machines.
 
-    model: as the server calls it.
-    min_mass: see LocalJudge.
-    deadline: seconds that one call may take or, within `with judge:`, all calls together; what has no answer by then is
-    a TIMEOUT.
-    concurrency: questions under way at a time.
-    connect_timeout, read_timeout: seconds, per attempt.
-    spawn: start a server for `model` (a folder, a hub id or `smollm2`) at the url, which must be on 127.0.0.1. It runs
-    until `close` or the end of this process, and logs to `server-PORT.log` in the cache folder. One process starts it,
-    others use it by its url without `spawn`.
-    options: further arguments of vLLM's server, where it is spawned.
-    start_deadline: seconds that a spawned server may take to come up.
+    A server that others run is only asked; one of our own is started by `spawn`. The key is taken from the environment
+    variable SPANREWARD_API_KEY, and only from there. Pickled as its settings.
 
-    The key is taken from the environment variable SPANREWARD_API_KEY, and only from there. Pickled as its settings.
-    Raises ValueError for a url that is not http or https, or not on 127.0.0.1 where a server is to be spawned.
+    Args:
+        url: http or https, with or without `/v1`.
+        model: as the server calls it.
+        spawn: start a server for `model` (a folder, a hub id or `smollm2`) at the url, which must be on 127.0.0.1. It
+            runs until `close` or the end of this process, and logs to `server-PORT.log` in the cache folder. One
+            process starts it, others use it by its url without `spawn`.
+        options: further arguments of vLLM's server, where it is spawned.
+        min_mass: see LocalJudge.
+        deadline: seconds that one call may take or, within `with judge:`, all calls together; what has no answer by
+            then is a TIMEOUT.
+        concurrency: questions under way at a time.
+        connect_timeout: seconds, per attempt.
+        read_timeout: seconds, per attempt.
+        start_deadline: seconds that a spawned server may take to come up.
+
+    Raises:
+        ValueError: for a url that is not http or https, or not on 127.0.0.1 where a server is to be spawned.
     """
 
     path: str  # of the server's API, below /v1/

@@ -27,10 +27,16 @@ from rewards.judges.smollm2 import smollm2_folder
 
 
 class ServerJudge(RemoteJudge):
-    """tokenizer: a folder, a hub id or `smollm2`; the model's own when None. settings: RemoteJudge's.
+    """A judge behind HTTP that is sent token ids: no text that a policy writes is a control token.
 
     `rate` and `write` raise ValueError also for a scale with an entry of several tokens, and for a model whose
     tokenizer is not there.
+
+    Args:
+        url: see RemoteJudge.
+        model: as the server calls it.
+        tokenizer: a folder, a hub id or `smollm2`; the model's own when None.
+        settings: RemoteJudge's others.
     """
 
     path = "completions"

@@ -40,10 +40,19 @@ T = TypeVar("T", Rating, str)
 
 
 class CachedJudge(Judge):
-    """path: the file, `ratings.sqlite` in the cache folder when None. max_bytes: its size, see `Store`.
+    """A judge whose answers are kept in a file.
 
-    hits: questions so far that the file answered, or that another question of the same call repeated; misses: those
-    put to the inner judge. Raises ValueError for a path where there is a file of another kind or version.
+    Args:
+        judge: who is asked what the file does not know.
+        path: the file, `ratings.sqlite` in the cache folder when None.
+        max_bytes: the file's size, see `Store`.
+
+    Attributes:
+        hits: questions so far that the file answered, or that another question of the same call repeated.
+        misses: those put to the inner judge.
+
+    Raises:
+        ValueError: for a path where there is a file of another kind or version.
     """
 
     def __init__(self, judge: Judge, path: str | Path | None = None, max_bytes: int = 1 << 30) -> None:

@@ -111,10 +111,13 @@ _session: _Session | None = None
 
 
 class Rank0Judge(Judge):
-    """judge: any judge, whose settings must be the same on every rank. timeout: seconds that a rank waits for the
-    others in one round, so more than the judge needs for the questions of all, and for its start where `start` was not
-    called before. A round that fails makes Failures of what it asked and of all that follows until the outermost `with`
-    ends; the next one begins anew.
+    """One judge for all ranks, on rank 0. A round that fails makes Failures of what it asked and of all that follows
+    until the outermost `with` ends; the next one begins anew.
+
+    Args:
+        judge: any judge, whose settings must be the same on every rank.
+        timeout: seconds that a rank waits for the others in one round, so more than the judge needs for the questions
+            of all, and for its start where `start` was not called before.
     """
 
     def __init__(self, judge: Judge, timeout: float = 1800.0) -> None:

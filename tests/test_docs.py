@@ -1,0 +1,139 @@
+"""The pages in docs/: what they name exists, what they promise runs, no logged key and no public name is left out."""
+
+import json
+import re
+import shlex
+import shutil
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+import rewards
+import training
+from rewards import LaveReward, MatchJudge, PoshReward, judges
+from rewards.harmonic import HarmonicReward
+from tests.support.paths import ROOT
+from tests.support.tiny_trainer import make_trainer
+from training.callbacks.reward_health import RewardHealthCallback
+from training.commands import main as command
+from training.data.load import load_data
+from training.recipe import ScenesPart
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+NAMED = re.compile(
+    r"(?<![\w/.])(?:scripts|recipes|accelerate_configs|docs|tests|rewards|training)/[\w/.-]+\.(?:py|yaml|svg|bib|jsonl?)\b"
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_names_exists(page: Path) -> None:
+    text = page.read_text()
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"(?:^|`|&& )make ([\w-]+)", text, re.MULTILINE):
+        assert f"\n{target}:" in makefile, target
+    for path in NAMED.findall(text):
+        assert (ROOT / path).exists(), path
+    for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
+        assert (page.parent / link).exists(), link
+
+
+def test_every_page_can_be_reached() -> None:
+    linked = {link for page in PAGES for link in re.findall(r"\]\((?:docs/)?([\w-]+\.md)", page.read_text())}
+    assert {page.name for page in PAGES} - {"README.md"} <= linked
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["metric", "judge"])
+def test_a_metric_and_a_judge_as_the_page_writes_them(number: int) -> None:
+    page = (ROOT / "docs" / "extending.md").read_text()
+    code = re.findall(r"<!-- tested -->\n```python\n(.*?)```", page, re.DOTALL)[number]
+    names: dict[str, Any] = {}
+    exec(code, names)  # the page's own text
+    prompts = [[{"role": "user", "content": "Describe."}]] * 2
+    reference = ["A red circle above a blue star."] * 2
+    good, bad = names["reward"](prompts, ["A red circle and a blue star.", "A green dog."], reference=reference)
+    assert 0 <= bad < good <= 1
+
+
+def test_every_page_is_in_the_site() -> None:
+    toctrees = "\n".join(re.findall(r"```{toctree}(.*?)```", (ROOT / "docs/index.md").read_text(), re.DOTALL))
+    listed = set(re.findall(r"^[a-z_]+$", toctrees, re.MULTILINE))
+    assert listed == {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    page = (ROOT / "docs/api.md").read_text()
+    for module in (rewards, judges, training):
+        for name in module.__all__:
+            assert re.search(rf"\b{name}\b", page), name
+    for where in re.findall(r"auto\w+:: ([\w.]+)", page):
+        module_name, _, name = where.rpartition(".")
+        assert hasattr(import_module(module_name), name), where
+
+
+def glossary() -> list[re.Pattern[str]]:
+    """The keys of docs/logged_keys.md, NAME and CRITERION standing for any name."""
+    rows = re.findall(r"^\| (`[^|]*) \|", (ROOT / "docs/logged_keys.md").read_text(), re.MULTILINE)
+    keys = [key for row in rows for key in re.findall(r"`([^`]+)`", row)]
+    keys += [f"posh/{side}_{kind}" for side in ("precision", "recall") for kind in ("entity", "attribute", "relation")]
+    return [re.compile(re.sub("NAME|CRITERION", "[a-z]+", re.escape(key))) for key in keys]
+
+
+def test_every_key_that_is_logged_is_in_the_glossary(tmp_path: Path) -> None:
+    data = load_data(ScenesPart(source="scenes", count=16, ask="both"))
+    scored = [PoshReward(MatchJudge()), LaveReward(MatchJudge(), rationale=False)]
+    scored.append(HarmonicReward(MatchJudge(), evidence="context"))
+    settings = {"span_coef": 0.5, "dynamic_sampling": True, "soft_overlong_cache": 8, "reasoning_end": "."}
+    trainer = make_trainer(tmp_path, data, scored, max_steps=1, max_completion_length=32, **settings)
+    trainer.add_callback(RewardHealthCallback(trainer.recorders, referee=lambda sample: 0.5))
+    trainer.train()
+    logged = {key for line in trainer.state.log_history for key in line}
+    ours = ("posh/", "lave/", "harmonic/", "judge/", "spans/", "health/", "sampling/", "reasoning/", "rewards/soft")
+    known = glossary()
+    found = sorted(key for key in logged if key.startswith(ours) and not key.endswith("/std"))
+    assert len(found) > 40
+    assert [key for key in found if not any(pattern.fullmatch(key) for pattern in known)] == []
+
+
+def test_every_message_that_troubleshooting_explains_is_one_of_ours() -> None:
+    """Its longest piece between two `...` stands in the code, however that is broken into lines."""
+    code = " ".join(path.read_text() for top in ("rewards", "training") for path in (ROOT / top).rglob("*.py"))
+    code = re.sub(r'"\s*\n\s*f?"', "", re.sub(r"\{[^{}]*\}", "...", code))
+    messages = re.findall(r'^- \*\*"(.*?)"\*\*', (ROOT / "docs/troubleshooting.md").read_text(), re.MULTILINE)
+    assert len(messages) > 20
+    for message in messages:
+        piece = max(re.split(r"\.\.\.", message), key=len).strip(" ,")
+        assert piece in code, message
+
+
+def test_getting_started_as_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its commands in an empty folder, shrunk; all but the installation and the launch on eight GPUs."""
+    page = (ROOT / "docs/getting_started.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    score, pictures = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    Path("rows.jsonl").write_text(score)
+    for name in ("mine/captions.jsonl", "mine/held_out.jsonl"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(pictures * 8)
+    picture = tmp_path / "mine" / json.loads(pictures)["file"]
+    picture.parent.mkdir(parents=True)
+    Image.new("RGB", (48, 48), "red").save(picture)
+    small = ["trainer.max_steps=1", "trainer.per_device_train_batch_size=8", "trainer.num_generations=4"]
+    small += ["trainer.max_completion_length=16", "trainer.soft_overlong_cache=4"]
+    more: dict[str, list[str]] = {"compare": ["--prompts", "4", "--max-tokens", "8"]}
+    lines = re.findall(r"^spanreward (?!--help)(?:.*\\\n)*.*$", page, re.MULTILINE)
+    assert len(lines) == 6
+    for line in lines:
+        words = shlex.split(line.replace("\\\n", " "))
+        if words[1] == "train" and "--dry-run" not in words:
+            words += small
+        if words[1] == "compare":
+            shutil.copytree("outputs/mine", "outputs/before")
+            words += more["compare"]
+        monkeypatch.setattr(sys, "argv", words)
+        command.main()
+    assert json.loads(Path("verdicts.jsonl").read_text())["spans"]
+    assert Path("outputs/comparison/report.html").is_file()
