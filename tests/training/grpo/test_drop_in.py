@@ -1,12 +1,15 @@
 """SpanGRPOTrainer in the place of TRL's GRPOTrainer: the same arguments in the same order, and what is said instead."""
 
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from datasets import Dataset
-from trl import GRPOConfig
+from peft import LoraConfig
+from trl import GRPOConfig, GRPOTrainer
 
 from rewards import LaveReward, MatchJudge, PoshReward, Span, Verdict
 from tests.support.tiny_trainer import COMMON, Scored, Scripted, advantages_of, make_trainer, scenes
@@ -110,3 +113,66 @@ def test_spans_that_reach_no_completion_are_told_once(
 def test_lave_needs_its_columns_too(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"lave needs the dataset column 'question', and train_dataset has"):
         make_trainer(tmp_path, scenes(), [LaveReward(MatchJudge(), rationale=False)])
+
+
+class Room:
+    """An environment that owns its reward, and offers no tool."""
+
+    def reset(self, **row: Any) -> None:
+        return None
+
+    def get_reward(self) -> float:
+        return 0.25
+
+
+async def of_words(completions: list[Any], **_: Any) -> list[float | None]:
+    """An asynchronous reward that does not apply to short completions."""
+    texts = [completion[0]["content"] for completion in completions]
+    return [float(len(text.split())) if len(text) > 20 else None for text in texts]
+
+
+def trained(kind: type[GRPOTrainer], path: Path, funcs: Any, settings: dict[str, Any], **parts: Any) -> Any:
+    """A trainer with TRL's own arguments, after two steps."""
+    model, processor = load_policy("tiny", seed=1)
+    args = GRPOConfig(str(path), **{**COMMON, **settings})
+    funcs = list(funcs) if isinstance(funcs, list) else funcs  # TRL puts what an environment gives into the list
+    trainer = kind(model, funcs, args, scenes(), processing_class=processor, **parts)
+    trainer.train()
+    return trainer
+
+
+@pytest.mark.parametrize(
+    ("funcs", "settings", "parts"),
+    [
+        (of_length, {}, {}),
+        ([of_length, of_words], {"reward_weights": [0.5, 2.0]}, {}),
+        ([of_words], {"loss_type": "grpo", "scale_rewards": "batch"}, {}),
+        (of_length, {"num_iterations": 2, "steps_per_generation": 2, "per_device_train_batch_size": 4}, {}),
+        (of_length, {"mask_truncated_completions": True, "loss_type": "dr_grpo"}, {}),
+        (of_length, {"off_policy_mask_threshold": 0.5, "importance_sampling_level": "sequence"}, {}),
+        (of_length, {"loss_type": "vespo"}, {}),
+        (of_length, {"top_entropy_quantile": 0.5, "gradient_accumulation_steps": 2}, {}),
+        (of_length, {"eval_strategy": "steps", "eval_steps": 1}, {"eval_dataset": "scenes"}),
+        (None, {}, {"environment_factory": Room}),
+        ([of_length], {}, {"environment_factory": Room}),
+        (of_length, {"beta": 0.1}, {"peft_config": LoraConfig(r=4, target_modules=["q_proj"], task_type="CAUSAL_LM")}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, dict) else None,
+)
+def test_with_trls_arguments_it_is_trls_trainer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, funcs: Any, settings: dict[str, Any], parts: dict[str, Any]
+) -> None:
+    """Bit for bit: the weights after two steps, and every number of the log but times."""
+    monkeypatch.setattr("trl.trainer.grpo_trainer.supports_tool_calling", lambda _: True)
+    parts = {**parts, **({"eval_dataset": scenes(8)} if "eval_dataset" in parts else {})}
+    stock = trained(GRPOTrainer, tmp_path / "stock", funcs, settings, **parts)
+    ours = trained(SpanGRPOTrainer, tmp_path / "ours", funcs, settings, **parts)
+    for expected, actual in zip(stock.model.parameters(), ours.model.parameters(), strict=True):
+        assert torch.equal(actual, expected)
+    times = re.compile("time|runtime|per_second")
+    logs = [
+        [{key: value for key, value in line.items() if not times.search(key)} for line in trainer.state.log_history]
+        for trainer in (stock, ours)
+    ]
+    assert str(logs[1]) == str(logs[0])
+    assert len(logs[0]) > 2
