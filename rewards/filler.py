@@ -106,7 +106,7 @@ def find_filler(
 ) -> Filler:
     """The text's filler. Linear in the text's length; asks no judge.
 
-    known: what stands beside the text (prompt, references, question): its scripts and its words are nobody's filler.
+    known: what stands beside the text (prompt, references, question): its scripts and its words are never filler.
     stated, misplaced: the characters [start, end) of what the metric asks about, and of the words that cannot stand
     where they do, where it knows. ends: whether an unfinished end counts; answers in keywords have none.
     """
@@ -275,7 +275,7 @@ def disordered(
 
 
 def unwordly(text: str, words: Sequence[str], known: str) -> list[int]:
-    """The words that are none in English and do not stand beside the text, from the third different one on."""
+    """Words that are not English and do not stand beside the text either, from the third different one on."""
     if len(NO_ENGLISH.findall(text.casefold())) < 3:
         return []
     strange = {word: number for number, word in reversed(list(enumerate(words))) if NO_ENGLISH.search(word)}

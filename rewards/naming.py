@@ -1,4 +1,4 @@
-"""One sentence for a name that does not exist, and for a metric's mode that is none."""
+"""One sentence for a name that does not exist, and the check of a metric's mode."""
 
 import difflib
 from collections.abc import Iterable

@@ -189,7 +189,7 @@ def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sa
 
 
 def texts(value: Any, column: str) -> tuple[str, ...]:
-    """A column's value as texts: None is none, a string is one, a list is itself without its blank entries."""
+    """A column's value as texts: () for None, one for a string, and a list's entries without the blank ones."""
     values = [] if value is None else [value] if isinstance(value, str) else value
     if not isinstance(values, (list, tuple)) or not all(isinstance(text, str) for text in values):
         raise ValueError(f"the column {column!r} must hold a text or a list of texts, got {value!r}")

@@ -66,14 +66,16 @@ class Scored:
 
 
 class AnswerMeasure(Protocol):
-    """A number from questions' answers, by one metric."""
+    """How far a metric's scores of several questions' answers agree with people: one number, such as a correlation."""
 
     def __call__(self, units: Sequence[Sequence[Scored]], metric: str) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerToScore:
-    """An answer to be scored: whose or which it is, and whether it is right (None where nobody says)."""
+    """An answer to be scored: the group it is compared in (a model, or a set's choices), and whether people call it
+    right (None where they do not say).
+    """
 
     group: str
     question: int

@@ -167,7 +167,7 @@ def spread_over_conjunctions(words: Sequence[Word], places: Places, rules: Rules
 
 
 def _withheld(first: Component, conjunct: Word, rules: Rules) -> list[Link]:
-    """What is said of the first conjunct alone.
+    """The links of the first conjunct that the second does not share.
 
     Of a verb: its objects that come before the second verb. Of others: what modifies them, and comes before a second
     that has a determiner of its own.

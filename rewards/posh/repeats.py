@@ -17,7 +17,8 @@ from rewards.posh.questions import Interview
 
 
 def surplus(interviews: Sequence[Interview]) -> frozenset[int]:
-    """Of the entities with one name, those beyond the number of that name; what is right least of goes first.
+    """The entities that the completion names more often than the references do, by their numbers. Of those with one
+    name, the ones that are least right count as surplus.
 
     interviews: the same completion with each of its references; the number is the largest that any of them has. A
     plural ("stars") leaves any number. Where no reference has the name (the judge may have recognised another word for

@@ -19,7 +19,7 @@ F_SCORE = re.compile(r"f(\d+\.?\d*|\.\d+)")
 def direction_score(ratings: Sequence[float], weights: Sequence[float] | None = None) -> float:
     """Precision or recall: mean rating / 5, in [0.2, 1]; 1.0 of no ratings, as published.
 
-    weights: one a rating, at least 0; None weighs all alike. Ratings whose weights sum to 0 are none.
+    weights: one a rating, at least 0; None weighs all alike. Where the weights sum to 0, as without ratings.
     """
     weights = [1.0] * len(ratings) if weights is None else weights
     total = sum(weights)

@@ -1,4 +1,4 @@
-"""What nobody read of a completion counts as wrong.
+"""The part of a completion that was not judged, because it is too long, counts as wrong.
 
 verdict = charge_unread(verdict, sample, "f1")      # precision pays for the characters past judged_length
 read_note([("the completion", 12_000, 3_588)])      # what a judge with a short context did not read

@@ -7,14 +7,17 @@ import spacy
 from spacy.tokens import Doc
 
 from rewards.language import SceneGraph
-from tests.support.paths import DATA
+from tests.support.paths import DATA, ROOT
 
 ORACLE = DATA / "posh_oracle"
+CONSTRUCTED = ROOT / "tests/data/posh_oracle"
 VOCAB = spacy.blank("en").vocab
 
 
 def lines(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (ORACLE / name).read_text().splitlines()]
+    """Known answers by their file's name: those of constructed texts are in the repository."""
+    folder = CONSTRUCTED if "constructed" in name else ORACLE
+    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
 
 
 def spelled(sentences: str) -> Doc:

@@ -1,4 +1,5 @@
-"""What callbacks that look at judged completions share: whose, and when.
+"""What callbacks that look at judged completions share: their
+recorders, and a call after every batch of training.
 
     class Counter(Watching):
         def observe(self, log_metric):                     # after every batch of training

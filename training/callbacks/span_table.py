@@ -103,7 +103,7 @@ class SpanTableCallback(Watching):
     ) -> None:
         super().__init__(recorders, prompts)
         if every < 1:
-            raise ValueError(f"a table every {every} steps is none: every must be 1 or more.")
+            raise ValueError(f"every must be 1 step or more, got {every}.")
         self.every = every
         self.folder = None if folder is None else Path(folder)
         self.best = best

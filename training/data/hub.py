@@ -25,7 +25,7 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
     """The rows, at most `data.count`, and the split's pictures (column image), which stay on disk.
 
     With `streaming` the rows hold their images themselves, undecoded, and there is no dataset. Raises RecipeError for
-    what cannot be loaded, a column that is not there, pictures that are none, and rows that cannot be used.
+    what cannot be loaded, a column that is not there or holds no pictures, and rows that cannot be used.
     """
     split = load_split(data)
     key = data.columns.get("image", "image")
@@ -66,7 +66,9 @@ def load_split(data: HubPart) -> Dataset | IterableDataset:
 
 
 def check_columns(data: HubPart, features: Features) -> None:
-    """Raises RecipeError for a column that `data.columns` names and is not there, and for pictures that are none."""
+    """Raises RecipeError for a column that `data.columns` names and is not there, or that should hold pictures and does
+    not.
+    """
     key = data.columns.get("image", "image")
     for column in (key, *data.columns.values()):
         if column not in features:

@@ -37,7 +37,7 @@ _SLOTS = re.compile(r"slot-(\d+)-for-content")
 
 
 class ChatEncoder:
-    """A model's tokenizer and chat template, safe for contents that nobody vouches for.
+    """A model's tokenizer and chat template, safe for contents that come from a policy: none becomes a control token.
 
     Raises ValueError for a tokenizer without a chat template, one that is not of the `tokenizers` library, and one that
     reads control tokens out of plain text.

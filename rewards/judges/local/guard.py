@@ -1,4 +1,4 @@
-"""Ends processes of ours when this one is gone, however that came: by a signal that nobody can catch, too.
+"""Ends processes that we started when this process ends, even where it is killed by SIGKILL.
 
     guard = Guard([process.pid])
     guard.release()                 # they may outlive us now, or are gone

@@ -118,8 +118,8 @@ class VllmJudge(LocalJudge):
 
     def start(self) -> None:
         """Start the engine, unless it runs. Raises ModuleNotFoundError without vLLM, RuntimeError when this process
-        already has vLLM set to engines within it, FileNotFoundError and ValueError for an adapter that is none or too
-        large, and whatever keeps vLLM from loading the model.
+        already has vLLM set to engines within it, FileNotFoundError for a folder without an adapter, ValueError for
+        an adapter of too large a rank, and whatever keeps vLLM from loading the model.
         """
         if self._engine is not None:
             return

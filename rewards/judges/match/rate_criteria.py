@@ -27,7 +27,9 @@ SEES_NOTHING = "the match judge sees no pictures: give the rows a context, and t
 
 
 def texts_of(probe: CriterionProbe) -> tuple[str, str] | None:
-    """What is said, and where to look it up; None for a criterion that words cannot tell."""
+    """(The text whose statements are checked, the text that they are checked against); None for a criterion that cannot
+    be told from words.
+    """
     if probe.name not in LOOKED_UP or not probe.context:
         return None
     if probe.name == "correctness":

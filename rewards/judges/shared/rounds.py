@@ -5,7 +5,7 @@
     rounds.close()
 
 They go over a gloo group of their own, beside the training's collectives. The group is made anew for each use (30 ms
-for two ranks): one that a rank was late in is left for good, and all agree on the next one without a word.
+for two ranks): after a round in which a rank was late, that group is given up, and the next use makes a new one.
 """
 
 import time
