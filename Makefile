@@ -1,5 +1,6 @@
 # make quickstart   a policy gets better in minutes: base, SFT and DAPO with PoSh's spans, compared in one report
 # make test         the tests without an engine
+# make quick        the tests of an edit: no processes, no training, under two minutes
 # make docs         these pages and the docstrings as a site with search: outputs/docs/index.html
 # make test-vllm    puts vLLM's CPU build into the venv and runs the tests that need it; CI runs both
 PYTHON ?= python3
@@ -10,7 +11,7 @@ BIN := .venv/bin
 TRAIN := $(BIN)/accelerate launch --quiet --config_file accelerate_configs/cpu.yaml scripts/train.py
 RECIPES := recipes/quickstart
 
-.PHONY: quickstart test test-vllm lint docs venv
+.PHONY: quickstart test quick test-vllm lint docs venv
 venv: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
@@ -38,6 +39,9 @@ quickstart: venv
 # Side by side, each with one thread: the launched ranks of some tests need the other cores.
 test: venv
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
+
+quick: venv
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile -m "not slow and not vllm"
 
 # vLLM brings a torchvision that breaks `import transformers` beside this torch, and nothing here needs it.
 .venv/vllm: .venv/installed

@@ -1,5 +1,47 @@
-"""SIGINT is Ctrl-C in all tests, also where a shell runs them in its background and lets them ignore it."""
+"""SIGINT is Ctrl-C in all tests, also where a shell runs them in its background and lets them ignore it.
+
+`make quick` leaves out what launches processes, trains, or reads much: the files of SLOW are marked so.
+"""
 
 import signal
+from pathlib import Path
+
+import pytest
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+SLOW = (
+    "hacking",
+    "recipes",
+    "rewards/judges/local",
+    "rewards/judges/remote",
+    "rewards/judges/shared/test_rank0_judge.py",
+    "rewards/test_agreement.py",
+    "rewards/test_answer_agreement.py",
+    "rewards/test_hostile.py",
+    "rewards/test_memory.py",
+    "rewards/test_posh_oracle.py",
+    "rewards/test_posh_reward.py",
+    "test_docs.py",
+    "test_readme.py",
+    "training/callbacks",
+    "training/commands",
+    "training/evaluation/test_evaluate.py",
+    "training/evaluation/test_report_browser.py",
+    "training/grpo",
+    "training/span_credit_experiment",
+    "training/test_accelerate_configs.py",
+    "training/test_bad_input.py",
+    "training/test_interrupted.py",
+    "training/test_resume.py",
+    "training/test_run.py",
+    "training/test_two_ranks.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    tests = Path(__file__).parent
+    slow = [tests / part for part in SLOW]
+    for item in items:
+        if any(path == item.path or path in item.path.parents for path in slow):
+            item.add_marker(pytest.mark.slow)

@@ -13,6 +13,7 @@ from typing import Any
 from rewards.judges.judge import Judge
 from rewards.judges.shared.cached_judge import CachedJudge
 from rewards.naming import unknown
+from rewards.own_class import is_own, own_class
 
 # A judge's name up to what it is given, as `kind:GIVEN`; its class, imported when it is asked for; what it is given.
 KINDS = {
@@ -24,15 +25,15 @@ KINDS = {
     "chat": ("remote.chat_judge.ChatJudge", "URL#MODEL"),
 }
 NAMES = ", ".join(f"{kind}:{given}" if given else kind for kind, (_, given) in KINDS.items())
-FORMS = f"{NAMES}, where MODEL is a hub id, a folder, or smollm2"
+FORMS = f"{NAMES}, where MODEL is a hub id, a folder, or smollm2; or FILE.py:CLASS, a judge of your own"
 PLACEMENTS = ("per_rank", "rank0")
 
 
 def load_judge(
     spec: str, cache: bool | str | Path | None = False, placement: str = "per_rank", **options: Any
 ) -> Judge:
-    """A judge by its name: `match`, `match:embed`, `transformers:MODEL`, `vllm:MODEL`, `server:URL#MODEL` or
-    `chat:URL#MODEL`.
+    """A judge by its name: `match`, `match:embed`, `transformers:MODEL`, `vllm:MODEL`, `server:URL#MODEL`,
+    `chat:URL#MODEL`, or `FILE.py:CLASS` for one of your own (see rewards/own_class.py).
 
     MODEL is a hub id, a folder, or `smollm2`. A server must serve it by this name; with `chat`, which is weaker (see
     ChatJudge), it is any name that the server has. Nothing is loaded before the judge is asked or started. SmolLM2's
@@ -47,10 +48,8 @@ def load_judge(
     """
     if placement not in PLACEMENTS:
         raise ValueError(unknown("placement", placement, PLACEMENTS))
-    kind, given = _parts(spec)
-    module, _, name = KINDS[kind][0].rpartition(".")
-    judge_class: type[Judge] = getattr(import_module(f"rewards.judges.{module}"), name)
-    valid = [option for option in options_of(judge_class) if option not in ("url", "model")]
+    judge_class, given = _parts(spec)
+    valid = [option for option in options_of(judge_class) if option not in given]
     for option in options:
         if option not in valid:
             raise ValueError(unknown(f"option of the judge {spec}:", option, valid))
@@ -80,14 +79,17 @@ def closing(judges: Iterable[Judge]) -> Iterator[None]:
 def options_of(judge_class: type[Judge]) -> list[str]:
     """What a judge's class can be told, by name; `**settings` are those of the class above it."""
     parameters = inspect.signature(judge_class).parameters.values()
-    names = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
-    return names + (options_of(judge_class.__mro__[1]) if len(names) < len(parameters) else [])
+    names = [one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+    passed_on = any(one.kind is one.VAR_KEYWORD for one in parameters)
+    return names + (options_of(judge_class.__mro__[1]) if passed_on else [])
 
 
-def _parts(spec: str) -> tuple[str, dict[str, str]]:
-    """A judge's kind, and what its name says of the arguments. Raises ValueError for a name that does not exist."""
+def _parts(spec: str) -> tuple[type[Judge], dict[str, str]]:
+    """A judge's class, and what its name says of the arguments. Raises ValueError for a name that does not exist."""
+    if is_own(spec):
+        return own_class(spec, Judge), {}
     if spec in KINDS and not KINDS[spec][1]:
-        return spec, {}
+        return _class(spec), {}
     kind, _, given = spec.partition(":")
     if kind not in KINDS:
         raise ValueError(f"{unknown('judge', kind, KINDS, spec)} A judge is {FORMS}.")
@@ -95,4 +97,10 @@ def _parts(spec: str) -> tuple[str, dict[str, str]]:
     values = given.split("#", len(names) - 1)
     if not all(names) or not all(values) or len(values) < len(names):
         raise ValueError(f"the judge {spec!r} is not complete, or has too much: a judge is {FORMS}.")
-    return kind, dict(zip(names, values, strict=True))
+    return _class(kind), dict(zip(names, values, strict=True))
+
+
+def _class(kind: str) -> type[Judge]:
+    module, _, name = KINDS[kind][0].rpartition(".")
+    found: type[Judge] = getattr(import_module(f"rewards.judges.{module}"), name)
+    return found

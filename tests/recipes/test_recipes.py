@@ -18,6 +18,7 @@ from datasets import Dataset, Features, Image, List, Value
 from PIL import Image as Pictures
 from safetensors.torch import load_file
 
+from tests.support.command import spanreward
 from tests.support.paths import ROOT
 from tests.support.tiny_policies import SAVE
 from training.policy import load_policy
@@ -223,23 +224,21 @@ def one_sentence(done: subprocess.CompletedProcess[str]) -> str:
     return sentence
 
 
-def train_alone(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "scripts/train.py", *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
-
-
 def test_a_full_output_folder_is_left_alone(tmp_path):
     kept = tmp_path / "kept.txt"
     kept.write_text("mine")
-    done = train_alone(RECIPES[0], f"output={tmp_path}", "policy.model=tiny")
-    assert f"the output folder {tmp_path} is not empty" in one_sentence(done)
+    done = spanreward("train", RECIPES[0], f"output={tmp_path}", "policy.model=tiny")
+    assert done.code == 1
+    assert f"spanreward train: the output folder {tmp_path} is not empty" in done.err
     assert list(tmp_path.iterdir()) == [kept]
     assert kept.read_text() == "mine"
 
 
 def test_a_policy_that_is_not_there_is_one_sentence(tmp_path):
-    done = train_alone(RECIPES[0], f"output={tmp_path / 'out'}", "policy.model=outputs/none/such/base", "data.count=4")
-    assert "'outputs/none/such/base'" in one_sentence(done)
+    words = [f"output={tmp_path / 'out'}", "policy.model=outputs/none/such/base", "data.count=4"]
+    done = spanreward("train", RECIPES[0], *words)
+    assert done.code == 1
+    assert "'outputs/none/such/base'" in done.err
     assert not (tmp_path / "out").exists()
 
 

@@ -1,8 +1,6 @@
 """HarmonicEval's criteria against THumB's: every number is what the statistic says of the judge's parts."""
 
 import json
-import subprocess
-import sys
 from math import isnan
 from pathlib import Path
 
@@ -12,6 +10,7 @@ from rewards import HarmonicReward, MatchJudge
 from rewards.agreement.loaders import load_thumb
 from rewards.agreement.statistics import pearson
 from rewards.agreement.thumb import measure_thumb, rate
+from tests.support.command import spanreward
 from tests.support.fakes import FakeJudge, certain, criterion_of
 from tests.support.paths import ROOT
 
@@ -77,17 +76,14 @@ def test_pearson_by_hand():
 
 def test_the_command_prints_what_it_writes(tmp_path):
     numbers = tmp_path / "numbers.json"
-    command = [sys.executable, "scripts/agreement.py", "people", str(thumb(tmp_path)), "--metric", "harmonic"]
-    done = subprocess.run(
-        [*command, "--json", str(numbers)], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    done = spanreward("agreement", "people", thumb(tmp_path), "--metric", "harmonic", "--json", numbers)
+    assert done.code == 0, done.err
     rows = json.loads(numbers.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
     assert {row["set"] for row in rows} == {"thumb"}
     fluency = next(row for row in rows if row["measure"] == "fluency ~ Fl, Pearson")
     assert fluency["ours"] is None
     correct = next(row for row in rows if row["measure"] == "correctness ~ P, Pearson")
-    assert f"{correct['ours']:.3f}" in done.stdout
+    assert f"{correct['ours']:.3f}" in done.out
 
 
 @present

@@ -1,12 +1,11 @@
 """The truth as a reward, its lying spans, and one shrunk run of the experiment."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 from rewards.verdict import Sample
+from tests.support.command import spanreward
 from training.policy import load_policy
 from training.scenes.referee import judge_description
 from training.scenes.truth_reward import TruthReward
@@ -84,7 +83,6 @@ def test_one_step_of_an_arm(tmp_path, arm, reward):
     ],
 )
 def test_the_command_names_what_there_is_not(tmp_path, options, said):
-    command = [sys.executable, "scripts/credit.py", "--output", str(tmp_path), "run", "--base", "no", "--level", "1"]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert said in done.stderr
+    done = spanreward("credit", "--output", tmp_path, "run", "--base", "no", "--level", "1", *options)
+    assert done.code == 1
+    assert said in done.err

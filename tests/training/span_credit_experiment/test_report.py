@@ -1,13 +1,12 @@
 """The credit experiment's figures, on curves of which they can be read off; its table and plot from files."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.support.command import spanreward
 from training.span_credit_experiment.report import (
     Curves,
     compare,
@@ -110,19 +109,12 @@ def test_the_command_prints_and_draws(tmp_path):
     for arm, last in (("scalar", 0.5), ("spans", 0.6)):
         for seed in (0, 1):
             run_file(tmp_path, arm, seed, [0.1, 0.2, 0.3, last], [0, 5, 10, 15])
-    command = [
-        sys.executable,
-        "scripts/credit.py",
-        "--output",
-        str(tmp_path),
-        "table",
-        "--plot",
-        str(tmp_path / "c.svg"),
-    ]
-    done = subprocess.run([*command, "--json", str(tmp_path / "c.json")], capture_output=True, text=True, check=True)
-    assert "+0.033" in done.stdout
+    words = ["--output", tmp_path, "table", "--plot", tmp_path / "c.svg", "--json", tmp_path / "c.json"]
+    done = spanreward("credit", *words)
+    assert done.code == 0
+    assert "+0.033" in done.out
     assert (tmp_path / "c.svg").read_text().startswith("<?xml")
     assert {row["arm"] for row in json.loads((tmp_path / "c.json").read_text())} == {"scalar", "spans"}
-    empty = subprocess.run([*command[:3], str(tmp_path / "no"), "table"], capture_output=True, text=True, check=False)
-    assert empty.returncode == 1
-    assert "no runs to compare" in empty.stderr
+    empty = spanreward("credit", "--output", tmp_path / "no", "table")
+    assert empty.code == 1
+    assert "no runs to compare" in empty.err
