@@ -9,6 +9,7 @@ import pytest
 import torch
 from datasets import Dataset
 
+from rewards import HarmonicReward, LaveReward
 from rewards.judges import CachedJudge, Failure, Question, Rating
 from rewards.judges.judge import RATING_SCALE
 from rewards.judges.remote.chat_judge import ChatJudge
@@ -32,7 +33,7 @@ class Fragile(FakeJudge):
         super().__init__(**settings)
         self.breaks = breaks
         self.usage = Usage()
-        self.tried = self.woken = self.slept = 0
+        self.tried = self.woken = self.slept = self.outermost = 0
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         self.breaks("rate")
@@ -43,6 +44,7 @@ class Fragile(FakeJudge):
     def __enter__(self):
         self.tried += 1
         self.breaks("enter")
+        self.outermost += self.woken == self.slept
         self.woken += 1
         return self
 
@@ -61,6 +63,18 @@ def breaking(place: str, error: BaseException) -> Callable[[str], None]:
 
 def constant(completions: list[Any], **columns: Any) -> list[float]:
     return [1.0] * len(completions)
+
+
+def test_a_judge_that_rewards_share_wakes_once_a_step(tmp_path, dataset, monkeypatch):
+    judge = Fragile()
+    rows = dataset.add_column("question", ["What is it?"] * len(dataset))
+    rows = rows.add_column("answers", [["star"]] * len(dataset))
+    rewards = [PoshReward(judge), LaveReward(judge, rationale=False), HarmonicReward(judge, evidence="context")]
+    trainer = make_trainer(tmp_path, rows, rewards, span_coef=0.5)
+    for step in (1, 2):
+        advantages_of(trainer, rows, TEXTS * 2, monkeypatch)
+        assert judge.outermost == step
+    assert judge.woken == judge.slept
 
 
 @pytest.fixture(scope="module")
