@@ -98,6 +98,10 @@ class LocalJudge(Judge):
         """Load the model, unless it is loaded. Raises whatever keeps it from loading."""
         raise NotImplementedError(f"{type(self).__name__} must define start()")
 
+    def _open(self) -> None:
+        """Load the model for the questions that come now."""
+        self.start()
+
     def close(self) -> None:
         """Let the model go; the next use loads it again."""
         raise NotImplementedError(f"{type(self).__name__} must define close()")
@@ -105,7 +109,7 @@ class LocalJudge(Judge):
     def __enter__(self) -> Self:
         if self._depth == 0:
             with self.usage.clock("wake_seconds"):
-                self.start()
+                self._open()
                 self._wake()
         self._depth += 1
         return self

@@ -14,6 +14,7 @@ device between calls; under ZeRO-3 call `start()` before the training arguments 
 
 import copy
 import logging
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -35,14 +36,22 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
+def rank_device() -> str:
+    """The device of this rank: several ranks of a machine may each see all its GPUs, or only their own."""
+    if not torch.cuda.is_available():
+        return "cpu"
+    return f"cuda:{int(os.environ.get('LOCAL_RANK', '0')) % torch.cuda.device_count()}"
+
+
 class TransformersJudge(LocalJudge):
     """A judge through transformers, in this process.
 
     Args:
         model: a hub id, a folder, or `smollm2`.
-        dtype: of the weights, as torch spells it.
+        dtype: of the weights, as torch spells it; "auto" is bfloat16 on CUDA, float32 on a CPU.
         batch_size: prompts in one forward pass; what does not fit into memory is halved.
-        device: None is CUDA's current one where there is CUDA, else the CPU.
+        device: None is the rank's own where there is CUDA (LOCAL_RANK, as torchrun and accelerate set it), else the
+            CPU.
         quantization: load the weights in "4bit" or "8bit", with bitsandbytes on CUDA (untested on GPU).
         adapter: the folder of a LoRA adapter that peft saved.
         max_length: see LocalJudge.
@@ -55,7 +64,7 @@ class TransformersJudge(LocalJudge):
     def __init__(
         self,
         model: str,
-        dtype: str = "float32",
+        dtype: str = "auto",
         batch_size: int = 16,
         device: str | None = None,
         quantization: Quantization | None = None,
@@ -66,9 +75,10 @@ class TransformersJudge(LocalJudge):
         if quantization is not None and quantization not in QUANTIZATIONS:
             raise ValueError(unknown("quantization", quantization, QUANTIZATIONS))
         super().__init__(model, max_length, min_mass)
-        self.dtype = dtype
         self.batch_size = batch_size
-        self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self.device = device or rank_device()
+        on_cuda = self.device.startswith("cuda")
+        self.dtype = ("bfloat16" if on_cuda else "float32") if dtype == "auto" else dtype
         self.quantization = quantization
         self.adapter = adapter
         self._model: Any = None

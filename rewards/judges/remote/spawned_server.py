@@ -44,7 +44,11 @@ class Spawned:
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={"VLLM_CPU_KVCACHE_SPACE": "1", **os.environ},  # GiB, and read on a CPU only
+                env={
+                    "VLLM_CPU_KVCACHE_SPACE": "1",
+                    **os.environ,
+                    "TORCHELASTIC_USE_AGENT_STORE": "False",
+                },  # GiB, CPU only
                 start_new_session=True,
             )
         atexit.register(self.close)

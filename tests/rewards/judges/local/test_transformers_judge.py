@@ -185,3 +185,18 @@ def test_load_judge_loads_nothing(tmp_path):
     assert isinstance(judge, TransformersJudge)
     with pytest.raises(FileNotFoundError, match="is no folder"):
         judge.start()
+
+
+@pytest.mark.parametrize(
+    ("rank", "devices", "device"), [(None, 4, "cuda:0"), ("3", 4, "cuda:3"), ("3", 1, "cuda:0"), ("5", 4, "cuda:1")]
+)
+def test_every_rank_has_its_own_device(monkeypatch, rank, devices, device):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: devices)
+    monkeypatch.delenv("LOCAL_RANK", raising=False)
+    if rank is not None:
+        monkeypatch.setenv("LOCAL_RANK", rank)
+    judge = TransformersJudge("smollm2")
+    assert (judge.device, judge.dtype) == (device, "bfloat16")
+    assert TransformersJudge("smollm2", dtype="float32").dtype == "float32"
+    assert TransformersJudge("smollm2", device="cpu").dtype == "float32"

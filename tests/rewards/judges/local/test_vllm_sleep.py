@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import os
 import subprocess
 import sys
 import threading
@@ -63,10 +64,57 @@ def test_it_sleeps_at_level_1_outside_of_with_and_is_checked_when_woken(monkeypa
     assert engine.called == [*first, "sleep1", *second, "sleep1", *third, "sleep1"]
     assert engine.options["enable_sleep_mode"]
     assert engine.options["kv_cache_memory_bytes"] == 2_000_000_000
+    assert engine.options["gpu_memory_utilization"] == 0.01  # or vLLM would ask for 92 % of the device to be free
     assert judge.usage.wake_seconds > 0
     assert judge.usage.sleep_seconds > 0
     judge.close()
     assert engine.called[-1] == "shutdown"
+
+
+def test_started_early_it_sleeps_until_it_is_asked(monkeypatch, model):
+    fake = install(monkeypatch)
+    judge = VllmJudge(model)
+    judge.start()
+    judge.start()
+    (engine,) = fake.built
+    assert engine.called == ["start", "sleep1"]
+    with judge:
+        judge.rate(ASK)
+    assert engine.called == ["start", "sleep1", "wake_up", "check", "generate", "sleep1"]
+
+
+def test_engines_of_several_ranks_on_the_same_devices_are_refused(monkeypatch, model):
+    fake = install(monkeypatch)
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    with pytest.raises(ValueError, match=r"tensor_parallel=2 would put .* \(placement: rank0\)"):
+        VllmJudge(model, tensor_parallel=2).start()
+    assert fake.built == []
+
+
+def test_the_engine_inherits_no_store_of_torchrun(monkeypatch, model):
+    fake = install(monkeypatch)
+    seen = []
+    monkeypatch.setattr(fake, "_call", lambda self, name: seen.append(os.environ.get("TORCHELASTIC_USE_AGENT_STORE")))
+    monkeypatch.setenv("TORCHELASTIC_USE_AGENT_STORE", "True")
+    VllmJudge(model).start()
+    assert seen[0] == "False"
+    assert os.environ["TORCHELASTIC_USE_AGENT_STORE"] == "True"
+
+
+def test_cuda_is_initialised_before_a_device_is_pinned(monkeypatch, model):
+    """In a process that has touched CUDA only inside the pinned environment, other devices would be invisible."""
+    fake = install(monkeypatch)
+    order = []
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.init", lambda: order.append(("init", os.environ.get("CUDA_VISIBLE_DEVICES"))))
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda device: (0, 0))
+    monkeypatch.setattr("torch.cuda.empty_cache", lambda: None)
+    monkeypatch.setattr(fake, "_call", lambda self, name: order.append((name, os.environ.get("CUDA_VISIBLE_DEVICES"))))
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5")
+    VllmJudge(model).start()
+    assert order[:2] == [("init", "4,5"), ("start", "5")]
+    assert order[2] == ("sleep1", "4,5")
 
 
 def test_out_of_memory_on_wake_says_what_to_do_and_fails_the_step_only(monkeypatch, model):
