@@ -35,6 +35,7 @@ from rewards.judges.encoding.chat import MIN_MASS
 from rewards.judges.encoding.prompt import Prompt
 from rewards.judges.judge import Failure
 from rewards.judges.local.guard import Guard
+from rewards.judges.local.kv_cache import bytes_per_token, tokens_that_fit
 from rewards.judges.local.local_judge import LocalJudge
 from rewards.judges.local.vllm_engine import environment, family, free_memory, one_at_a_time, peak_memory, watched
 from rewards.judges.model_files import files_hash
@@ -64,9 +65,9 @@ class VllmJudge(LocalJudge):
 
     Args:
         model: a hub id, a folder, or `smollm2`.
-        memory: the KV cache's size in bytes (above 1), or the fraction of the device's memory that the whole engine may
-            take (up to 1). None is vLLM's default on a GPU, and 1 GiB of KV cache on a CPU unless
-            VLLM_CPU_KVCACHE_SPACE says otherwise.
+        memory: the KV cache's size in bytes (above 1), which also bounds max_model_len to what it holds; or the fraction
+            of the device's memory that the whole engine may take (up to 1). None is vLLM's default on a GPU, and 1 GiB
+            of KV cache on a CPU unless VLLM_CPU_KVCACHE_SPACE says otherwise.
         tensor_parallel: devices per engine.
         max_model_len: tokens of a prompt with its answer, at most (and by default) the model's context.
         dtype: of the weights, as vLLM spells it; "auto" is float32 on a CPU, where bfloat16 is ten times slower without
@@ -119,6 +120,18 @@ class VllmJudge(LocalJudge):
     @property
     def kind(self) -> str:
         return f"vllm-{self.dtype}" + (f"-adapter@{files_hash(self._adapter)}" if self.adapter is not None else "")
+
+    @property
+    def context(self) -> int:
+        """The least of the model's context, max_model_len, and what `memory` bytes of KV cache hold of one request.
+
+        Raises ValueError where they hold next to nothing.
+        """
+        longest = super().context
+        if self.memory is None or self.memory <= 1:
+            return longest
+        token = bytes_per_token(self.config.get_text_config(), self.dtype, self.tensor_parallel)
+        return min(longest, tokens_that_fit(int(self.memory), token))
 
     def start(self) -> None:
         """Start the engine, unless it runs, and let it sleep until the next `with judge:`, so that what is loaded

@@ -1,0 +1,104 @@
+"""What a KV cache of so many bytes holds, by hand, and by vLLM's own arithmetic for the recipes' judges."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+import yaml
+from transformers import LlamaConfig, Qwen3Config
+
+from rewards.judges.local.kv_cache import bytes_per_token, tokens_that_fit
+from rewards.judges.local.vllm_judge import VllmJudge
+from tests.support.paths import ROOT
+
+# What decides the size of the keys and values, as in the models' config.json.
+PUBLISHED = {
+    "Qwen/Qwen3-14B": {"layers": 40, "heads": 40, "shared": 8, "size": 128, "context": 40_960},
+    "Qwen/Qwen2.5-14B-Instruct": {"layers": 48, "heads": 40, "shared": 8, "size": 128, "context": 32_768},
+    "Qwen/Qwen3-8B": {"layers": 36, "heads": 32, "shared": 8, "size": 128, "context": 40_960},
+    "Qwen/Qwen3-4B": {"layers": 36, "heads": 32, "shared": 8, "size": 128, "context": 40_960},
+    "Qwen/Qwen3-VL-8B-Instruct": {"layers": 36, "heads": 32, "shared": 8, "size": 128, "context": 262_144},
+}
+
+
+def config_of(model: str) -> Any:
+    facts = PUBLISHED[model]
+    return Qwen3Config(
+        num_hidden_layers=facts["layers"],
+        num_attention_heads=facts["heads"],
+        num_key_value_heads=facts["shared"],
+        head_dim=facts["size"],
+        max_position_embeddings=facts["context"],
+        dtype=torch.bfloat16,
+    )
+
+
+def recipe_judges() -> list[tuple[str, int]]:
+    """Model and bytes of every vllm: judge that a recipe gives bytes."""
+    found = set()
+    for path in (ROOT / "recipes").rglob("*.yaml"):
+        for reward in yaml.safe_load(path.read_text()).get("rewards", []):
+            judge = reward["judge"]
+            if isinstance(judge, dict) and judge["name"].startswith("vllm:") and "memory" in judge.get("options", {}):
+                found.add((judge["name"].removeprefix("vllm:"), int(float(judge["options"]["memory"]))))
+    return sorted(found)
+
+
+def test_bytes_by_hand() -> None:
+    assert bytes_per_token(config_of("Qwen/Qwen3-14B"), "auto") == 2 * 40 * 8 * 128 * 2 == 163_840
+    assert bytes_per_token(config_of("Qwen/Qwen3-14B"), "float32") == 2 * 163_840
+    assert bytes_per_token(config_of("Qwen/Qwen3-14B"), "auto", tensor_parallel=4) == 163_840 // 4
+    assert bytes_per_token(config_of("Qwen/Qwen3-14B"), "auto", tensor_parallel=16) == 163_840 // 8
+    plain = LlamaConfig(num_hidden_layers=2, num_attention_heads=4, hidden_size=64, dtype=torch.float32)
+    assert bytes_per_token(plain, "auto") == 2 * 2 * 4 * 16 * 4
+
+
+def test_whole_blocks_and_one_for_the_engine() -> None:
+    assert tokens_that_fit(1000 * 100, 100) == 2 * 256
+    with pytest.raises(ValueError, match=r"memory=5e\+04 bytes hold 500 tokens .* give it 5\.1e\+04 or more"):
+        tokens_that_fit(500 * 100, 100)
+
+
+def test_a_judge_reads_what_its_cache_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = config_of("Qwen/Qwen3-14B")
+    monkeypatch.setattr(VllmJudge, "config", SimpleNamespace(get_text_config=lambda: config))
+    assert VllmJudge("m").context == 40_960
+    assert VllmJudge("m", memory=0.5).context == 40_960
+    assert VllmJudge("m", memory=8e9).context == 40_960
+    assert VllmJudge("m", memory=4e9).context == (int(4e9) // (163_840 * 256) - 1) * 256 == 24_064
+    assert VllmJudge("m", memory=4e9, max_model_len=8192).context == 8192
+
+
+def test_every_recipe_has_a_judge_that_is_known() -> None:
+    assert recipe_judges()
+    assert {model for model, _ in recipe_judges()} <= set(PUBLISHED)
+
+
+@pytest.mark.vllm
+@pytest.mark.parametrize(("model", "memory"), recipe_judges())
+def test_every_recipes_judge_starts_by_vllms_own_rule(model: str, memory: int) -> None:
+    from vllm.v1.core.kv_cache_utils import _check_enough_kv_cache_memory
+    from vllm.v1.kv_cache_interface import FullAttentionSpec
+
+    config = config_of(model)
+    layers = config.num_hidden_layers
+
+    def check(tokens: int, block: int) -> None:
+        spec = FullAttentionSpec(
+            block_size=block, num_kv_heads=config.num_key_value_heads, head_size=config.head_dim, dtype=torch.bfloat16
+        )
+        vllm_config: Any = SimpleNamespace(
+            model_config=SimpleNamespace(max_model_len=tokens),
+            parallel_config=SimpleNamespace(decode_context_parallel_size=1),
+        )
+        needed = layers * spec.max_memory_usage_bytes(vllm_config)
+        left = memory - layers * spec.page_size_bytes  # vLLM keeps one block for itself
+        _check_enough_kv_cache_memory(left, lambda: needed, tokens, lambda _: 0)
+
+    held = min(config.max_position_embeddings, tokens_that_fit(memory, bytes_per_token(config, "auto")))
+    for block in (16, 32, 64, 128):
+        check(held, block)
+    if held < config.max_position_embeddings:
+        with pytest.raises(ValueError, match="at least one request"):
+            check(config.max_position_embeddings, 16)
