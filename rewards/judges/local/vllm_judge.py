@@ -65,9 +65,9 @@ class VllmJudge(LocalJudge):
 
     Args:
         model: a hub id, a folder, or `smollm2`.
-        memory: the KV cache's size in bytes (above 1), which also bounds max_model_len to what it holds; or the fraction
-            of the device's memory that the whole engine may take (up to 1). None is vLLM's default on a GPU, and 1 GiB
-            of KV cache on a CPU unless VLLM_CPU_KVCACHE_SPACE says otherwise.
+        memory: the KV cache's size in bytes (above 1), which also bounds max_model_len to what it holds; or the
+            fraction of the device's memory that the whole engine may take (up to 1). None is vLLM's default on a GPU,
+            and 1 GiB of KV cache on a CPU unless VLLM_CPU_KVCACHE_SPACE says otherwise.
         tensor_parallel: devices per engine.
         max_model_len: tokens of a prompt with its answer, at most (and by default) the model's context.
         dtype: of the weights, as vLLM spells it; "auto" is float32 on a CPU, where bfloat16 is ten times slower without
