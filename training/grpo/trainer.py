@@ -40,6 +40,7 @@ from trl.rewards import get_soft_overlong_punishment
 from rewards.judges.usage import Usage
 from rewards.reward import Reward
 from training.grpo.config import SpanGRPOConfig, check_parts, read_config
+from training.grpo.contract import differences, missing_attributes, warning
 from training.grpo.credit import (
     MIN_COVERED_TOKENS,
     baseline_credit,
@@ -61,6 +62,8 @@ from training.grpo.recorder import Recorder, check_deadlines, columns_of, failed
 from training.grpo.resuming import ResumingTrainer
 
 log = logging.getLogger(__name__)
+if differences():
+    log.warning(warning(differences()))
 
 
 class JudgeFailure(RuntimeError):
@@ -114,6 +117,8 @@ class SpanGRPOTrainer(ResumingTrainer):
             args = copy.copy(args)
             args.reward_weights = [*(args.reward_weights or [1.0] * (len(functions) - 1)), 1.0]
         super().__init__(model, functions or None, args, **given)
+        if lacking := missing_attributes(self):
+            log.warning(warning(lacking))
         self.overlap = Overlap(self.recorders, self._log_metric)
         self.sampling = DynamicSampling(self.train_dataset, args, self.recorders) if args.dynamic_sampling else None
         self._batch = Batch([])
