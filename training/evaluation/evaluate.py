@@ -135,10 +135,19 @@ def in_words(reason: str | Failure) -> str:
 
 
 def greedy_completions(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int) -> tuple[list[str], list[int]]:
-    """What the policy in `path` writes for each row, and how many tokens it took (the end token not counted)."""
-    model, processor = load_policy(path)
-    model.eval()
-    return continue_prompts(model, processor, rows, max_tokens)
+    """What the policy in `path` writes for each row, and how many tokens it took (the end token not counted).
+
+    On a GPU where there is one, in bfloat16; its memory is free again for the judges afterwards.
+    """
+    model: Any
+    if not torch.cuda.is_available():
+        model, processor = load_policy(path)
+        return continue_prompts(model.eval(), processor, rows, max_tokens)
+    model, processor = load_policy(path, dtype="bfloat16")
+    written = continue_prompts(model.to("cuda").eval(), processor, rows, max_tokens)
+    del model
+    torch.cuda.empty_cache()
+    return written
 
 
 @torch.no_grad()
@@ -161,7 +170,7 @@ def continue_prompts(
             return_dict=True,
             return_tensors="pt",
             **padding(processor),
-        ).to(model.device)
+        ).to(model.device, model.dtype)
         ids: torch.Tensor = model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False)
         written = ids[:, inputs["input_ids"].shape[1] :]
         texts += processor.batch_decode(written, skip_special_tokens=True)

@@ -13,6 +13,7 @@ from rewards.reward import Reward
 from rewards.verdict import Sample, Status, Verdict
 from tests.support.fakes import FakeJudge
 from training.data.load import load_scenes
+from training.evaluation import evaluate as module
 from training.evaluation.evaluate import (
     BATCH,
     answer,
@@ -142,6 +143,7 @@ def test_the_end_token_is_not_counted_and_not_written(checkpoints, monkeypatch):
 
     class Model:
         device = "cpu"
+        dtype = torch.float32
 
         def eval(self):
             return self
@@ -253,3 +255,20 @@ def test_a_policy_that_stands_there_twice_answers_once(checkpoints, rewards, eva
     for metric, of_seeds in again.scores["base"].items():
         assert np.array_equal(of_seeds[[0, 2]], evaluation.scores["base"][metric], equal_nan=True)
         assert np.array_equal(of_seeds[0], of_seeds[1], equal_nan=True)
+
+
+def test_a_gpu_is_used_where_there_is_one(monkeypatch):
+    """With a stand-in for the device: the policy goes there in bfloat16, and its memory is given back."""
+    told = []
+
+    class Policy(torch.nn.Module):
+        def to(self, device):
+            told.append(device)
+            return self
+
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.empty_cache", lambda: told.append("emptied"))
+    monkeypatch.setattr(module, "load_policy", lambda path, dtype: (told.append(dtype), (Policy(), None))[1])
+    monkeypatch.setattr(module, "continue_prompts", lambda model, *_: (["A star."], [3]))
+    assert module.greedy_completions("folder", [{}], 8) == (["A star."], [3])
+    assert told == ["bfloat16", "cuda", "emptied"]
