@@ -11,10 +11,11 @@ from rewards.judges.smollm2 import smollm2_folder
 FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")  # no pickles
 
 
-def model_folder(model: str) -> Path:
+def model_folder(model: str, download: bool = True) -> Path:
     """The folder with a model's files: `smollm2` is converted, a hub id downloaded unless the cache has it.
 
-    Raises FileNotFoundError for a path (it begins with `.`, `/` or `~`) that is no folder.
+    Raises FileNotFoundError for a path (it begins with `.`, `/` or `~`) that is no folder, and, where nothing is to be
+    downloaded, for a hub id that the cache lacks.
     """
     if model == "smollm2":
         return smollm2_folder()
@@ -23,7 +24,7 @@ def model_folder(model: str) -> Path:
         return path
     if model.startswith((".", "/", "~")):
         raise FileNotFoundError(f"the judge's model {model} is no folder: give a folder, a hub id, or 'smollm2'")
-    return Path(snapshot_download(model, allow_patterns=list(FILES)))
+    return Path(snapshot_download(model, allow_patterns=list(FILES), local_files_only=not download))
 
 
 def files_hash(folder: Path) -> str:

@@ -1,0 +1,79 @@
+"""`spanreward doctor` on this machine, and on machines where something is wrong."""
+
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import spanreward
+from training.commands import doctor
+from training.commands.doctor import Finding
+
+
+def found(findings: list[Finding]) -> dict[str, tuple[bool | None, str]]:
+    return {one.what: (one.ok, one.advice) for one in findings}
+
+
+def test_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    done = spanreward("doctor", "--judge", "match", "--recipe", "recipes/quickstart/scenes-dapo.yaml")
+    assert done.code == 0, done.out
+    for what in ("torch", "transformers", "trl", "spaCy pipeline", "cache folder", "judge match", "main memory"):
+        assert what in done.out
+    assert "NO" not in done.out
+
+
+def test_versions_that_are_old_or_not_there() -> None:
+    def installed(name: str) -> str:
+        if name in ("spacy", "trl"):
+            raise PackageNotFoundError(name)
+        return {"vllm": "0.21.0", "torch": "2.13.0+cpu", "transformers": "6.0.0"}[name]
+
+    told = found(list(doctor.versions(installed)))
+    assert told["vllm"] == (False, "vllm>=0.28 is supported: pip install 'vllm>=0.28'")
+    assert told["transformers"][0] is False
+    assert told["torch"] == (True, "")
+    assert told["spacy"] == (False, "pip install spacy")
+    assert told["trl"] == (None, "training needs it: pip install 'spanreward[train]'")
+
+
+def test_gpus_that_are_free_and_that_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    monkeypatch.setattr("torch.cuda.get_device_name", lambda number: "H")
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda number: ((79e9, 5e9)[number], 80e9))
+    told = found(list(doctor.devices()))
+    assert told["GPU 0"] == (True, "")
+    assert told["GPU 1"][0] is False
+    assert "another process holds memory" in told["GPU 1"][1]
+
+
+def test_a_cache_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (finding,) = doctor.folders(tmp_path / "file" / "cache")
+    assert (finding.ok, finding.advice) == (False, "set XDG_CACHE_HOME to a folder that can be written")
+    (finding,) = doctor.folders(tmp_path / "cache")
+    assert finding.what == "cache folder"
+
+
+def test_judges(tmp_path: Path) -> None:
+    assert [one.ok for one in doctor.judge_findings("transformers:smollm2")] == [True]
+    (finding,) = doctor.judge_findings("mach")
+    assert finding.ok is False
+    assert "did you mean 'match'" in finding.advice
+    (finding,) = doctor.judge_findings("transformers:someone/not-here")
+    assert (finding.ok, finding.found) == (None, "its files are not here yet")
+    (tmp_path / "config.json").write_text("{}")
+    (finding,) = doctor.judge_findings(f"transformers:{tmp_path}")
+    assert (finding.ok, finding.found) == (False, "cannot judge")
+
+
+def test_a_recipe_that_does_not_fit() -> None:
+    (finding,), judges = doctor.recipe_findings(
+        "recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml", "accelerate_configs/zero3.yaml"
+    )
+    assert finding.ok is False
+    assert "GB on each of 8 GPUs (computed); here 0 of 0 GB" in finding.found
+    assert judges
+    (finding,), judges = doctor.recipe_findings("recipes/none.yaml", None)
+    assert (finding.ok, judges) == (False, [])

@@ -1,0 +1,196 @@
+"""Look at this machine before anything is trained on it: one line each, ok or what to do.
+
+    spanreward doctor
+    spanreward doctor --judge vllm:Qwen/Qwen2.5-14B-Instruct
+    spanreward doctor --recipe RECIPE --accelerate-config accelerate_configs/zero3.yaml
+
+Nothing is downloaded, loaded onto a GPU or written but one byte into the cache folder. A judge named by --judge, or by
+the recipe, is looked at by its tokenizer, where its files are here already. The exit code is 1 where something is to be
+done.
+"""
+
+import argparse
+import importlib.util
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+from rich.console import Console
+from rich.table import Table
+
+from rewards.cache_folder import CACHE
+from rewards.judges.judge import RATING_SCALE
+from rewards.language.pipeline import load_pipeline, pipeline_name
+
+# The versions that the code was read against and CI runs; vLLM and TRL have a table of their own for each other.
+SUPPORTED = {"torch": ">=2.9", "transformers": ">=5.15,<6", "spacy": ">=3.8.18", "trl": ">=1.16,<2", "vllm": ">=0.28"}
+OPTIONAL = {"trl": "training needs it: pip install 'spanreward[train]'", "vllm": "vllm: judges need it; others do not"}
+SPARE_DISK = 5e9  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """ok: True, False (advice says what to do), or None where it is worth knowing and no fault."""
+
+    what: str
+    ok: bool | None
+    found: str
+    advice: str = ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--recipe", help="whose judges and memory are looked at")
+    parser.add_argument("--accelerate-config", metavar="PATH", help="that the recipe would be launched with")
+    parser.add_argument("--judge", action="append", default=[], help="a judge's name; may be repeated")
+    arguments = parser.parse_args()
+    findings = [*versions(), *devices(), *folders(), reader()]
+    judges = list(arguments.judge)
+    if arguments.recipe:
+        fits, asked = recipe_findings(arguments.recipe, arguments.accelerate_config)
+        findings += fits
+        judges += asked
+    findings += [found for name in dict.fromkeys(judges) for found in judge_findings(name)]
+    table = Table("", "what", "found", "what to do", show_lines=False)
+    for one in findings:
+        table.add_row({True: "ok", False: "NO", None: "-"}[one.ok], one.what, one.found, one.advice)
+    Console().print(table)
+    sys.exit(int(any(one.ok is False for one in findings)))
+
+
+def installed_version(name: str) -> str:
+    """Of a package; vLLM's CPU build has a name of its own. Raises PackageNotFoundError."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return version(f"{name}-cpu")
+
+
+def versions(installed: Callable[[str], str] = installed_version) -> Iterator[Finding]:
+    """The packages that matter, against SUPPORTED."""
+    python = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("python", sys.version_info >= (3, 11), python, "" if sys.version_info >= (3, 11) else "3.11 or newer")
+    for name, supported in SUPPORTED.items():
+        try:
+            found = installed(name)
+        except PackageNotFoundError:
+            yield Finding(
+                name, None if name in OPTIONAL else False, "not installed", OPTIONAL.get(name, f"pip install {name}")
+            )
+            continue
+        fits = SpecifierSet(supported).contains(found, prereleases=True)
+        yield Finding(
+            name, fits, found, "" if fits else f"{name}{supported} is supported: pip install '{name}{supported}'"
+        )
+
+
+def devices() -> Iterator[Finding]:
+    """GPUs with what is free on them, and main memory."""
+    import torch
+
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if count == 0:
+        yield Finding("GPUs", None, "none", "the quickstart and `match` need none")
+    for number in range(count):
+        free, total = torch.cuda.mem_get_info(number)
+        held = free < 0.9 * total
+        yield Finding(
+            f"GPU {number}",
+            not held,
+            f"{torch.cuda.get_device_name(number)}, {free / 1e9:.0f} of {total / 1e9:.0f} GB free",
+            "another process holds memory: end it, or leave the device out by CUDA_VISIBLE_DEVICES" if held else "",
+        )
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    yield Finding("main memory", None, f"{memory / 1e9:.0f} GB", "judges that sleep keep their weights there")
+
+
+def folders(cache: Path = CACHE) -> Iterator[Finding]:
+    """The cache folder can be written, and has room."""
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=cache) as file:
+            file.write(b"x")
+        free = shutil.disk_usage(cache).free
+    except OSError as error:
+        yield Finding(
+            "cache folder", False, f"{cache}: {error.strerror}", "set XDG_CACHE_HOME to a folder that can be written"
+        )
+        return
+    room = free > SPARE_DISK
+    yield Finding(
+        "cache folder", room, f"{cache}, {free / 1e9:.0f} GB free", "" if room else "make room, or set XDG_CACHE_HOME"
+    )
+
+
+def reader() -> Finding:
+    """The spaCy pipeline that PoSh parses with."""
+    try:
+        return Finding("spaCy pipeline", True, pipeline_name(load_pipeline()))
+    except ImportError as error:
+        return Finding("spaCy pipeline", False, "none", str(error))
+
+
+def judge_findings(name: str) -> Iterator[Finding]:
+    """Whether the judge's name, engine, files and rating scale are as they must be."""
+    from rewards.judges import load_judge
+    from rewards.judges.local.local_judge import LocalJudge
+    from rewards.judges.model_files import model_folder
+
+    try:
+        judge = load_judge(name)
+    except (ValueError, ImportError) as error:
+        yield Finding(f"judge {name}", False, "no such judge", str(error))
+        return
+    if not isinstance(judge, LocalJudge):
+        yield Finding(f"judge {name}", None, judge.name if not judge.remote else "a server", "")
+        return
+    if name.startswith("vllm:") and importlib.util.find_spec("vllm") is None:
+        yield Finding(f"judge {name}", False, "vLLM is not installed", "pip install 'spanreward[vllm]'")
+    try:
+        judge.model = str(model_folder(judge.model, download=False))
+    except OSError:
+        advice = f"hf download {judge.model}, where the hub can be reached; or a run downloads it at its start"
+        yield Finding(f"judge {name}", None, "its files are not here yet", advice)
+        return
+    try:
+        judge.encoder.scale(RATING_SCALE)
+        yield Finding(f"judge {name}", True, f"reads {judge.context:,} tokens, and 1 to 5 are single tokens")
+    except (ValueError, OSError) as error:
+        yield Finding(f"judge {name}", False, "cannot judge", " ".join(str(error).split()))
+
+
+def recipe_findings(path: str, accelerate_config: str | None) -> tuple[list[Finding], list[str]]:
+    """Whether the recipe can be read and fits, by the dry run's arithmetic; and the names of its judges."""
+    from training.plan.dry_run import memory_facts, read_launch
+    from training.recipe import RecipeError, load_recipe, trainer_config
+
+    try:
+        recipe = load_recipe(path)
+        launch = read_launch(accelerate_config)
+    except RecipeError as error:
+        return [Finding(f"recipe {path}", False, "cannot be run", str(error))], []
+    defaults = {name: field.default for name, field in trainer_config(recipe.algorithm).__dataclass_fields__.items()}
+    memory: dict[str, Any] = memory_facts(recipe, defaults | recipe.trainer, launch)
+    names = [part.judge.name for part in recipe.rewards]
+    if "unknown" in memory:
+        return [Finding(f"recipe {path}", None, "memory not reckoned", memory["unknown"])], names
+    import torch
+
+    needed = max(sum(memory[phase].values()) for phase in ("training", "judging"))
+    there = torch.cuda.mem_get_info()[1] if torch.cuda.is_available() else 0
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    fits = needed <= there and launch.processes <= count
+    advice = "" if fits else "more or larger GPUs, another accelerate configuration, LoRA, or a judge behind a server"
+    found = f"{needed / 1e9:.0f} GB on each of {launch.processes} GPUs (computed); here {count} of {there / 1e9:.0f} GB"
+    return [Finding(f"recipe {path}", fits, found, advice)], names
+
+
+if __name__ == "__main__":
+    main()
