@@ -1,9 +1,9 @@
-"""Questions with people's answers, read from disk: one frozen record per question (see loaders.py)."""
+"""Questions with people's answers, read from disk: one frozen record per question (see caption_sets.py)."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from rewards.agreement.loaders import read_set
+from rewards.agreement.caption_sets import read_set
 
 SYSTEMS = ("fid", "gpt35", "chatgpt", "gpt4", "newbing")
 VOTES = {"true": "yes", "false": "no"}

@@ -19,7 +19,7 @@ from typing import Protocol
 
 from rewards import vqa
 from rewards.agreement import answer_sets
-from rewards.agreement.people import CHUNK
+from rewards.agreement.captions import CHUNK
 from rewards.agreement.statistics import Interval, bootstrap, pair_accuracy
 from rewards.reward import Reward
 from rewards.verdict import Sample

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rewards.agreement.loaders import (
+from rewards.agreement.caption_sets import (
     load_discosg_foil,
     load_discosg_graphs,
     load_flickr8k_expert,

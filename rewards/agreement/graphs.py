@@ -24,7 +24,7 @@ from pathlib import Path
 
 from spacy.tokens import Doc
 
-from rewards.agreement.loaders import Triple, load_discosg_graphs
+from rewards.agreement.caption_sets import Triple, load_discosg_graphs
 from rewards.agreement.statistics import Interval, Retrieval, bootstrap, retrieval
 from rewards.language.clusters import Cluster
 from rewards.language.coref import find_clusters

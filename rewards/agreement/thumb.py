@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rewards.agreement import floors
-from rewards.agreement.loaders import RubricCaption, load_thumb
-from rewards.agreement.people import CHUNK, Agreement
+from rewards.agreement import bag_of_words
+from rewards.agreement.caption_sets import RubricCaption, load_thumb
+from rewards.agreement.captions import CHUNK, Agreement
 from rewards.agreement.statistics import bootstrap, kendall_tau_c, pearson
 from rewards.reward import Reward
 from rewards.verdict import Sample
@@ -82,9 +82,9 @@ def rate(captions: Sequence[RubricCaption], reward: Reward) -> list[Rated]:
     for caption, verdict in zip(captions, verdicts, strict=True):
         if verdict.score is None:
             raise RuntimeError(f"no score ({verdict.status}: {verdict.note}) for {caption.text!r}")
-        precision = floors.token_precision(caption.text, caption.references)
-        recall = floors.token_precision(" ".join(caption.references), [caption.text])
-        f1 = floors.token_f1(caption.text, caption.references)
+        precision = bag_of_words.token_precision(caption.text, caption.references)
+        recall = bag_of_words.token_precision(" ".join(caption.references), [caption.text])
+        f1 = bag_of_words.token_f1(caption.text, caption.references)
         floor = {"overall": f1, "correctness": precision, "completeness": recall, "fluency": f1, "conciseness": f1}
         people = {criterion: caption.ratings[name] for criterion, name in COUNTERPARTS.items()}
         rated.append(Rated({name: verdict.parts[name] for name in reward.main_parts}, floor, people))

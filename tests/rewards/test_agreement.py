@@ -4,9 +4,9 @@ from math import isnan
 
 import pytest
 
-from rewards.agreement import floors, loaders
+from rewards.agreement import bag_of_words, caption_sets
+from rewards.agreement.captions import Agreement, caption_flags, judge, measure_people, worst_spans, wrong_places
 from rewards.agreement.graphs import compare, normal, triples_of
-from rewards.agreement.people import Agreement, caption_flags, judge, measure_people, worst_spans, wrong_places
 from rewards.agreement.statistics import auroc, bootstrap, flag_retrieval, kendall_tau_c, pair_accuracy, retrieval
 from rewards.judges.match.match_judge import MatchJudge
 from rewards.language.parse import describe
@@ -49,28 +49,28 @@ def test_bootstrap():
 
 
 def test_words_are_found_in_order():
-    words = loaders.flagged_words("A cat, a CAT.", [("A", False), ("cat,", False), ("a", True), ("CAT.", True)])
+    words = caption_sets.flagged_words("A cat, a CAT.", [("A", False), ("cat,", False), ("a", True), ("CAT.", True)])
     assert [(word.start, word.end) for word in words] == [(0, 1), (2, 6), (7, 8), (9, 13)]
     with pytest.raises(ValueError, match="does not follow"):
-        loaders.flagged_words("A cat.", [("dog", False)])
+        caption_sets.flagged_words("A cat.", [("dog", False)])
 
 
 def test_triples_and_quotations():
-    triples = loaders.read_triples("( man , wear , hat ) , ( hat , is , red, or so ) , ( sign (old) , on , wall )")
+    triples = caption_sets.read_triples("( man , wear , hat ) , ( hat , is , red, or so ) , ( sign (old) , on , wall )")
     assert triples == (("man", "wear", "hat"), ("hat", "is", "red, or so"), ("sign (old)", "on", "wall"))
-    assert loaders.quotation("hallucination: a cat ", "Here is a cat.") == (8, 13)
-    assert loaders.quotation("a cat", "Here is a cat.") is None
+    assert caption_sets.quotation("hallucination: a cat ", "Here is a cat.") == (8, 13)
+    assert caption_sets.quotation("a cat", "Here is a cat.") is None
 
 
 def test_a_missing_set_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="haelm_eval"):
-        loaders.load_haelm(tmp_path)
+        caption_sets.load_haelm(tmp_path)
 
 
 def test_floors_by_hand():
-    assert floors.token_f1("a red circle", ["A circle.", "A dog."]) == pytest.approx(2 / 3)
-    assert floors.token_precision("red red circle", ["A red circle."]) == pytest.approx(2 / 3)
-    assert floors.absent_words("A red circle", ["a circle"]) == [(2, 5)]
+    assert bag_of_words.token_f1("a red circle", ["A circle.", "A dog."]) == pytest.approx(2 / 3)
+    assert bag_of_words.token_precision("red red circle", ["A red circle."]) == pytest.approx(2 / 3)
+    assert bag_of_words.absent_words("A red circle", ["a circle"]) == [(2, 5)]
 
 
 def test_worst_spans_leave_out_what_was_never_judged():
@@ -83,8 +83,8 @@ def test_worst_spans_leave_out_what_was_never_judged():
 
 def test_a_wrong_word_is_flagged():
     flags = [("A", False), ("red", True), ("circle.", False)]
-    record = loaders.FlaggedCaption(
-        "A red circle.", ("A blue circle.",), loaders.flagged_words("A red circle.", flags), True
+    record = caption_sets.FlaggedCaption(
+        "A red circle.", ("A blue circle.",), caption_sets.flagged_words("A red circle.", flags), True
     )
     (verdict,) = judge(PoshReward(MatchJudge()), [(record.caption, record.references)])
     found = caption_flags(record, verdict)
@@ -102,13 +102,13 @@ def test_graphs_as_people_draw_them():
 
 @present
 def test_loaders_read_every_record():
-    assert len(loaders.load_haelm(DATA)) == 120
-    assert sum(record.hallucinated for record in loaders.load_hat(DATA)) == 67
-    assert sum(len(image.candidates) for image in loaders.load_flickr8k_expert(DATA)) == 1500
-    assert len(loaders.load_sugarcrepe(DATA)) == 1020
-    foils = loaders.load_discosg_foil(DATA)
+    assert len(caption_sets.load_haelm(DATA)) == 120
+    assert sum(record.hallucinated for record in caption_sets.load_hat(DATA)) == 67
+    assert sum(len(image.candidates) for image in caption_sets.load_flickr8k_expert(DATA)) == 1500
+    assert len(caption_sets.load_sugarcrepe(DATA)) == 1020
+    foils = caption_sets.load_discosg_foil(DATA)
     assert (len(foils), sum(foil.hallucination is not None for foil in foils)) == (108, 86)
-    graphs = loaders.load_discosg_graphs(DATA)
+    graphs = caption_sets.load_discosg_graphs(DATA)
     assert len(graphs) == 198
     assert 19 < sum(len(graph.triples) for graph in graphs) / len(graphs) < 21
 
@@ -116,21 +116,21 @@ def test_loaders_read_every_record():
 @present
 def test_floors_repeat_the_readme():
     """To three decimals, but for those that hang on its list of stop words, which the README does not give."""
-    images = loaders.load_flickr8k_expert(DATA)
+    images = caption_sets.load_flickr8k_expert(DATA)
     rated = [(caption, image.references, rating) for image in images for caption, r in image.candidates for rating in r]
-    scores = [floors.token_f1(caption, references) for caption, references, _ in rated]
+    scores = [bag_of_words.token_f1(caption, references) for caption, references, _ in rated]
     assert kendall_tau_c(scores, [rating for *_, rating in rated]) == pytest.approx(0.432, abs=0.0005)
-    foils = loaders.load_discosg_foil(DATA)
-    for floor, expected in ((floors.token_f1, 0.912), (floors.token_precision, 0.949)):
+    foils = caption_sets.load_discosg_foil(DATA)
+    for floor, expected in ((bag_of_words.token_f1, 0.912), (bag_of_words.token_precision, 0.949)):
         right = [floor(foil.corrected, [foil.reference]) for foil in foils]
         wrong = [floor(foil.hallucinated, [foil.reference]) for foil in foils]
         assert pair_accuracy(right, wrong).accuracy == pytest.approx(expected, abs=0.0006)
     published = {"swap_obj": 0.512, "swap_att": 0.603, "replace_att": 0.670, "replace_rel": 0.773, "replace_obj": 0.840}
     published |= {"add_obj": 0.920, "add_att": 0.990}
     for edit, expected in published.items():
-        records = [record for record in loaders.load_sugarcrepe(DATA) if record.edit_type == edit]
-        right = [floors.token_f1(record.caption, record.references) for record in records]
-        wrong = [floors.token_f1(record.negative, record.references) for record in records]
+        records = [record for record in caption_sets.load_sugarcrepe(DATA) if record.edit_type == edit]
+        right = [bag_of_words.token_f1(record.caption, record.references) for record in records]
+        wrong = [bag_of_words.token_f1(record.negative, record.references) for record in records]
         tolerance = 0.011 if edit in ("swap_obj", "replace_rel") else 0.0006
         assert pair_accuracy(right, wrong).accuracy == pytest.approx(expected, abs=tolerance), edit
 

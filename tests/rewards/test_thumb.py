@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rewards import HarmonicReward, MatchJudge
-from rewards.agreement.loaders import load_thumb
+from rewards.agreement.caption_sets import load_thumb
 from rewards.agreement.statistics import pearson
 from rewards.agreement.thumb import measure_thumb, rate
 from tests.support.command import spanreward

@@ -102,7 +102,7 @@ def measure_spans(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
 
 
 def measure_judgments(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
-    from rewards.agreement.people import SETS, measure_people
+    from rewards.agreement.captions import SETS, measure_people
     from rewards.naming import unknown
 
     for name in arguments.sets:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from rewards.agreement import floors, loaders
+from rewards.agreement import bag_of_words, caption_sets
 from rewards.agreement.statistics import Interval, auroc, bootstrap, flag_retrieval, kendall_tau_c, pair_accuracy
 from rewards.reward import Reward
 from rewards.verdict import Sample, Span, Verdict
@@ -91,7 +91,7 @@ class CaptionFlags:
 
 
 def measure_hat(folder: Path, reward: Reward) -> list[Agreement]:
-    records = loaders.load_hat(folder)
+    records = caption_sets.load_hat(folder)
     verdicts = judge(reward, [(record.caption, record.references) for record in records])
     captions = [caption_flags(record, verdict) for record, verdict in zip(records, verdicts, strict=True)]
 
@@ -118,9 +118,9 @@ def measure_hat(folder: Path, reward: Reward) -> list[Agreement]:
     ]
 
 
-def caption_flags(record: loaders.FlaggedCaption, verdict: Verdict) -> CaptionFlags:
-    wrong, absent = wrong_places(verdict), floors.absent_words(record.caption, record.references)
-    content = tuple(bool(floors.content_words(record.caption[word.start : word.end])) for word in record.words)
+def caption_flags(record: caption_sets.FlaggedCaption, verdict: Verdict) -> CaptionFlags:
+    wrong, absent = wrong_places(verdict), bag_of_words.absent_words(record.caption, record.references)
+    content = tuple(bool(bag_of_words.content_words(record.caption[word.start : word.end])) for word in record.words)
     unknown = tuple(overlaps((word.start, word.end), absent) for word in record.words)
     return CaptionFlags(
         content=content,
@@ -143,7 +143,7 @@ class RatedScores:
 
 
 def measure_flickr8k(folder: Path, reward: Reward) -> list[Agreement]:
-    records = loaders.load_flickr8k_expert(folder)
+    records = caption_sets.load_flickr8k_expert(folder)
     asked = [(caption, record.references) for record in records for caption, _ in record.candidates]
     verdicts = iter(judge(reward, asked))
     images = [rated_scores(record, [next(verdicts) for _ in record.candidates]) for record in records]
@@ -156,22 +156,22 @@ def measure_flickr8k(folder: Path, reward: Reward) -> list[Agreement]:
     return [_row("flickr8k_expert", "Kendall tau-c with single ratings", images, tau, 0.47, count)]
 
 
-def rated_scores(record: loaders.RatedImage, verdicts: Sequence[Verdict]) -> RatedScores:
+def rated_scores(record: caption_sets.RatedImage, verdicts: Sequence[Verdict]) -> RatedScores:
     ours: list[float] = []
     floor: list[float] = []
     ratings: list[float] = []
     for (caption, given), verdict in zip(record.candidates, verdicts, strict=True):
         ours += [score_of(verdict)] * len(given)
-        floor += [floors.token_f1(caption, record.references)] * len(given)
+        floor += [bag_of_words.token_f1(caption, record.references)] * len(given)
         ratings += given
     return RatedScores(tuple(ours), tuple(floor), tuple(ratings))
 
 
 def measure_haelm(folder: Path, reward: Reward) -> list[Agreement]:
-    records = loaders.load_haelm(folder)
+    records = caption_sets.load_haelm(folder)
     verdicts = judge(reward, [(record.caption, record.references) for record in records])
     scored = [
-        (verdict.parts["precision"], floors.token_precision(record.caption, record.references), record.accurate)
+        (verdict.parts["precision"], bag_of_words.token_precision(record.caption, record.references), record.accurate)
         for record, verdict in zip(records, verdicts, strict=True)
     ]
 
@@ -182,10 +182,10 @@ def measure_haelm(folder: Path, reward: Reward) -> list[Agreement]:
 
 
 def measure_sugarcrepe(folder: Path, reward: Reward) -> list[Agreement]:
-    records = loaders.load_sugarcrepe(folder)
+    records = caption_sets.load_sugarcrepe(folder)
     asked = [(text, record.references) for record in records for text in (record.caption, record.negative)]
     scores = [score_of(verdict) for verdict in judge(reward, asked)]
-    floor = [floors.token_f1(text, references) for text, references in asked]
+    floor = [bag_of_words.token_f1(text, references) for text, references in asked]
     targets = {"swap_att": 0.65, "swap_obj": 0.60}
     rows = []
     for edit in sorted({record.edit_type for record in records}):
@@ -196,11 +196,11 @@ def measure_sugarcrepe(folder: Path, reward: Reward) -> list[Agreement]:
 
 
 def measure_foil(folder: Path, reward: Reward) -> list[Agreement]:
-    records = loaders.load_discosg_foil(folder)
+    records = caption_sets.load_discosg_foil(folder)
     asked = [(text, [record.reference]) for record in records for text in (record.corrected, record.hallucinated)]
     verdicts = judge(reward, asked)
     rows = []
-    for part, floor_of in (("f1", floors.token_f1), ("precision", floors.token_precision)):
+    for part, floor_of in (("f1", bag_of_words.token_f1), ("precision", bag_of_words.token_precision)):
         scores = [verdict.parts[part] for verdict in verdicts]
         floor = [floor_of(text, references) for text, references in asked]
         pairs = [(_pair(scores, number), _pair(floor, number)) for number in range(len(records))]
@@ -209,7 +209,7 @@ def measure_foil(folder: Path, reward: Reward) -> list[Agreement]:
     for record, verdict in zip(records, verdicts[1::2], strict=True):
         if record.hallucination is not None:
             worst = [(span.start, span.end) for span in worst_spans(verdict)]
-            absent = floors.absent_words(record.hallucinated, [record.reference])[:WORST]
+            absent = bag_of_words.absent_words(record.hallucinated, [record.reference])[:WORST]
             found.append((overlaps(record.hallucination, worst), overlaps(record.hallucination, absent)))
 
     def share(chosen: Sequence[tuple[bool, bool]], floor: bool) -> float:
