@@ -3,7 +3,7 @@
 import pytest
 from transformers import LlavaConfig, Qwen2Config
 
-from training.plan.memory import PROCESS, Plan, Size, size_of
+from training.plan.memory import PINNED, PROCESS, Plan, Size, size_of
 
 POLICY = Size(parameters=1000, layers=2, hidden=10, kv_numbers=4, vocabulary=50, linear=30)
 JUDGE = Size(parameters=4000, layers=3, hidden=16, kv_numbers=8, vocabulary=50, linear=40)
@@ -27,7 +27,7 @@ def test_one_gpu_trains_everything():
         "KV cache": 4 * 3 * 8 * 5,
         "judge's process": PROCESS,
     }
-    assert plan.main_memory == 8000
+    assert plan.main_memory == 8000 * PINNED
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,13 @@ def test_adapters_are_all_that_is_trained():
 
 def test_where_the_judge_is():
     one, several, elsewhere = (Plan(POLICY, JUDGE, 4, placement=p) for p in ("rank0", "per_rank", "server"))
-    assert (one.main_memory, several.main_memory, elsewhere.main_memory) == (8000, 32_000, 0)
+    assert (one.main_memory, several.main_memory, elsewhere.main_memory) == (8000 * PINNED, 32_000 * PINNED, 0)
     assert one.judging == several.judging
     assert elsewhere.judging == elsewhere.state
     assert elsewhere.training["judge's process"] == 0
     halves = Plan(POLICY, JUDGE, 4, judge_parallel=2, kv_tokens=5)
     assert halves.judge_awake == {"judge": 4000, "KV cache": 240}
-    assert halves.main_memory == 16_000
+    assert halves.main_memory == 16_000 * PINNED
 
 
 def test_sizes_are_exact():
@@ -80,3 +80,14 @@ def test_a_picture_model_is_counted_with_its_tower():
     blind = size_of(Qwen2Config(**text, vocab_size=30, num_key_value_heads=1))
     assert size.parameters > blind.parameters
     assert size.linear > blind.linear
+
+
+def test_pinned_blocks_of_a_14b_judge_by_hand() -> None:
+    """Qwen3-14B in bfloat16 as vLLM keeps it: blocks rounded up to 2 MiB on the device, to a power of two pinned."""
+    hidden, inner, layers, vocabulary = 5120, 17_408, 40, 151_936
+    layer = [(hidden + 2 * 1024) * hidden, hidden * hidden, 2 * inner * hidden, inner * hidden]
+    blocks = [2 * size for size in layers * layer + 2 * [vocabulary * hidden]]
+    pinned = [1 << (-(-size // (2 << 20)) * (2 << 20) - 1).bit_length() for size in blocks]
+    assert sum(blocks) == pytest.approx(29.5e9, rel=0.002)
+    assert sum(pinned) == pytest.approx(44.6e9, rel=0.002)
+    assert sum(pinned) / sum(blocks) == pytest.approx(PINNED, abs=0.005)
