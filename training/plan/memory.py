@@ -22,8 +22,8 @@ from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, Pret
 from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 
 PROCESS = 2_000_000_000  # assumed: what CUDA and its libraries keep for one process beside its tensors
-# What a sleeping judge's weights take, times their size: vLLM copies each weight into a pinned block, which torch rounds
-# up to a power of two. Of Qwen3-14B the fused weights of a layer, 73, 52, 357 and 178 MB, become 134, 67, 537 and 268.
+# What a sleeping judge's weights take, times their size: vLLM copies each into a pinned block, which torch rounds up
+# to a power of two. Of Qwen3-14B the fused weights of a layer, 73, 52, 357 and 178 MB, become 134, 67, 537 and 268.
 PINNED = 1.51
 SHARDED: dict[str, frozenset[str]] = {
     "none": frozenset(),
