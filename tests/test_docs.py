@@ -1,26 +1,30 @@
 """The pages in docs/: what they name exists, what they promise runs, no logged key and no public name is left out."""
 
+import ast
 import json
 import re
 import shlex
 import shutil
 import sys
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
+from trl import GRPOConfig, GRPOTrainer
 
 import rewards
 import training
 from rewards import LaveReward, MatchJudge, PoshReward, judges
 from rewards.harmonic import HarmonicReward
 from tests.support.paths import ROOT
-from tests.support.tiny_trainer import make_trainer
+from tests.support.tiny_trainer import COMMON, make_trainer
 from training.callbacks.reward_health import RewardHealthCallback
 from training.commands import main as command
 from training.data.load import load_data
+from training.policy import load_policy
 from training.recipe import ScenesPart
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -137,3 +141,26 @@ def test_getting_started_as_it_is_written(tmp_path: Path, monkeypatch: pytest.Mo
         command.main()
     assert json.loads(Path("verdicts.jsonl").read_text())["spans"]
     assert Path("outputs/comparison/report.html").is_file()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_python_block_is_python_whose_imports_are_there(page: Path) -> None:
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+        tree = ast.parse(block)
+        tree.body = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+        exec(compile(tree, page.name, "exec"), {})
+
+
+def test_the_callbacks_as_the_trainers_page_writes_them(tmp_path: Path) -> None:
+    page = (ROOT / "docs/trainer.md").read_text()
+    (block,) = [code for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "callbacks=" in code]
+    model, _ = load_policy("tiny")
+    names: dict[str, Any] = {"model": model, "judge": MatchJudge(), "PoshReward": PoshReward}
+    names["dataset"] = load_data(ScenesPart(source="scenes", count=16))
+    names["args"] = GRPOConfig(str(tmp_path), **{**COMMON, "max_steps": 1})
+    _, processor = load_policy("tiny")
+    names["GRPOTrainer"] = partial(GRPOTrainer, processing_class=processor)
+    exec(block, names)  # the page's own text
+    names["trainer"].train()
+    assert "health/reward" in names["trainer"].state.log_history[0]
+    assert training.__all__ == sorted(training.MODULES)
