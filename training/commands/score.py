@@ -16,6 +16,8 @@ import argparse
 import json
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -45,7 +47,6 @@ def main() -> None:
     from rewards.metrics import build_reward
     from rewards.scoring import score_file
 
-    logging.getLogger("rewards").setLevel(logging.CRITICAL)  # why a row has no score is said below, in one line
     console = Console(stderr=True, soft_wrap=True)
     try:
         options = dict(read_option(text) for text in arguments.options)
@@ -53,7 +54,7 @@ def main() -> None:
         reward = build_reward(arguments.reward, judge, options)
         settings = {"reward": arguments.reward, "judge": judge.name, "options": options, "prompts": reward.wording}
         settings["parsed_by"] = reward.reader()
-        with closing([judge]), Progress(console=console) as bar:
+        with closing([judge]), quiet(), Progress(console=console) as bar:
             task = bar.add_task(f"{arguments.reward} with {arguments.judge}", total=None)
             summary = score_file(
                 reward,
@@ -79,6 +80,18 @@ def main() -> None:
         if name != "bad_lines":
             table.add_row(name, f"{value:.4g}" if isinstance(value, float) else str(value))
     Console().print(table)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Nothing in the log: why a row has no score is said at the end, in one line."""
+    log = logging.getLogger("rewards")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
 
 
 if __name__ == "__main__":

@@ -174,5 +174,5 @@ def test_a_verdict_that_cannot_be_drawn_does_not_end_the_training(
 
 
 def test_a_table_every_no_steps_is_refused() -> None:
-    with pytest.raises(ValueError, match="a table every 0 steps is none"):
+    with pytest.raises(ValueError, match="every must be 1 step or more, got 0"):
         SpanTableCallback([Recorder(Scored(lambda sample: 0.5))], every=0)

@@ -167,4 +167,6 @@ def test_as_a_command(files):
     command = [sys.executable, str(ROOT / "scripts" / "score.py"), *map(str, asked(files, reward="pish"))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.strip() == "score.py: unknown metric 'pish': did you mean 'posh'?"
+    assert done.stderr.strip() == (
+        "score.py: unknown metric 'pish': did you mean 'posh'? A metric of your own is FILE.py:CLASS."
+    )
