@@ -75,6 +75,13 @@ class Reward:
             return " or ".join(map(repr, self.one_of))
         return None
 
+    def lacks(self, missing: str, where: str, present: Sequence[str]) -> ValueError:
+        """The error for what `missing_column` found. where: what has the columns `present`."""
+        return ValueError(
+            f"{self.__name__} needs the dataset column {missing}, and {where} has {present}: rename the column that "
+            f"holds it to {missing}."
+        )
+
     def cost(self, words: float, references: int) -> Cost | None:
         """What its judges are asked about a completion of so many words, given so many references of the same length,
         and write; None where the metric does not say. A metric without a judge asks nothing.
@@ -109,10 +116,7 @@ class Reward:
         missing = self.missing_column(columns)
         if missing:
             present = sorted(name for name, values in columns.items() if isinstance(values, list))
-            raise ValueError(
-                f"{self.__name__} needs the dataset column {missing}, and the dataset has {present}: rename the "
-                f"column that holds it to {missing}."
-            )
+            raise self.lacks(missing, "the dataset", present)
         rows = [
             {name: values[i] for name, values in columns.items() if isinstance(values, list)}
             for i in range(len(completions))

@@ -12,6 +12,7 @@ from typing import Any
 
 from rewards.judges.judge import Judge
 from rewards.judges.shared.cached_judge import CachedJudge
+from rewards.judges.shared.rank0_judge import Rank0Judge
 from rewards.naming import unknown
 from rewards.own_class import is_own, own_class
 
@@ -61,8 +62,6 @@ def load_judge(
     if cache:
         judge = CachedJudge(judge, None if cache is True else cache)
     if placement == "rank0":
-        from rewards.judges.shared.rank0_judge import Rank0Judge
-
         return Rank0Judge(judge)
     return judge
 

@@ -168,24 +168,23 @@ def judge_findings(name: str) -> Iterator[Finding]:
 
 def recipe_findings(path: str, accelerate_config: str | None) -> tuple[list[Finding], list[str]]:
     """Whether the recipe can be read and fits, by the dry run's arithmetic; and the names of its judges."""
-    from training.plan.dry_run import memory_facts, read_launch
-    from training.recipe import RecipeError, load_recipe, trainer_config
+    from training.plan.dry_run import memory_facts, read_launch, settings_of
+    from training.recipe import RecipeError, load_recipe
 
     try:
         recipe = load_recipe(path)
         launch = read_launch(accelerate_config)
     except RecipeError as error:
         return [Finding(f"recipe {path}", False, "cannot be run", str(error))], []
-    defaults = {name: field.default for name, field in trainer_config(recipe.algorithm).__dataclass_fields__.items()}
-    memory: dict[str, Any] = memory_facts(recipe, defaults | recipe.trainer, launch)
+    memory: dict[str, Any] = memory_facts(recipe, settings_of(recipe), launch)
     names = [part.judge.name for part in recipe.rewards]
     if "unknown" in memory:
         return [Finding(f"recipe {path}", None, "memory not reckoned", memory["unknown"])], names
     import torch
 
     needed = max(sum(memory[phase].values()) for phase in ("training", "judging"))
-    there = torch.cuda.mem_get_info()[1] if torch.cuda.is_available() else 0
-    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    count = torch.cuda.device_count()  # 0 where CUDA cannot be used
+    there = torch.cuda.mem_get_info()[1] if count else 0
     fits = needed <= there and launch.processes <= count
     advice = "" if fits else "more or larger GPUs, another accelerate configuration, LoRA, or a judge behind a server"
     found = f"{needed / 1e9:.0f} GB on each of {launch.processes} GPUs (computed); here {count} of {there / 1e9:.0f} GB"

@@ -200,10 +200,7 @@ def check_columns(rewards: Sequence[Reward], part: str, dataset: Any, rollout_fu
     for reward in rewards:
         missing = reward.missing_column(present)
         if present and missing:
-            raise ValueError(
-                f"{reward.__name__} needs the dataset column {missing}, and {part} has {sorted(present)}: rename the "
-                f"column that holds it to {missing}."
-            )
+            raise reward.lacks(missing, part, sorted(present))
 
 
 def check_saves(args: SpanGRPOConfig) -> None:

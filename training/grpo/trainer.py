@@ -62,8 +62,8 @@ from training.grpo.recorder import Recorder, check_deadlines, columns_of, failed
 from training.grpo.resuming import ResumingTrainer
 
 log = logging.getLogger(__name__)
-if differences():
-    log.warning(warning(differences()))
+if changed := differences():
+    log.warning(warning(changed))
 
 
 class JudgeFailure(RuntimeError):
@@ -148,7 +148,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         assert self.sampling is not None
         metrics, self._metrics = self._metrics, {mode: defaultdict(list) for mode in self._metrics}
         seen = self.state.num_input_tokens_seen
-        weights = dict(zip(self.reward_func_names, self.reward_weights.tolist(), strict=True))
+        weights = self._weights()
         rank, ranks = self.accelerator.process_index, self.accelerator.num_processes
         rows, drafted, counts = self.sampling.fill(inputs, self._draft, weights, self.num_generations, rank, ranks)
         self._metrics, self.state.num_input_tokens_seen = metrics, seen
@@ -267,7 +267,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         total = torch.zeros((rows, width), device=output["advantages"].device)
         any_covered = torch.zeros_like(total, dtype=torch.bool)
         offsets = self._offsets(output)
-        weights = dict(zip(self.reward_func_names, self.reward_weights.tolist(), strict=True))
+        weights = self._weights()
         metrics = self._mode_metrics()
         for recorder in self.recorders:
             credit, covered = torch.zeros_like(total), torch.zeros_like(any_covered)
@@ -338,6 +338,10 @@ class SpanGRPOTrainer(ResumingTrainer):
             )
 
     # Around the step.
+
+    def _weights(self) -> dict[str, float]:
+        """Of all reward functions, by name."""
+        return dict(zip(self.reward_func_names, self.reward_weights.tolist(), strict=True))
 
     def _mode_metrics(self) -> dict[str, list[float]]:
         return self._metrics["train" if self.accelerator.unwrap_model(self.model).training else "eval"]

@@ -44,7 +44,7 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: str
     """Print the plan, write it to `json_path` if that is given, and return it. Raises RecipeError as a run would."""
     launch = read_launch(accelerate_config)
     rewards = build_rewards(recipe.rewards)  # opens nothing, and refuses what does not exist
-    settings = {field.name: field.default for field in fields(trainer_config(recipe.algorithm))} | recipe.trainer
+    settings = settings_of(recipe)
     rows = row_count(recipe.data, recipe.algorithm == "sft")
     plan: dict[str, Any] = {
         "recipe": {"algorithm": recipe.algorithm, "output": recipe.output, "folder": folder_state(recipe)},
@@ -61,6 +61,11 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: str
     if json_path is not None:
         Path(json_path).write_text(json.dumps(plan, indent=2) + "\n")
     return plan
+
+
+def settings_of(recipe: Recipe) -> dict[str, Any]:
+    """The trainer's settings: TRL's defaults, and ours, with what the recipe says."""
+    return {field.name: field.default for field in fields(trainer_config(recipe.algorithm))} | recipe.trainer
 
 
 def read_launch(path: str | None) -> Launch:
