@@ -80,6 +80,22 @@ def environment(**values: str) -> Iterator[None]:
 
 
 @contextmanager
+def environment_read_anew() -> Iterator[None]:
+    """vLLM looks at the environment as it is now, also where an engine within this process, as TRL's colocated one is,
+    has frozen its view (`vllm.envs`, the same in 0.28 and 0.32).
+    """
+    from vllm import envs
+
+    frozen = envs._is_envs_cache_enabled()
+    envs.disable_envs_cache()
+    try:
+        yield
+    finally:
+        if frozen:
+            envs.enable_envs_cache()
+
+
+@contextmanager
 def one_at_a_time() -> Iterator[None]:
     """One engine starts at a time on a machine: vLLM measures free memory while it does."""
     CACHE.mkdir(parents=True, exist_ok=True)

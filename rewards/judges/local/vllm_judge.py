@@ -19,9 +19,7 @@ to a rank's device, `tensor_parallel` and `memory` as a fraction.
 """
 
 import importlib.util
-import json
 import logging
-import math
 import multiprocessing
 import os
 import time
@@ -37,24 +35,41 @@ from rewards.judges.judge import Failure
 from rewards.judges.local.guard import Guard
 from rewards.judges.local.kv_cache import bytes_per_token, tokens_that_fit
 from rewards.judges.local.local_judge import LocalJudge
-from rewards.judges.local.vllm_engine import environment, family, free_memory, one_at_a_time, peak_memory, watched
+from rewards.judges.local.vllm_arguments import (
+    adapter_arguments,
+    as_request,
+    batch_arguments,
+    cache_arguments,
+    number_format,
+)
+from rewards.judges.local.vllm_engine import (
+    environment,
+    environment_read_anew,
+    family,
+    free_memory,
+    one_at_a_time,
+    peak_memory,
+    watched,
+)
 from rewards.judges.model_files import files_hash
 from rewards.verdict import Status
 
 log = logging.getLogger(__name__)
 
-CPU_KV_CACHE_BYTES = 1 << 30  # by itself vLLM would take a large part of the machine's memory
-CPU_BLOCK_SIZE = 32
 # TORCHELASTIC_USE_AGENT_STORE: torchrun sets it for its ranks, and an engine that inherits it waits for a store that is
 # not its own (vLLM up to 0.27.1; later versions set it themselves).
-ENGINE_ENVIRONMENT = {"VLLM_ENABLE_V1_MULTIPROCESSING": "1", "TORCHELASTIC_USE_AGENT_STORE": "False"}
-CHECK = [1]  # the prompt that a woken engine must answer
-LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # for which vLLM makes room
+ENGINE_ENVIRONMENT = {
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "1",
+    "TORCHELASTIC_USE_AGENT_STORE": "False",
+    "VLLM_ENGINE_READY_TIMEOUT_S": "1800",  # a large model from a slow disk takes more than vLLM's 600
+}
+CHECK = list(range(1, 17))  # the prompt that a woken engine must answer as it did at its start
+CHECK_TOKENS = 5  # of the most probable ones that are compared
+CHECK_DIFFERENCE = 0.1  # of natural log-probabilities; the same prompt alone gives the same kernels, so nearly nothing
 ATTEMPTS = 2  # within one `with judge:`
 END_SECONDS = 10.0  # that a process has to end by itself
 DEADLINE = 1200.0  # seconds
-LEAST_UTILIZATION = 0.01
-SLEEP_SECONDS = 120.0  # that an engine has to fall asleep
+SLEEP_SECONDS = 600.0  # that an engine has to fall asleep; the first time it pins main memory for its weights
 
 
 class VllmJudge(LocalJudge):
@@ -105,6 +120,7 @@ class VllmJudge(LocalJudge):
         self._processes: list[Any] = []  # the engine's, as multiprocessing has them
         self._guard: Guard | None = None
         self._asleep = False
+        self._at_start: dict[int, float] = {}  # log-probabilities after the check prompt, when the engine was new
         self._failures: list[str] = []  # since the outermost `with` began
         self._end = 0.0  # of that `with`'s deadline, by the monotonic clock
 
@@ -138,19 +154,20 @@ class VllmJudge(LocalJudge):
         meanwhile has the device to itself. Raises what keeps the engine from starting, see `_open`.
         """
         if self._engine is None:
-            self._open()
-            if self._depth == 0:
-                self._sleep()
+            self._launch(then_sleep=self._depth == 0)
 
     def _open(self) -> None:
-        """Start the engine, unless it runs, and leave it awake.
+        """Start the engine, unless it runs, and leave it awake. Raises as `_launch` does."""
+        if self._engine is None:
+            self._launch(then_sleep=False)
 
-        Raises ModuleNotFoundError without vLLM, RuntimeError when this process already has vLLM set to engines within
-        it, FileNotFoundError for a folder without an adapter, ValueError for an adapter of too large a rank and for
-        engines of several ranks that would share their devices, and whatever keeps vLLM from loading the model.
+    def _launch(self, then_sleep: bool) -> None:
+        """Start the engine. It falls asleep before the next one on this machine starts, which needs the room.
+
+        Raises ModuleNotFoundError without vLLM, FileNotFoundError for a folder without an adapter, ValueError for an
+        adapter of too large a rank and for engines of several ranks that would share their devices, and whatever keeps
+        vLLM from loading the model.
         """
-        if self._engine is not None:
-            return
         if self.tensor_parallel > 1 and os.environ.get("LOCAL_RANK", "0") != "0":
             raise ValueError(
                 f"tensor_parallel={self.tensor_parallel} would put the engines of all ranks on the same devices: place "
@@ -162,27 +179,27 @@ class VllmJudge(LocalJudge):
             )
         if torch.cuda.is_available():
             torch.cuda.init()  # before the pinning below, or this process would see the pinned device only, for ever
-        with one_at_a_time(), environment(**ENGINE_ENVIRONMENT, **self._pinned()):
-            from vllm import LLM, envs
-
-            if not envs.VLLM_ENABLE_V1_MULTIPROCESSING:
-                raise RuntimeError(
-                    "vLLM is set to run its engines inside this process, as TRL's policy engine does, and only one "
-                    "such engine can sleep: call judge.start() before the trainer is built."
-                )
+        with one_at_a_time():
             others = multiprocessing.active_children()
             free = free_memory()
             try:
-                self._engine = LLM(**self._options())
-            finally:
-                self._processes = [child for child in multiprocessing.active_children() if child not in others]
-                if self._engine is None:
-                    self.close()
-            self._guard = Guard(pid for child in self._processes for pid in family(child.pid))
-            self._count_memory(free - free_memory())
-        self._asleep = False
-        if self.adapter is not None:
-            self._check(time.monotonic() + self.deadline)  # vLLM reads an adapter with the first question
+                try:
+                    with environment_read_anew(), environment(**ENGINE_ENVIRONMENT, **self._pinned()):
+                        from vllm import LLM
+
+                        self._engine = LLM(**self._arguments())
+                finally:
+                    self._processes = [child for child in multiprocessing.active_children() if child not in others]
+                self._guard = Guard(pid for child in self._processes for pid in family(child.pid))
+                self._count_memory(free - free_memory())
+                self._asleep = False
+                # An adapter is read with this first question.
+                self._at_start = self._answer_to_check(time.monotonic() + self.deadline)
+            except BaseException:
+                self.close()
+                raise
+            if then_sleep:
+                self._sleep()
 
     def close(self) -> None:
         """End the engine's processes and free what they hold."""
@@ -198,34 +215,17 @@ class VllmJudge(LocalJudge):
             process.join()
         self._processes = []
 
-    def _options(self) -> dict[str, Any]:
+    def _arguments(self) -> dict[str, Any]:
         """vLLM's engine arguments."""
-        from vllm.platforms import current_platform
-
-        options: dict[str, Any] = {
+        return {
             "model": str(self.folder),
-            "dtype": "float32" if self.dtype == "auto" and current_platform.is_cpu() else self.dtype,
             "tensor_parallel_size": self.tensor_parallel,
             "max_model_len": self.context,
-            "enforce_eager": True,
-            "enable_prefix_caching": True,
-            "enable_sleep_mode": current_platform.is_sleep_mode_available(),
+            **number_format(self.dtype),
+            **cache_arguments(self.memory, self.block_size),
+            **batch_arguments(self.sees_pictures),
+            **adapter_arguments(self._adapter if self.adapter is not None else None),
         }
-        if self.block_size is not None or current_platform.is_cpu():
-            options["block_size"] = self.block_size or CPU_BLOCK_SIZE
-        if self.memory is None:
-            if current_platform.is_cpu() and not os.environ.get("VLLM_CPU_KVCACHE_SPACE"):
-                options["kv_cache_memory_bytes"] = CPU_KV_CACHE_BYTES
-        elif self.memory > 1:
-            options["kv_cache_memory_bytes"] = int(self.memory)
-            if not current_platform.is_cpu():
-                # The KV cache has its size, but vLLM asks at the start for this fraction to be free, by default 92 %.
-                options["gpu_memory_utilization"] = LEAST_UTILIZATION
-        else:
-            options["gpu_memory_utilization"] = self.memory
-        if self.adapter is not None:
-            options |= {"enable_lora": True, "max_lora_rank": lora_rank(self._adapter)}
-        return options
 
     @property
     def _adapter(self) -> Path:
@@ -282,13 +282,22 @@ class VllmJudge(LocalJudge):
         self.usage.peak_memory_bytes = max(self.usage.peak_memory_bytes, held)
 
     def _check(self, end: float) -> None:
-        """Raises RuntimeError when one prompt has no finite answer: the weights did not come back."""
+        """Raises RuntimeError where the engine does not answer as it did when it was new: its weights, or its adapter's,
+        did not come back whole (seen by others, vLLM #53888).
+        """
+        now = self._answer_to_check(end, tuple(self._at_start))
+        worst = max(abs(now[token] - before) for token, before in self._at_start.items())
+        if not worst <= CHECK_DIFFERENCE:  # so for nan too
+            raise RuntimeError(f"after waking its log-probabilities differ by {worst:.3g} from those before its sleep")
+
+    def _answer_to_check(self, end: float, tokens: Sequence[int] = ()) -> dict[int, float]:
+        """Log-probabilities of what follows the check prompt: of these tokens, or of the most probable ones."""
         from vllm import SamplingParams
 
-        params = SamplingParams(max_tokens=1, temperature=0.0, logprobs=1)
+        asked = {"logprob_token_ids": list(tokens)} if tokens else {"logprobs": CHECK_TOKENS}
+        params = SamplingParams(max_tokens=1, temperature=0.0, **asked)
         (output,) = self._run([{"prompt_token_ids": CHECK}], params, end)
-        if not all(math.isfinite(entry.logprob) for entry in output.outputs[0].logprobs[0].values()):
-            raise RuntimeError(f"the judge answers with {output.outputs[0].logprobs[0]}")
+        return {token: entry.logprob for token, entry in output.outputs[0].logprobs[0].items()}
 
     def _logprobs(self, prompts: Sequence[Prompt], ids: list[int]) -> list[Mapping[int, float] | Failure]:
         from vllm import SamplingParams
@@ -319,7 +328,7 @@ class VllmJudge(LocalJudge):
 
     def _generate(self, prompts: Sequence[Prompt], params: Any) -> list[Any]:
         """vLLM's completion of each prompt, or a Failure. Whatever the engine does, nothing is raised."""
-        requests = [request(prompt) for prompt in prompts]
+        requests = [as_request(prompt) for prompt in prompts]
         outputs: list[Any] = []
         while not outputs and len(self._failures) < ATTEMPTS and time.monotonic() < self._end:
             try:
@@ -349,28 +358,3 @@ class VllmJudge(LocalJudge):
             within = f"no answer within {self.deadline:g} s" + (f": {troubles}" if troubles else "")
             return Failure(Status.TIMEOUT, f"the judge {self.model} gave {within}; give it a longer deadline or less")
         return Failure(Status.ERROR, f"the judge {self.model} failed twice: {troubles}")
-
-
-def request(prompt: Prompt) -> dict[str, Any]:
-    """A prompt as vLLM takes it: the safely encoded ids and, where they hold pictures, one placeholder for each of
-    them, which vLLM itself makes as many tokens as its model needs.
-    """
-    if prompt.short is None:
-        return {"prompt_token_ids": list(prompt.ids)}
-    images = [picture.image for picture in prompt.pictures]
-    return {"prompt_token_ids": list(prompt.short), "multi_modal_data": {"image": images}}
-
-
-def lora_rank(adapter: Path) -> int:
-    """The rank for which vLLM must make room, from the adapter's configuration.
-
-    Raises FileNotFoundError where there is none, ValueError for a rank that vLLM does not take.
-    """
-    path = adapter / "adapter_config.json"
-    if not path.is_file():
-        raise FileNotFoundError(f"the judge's adapter {adapter} has no {path.name}: give the folder peft has saved to")
-    config = json.loads(path.read_text())
-    rank = max(config["r"], *config.get("rank_pattern", {}).values(), 0)
-    if rank > LORA_RANKS[-1]:
-        raise ValueError(f"the judge's adapter {adapter} has rank {rank}, and vLLM takes {LORA_RANKS[-1]} at most")
-    return min(room for room in LORA_RANKS if room >= rank)

@@ -232,3 +232,40 @@ def test_loading_starts_nothing():
     judge = load_judge("vllm:smollm2")
     assert isinstance(judge, VllmJudge)
     assert judge.model == "smollm2"
+
+
+COLOCATED = """
+import os
+os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
+from vllm import LLM, envs
+from rewards.judges import Question
+from rewards.judges.local.vllm_judge import VllmJudge
+from rewards.judges.smollm2 import smollm2_folder
+
+if __name__ == "__main__":
+    small = {"dtype": "float32", "max_model_len": 256, "kv_cache_memory_bytes": 1 << 28, "enforce_eager": True}
+    policy = LLM(model=str(smollm2_folder()), **small)  # within this process, as TRL's colocated one
+    assert envs._is_envs_cache_enabled() and not envs.VLLM_ENABLE_V1_MULTIPROCESSING
+    judge = VllmJudge("smollm2", memory=1e9, max_model_len=512)
+    ask = [Question([{"role": "user", "content": "Rate it from 1 to 5: 4"}])]
+    first = judge.rate(ask)[0].mean
+    judge._processes[0].kill()
+    second = judge.rate(ask)[0].mean
+    judge.close()
+    policy.generate(["Hello"], use_tqdm=False)
+    assert envs._is_envs_cache_enabled() and not envs.VLLM_ENABLE_V1_MULTIPROCESSING
+    print(f"ratings {first:.6f} {second:.6f}", flush=True)
+"""
+
+
+@pytest.mark.vllm
+def test_beside_an_engine_within_this_process_a_judge_starts_and_restarts(tmp_path):
+    """As with TRL's vllm_mode=colocate: what freezes vLLM's view of the environment must not keep a judge from it."""
+    script = tmp_path / "colocated.py"
+    script.write_text(COLOCATED)
+    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
+    done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=500)
+    line = next((line for line in done.stdout.splitlines() if line.startswith("ratings")), "")
+    assert line, done.stderr[-3000:]
+    _, first, second = line.split()
+    assert float(first) == pytest.approx(float(second), abs=1e-3)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -14,9 +15,10 @@ import pytest
 
 from rewards.judges import Failure, Question, Rating
 from rewards.judges.local.guard import Guard
-from rewards.judges.local.vllm_judge import VllmJudge, lora_rank
+from rewards.judges.local.vllm_arguments import lora_rank
+from rewards.judges.local.vllm_judge import VllmJudge
 from rewards.verdict import Status
-from tests.support.fake_vllm import install
+from tests.support.fake_vllm import GB, install
 
 ASK = [Question([{"role": "user", "content": "Rate it from 1 to 5: 4"}])]
 
@@ -60,7 +62,7 @@ def test_it_sleeps_at_level_1_outside_of_with_and_is_checked_when_woken(monkeypa
     with pytest.raises(ZeroDivisionError), judge:
         _ = 1 / 0
     (engine,) = fake.built
-    first, second, third = ["start", "generate"], ["wake_up", "check", "generate"], ["wake_up", "check"]
+    first, second, third = ["start", "check", "generate"], ["wake_up", "check", "generate"], ["wake_up", "check"]
     assert engine.called == [*first, "sleep1", *second, "sleep1", *third, "sleep1"]
     assert engine.options["enable_sleep_mode"]
     assert engine.options["kv_cache_memory_bytes"] == 2_000_000_000
@@ -77,10 +79,10 @@ def test_started_early_it_sleeps_until_it_is_asked(monkeypatch, model):
     judge.start()
     judge.start()
     (engine,) = fake.built
-    assert engine.called == ["start", "sleep1"]
+    assert engine.called == ["start", "check", "sleep1"]
     with judge:
         judge.rate(ASK)
-    assert engine.called == ["start", "sleep1", "wake_up", "check", "generate", "sleep1"]
+    assert engine.called == ["start", "check", "sleep1", "wake_up", "check", "generate", "sleep1"]
 
 
 def test_engines_of_several_ranks_on_the_same_devices_are_refused(monkeypatch, model):
@@ -114,7 +116,7 @@ def test_cuda_is_initialised_before_a_device_is_pinned(monkeypatch, model):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5")
     VllmJudge(model).start()
     assert order[:2] == [("init", "4,5"), ("start", "5")]
-    assert order[2] == ("sleep1", "4,5")
+    assert order[-1] == ("sleep1", "4,5")
 
 
 def test_out_of_memory_on_wake_says_what_to_do_and_fails_the_step_only(monkeypatch, model):
@@ -155,15 +157,107 @@ def test_a_judge_that_cannot_sleep_is_closed(monkeypatch, model):
     fake.raises = {"sleep1": [RuntimeError("no room in main memory")]}
     with judge:
         judge.rate(ASK)
-    assert fake.built[0].called == ["start", "generate", "sleep1", "shutdown"]
+    assert fake.built[0].called == ["start", "check", "generate", "sleep1", "shutdown"]
     with judge:
         assert isinstance(judge.rate(ASK)[0], Rating)
 
 
-def test_a_second_sleeping_engine_in_this_process_is_refused(monkeypatch, model):
-    install(monkeypatch, in_process=True)
-    with pytest.raises(RuntimeError, match=r"only one such engine can sleep: call judge\.start\(\) before the trainer"):
+def test_beside_trls_colocated_engine_it_starts_and_restarts_in_a_process_of_its_own(monkeypatch, model):
+    """TRL sets vLLM to engines within the process, of which only one can sleep, and vLLM keeps its view of that."""
+    fake = install(monkeypatch, colocated=True)
+    envs = sys.modules["vllm"].envs
+    judge = VllmJudge(model, memory=2e9)
+    with judge:
+        judge.rate(ASK)
+        fake.raises = {"generate": [RuntimeError("the engine died")]}
+        assert isinstance(judge.rate(ASK)[0], Rating)
+    assert len(fake.built) == 2
+    assert not envs.VLLM_ENABLE_V1_MULTIPROCESSING  # TRL's engine sees what it saw
+    assert envs._is_envs_cache_enabled()
+
+
+def test_a_second_judge_starts_beside_one_that_sleeps_and_a_policy(monkeypatch, model):
+    fake = install(monkeypatch)
+    first, second = VllmJudge(model, memory=4e9), VllmJudge(model, memory=4e9)
+    first.start()
+    fake.device.taken = 60 * GB
+    second.start()
+    for judge in (first, second):
+        with judge:
+            assert isinstance(judge.rate(ASK)[0], Rating)
+    assert len(fake.built) == 2
+
+
+def test_by_a_fraction_it_does_not_start_beside_a_policy(monkeypatch, model):
+    """What the stand-in is for: it refuses as vLLM does."""
+    fake = install(monkeypatch)
+    fake.device.taken = 60 * GB
+    with pytest.raises(ValueError, match="Free memory on device"):
+        VllmJudge(model, memory=0.5).start()
+    with pytest.raises(ValueError, match="Free memory on device"):
         VllmJudge(model).start()
+    fake.device.taken = 70 * GB
+    with pytest.raises(RuntimeError, match="out of memory"):
+        VllmJudge(model, memory=4e9).start()
+
+
+def test_waking_beside_a_full_gpu_fails_the_step_and_the_next_goes_on(monkeypatch, model):
+    fake = install(monkeypatch)
+    judge = VllmJudge(model, memory=4e9)
+    judge.start()
+    fake.device.taken = 70 * GB
+    with judge:
+        (failure,) = judge.rate(ASK)
+    assert isinstance(failure, Failure)
+    assert "did not wake up (RuntimeError: CUDA out of memory" in failure.message
+    fake.device.taken = 60 * GB
+    with judge:
+        assert isinstance(judge.rate(ASK)[0], Rating)
+
+
+def test_one_that_wakes_with_other_weights_is_started_anew(monkeypatch, model):
+    """Finite answers are not enough: an adapter came back wrong without a word (vLLM #53888)."""
+    fake = install(monkeypatch)
+    judge = VllmJudge(model)
+    judge.start()
+    fake.logprob = -1.05
+    with judge:
+        judge.rate(ASK)
+    assert len(fake.built) == 1
+    fake.logprob = -1.5
+    with judge:
+        assert isinstance(judge.rate(ASK)[0], Rating)
+    assert [engine.called[-1] for engine in fake.built] == ["shutdown", "sleep1"]
+    fake.logprob = float("nan")
+    with judge:
+        assert isinstance(judge.rate(ASK)[0], Rating)
+    assert len(fake.built) == 3
+
+
+def test_the_engine_falls_asleep_before_the_next_one_starts(monkeypatch, model):
+    """Eight engines that pin main memory at once take longer than one after another."""
+    fake = install(monkeypatch)
+    order = []
+
+    @contextmanager
+    def lock():
+        order.append("lock")
+        yield
+        order.append("unlock")
+
+    monkeypatch.setattr("rewards.judges.local.vllm_judge.one_at_a_time", lock)
+    monkeypatch.setattr(fake, "sleep", lambda self, level: order.append("sleep"))
+    VllmJudge(model).start()
+    assert order == ["lock", "sleep", "unlock"]
+
+
+def test_an_engine_that_cannot_answer_when_it_is_new_is_not_left_behind(monkeypatch, model):
+    fake = install(monkeypatch)
+    fake.raises = {"check": [RuntimeError("the adapter cannot be read")]}
+    judge = VllmJudge(model)
+    with pytest.raises(RuntimeError, match="cannot be read"):
+        judge.start()
+    assert fake.built[0].called[-1] == "shutdown"
 
 
 def test_interrupted_it_leaves_no_engine(monkeypatch, model):
@@ -172,7 +266,7 @@ def test_interrupted_it_leaves_no_engine(monkeypatch, model):
     fake.raises = {"generate": [KeyboardInterrupt()]}
     with pytest.raises(KeyboardInterrupt), judge:
         judge.rate(ASK)
-    assert fake.built[0].called == ["start", "generate", "shutdown"]
+    assert fake.built[0].called == ["start", "check", "generate", "shutdown"]
 
 
 def test_an_engine_that_does_not_come_up_leaves_no_process(monkeypatch, model):
@@ -219,6 +313,7 @@ def test_a_dead_engine_is_not_waited_for(monkeypatch, model):
 def test_a_hanging_engine_is_given_up_at_the_deadline(monkeypatch, model):
     fake = install(monkeypatch)
     judge = VllmJudge(model, deadline=1.0)
+    judge.start()
     never, generate = threading.Event(), fake.generate
     monkeypatch.setattr(fake, "generate", lambda *_, **__: never.wait())
     with judge:
