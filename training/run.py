@@ -7,6 +7,8 @@ writes into the recipe's output folder the trained policy and its processor, and
 
 import json
 import os
+import sys
+import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -168,14 +170,24 @@ def build_rewards(parts: Sequence[RewardPart]) -> list[Reward]:
 
 
 def start_judges(parts: Sequence[RewardPart], rewards: Sequence[Reward]) -> None:
-    """Start the rewards' judges, so that what is wrong with one is told now. Raises RecipeError."""
+    """Start the rewards' judges, so that what is wrong with one is told now. Raises RecipeError.
+
+    Large ones take minutes, and on one machine they start one after another: each rank says where it is.
+    """
     pairs = zip(parts, rewards, strict=True)
     for part, judge in {id(judge): (part, judge) for part, reward in pairs for judge in reward.judges}.values():
+        what = f"rank {os.environ.get('RANK', '0')}: the judge {part.judge.name} of {part.metric}"
+        told = not judge.remote and ":" in part.judge.name
+        if told:
+            print(f"{what} is starting", file=sys.stderr, flush=True)
+        began = time.monotonic()
         try:
             judge.start()
         except Exception as error:
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             raise RecipeError(f"the judge {part.judge.name} of {part.metric} cannot start: {reason}") from error
+        if told:
+            print(f"{what} is ready after {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -1,5 +1,4 @@
-"""A stand-in for vLLM on a GPU, with the rules by which vLLM refuses (read in 0.28 and 0.32), and which fails when it is
-told to.
+"""A stand-in for vLLM on a GPU: it refuses by vLLM's rules (read in 0.28 and 0.32), and fails when it is told to.
 
 What it holds to: at the start `gpu_memory_utilization` of the device must be free (v1/worker/utils.py, request_memory);
 weights and cache must fit, and again at every wake-up; only one engine within a process can sleep

@@ -103,6 +103,17 @@ def test_a_judge_that_does_not_start_is_told_before_the_policy_is_loaded(tmp_pat
     assert not (tmp_path / "out").exists()
 
 
+def test_every_rank_says_when_a_model_starts_and_is_ready(tmp_path, engines, monkeypatch, capsys):
+    engines |= {"match": Engine(), "vllm:good": Engine()}
+    monkeypatch.setenv("RANK", "3")
+    parts = recipe(tmp_path, "match", "vllm:good").rewards
+    module.start_judges(parts, build_rewards(parts))
+    assert capsys.readouterr().err.splitlines() == [
+        "rank 3: the judge vllm:good of posh is starting",
+        "rank 3: the judge vllm:good of posh is ready after 0 s",
+    ]
+
+
 @pytest.mark.parametrize("problem", [None, KeyboardInterrupt, ValueError, SystemExit])
 def test_the_judges_end_with_the_run(tmp_path, engines, monkeypatch, problem):
     engines["good"] = Engine()

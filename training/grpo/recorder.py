@@ -1,9 +1,9 @@
-"""A step's judges: awake together, unable to end the run, and what they found.
+"""A step's judges: awake one after another, unable to end the run, and what they found.
 
     reward = Recorder(PoshReward(judge))                   # for callbacks that look at what was judged
     GRPOTrainer(reward_funcs=[reward], callbacks=[SpanTableCallback([reward])], ...)        # a call judges
 
-SpanGRPOTrainer wakes the judges of all rewards once, has them judge, and lets TRL call afterwards:
+SpanGRPOTrainer wakes each judge once in a step, whatever rewards share it, and lets TRL call afterwards:
 
     judge_step(recorders, prompts, completions, log_metric, {"reference": references})
     recorders[0](prompts, completions)                     # its scores, as TRL wants them
@@ -122,15 +122,25 @@ def judge_step(
 ) -> Usage:
     """Have them all judge these completions while their judges are awake; what that cost. Raises as `Recorder.judge`.
 
-    It may run in a thread where all judges are elsewhere (`Reward.remote`).
+    A judge is woken once, for all rewards that ask it, and sleeps before the next one wakes: a GPU need hold no more
+    than the largest. It may run in a thread where all judges are elsewhere (`Reward.remote`).
     """
     judges = judges_of(recorder.reward for recorder in recorders)
     before = total_usage(judges)
-    held = {id(judge): judge for recorder in recorders for judge in recorder.reward.held}
-    with awake(held.values()) as asleep:
-        for recorder in recorders:
-            recorder.judge(prompts, completions, asleep, log_metric, parts, **columns)
+    for together in by_judge(recorders):
+        with awake(together[0].reward.held) as asleep:
+            for recorder in together:
+                recorder.judge(prompts, completions, asleep, log_metric, parts, **columns)
     return total_usage(judges).since(before)
+
+
+def by_judge(recorders: Sequence[Recorder]) -> list[list[Recorder]]:
+    """The recorders in groups that hold the same judge, in order; one that holds none, or several in turn, is alone."""
+    groups: dict[int, list[Recorder]] = {}
+    for recorder in recorders:
+        held = recorder.reward.held
+        groups.setdefault(id(held[0]) if held else id(recorder), []).append(recorder)
+    return list(groups.values())
 
 
 def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

@@ -18,15 +18,26 @@ from rich.console import Console
 from rich.table import Table
 
 from rewards.cost import WORDS_PER_TOKEN
+from rewards.judges.local.kv_cache import tokens_that_fit
 from rewards.reward import Reward
 from training.plan.known_models import size_by_name
 from training.plan.memory import PROCESS, Plan, Size
-from training.recipe import DataPart, HubPart, MixedPart, Recipe, RecipeError, RowsPart, ScenesPart, trainer_config
+from training.recipe import (
+    DataPart,
+    HubPart,
+    JudgePart,
+    MixedPart,
+    Recipe,
+    RecipeError,
+    RowsPart,
+    ScenesPart,
+    trainer_config,
+)
 from training.run import build_rewards
 from training.run_folder import checkpoints
 
 GB = 1e9
-NOTHING = Size(parameters=0, layers=0, hidden=0, kv_numbers=0, vocabulary=0, linear=0)
+NOTHING = Size(parameters=0, layers=0, hidden=0, kv_numbers=0, vocabulary=0, linear=0, context=0)
 KV_TOKENS = 40_000  # assumed where the judge's options do not say how much memory its cache has
 PROMPT_TOKENS = 1024  # assumed: a picture and a question
 PIXELS_PER_TOKEN = 28 * 28  # of Qwen2.5-VL
@@ -98,21 +109,48 @@ def policy_facts(recipe: Recipe) -> dict[str, Any]:
 
 def judge_facts(recipe: Recipe) -> list[dict[str, Any]]:
     """Each judge once, with the metrics that ask it."""
-    found: dict[str, dict[str, Any]] = {}
-    for part in recipe.rewards:
-        placed = {part.judge.name: part.judge.placement}
-        if isinstance(part.options.get("text_judge"), str):
-            placed[part.options["text_judge"]] = "per_rank"
-        for name, placement in placed.items():
-            kind, model = judge_model(name)
-            size = size_by_name(model) if kind in ("vllm", "transformers") else None
-            fact: dict[str, Any] = {
-                "name": name,
-                "placement": {"match": "in each rank, no model", "server": "on its server"}.get(kind, placement),
+    facts = []
+    for asked, metrics in asked_judges(recipe):
+        kind, model = judge_model(asked.name)
+        size = size_by_name(model) if kind in ("vllm", "transformers") else None
+        facts.append(
+            {
+                "name": asked.name,
+                "placement": {"match": "in each rank, no model", "server": "on its server"}.get(kind, asked.placement),
                 "parameters": size.parameters if size else None,
-                "metrics": [],
+                "metrics": metrics,
+                "cache": cache_facts(asked, size) if size and kind == "vllm" else None,
             }
-            found.setdefault(name, fact)["metrics"].append(part.metric)
+        )
+    return facts
+
+
+def cache_facts(judge: JudgePart, size: Size) -> dict[str, int] | None:
+    """What the engine's KV cache holds, in bfloat16: vLLM refuses one that does not hold the longest request.
+
+    Raises RecipeError where it holds next to nothing.
+    """
+    memory = judge.options.get("memory")
+    if memory is None or memory <= 1:
+        return None
+    token = size.kv_bytes // int(judge.options.get("tensor_parallel", 1))
+    context = min(int(judge.options.get("max_model_len") or size.context), size.context)
+    try:
+        held = tokens_that_fit(int(memory), token)
+    except ValueError as error:
+        raise RecipeError(f"the judge {judge.name}: {error}") from error
+    return {"bytes": int(memory), "context": context, "bytes_of_context": token * context, "reads": min(held, context)}
+
+
+def asked_judges(recipe: Recipe) -> list[tuple[JudgePart, list[str]]]:
+    """Each judge that a run would start, once, with the metrics that ask it. HarmonicEval may have a second one."""
+    found: dict[str, tuple[JudgePart, list[str]]] = {}
+    for part in recipe.rewards:
+        judges = [part.judge]
+        if isinstance(part.options.get("text_judge"), str):
+            judges.append(JudgePart(name=part.options["text_judge"]))
+        for judge in judges:
+            found.setdefault(judge.model_dump_json(), (judge, []))[1].append(part.metric)
     return list(found.values())
 
 
@@ -227,24 +265,27 @@ def memory_facts(recipe: Recipe, settings: dict[str, Any], launch: Launch) -> di
     tokens = settings["per_device_train_batch_size"] * (prompt_tokens(recipe.data) + longest(settings))
     rank = recipe.policy.lora.r if recipe.policy.lora else None
     alone = Plan(policy, NOTHING, launch.processes, launch.sharding, "server", rank, tokens)
-    plans: dict[str, Plan] = {}
-    for part in recipe.rewards:
-        kind, model = judge_model(part.judge.name)
+    plans: list[Plan] = []
+    for judge, _ in asked_judges(recipe):
+        kind, model = judge_model(judge.name)
         if kind not in ("vllm", "transformers"):
             continue
         size = size_by_name(model)
         if size is None:
             return {"unknown": f"the size of the judge {model} is not known here (no config.json, not in the table)"}
-        cache = part.judge.options.get("memory")
-        kv_tokens = int(cache / (4 * size.layers * size.kv_numbers)) if cache else KV_TOKENS
-        plans[part.judge.name] = replace(alone, judge=size, placement=part.judge.placement, kv_tokens=kv_tokens)
-    largest = max(plans.values(), key=lambda plan: plan.judge.parameters, default=alone)
+        cache = judge.options.get("memory")
+        kv_tokens = int(cache / size.kv_bytes) if cache and cache > 1 else KV_TOKENS
+        parallel = int(judge.options.get("tensor_parallel", 1))
+        plans.append(
+            replace(alone, judge=size, placement=judge.placement, judge_parallel=parallel, kv_tokens=kv_tokens)
+        )
+    largest = max(plans, key=lambda plan: sum(plan.judge_awake.values()), default=alone)  # awake one after another
     others = {"other judges' processes": (len(plans) - 1) * PROCESS} if len(plans) > 1 else {}
     return {
         "tokens_per_pass": tokens,
         "training": {**largest.training, **others},
         "judging": {**largest.judging, **others},
-        "main_memory": sum(plan.main_memory for plan in plans.values()),
+        "main_memory": sum(plan.main_memory for plan in plans),
         "generation_engine": bool(settings.get("use_vllm")),
     }
 
@@ -271,7 +312,7 @@ def show(plan: dict[str, Any]) -> None:
 def lines(plan: dict[str, Any]) -> list[tuple[str, str]]:
     recipe, launch, policy, data = plan["recipe"], plan["launch"], plan["policy"], plan["data"]
     judges = [
-        f"{j['name']}{billions(j['parameters'])}: {j['placement']}, for {', '.join(j['metrics'])}"
+        f"{j['name']}{billions(j['parameters'])}: {j['placement']}, for {', '.join(j['metrics'])}{cache_text(j)}"
         for j in plan["judges"]
     ]
     rows = "its number of rows shows when it is read" if data["rows"] is None else f"{data['rows']:,} rows"
@@ -288,6 +329,14 @@ def lines(plan: dict[str, Any]) -> list[tuple[str, str]]:
         ("memory", memory_text(plan["memory"])),
         ("output", f"{recipe['output']}: {recipe['folder']}"),
     ]
+
+
+def cache_text(judge: dict[str, Any]) -> str:
+    cache = judge["cache"]
+    if cache is None:
+        return ""
+    whole = f"{cache['bytes_of_context'] / GB:.1f} GB would hold {cache['context']:,}"
+    return f"; its KV cache of {cache['bytes'] / GB:.1f} GB lets it read {cache['reads']:,} tokens at once ({whole})"
 
 
 def billions(parameters: int | None) -> str:

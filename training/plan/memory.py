@@ -8,7 +8,10 @@ optimizer state: a float32 copy and two moments (ZeRO, arXiv 1910.02054, section
 over the GPUs, ZeRO-2 the last two, ZeRO-3 and FSDP all. With gradient checkpointing a layer's input is kept of every
 layer (2 bytes a number) and all of one layer, 34 bytes a number with an attention that keeps no scores (arXiv
 2205.05198, equation 1), and the logits once in bfloat16 and twice in float32. A judge's KV cache has 4 bytes (a key
-and a value in bfloat16) per token, layer and number of its key-value heads.
+and a value in bfloat16) per token, layer and number of its key-value heads. What it reads at once (BATCHED_TOKENS of
+rewards/judges/local/vllm_arguments.py) takes 28 bytes a number of the widest layer, assumed: the layer's input, its
+norm, queries, keys and values, and a feed-forward layer of 3.5 times the width; and the logits of BATCHED_PROMPTS in
+float32, twice. Judges are awake one after another.
 
 Not counted: fragmentation, communication buffers, pictures' activations, and an engine that generates for the policy
 (TRL's sleeps while others work if `vllm_enable_sleep_mode` is on).
@@ -20,6 +23,8 @@ from typing import Any, Literal
 import torch
 from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, PretrainedConfig
 from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+
+from rewards.judges.local.vllm_arguments import BATCHED_PROMPTS, BATCHED_TOKENS
 
 PROCESS = 2_000_000_000  # assumed: what CUDA and its libraries keep for one process beside its tensors
 # What a sleeping judge's weights take, times their size: vLLM copies each into a pinned block, which torch rounds up
@@ -44,6 +49,12 @@ class Size:
     kv_numbers: int  # per token and layer: key-value heads times their width
     vocabulary: int
     linear: int  # rows plus columns of all linear layers: a LoRA adapter of rank r has r times as many parameters
+    context: int  # tokens that it reads at most
+
+    @property
+    def kv_bytes(self) -> int:
+        """Of one token's keys and values in all layers, in bfloat16."""
+        return 4 * self.layers * self.kv_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +114,12 @@ class Plan:
     @property
     def judge_awake(self) -> dict[str, int]:
         """The judge on each GPU that has a part of it."""
-        kv = 4 * self.judge.layers * self.judge.kv_numbers * self.kv_tokens
+        judge = self.judge
+        kv = judge.kv_bytes * self.kv_tokens
         return {
-            "judge": 2 * self.judge.parameters // self.judge_parallel,
+            "judge": 2 * judge.parameters // self.judge_parallel,
             "KV cache": kv // self.judge_parallel,
+            "judge's batch": 28 * BATCHED_TOKENS * judge.hidden + 8 * BATCHED_PROMPTS * judge.vocabulary,
         }
 
     @property
@@ -137,4 +150,5 @@ def size_of(config: PretrainedConfig) -> Size:
         kv_numbers=text.num_key_value_heads * width,
         vocabulary=text.vocab_size,
         linear=sum(module.in_features + module.out_features for module in linear),
+        context=text.max_position_embeddings,
     )

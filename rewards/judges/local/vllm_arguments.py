@@ -1,6 +1,6 @@
 """What vLLM is given: its engine's arguments, and a prompt as one of its requests.
 
-    LLM(model=folder, **number_format("auto"), **cache_arguments(4e9), **batch_arguments(sees_pictures=True))
+LLM(model=folder, **number_format("auto"), **cache_arguments(4e9), **batch_arguments(sees_pictures=True))
 """
 
 import json
@@ -21,7 +21,7 @@ LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # for which vLLM makes room
 
 
 def number_format(dtype: str) -> dict[str, Any]:
-    """"auto" is float32 on a CPU, where bfloat16 is ten times slower without instructions for it."""
+    """ "auto" is float32 on a CPU, where bfloat16 is ten times slower without instructions for it."""
     from vllm.platforms import current_platform
 
     return {"dtype": "float32" if dtype == "auto" and current_platform.is_cpu() else dtype}

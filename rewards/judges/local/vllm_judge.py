@@ -282,8 +282,8 @@ class VllmJudge(LocalJudge):
         self.usage.peak_memory_bytes = max(self.usage.peak_memory_bytes, held)
 
     def _check(self, end: float) -> None:
-        """Raises RuntimeError where the engine does not answer as it did when it was new: its weights, or its adapter's,
-        did not come back whole (seen by others, vLLM #53888).
+        """Raises RuntimeError where the engine does not answer as it did when it was new: its weights, or its
+        adapter's, did not come back whole (vLLM #53888).
         """
         now = self._answer_to_check(end, tuple(self._at_start))
         worst = max(abs(now[token] - before) for token, before in self._at_start.items())

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self
 
+import torch
 import torch.distributed as dist
 
 from rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
@@ -159,6 +160,8 @@ class Rank0Judge(Judge):
                 self.judge.__enter__()
                 return self
             if _session is None:
+                if torch.cuda.is_available():
+                    torch.cuda.empty_cache()  # before the first round, so before an engine on several devices wakes
                 _session = _Session(self.timeout)
             if self not in _session.judges:
                 _session.judges.append(self)

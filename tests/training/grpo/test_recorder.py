@@ -4,9 +4,9 @@ from typing import Any, Self
 
 import pytest
 
-from rewards import MatchJudge, PoshReward, Status
+from rewards import LaveReward, MatchJudge, PoshReward, Status
 from tests.support.tiny_trainer import Scored
-from training.grpo.recorder import Recorder, awake
+from training.grpo.recorder import Recorder, awake, judge_step
 
 PROMPTS = ["Describe the picture."] * 3
 TEXTS = ["A red star.", "", "A blue square."]
@@ -59,6 +59,37 @@ def test_watchers_hear_of_every_batch_when_the_judge_is_asleep_again() -> None:
         assert len(heard) == 1
     recorder(PROMPTS, TEXTS, **COLUMNS)
     assert heard == [(recorder, print, 0, 3), (recorder, None, 0, 3)]
+
+
+class Noted(MatchJudge):
+    """Notes when its outermost `with` begins and ends, in a list that several share."""
+
+    def __init__(self, letter: str, notes: list[str]) -> None:
+        super().__init__()
+        self.letter, self.notes, self.depth = letter, notes, 0
+
+    def __enter__(self) -> Self:
+        self.depth += 1
+        if self.depth == 1:
+            self.notes.append(f"{self.letter} wakes")
+        return self
+
+    def __exit__(self, *args: Any) -> None:
+        self.depth -= 1
+        if self.depth == 0:
+            self.notes.append(f"{self.letter} sleeps")
+
+
+def test_judges_of_a_step_are_awake_one_after_another_and_each_once() -> None:
+    """Of a judge of 30 GB and one of 18 GB a GPU must hold the larger, and not both."""
+    notes: list[str] = []
+    large, small = Noted("large", notes), Noted("small", notes)
+    rewards = [PoshReward(large), LaveReward(small, rationale=False), PoshReward(large), Scored(lambda _: 1.0)]
+    recorders = [Recorder(reward) for reward in rewards]
+    columns = {"reference": ["A red star."], "answers": [["red"]], "question": ["Which colour?"]}
+    judge_step(recorders, PROMPTS[:1], ["A red star."], lambda *_: None, columns)
+    assert notes == ["large wakes", "large sleeps", "small wakes", "small sleeps"]
+    assert [recorder.verdicts[0].status for recorder in recorders] == [Status.OK] * 4
 
 
 def test_a_judge_that_cannot_be_woken_fails_its_rows_and_raises_nothing() -> None:

@@ -12,10 +12,19 @@ from transformers import Qwen2Config
 from rewards.judges import MatchJudge
 from tests.support.paths import ROOT
 from training.commands.train import main
-from training.plan.dry_run import dry_run, judge_model, read_launch, row_count
+from training.plan.dry_run import (
+    Launch,
+    dry_run,
+    judge_facts,
+    judge_model,
+    memory_facts,
+    read_launch,
+    row_count,
+    settings_of,
+)
 from training.plan.known_models import CONFIGS, size_by_name
 from training.plan.memory import PROCESS
-from training.recipe import JsonlPart, Recipe, RecipeError, check_recipe, load_recipe
+from training.recipe import JsonlPart, PolicyPart, Recipe, RecipeError, check_recipe, load_recipe
 from training.run import build_rewards, build_trainer
 
 CONFIG = ROOT / "accelerate_configs"
@@ -205,3 +214,44 @@ def test_switches_of_a_dry_run_alone(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         main()
     assert "go with --dry-run" in capsys.readouterr().err
+
+
+def test_of_several_judges_the_largest_is_reckoned_awake_and_all_asleep(tmp_path):
+    written = load_recipe(ROOT / "recipes" / "qwen2.5-vl-7b" / "mixed-dapo.yaml")
+    launch = Launch(8, "zero3")
+    both = memory_facts(written, settings_of(written), launch)
+    large = written.model_copy(update={"rewards": written.rewards[:2]})  # Qwen3-14B, for PoSh and LAVE
+    alone = memory_facts(large, settings_of(large), launch)
+    assert both["judging"] == {**alone["judging"], "other judges' processes": PROCESS}
+    assert both["training"]["other judges' processes"] == PROCESS
+    assert both["main_memory"] > 1.4 * alone["main_memory"]
+
+
+def test_a_judge_over_several_gpus_and_a_second_one_for_texts(tmp_path):
+    part = {"metric": "harmonic", "options": {"text_judge": "vllm:Qwen/Qwen3-8B"}}
+    judge = {"name": "vllm:Qwen/Qwen3-VL-8B-Instruct", "placement": "rank0"}
+    asked = recipe(tmp_path, rewards=[{**part, "judge": {**judge, "options": {"tensor_parallel": 2}}}])
+    asked = asked.model_copy(update={"policy": PolicyPart(model="Qwen/Qwen2.5-VL-3B-Instruct")})
+    assert [fact["name"] for fact in judge_facts(asked)] == ["vllm:Qwen/Qwen3-VL-8B-Instruct", "vllm:Qwen/Qwen3-8B"]
+    settings = {**settings_of(asked), "use_cpu": False}
+    memory = memory_facts(asked, settings, Launch(2, "zero3"))
+    assert memory["judging"]["judge"] == 2 * judge_facts(asked)[1]["parameters"]  # half of the seeing one is less
+    assert memory["judging"]["other judges' processes"] == PROCESS
+
+
+def test_what_a_judges_cache_holds_is_told(tmp_path, capsys):
+    def asked(**options: Any) -> Recipe:
+        judge = {"name": "vllm:Qwen/Qwen3-14B", "options": options}
+        return recipe(tmp_path, rewards=[{"metric": "posh", "judge": judge}])
+
+    (fact,) = dry_run(asked(memory=4e9))["judges"]
+    token = 2 * 40 * 8 * 128 * 2
+    bytes_of_context = token * 40_960
+    assert fact["cache"] == {
+        "bytes": 4_000_000_000, "context": 40_960, "bytes_of_context": bytes_of_context, "reads": 24_064,
+    }  # fmt: skip
+    assert "its KV cache of 4.0 GB lets it read 24,064 tokens" in " ".join(capsys.readouterr().out.split())
+    assert judge_facts(asked(memory=4e9, max_model_len=8192))[0]["cache"]["reads"] == 8192
+    assert judge_facts(asked(memory=0.3))[0]["cache"] is None
+    with pytest.raises(RecipeError, match=r"the judge vllm:Qwen/Qwen3-14B: memory=5e\+07 bytes hold 305 tokens"):
+        dry_run(asked(memory=5e7))

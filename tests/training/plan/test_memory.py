@@ -5,8 +5,8 @@ from transformers import LlavaConfig, Qwen2Config
 
 from training.plan.memory import PINNED, PROCESS, Plan, Size, size_of
 
-POLICY = Size(parameters=1000, layers=2, hidden=10, kv_numbers=4, vocabulary=50, linear=30)
-JUDGE = Size(parameters=4000, layers=3, hidden=16, kv_numbers=8, vocabulary=50, linear=40)
+POLICY = Size(parameters=1000, layers=2, hidden=10, kv_numbers=4, vocabulary=50, linear=30, context=99)
+JUDGE = Size(parameters=4000, layers=3, hidden=16, kv_numbers=8, vocabulary=50, linear=40, context=99)
 
 
 def test_one_gpu_trains_everything():
@@ -25,6 +25,7 @@ def test_one_gpu_trains_everything():
         "process": PROCESS,
         "judge": 8000,
         "KV cache": 4 * 3 * 8 * 5,
+        "judge's batch": 28 * 8192 * 16 + 8 * 256 * 50,
         "judge's process": PROCESS,
     }
     assert plan.main_memory == 8000 * PINNED
@@ -53,19 +54,19 @@ def test_where_the_judge_is():
     assert elsewhere.judging == elsewhere.state
     assert elsewhere.training["judge's process"] == 0
     halves = Plan(POLICY, JUDGE, 4, judge_parallel=2, kv_tokens=5)
-    assert halves.judge_awake == {"judge": 4000, "KV cache": 240}
+    assert (halves.judge_awake["judge"], halves.judge_awake["KV cache"]) == (4000, 240)
     assert halves.main_memory == 16_000 * PINNED
 
 
 def test_sizes_are_exact():
     config = Qwen2Config(
         hidden_size=8, intermediate_size=12, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
-        vocab_size=20, tie_word_embeddings=False,
+        vocab_size=20, tie_word_embeddings=False, max_position_embeddings=77,
     )  # fmt: skip
     attention = 8 * 8 + 8 + 2 * (8 * 4 + 4) + 8 * 8  # queries, keys and values with their biases, output
     layer = attention + 3 * 8 * 12 + 2 * 8
     linear = (8 + 8) + 2 * (8 + 4) + (8 + 8) + 3 * (8 + 12)
-    assert size_of(config) == Size(2 * 20 * 8 + 2 * layer + 8, 2, 8, 4, 20, 2 * linear)
+    assert size_of(config) == Size(2 * 20 * 8 + 2 * layer + 8, 2, 8, 4, 20, 2 * linear, 77)
 
 
 def test_a_picture_model_is_counted_with_its_tower():

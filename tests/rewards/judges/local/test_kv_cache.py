@@ -6,32 +6,18 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from transformers import LlamaConfig, Qwen3Config
+from transformers import AutoConfig, LlamaConfig
 
 from rewards.judges.local.kv_cache import bytes_per_token, tokens_that_fit
 from rewards.judges.local.vllm_judge import VllmJudge
 from tests.support.paths import ROOT
-
-# What decides the size of the keys and values, as in the models' config.json.
-PUBLISHED = {
-    "Qwen/Qwen3-14B": {"layers": 40, "heads": 40, "shared": 8, "size": 128, "context": 40_960},
-    "Qwen/Qwen2.5-14B-Instruct": {"layers": 48, "heads": 40, "shared": 8, "size": 128, "context": 32_768},
-    "Qwen/Qwen3-8B": {"layers": 36, "heads": 32, "shared": 8, "size": 128, "context": 40_960},
-    "Qwen/Qwen3-4B": {"layers": 36, "heads": 32, "shared": 8, "size": 128, "context": 40_960},
-    "Qwen/Qwen3-VL-8B-Instruct": {"layers": 36, "heads": 32, "shared": 8, "size": 128, "context": 262_144},
-}
+from training.plan.known_models import CONFIGS
 
 
 def config_of(model: str) -> Any:
-    facts = PUBLISHED[model]
-    return Qwen3Config(
-        num_hidden_layers=facts["layers"],
-        num_attention_heads=facts["heads"],
-        num_key_value_heads=facts["shared"],
-        head_dim=facts["size"],
-        max_position_embeddings=facts["context"],
-        dtype=torch.bfloat16,
-    )
+    """The text model's configuration, from the table of models."""
+    config = dict(CONFIGS[model])
+    return AutoConfig.for_model(config.pop("model_type"), **config, dtype=torch.bfloat16).get_text_config()
 
 
 def recipe_judges() -> list[tuple[str, int]]:
@@ -72,7 +58,7 @@ def test_a_judge_reads_what_its_cache_holds(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_every_recipe_has_a_judge_that_is_known() -> None:
     assert recipe_judges()
-    assert {model for model, _ in recipe_judges()} <= set(PUBLISHED)
+    assert {model for model, _ in recipe_judges()} <= set(CONFIGS)
 
 
 @pytest.mark.vllm

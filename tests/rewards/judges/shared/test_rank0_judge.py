@@ -177,3 +177,15 @@ def test_a_cache_around_it_is_refused():
 def test_pickled_as_settings():
     copy = pickle.loads(pickle.dumps(Rank0Judge(MatchJudge(coref="none"), timeout=7.0)))
     assert (copy.judge.coref, copy.timeout) == ("none", 7.0)
+
+
+def test_every_rank_frees_its_gpu_before_the_first_round(monkeypatch):
+    """An engine on several devices wakes on those of other ranks too."""
+    freed: list[int] = []
+    monkeypatch.setattr("rewards.judges.shared.rank0_judge._alone", lambda: False)
+    monkeypatch.setattr("rewards.judges.shared.rank0_judge._Session", lambda timeout: freed.append(-1))
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.empty_cache", lambda: freed.append(1))
+    with pytest.raises(AttributeError):  # of the session that is none
+        Rank0Judge(MatchJudge()).__enter__()
+    assert freed == [1, -1]
