@@ -21,7 +21,7 @@ USES = {
     "training.evaluation": {"rewards.judges", "training.data", "training.scenes"},
     "training.callbacks": {"training.grpo", "training.evaluation"},
     "training.hacking": {"training.data", "training.scenes"},
-    "training.plan": set(),
+    "training.plan": {"rewards.judges"},  # whose KV cache it reckons
     "training.commands": {  # what a person calls: it may use everything
         f"rewards.{name}" for name in ("language", "judges", "posh", "harmonic", "lave", "agreement")
     }
