@@ -2,6 +2,7 @@
 # make test         the tests without an engine
 # make quick        the tests of an edit: no processes, no training, under two minutes
 # make docs         these pages and the docstrings as a site with search: outputs/docs/index.html
+# make test-gpu    on a machine with a GPU: what no CPU can show; its figures go to gpu.json
 # make test-vllm    puts vLLM's CPU build into the venv and runs the tests that need it; CI runs both
 PYTHON ?= python3
 SEEDS ?= 0
@@ -11,7 +12,7 @@ BIN := .venv/bin
 TRAIN := $(BIN)/accelerate launch --quiet --config_file accelerate_configs/cpu.yaml scripts/train.py
 RECIPES := recipes/quickstart
 
-.PHONY: quickstart test quick test-vllm lint docs venv
+.PHONY: quickstart test quick test-vllm test-gpu lint docs venv
 venv: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
@@ -41,7 +42,7 @@ test: venv
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
 
 quick: venv
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile -m "not slow and not vllm"
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile -m "not slow and not vllm and not gpu"
 
 # vLLM brings a torchvision that breaks `import transformers` beside this torch, and nothing here needs it.
 .venv/vllm: .venv/installed
@@ -51,6 +52,10 @@ quick: venv
 
 test-vllm: .venv/vllm
 	$(BIN)/pytest -m vllm
+
+# One GPU, no downloads; what needs vLLM is skipped where it is not installed.
+test-gpu: venv
+	$(BIN)/pytest -m gpu -s tests/gpu
 
 lint: venv
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
