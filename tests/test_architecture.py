@@ -15,6 +15,8 @@ USES = {
     "rewards.harmonic": {"rewards.language", "rewards.judges"},
     "rewards.lave": {"rewards.language", "rewards.judges"},
     "rewards.comparison": set(),
+    "rewards.pairwise": {"rewards.judges", "rewards.comparison"},
+    "rewards.criteria": {"rewards.judges", "rewards.pairwise"},
     "rewards.agreement": {"rewards.language", "rewards.judges", "rewards.posh", "rewards.comparison"},
     "training.grpo": {"rewards.judges"},
     "training.scenes": {"rewards.language", "rewards.judges", "rewards.posh"},
