@@ -99,7 +99,7 @@ def read_lines(path: Path) -> list[Line]:
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing: give a folder that holds {path.name}.")
     lines = []
-    for number, text in enumerate(path.read_text("utf-8").split("\n"), start=1):
+    for number, text in enumerate(read_text(path).split("\n"), start=1):
         if not text.strip():
             continue
         try:
@@ -114,12 +114,20 @@ def read_lines(path: Path) -> list[Line]:
     return lines
 
 
+def read_text(path: Path) -> str:
+    """Raises ValueError for a file that is not UTF-8."""
+    try:
+        return path.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 (byte {error.start}): save it as UTF-8.") from None
+
+
 def read_published(path: Path) -> dict[str, Any]:
     """What the source published; {} where the folder does not have it. Raises ValueError for no JSON object."""
     if not path.is_file():
         return {}
     try:
-        published = json.loads(path.read_text("utf-8"))
+        published = json.loads(read_text(path))
     except ValueError as error:
         raise ValueError(f"{path} is not JSON ({error}): mend or remove it.") from None
     if not isinstance(published, dict):

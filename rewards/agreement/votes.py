@@ -261,6 +261,12 @@ def warnings(votes: VoteFolder, groups: Mapping[str, Sequence[Battle]], models: 
             sentences.append(f"{name} has no decided vote: nothing was compared, and its interval means nothing.")
         if model.prompts < prompts and votes.layout != "iiw_votes":
             sentences.append(f"{name} has votes on {model.prompts} of {prompts} prompts: its numbers are about these.")
+        official = votes.published.get(name)
+        for outcome, count in model.counts.items():
+            if isinstance(official, dict) and official.get(outcome, count) != count:
+                sentences.append(
+                    f"{name}: its source published {official[outcome]} as {outcome}, its votes give {count}."
+                )
     if not any(swap_of(votes.layout, battle) for battle in votes.battles) and votes.layout != "iiw_votes":
         sentences.append("Every pair was shown in one order only: what the slots add to the rates cannot be told.")
     return sentences

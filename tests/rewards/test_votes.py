@@ -276,6 +276,18 @@ def test_a_model_that_lacks_prompts_is_told(tmp_path: Path):
     assert "n has votes on 1 of 3 prompts: its numbers are about these." in warnings
 
 
+def test_what_differs_from_the_published_is_told(tmp_path: Path):
+    folder = write_lines(tmp_path / "votes.jsonl", [mllm(0, "Answer2", "Answer1"), mllm(1, ONE, ONE)])
+    (folder / "vote_results.json").write_text(json.dumps({"m": {"m": 2, ONE: 1, "total": 2}}))
+    assert "m: its source published 2 as m, its votes give 1." in measure_votes(folder).warnings
+
+
+@present
+@pytest.mark.parametrize("name", ["mllm_bench", "wildvision_bench"])
+def test_the_published_counts_are_ours(of, name: str):
+    assert not any("its source published" in sentence for sentence in of(name).warnings)
+
+
 def test_the_order_of_lines_does_not_matter(tmp_path: Path):
     rows = [wildvision(f"q{n}", label) for n, label in enumerate(["B>>A", "A>B", "A=B", "B>A", None] * 4)]
     one = measure_votes(write_lines(tmp_path / "a" / "votes.jsonl", rows)).models["m"]
@@ -332,6 +344,9 @@ def test_files_that_are_none(tmp_path: Path):
         measure_votes(tmp_path)
     (tmp_path / "votes.jsonl").write_text('{"score": \n')
     with pytest.raises(ValueError, match=r"votes.jsonl line 1 is not JSON"):
+        measure_votes(tmp_path)
+    (tmp_path / "votes.jsonl").write_bytes(b'{"score": "\xff"}')
+    with pytest.raises(ValueError, match=r"votes.jsonl is not UTF-8 \(byte 11\): save it as UTF-8"):
         measure_votes(tmp_path)
     (tmp_path / "votes.jsonl").write_text("[1]\n")
     with pytest.raises(ValueError, match="line 1 must hold a JSON object"):

@@ -122,8 +122,10 @@ def interval(bounds: Interval | None, scale: float = 1) -> str:
 
 
 def published_interval(model: Any) -> str:
-    """The source's score with its own interval, which it gives as distances."""
-    if not isinstance(model, dict) or "ci95" not in model:
+    """The source's score with its own interval, which it gives as distances; "-" where it gives none."""
+    if not isinstance(model, dict):
         return "-"
-    low, high = model["ci95"]
-    return f"{model['score']:.2f} [{model['score'] + low:.1f}, {model['score'] + high:.1f}]"
+    match (model.get("score"), model.get("ci95")):
+        case (int() | float() as score, [int() | float() as low, int() | float() as high]):
+            return f"{score:.2f} [{score + low:.1f}, {score + high:.1f}]"
+    return "-"
