@@ -10,7 +10,7 @@ that always prefers a slot gives everybody one half. Completions are compared wi
 only. A vote that failed is left out; a completion without a readable pair has no score.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import combinations
@@ -24,6 +24,7 @@ from rewards.judges.judge import Judge, Rating
 from rewards.judges.shared.cached_judge import question_keys
 from rewards.pairwise.charge import charge, judged
 from rewards.pairwise.questions import Evidence, Shown, ask, load_prompts, show
+from rewards.pairwise.schedule import swiss_round, swiss_rounds
 from rewards.pairwise.votes import PairVotes, Vote, cast
 from rewards.reward import Reward
 from rewards.verdict import Sample, Status, Verdict
@@ -56,15 +57,16 @@ class PairwiseReward(Reward):
     """Pair comparison (MLLM-as-a-Judge, section 2), in both orders, with any judge.
 
     The score is in [0, 1]. Against an anchor or references: the mean of 1 for won, one half for a tie, 0 for lost.
-    Inside the group: the chance to beat an average completion of the group by Bradley-Terry over all its pairs
-    (round-robin), which says who is better within a prompt and nothing across prompts. All of a group must come in one
-    call.
+    Inside the group: the chance to beat an average completion of the group by Bradley-Terry over its pairs, which says
+    who is better within a prompt and nothing across prompts. All of a group must come in one call.
 
     Args:
         judge: who compares; one that sees, where rows bring pictures.
         mode: "pair", one token with its distribution.
         anchor: whom a completion meets: None the others of its group, "anchor" that dataset column, "reference" each of
             the references.
+        schedule: who meets whom inside the group: "round-robin" everybody everybody else, "swiss" neighbours in the
+            standings, in as many rounds as it takes to single out one.
         smooth: the mean probability in place of the votes, in both orders.
         evidence: "picture", or where a row has none its `context`; "context" never shows a picture.
         prompts: a file like prompts.yaml in place of ours.
@@ -78,6 +80,7 @@ class PairwiseReward(Reward):
         judge: Judge,
         mode: Literal["pair"] = "pair",
         anchor: Literal["anchor", "reference"] | None = None,
+        schedule: Literal["round-robin", "swiss"] = "round-robin",
         smooth: bool = False,
         evidence: Evidence = "picture",
         prompts: str | Path | None = None,
@@ -88,11 +91,14 @@ class PairwiseReward(Reward):
             raise ValueError(f'mode is "pair", got {mode!r}')
         if anchor not in (None, "anchor", "reference"):
             raise ValueError(f'anchor is "anchor", "reference" or None, got {anchor!r}')
+        if schedule not in ("round-robin", "swiss"):
+            raise ValueError(f'schedule is "round-robin" or "swiss", got {schedule!r}')
         if evidence not in ("picture", "context"):
             raise ValueError(f'evidence is "picture" or "context", got {evidence!r}')
         self.judge = judge
         self.judges = (judge,)
         self.anchor = anchor
+        self.schedule = schedule
         self.smooth = smooth
         self.evidence: Evidence = evidence
         self.prompts = load_prompts(prompts)
@@ -105,8 +111,9 @@ class PairwiseReward(Reward):
         text = " ".join(["word"] * round(words))
         read = tokens_in(ask(self.prompts, Shown(""), text, text).messages[0]["content"])
         if self.anchor is None:
-            how = f"round-robin, both orders: {GROUP * (GROUP - 1)} questions a group of {GROUP} (assumed)"
-            return Cost(GROUP - 1, read * (GROUP - 1), GROUP - 1, exact=False, how=how)
+            each = GROUP - 1 if self.schedule == "round-robin" else swiss_rounds(GROUP)
+            how = f"{self.schedule}, both orders: {GROUP * each} questions a group of {GROUP} (assumed)"
+            return Cost(each, read * each, each, exact=False, how=how)
         count = 2 * (references if self.anchor == "reference" else 1)
         return Cost(count, read * count, count, exact=True, how=f"both orders against the {self.anchor}")
 
@@ -123,8 +130,14 @@ class PairwiseReward(Reward):
                 shown[number] = evidence
                 if not judged(sample).strip():
                     verdicts[number] = Verdict(0.0, Status.EMPTY, note="the completion says nothing")
-        groups = [[]] if self.anchor else self._groups(shown)
-        contests = self._decide(list(self._contests(samples, shown, verdicts, groups)), shown)
+        texts = {number: judged(samples[number]) for number in shown}
+        asked = [number for number in shown if number not in verdicts]
+        if self.anchor:
+            contests = self._decide(
+                [contest for number in asked for contest in self._against(samples[number], number)], shown
+            )
+        else:
+            contests = self._within(texts, set(asked), shown)
         chances = {} if self.anchor else self._chances(contests)
         for number, sample in enumerate(samples):
             if number not in verdicts:
@@ -149,26 +162,42 @@ class PairwiseReward(Reward):
             groups.setdefault(key, []).append(number)
         return list(groups.values())
 
-    def _contests(
-        self,
-        samples: Sequence[Sample],
-        shown: dict[int, Shown],
-        verdicts: dict[int, Verdict],
-        groups: Sequence[Sequence[int]],
-    ) -> Iterator[Contest]:
-        """Who meets whom. In a group an empty completion loses to every other one, unasked."""
-        if self.anchor:
-            for number in shown:
-                if number not in verdicts:
-                    sample = samples[number]
-                    others = sample.references if self.anchor == "reference" else (sample.anchor or "",)
-                    yield from (Contest(number, None, (judged(sample), other)) for other in others)
-        for group in groups:
-            for one, other in combinations(group, 2):
-                texts = (judged(samples[one]), judged(samples[other]))
-                empty = (one in verdicts, other in verdicts)
-                if not all(empty):
-                    yield Contest(one, other, texts, certain=empty[1] - empty[0])
+    def _against(self, sample: Sample, number: int) -> list[Contest]:
+        """The sample against its anchor, or each of its references."""
+        others = sample.references if self.anchor == "reference" else (sample.anchor or "",)
+        return [Contest(number, None, (judged(sample), other)) for other in others]
+
+    def _within(self, texts: dict[int, str], asked: set[int], shown: dict[int, Shown]) -> list[Contest]:
+        """All contests inside the groups, each round of all groups in one call. An empty text loses to every other one.
+
+        asked: the samples whose texts are not empty.
+        """
+        groups = self._groups(shown)
+        contests = [
+            Contest(one, other, (texts[one], texts[other]), certain=(one in asked) - (other in asked))
+            for group in groups
+            for one, other in combinations(group, 2)
+            if (one in asked) != (other in asked)
+        ]
+        players = [[number for number in group if number in asked] for group in groups]
+        rounds = (
+            1 if self.schedule == "round-robin" else max((swiss_rounds(len(group)) for group in players), default=0)
+        )
+        for number in range(rounds):
+            standings = {int(name): chance for name, chance in self._chances(contests).items()}
+            met = {frozenset((contest.sample, contest.other or 0)) for contest in contests}
+            pairs = [pair for group in players for pair in self._pairs(group, number, standings, met)]
+            new = [Contest(one, other, (texts[one], texts[other])) for one, other in pairs]
+            contests += self._decide(new, shown)
+        return contests
+
+    def _pairs(
+        self, group: Sequence[int], number: int, standings: dict[int, float], met: set[frozenset[int]]
+    ) -> list[tuple[int, int]]:
+        """Who of the group meets whom in this round."""
+        if self.schedule == "round-robin":
+            return list(combinations(group, 2))
+        return swiss_round(group, standings, met) if number < swiss_rounds(len(group)) else []
 
     def _decide(self, contests: Sequence[Contest], shown: dict[int, Shown]) -> list[Contest]:
         """The contests with their votes. Equal texts are a tie, unasked, and so is what is decided already."""
