@@ -8,15 +8,23 @@ from typing import Any
 
 import yaml
 
+from rewards.criteria import CriteriaReward
 from rewards.harmonic import HarmonicReward
 from rewards.judges.judge import Judge
 from rewards.lave import LaveReward
 from rewards.naming import unknown
 from rewards.own_class import is_own, own_class
+from rewards.pairwise import PairwiseReward
 from rewards.posh import PoshReward
 from rewards.reward import Reward
 
-METRICS: dict[str, type[Reward]] = {"harmonic": HarmonicReward, "lave": LaveReward, "posh": PoshReward}
+METRICS: dict[str, type[Reward]] = {
+    "criteria": CriteriaReward,
+    "harmonic": HarmonicReward,
+    "lave": LaveReward,
+    "pairwise": PairwiseReward,
+    "posh": PoshReward,
+}
 
 
 def build_reward(metric: str, judge: Judge, options: dict[str, Any]) -> Reward:

@@ -178,6 +178,9 @@ def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sa
     bbox = row.get("bbox")
     if bbox is not None and not (isinstance(bbox, (list, tuple)) and len(bbox) == 4):
         raise ValueError(f"the column 'bbox' must hold four numbers x0, y0, x1, y1, got {bbox!r}")
+    anchor = row.get("anchor")
+    if anchor is not None and not isinstance(anchor, str):
+        raise ValueError(f"the column 'anchor' must hold a text, got {anchor!r}")
     return Sample(
         prompt=text_of_prompt(prompt),
         completion=text_of_completion(completion),
@@ -188,6 +191,8 @@ def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sa
         task=row.get("task"),
         bbox=None if bbox is None else tuple(bbox),
         context=row.get("context"),
+        anchor=anchor,
+        criteria=texts(row.get("criteria"), "criteria"),
         id=None if row.get("id") is None else str(row["id"]),
     )
 

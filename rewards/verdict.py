@@ -43,6 +43,8 @@ class Sample:
         task: HarmonicEval's task, where the row says so.
         bbox: (x0, y0, x1, y1) in pixels of the first image.
         context: a text that says what is in the picture.
+        anchor: another text for the same prompt, to compare the completion with.
+        criteria: what a good answer to this row must do, one text each.
         id: the row's.
     """
 
@@ -55,6 +57,8 @@ class Sample:
     task: str | None = None
     bbox: tuple[float, float, float, float] | None = None
     context: str | None = None
+    anchor: str | None = None
+    criteria: tuple[str, ...] = ()
     id: str | None = None
 
 

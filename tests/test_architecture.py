@@ -14,7 +14,10 @@ USES = {
     "rewards.posh": {"rewards.language", "rewards.judges"},
     "rewards.harmonic": {"rewards.language", "rewards.judges"},
     "rewards.lave": {"rewards.language", "rewards.judges"},
-    "rewards.agreement": {"rewards.language", "rewards.judges", "rewards.posh"},
+    "rewards.comparison": set(),
+    "rewards.pairwise": {"rewards.judges", "rewards.comparison"},
+    "rewards.criteria": {"rewards.judges", "rewards.pairwise"},
+    "rewards.agreement": {"rewards.language", "rewards.judges", "rewards.posh", "rewards.comparison"},
     "training.grpo": {"rewards.judges"},
     "training.scenes": {"rewards.language", "rewards.judges", "rewards.posh"},
     "training.data": {"rewards.language", "training.scenes"},
@@ -23,7 +26,7 @@ USES = {
     "training.hacking": {"training.data", "training.scenes"},
     "training.plan": {"rewards.judges"},  # whose KV cache it reckons
     "training.commands": {  # what a person calls: it may use everything
-        f"rewards.{name}" for name in ("language", "judges", "posh", "harmonic", "lave", "agreement")
+        f"rewards.{name}" for name in ("language", "judges", "posh", "harmonic", "lave", "comparison", "agreement")
     }
     | {
         f"training.{name}"

@@ -23,7 +23,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from rewards.naming import unknown
 from training.scenes.language import PROMPT
 
-Column = Literal["image", "reference", "question", "answers", "context", "bbox", "task"]
+Column = Literal["image", "reference", "question", "answers", "context", "anchor", "criteria", "bbox", "task"]
 
 log = logging.getLogger(__name__)
 

@@ -13,6 +13,8 @@ from typing import TypeVar
 import numpy as np
 from scipy.stats import kendalltau, pearsonr, rankdata
 
+from rewards.comparison.resampling import Interval
+
 T = TypeVar("T")
 
 
@@ -31,14 +33,6 @@ class PairAccuracy:
 
     accuracy: float
     ties: float
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """Bounds of a confidence interval, in the statistic's unit."""
-
-    low: float
-    high: float
 
 
 def retrieval(right: float, found: float, there: float) -> Retrieval:

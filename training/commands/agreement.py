@@ -7,6 +7,7 @@
     spanreward agreement graphs ../shared/data [--rules]
     spanreward agreement answers ../shared/data --judge match [--no-rationale] [--sets evouna_nq ...]
     spanreward agreement filler ../shared/data
+    spanreward agreement votes ../shared/data/wildvision_bench
 
 spans: reads the results.json and completions.jsonl that `spanreward compare` wrote about Scenes, where the truth is
 known, and answers two questions. Are the words that the judge calls wrong (spans with a score below 0.5) the wrong
@@ -18,6 +19,7 @@ harmonic has a set of its own: HarmonicEval's criteria against THumB's, the refe
 graphs: our scene graphs, default and published, against people's; with --rules, what each rule adds.
 answers: LAVE and the usual metrics of answers, such as VQA accuracy, against people's judgments of answers.
 filler: what the charge for words that say nothing takes from people's own captions.
+votes: win rates with intervals over prompts from votes on file (docs/votes.md).
 """
 
 import argparse
@@ -73,7 +75,10 @@ def main() -> None:
     filler = commands.add_parser("filler", help="what the charge for filler takes from people's captions")
     filler.add_argument("folder", type=Path, help="the folder that holds the sets' own folders")
     filler.set_defaults(measure=measure_fillers)
-    for command in (spans, people, graphs, answers, filler):
+    votes = commands.add_parser("votes", help="win rates from the votes of a judge or of people on file")
+    votes.add_argument("folder", type=Path, help="a folder with votes.jsonl, laid out as docs/votes.md says")
+    votes.set_defaults(measure=measure_vote_folder)
+    for command in (spans, people, graphs, answers, filler, votes):
         command.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
     arguments = parser.parse_args()
     try:
@@ -136,6 +141,12 @@ def measure_fillers(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         numbers = (f"{row['words']:.1f}", f"{row['charged']:.2%}", f"{row['mean']:.3%}")
         table.add_row(row["name"], str(row["texts"]), *numbers)
     return rows, [table]
+
+
+def measure_vote_folder(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+    from training.commands.votes import measure
+
+    return measure(arguments)
 
 
 def defined(numbers: dict[str, Any]) -> dict[str, Any]:

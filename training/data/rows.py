@@ -7,6 +7,7 @@ A record holds a picture and, under their own names or those of `data.columns`, 
     reference   a text, or several            question    a text
     answers     a text, several, or people's as VQA datasets have them: objects with the text in "answer"
     context     a text that says what is in the picture, for judges that only read
+    anchor      another answer to compare with    criteria  what a good answer to this row must do, a text or several
     bbox        x0, y0, x1, y1 in pixels      task        ic, reg, vqa or vdu
 
 Nothing but the picture is needed: what a metric needs, it says itself. Every row has a value, be it None, for each of
@@ -126,6 +127,8 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
     "question": _text,
     "answers": _answers,
     "context": _text,
+    "anchor": _text,
+    "criteria": _texts,
     "bbox": _box,
     "task": _text,
 }

@@ -1,0 +1,89 @@
+"""Strengths from pairs: Bradley-Terry, where the order of the pairs does not matter, and Elo, where it does.
+
+    pairs = [Pair("dapo", "sft", 1), Pair("sft", "base", 0)]
+    bradley_terry(pairs)              # {"dapo": .66, "sft": .42, "base": .46}: the chance to beat an average one
+
+Both come from evalica, which silently gives equal strengths to all where one of them always wins. So every player has
+drawn with an imaginary average one (`prior` of a pair), which keeps strengths finite and joins players that never met.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+LIMIT = 10_000  # iterations
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two players that met: outcome 1 where `one` won, -1 where `other` did, 0 for a draw; `weight` times."""
+
+    one: str
+    other: str
+    outcome: int
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.outcome not in (-1, 0, 1) or not self.weight > 0 or self.one == self.other:
+            raise ValueError(
+                f"a pair is of two players, with an outcome of 1, 0 or -1 and a weight above 0, got {self}"
+            )
+
+
+def bradley_terry(pairs: Sequence[Pair], prior: float = 0.5) -> dict[str, float]:
+    """Each player's chance, in (0, 1), to beat an average player (Bradley and Terry, 1952), a draw being half a win.
+
+    Strength is chance / (1 - chance), so that one beats another with s / (s + t). prior: the weight of the draw with
+    the average player; 0.5 pulls a player of few pairs to one half and leaves one of many alone. Raises ValueError for
+    one that is not above 0, and RuntimeError where no solution was found.
+    """
+    from evalica import Winner, bradley_terry  # pandas comes with it, which takes a second
+
+    if not prior > 0:
+        raise ValueError(
+            f"prior is a weight above 0, got {prior}: without it a player that always wins has no strength"
+        )
+    players = players_of(pairs)
+    if not players:
+        return {}
+    average = len(players)
+    winners = {1: Winner.X, 0: Winner.Draw, -1: Winner.Y}
+    result = bradley_terry(
+        [players[pair.one] for pair in pairs] + list(players.values()),
+        [players[pair.other] for pair in pairs] + [average] * len(players),
+        [winners[pair.outcome] for pair in pairs] + [Winner.Draw] * len(players),
+        weights=[pair.weight for pair in pairs] + [prior] * len(players),
+        tolerance=TOLERANCE,
+        limit=LIMIT,
+    )
+    if result.iterations >= LIMIT:
+        raise RuntimeError(f"Bradley-Terry found no strengths for {len(players)} players in {LIMIT} iterations")
+    strengths = result.scores.to_dict()
+    return {name: strengths[place] / (strengths[place] + strengths[average]) for name, place in players.items()}
+
+
+def elo(pairs: Sequence[Pair], k: float = 4.0, initial: float = 1000.0) -> dict[str, float]:
+    """Elo ratings (base 10, scale 400) after these pairs in this order; the winner of a pair takes `k` times its
+    surprise. Weights are not read.
+    """
+    from evalica import Winner, elo
+
+    players = players_of(pairs)
+    winners = {1: Winner.X, 0: Winner.Draw, -1: Winner.Y}
+    if not players:
+        return {}
+    result = elo(
+        [players[pair.one] for pair in pairs],
+        [players[pair.other] for pair in pairs],
+        [winners[pair.outcome] for pair in pairs],
+        k=k,
+        initial=initial,
+    )
+    ratings = result.scores.to_dict()
+    return {name: ratings[place] for name, place in players.items()}
+
+
+def players_of(pairs: Sequence[Pair]) -> dict[str, int]:
+    """Their numbers, in order of appearance."""
+    names = dict.fromkeys(name for pair in pairs for name in (pair.one, pair.other))
+    return {name: number for number, name in enumerate(names)}

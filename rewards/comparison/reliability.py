@@ -1,0 +1,28 @@
+"""Do raters agree beyond chance?
+
+krippendorff_alpha([[1, 1, 0, None], [1, 0, 0, 1]])      # two raters, four things; None was not rated
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+
+def krippendorff_alpha(
+    ratings: Sequence[Sequence[float | None]], distance: Literal["nominal", "ordinal", "interval"] = "nominal"
+) -> float | None:
+    """Krippendorff's alpha: 1 is agreement, 0 what chance gives, below 0 less than that.
+
+    ratings: a row per rater, a column per thing, None where it was not rated. None where nothing can be said: no thing
+    has two ratings, or all ratings are the same one. Raises ValueError for rows of different lengths.
+    """
+    from evalica import alpha  # pandas comes with it, which takes a second
+    from pandas import DataFrame
+
+    lengths = sorted({len(row) for row in ratings})
+    if len(lengths) > 1:
+        raise ValueError(f"every rater needs a place for every thing, got rows of {lengths} ratings")
+    columns = [[value for value in column if value is not None] for column in zip(*ratings, strict=True)]
+    paired = [value for column in columns if len(column) > 1 for value in column]
+    if len(set(paired)) < 2:
+        return None
+    return float(alpha(DataFrame([list(row) for row in ratings], dtype=float), distance).alpha)

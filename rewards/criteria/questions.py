@@ -1,0 +1,76 @@
+"""The criteria of a row, and what a judge is asked by them.
+
+read_criteria(("1. Names the bridge.\\n2. Says how old it is.",))      # ("Names the bridge.", "Says how old it is.")
+"""
+
+import re
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+import yaml
+
+from rewards.judges.judge import Question
+from rewards.pairwise.questions import PairPrompts, Shown, ask
+from rewards.templates import fill
+
+DEFAULT = Path(__file__).with_name("prompts.yaml")
+NUMBERED = re.compile(r"^\s*\d+[.)]\s+", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class CriteriaPrompts:
+    """The pieces of prompts.yaml."""
+
+    vote: str
+    answer: str
+    instructions: str
+    text: str
+    criterion: str
+    rating: str
+
+
+@dataclass(frozen=True, slots=True)
+class MeetsProbe:
+    """How far does `text` meet `criterion`, from 1 (not at all) to 5? `context` is what is known of the picture."""
+
+    criterion: str
+    text: str
+    request: str
+    context: str = ""
+
+
+def load_prompts() -> CriteriaPrompts:
+    data = yaml.safe_load(DEFAULT.read_text(encoding="utf-8"))
+    return CriteriaPrompts(**{field.name: data[field.name] for field in fields(CriteriaPrompts)})
+
+
+def read_criteria(column: tuple[str, ...]) -> tuple[str, ...]:
+    """The criteria; one text that numbers them line by line, as MLLM-Bench's do, is taken apart."""
+    if len(column) != 1 or len(NUMBERED.findall(column[0])) < 2:
+        return column
+    return tuple(part.strip() for part in NUMBERED.split(column[0]) if part.strip())
+
+
+def ask_vote(
+    prompts: CriteriaPrompts, pair: PairPrompts, shown: Shown, first: str, second: str, criteria: tuple[str, ...]
+) -> Question:
+    """Which of two texts is better by all criteria, to be answered with A, B, C or D."""
+    listed = "\n".join(f"{number}. {text}" for number, text in enumerate(criteria, start=1))
+    return ask(
+        replace(pair, answer=prompts.answer), shown, first, second, criteria, fill(prompts.vote, criteria=listed)
+    )
+
+
+def ask_criterion(prompts: CriteriaPrompts, pair: PairPrompts, shown: Shown, text: str, criterion: str) -> Question:
+    """How far a text meets one criterion, to be rated from 1 to 5."""
+    head = [prompts.instructions, fill(pair.context, context=shown.context) if shown.context else pair.picture]
+    head += [fill(pair.request, request=shown.request)] if shown.request else []
+    before = "\n\n".join(head) + "\n\n" + prompts.text.split("{text}")[0]
+    tail = [fill(prompts.criterion, criterion=criterion), prompts.rating]
+    after = prompts.text.split("{text}")[1] + "\n\n" + "\n\n".join(tail)
+    return Question(
+        [{"role": "user", "content": before + text + after}],
+        images=shown.images,
+        probe=MeetsProbe(criterion, text, shown.request, shown.context),
+        description=(len(before), len(before) + len(text)),
+    )

@@ -1,0 +1,115 @@
+"""What a judge is asked about two texts, in the order in which they are shown.
+
+shown = show(sample, "picture")                       # what the texts are judged by, or why nothing
+ask(prompts, shown, "first text", "second text")      # a Question, to be answered with A, B or C
+"""
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from rewards.judges.judge import Question
+from rewards.naming import unknown
+from rewards.pictures import PictureError, opened
+from rewards.templates import fill, placeholders, places
+from rewards.verdict import Sample
+
+DEFAULT = Path(__file__).with_name("prompts.yaml")
+Evidence = Literal["picture", "context"]
+
+
+@dataclass(frozen=True, slots=True)
+class PairPrompts:
+    """The pieces of a question about a pair, see prompts.yaml."""
+
+    instructions: str
+    picture: str
+    context: str
+    request: str
+    texts: str
+    answer: str
+
+
+_NEEDED = {"context": {"context"}, "request": {"request"}, "texts": {"first", "second"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What both texts are judged by: pictures, else a context that stands for them; and what was asked for."""
+
+    request: str
+    images: tuple[Any, ...] = ()
+    context: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PairProbe:
+    """Which of `first` and `second` serves `request` better? `context` is what is known of the picture, "" for nothing.
+
+    criteria: by which; () leaves that to the judge.
+    """
+
+    request: str
+    first: str
+    second: str
+    context: str = ""
+    criteria: tuple[str, ...] = ()
+
+
+def load_prompts(path: str | Path | None = None) -> PairPrompts:
+    """The prompts in a YAML file of the form of prompts.yaml. Raises OSError, or ValueError for what is not of it."""
+    path = DEFAULT if path is None else Path(path)
+    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    names = [field.name for field in fields(PairPrompts)]
+    if not isinstance(data, dict):
+        raise ValueError(f"{path} must hold the texts {', '.join(names)}, and holds {type(data).__name__}.")
+    for name in data:
+        if name not in names:
+            raise ValueError(f"{path}: {unknown('text', str(name), names)}")
+    for name in names:
+        text, needed = data.get(name), _NEEDED.get(name, set())
+        if not isinstance(text, str):
+            raise ValueError(f"{path} lacks the text {name!r}: copy {DEFAULT} and change what you like.")
+        if placeholders(text) != needed:
+            wanted = " and ".join(f"{{{entry}}}" for entry in sorted(needed)) or "no placeholder"
+            raise ValueError(f"{path}: {name} takes {wanted}, got {', '.join(sorted(placeholders(text))) or 'none'}.")
+    return PairPrompts(**data)
+
+
+def show(sample: Sample, evidence: Evidence) -> Shown | str:
+    """What the row's texts are judged by, or one sentence on what it lacks. A context may stand in for a picture."""
+    request = (sample.question or sample.prompt).strip()
+    context = (sample.context or "").strip()
+    if context and (evidence == "context" or not sample.images):
+        return Shown(request, context=context)
+    if evidence == "context":
+        return "this row has no context, a text that says what is in the picture"
+    if not sample.images:
+        return "this row has no picture, and no context in its place"
+    try:
+        return Shown(request, images=tuple(opened(image) for image in sample.images))
+    except PictureError as error:
+        return str(error)
+
+
+def ask(
+    prompts: PairPrompts, shown: Shown, first: str, second: str, criteria: tuple[str, ...] = (), more: str = ""
+) -> Question:
+    """The question about two texts. more: what stands between the texts and how to answer, such as the criteria.
+
+    Of a chat that is too long for the judge the end of the longer text may be left out.
+    """
+    head = [prompts.instructions, fill(prompts.context, context=shown.context) if shown.context else prompts.picture]
+    head += [fill(prompts.request, request=shown.request)] if shown.request else []
+    before = "\n\n".join(head) + "\n\n"
+    texts = fill(prompts.texts, first=first, second=second)
+    start, end = places(prompts.texts, first=first, second=second)["first" if len(first) >= len(second) else "second"]
+    after = "\n\n".join(["", *([more] if more else []), prompts.answer])
+    return Question(
+        [{"role": "user", "content": before + texts + after}],
+        images=shown.images,
+        probe=PairProbe(shown.request, first, second, shown.context, criteria),
+        description=(len(before) + start, len(before) + end),
+    )

@@ -1,0 +1,93 @@
+"""Length: what a judge that only looks at it gets, and what is refused."""
+
+import numpy as np
+import pytest
+
+from rewards.comparison.length import control_length, overlap
+
+
+def lengths(rng: np.random.Generator, count: int, longer: float) -> tuple[np.ndarray, np.ndarray]:
+    """Words of ours, longer by this much on the log scale, and of the other."""
+    ours = np.round(np.exp(rng.normal(4.3 + longer, 0.6, count))) + 1
+    return ours, np.round(np.exp(rng.normal(4.3, 0.6, count))) + 1
+
+
+@pytest.mark.parametrize("longer", [0.0, 0.3, 0.8])
+def test_a_planted_length_only_preference_comes_out_as_half(longer: float):
+    ours, other = lengths(np.random.default_rng(0), 500, longer)
+    won = np.where(ours == other, 0.5, ours > other)
+    found = control_length(won, np.stack([ours, other], axis=1))
+    assert found.controlled == pytest.approx(0.5, abs=0.03)
+    assert found.matched == pytest.approx(0.5, abs=0.03)
+    assert found.note == ""
+    if longer:
+        assert found.raw > 0.6
+        assert found.raw_interval.low > 0.55
+
+
+@pytest.mark.parametrize("skill", [0.5, 0.65])
+def test_skill_is_told_from_length_and_the_intervals_cover(skill: float):
+    """A judge that likes length, and a model that is better at equal length with chance `skill`, and writes more."""
+    rng = np.random.default_rng(1)
+    covered = {"controlled": 0, "matched": 0}
+    values: dict[str, list[float]] = {"controlled": [], "matched": [], "raw": []}
+    for _ in range(600):
+        ours, other = lengths(rng, 300, 0.3)
+        chance = 1 / (1 + np.exp(-2 * np.log(ours / other)) * (1 - skill) / skill)
+        found = control_length(rng.random(300) < chance, np.stack([ours, other], axis=1), draws=299)
+        for name, interval in (("controlled", found.controlled_interval), ("matched", found.matched_interval)):
+            covered[name] += interval.low <= skill <= interval.high
+            values[name].append(getattr(found, name))
+        values["raw"].append(found.raw)
+    assert np.mean(values["controlled"]) == pytest.approx(skill, abs=0.02)
+    assert np.mean(values["matched"]) == pytest.approx(skill, abs=0.03)
+    assert np.mean(values["raw"]) > skill + 0.03
+    assert min(covered.values()) >= 0.93 * 600
+    assert max(covered.values()) <= 0.97 * 600
+
+
+def test_it_refuses_to_extrapolate():
+    ours = np.arange(100, 200)
+    found = control_length([1.0] * 100, np.stack([ours, ours - 80], axis=1))
+    assert (found.controlled, found.matched, found.longer) == (None, None, 1.0)
+    assert found.raw == 1.0
+    assert "of 100 pairs ours is the longer in 100: equal length is out of reach" in found.note
+    assert "0 pairs of nearly equal length are too few" in found.note
+
+
+def test_votes_of_one_prompt_are_one():
+    """The same pairs twice say nothing more: the intervals are those of half as many."""
+    rng = np.random.default_rng(2)
+    ours, other = lengths(rng, 100, 0.0)
+    won = (rng.random(100) < 0.6) * 1.0
+    pairs = np.stack([ours, other], axis=1)
+    once = control_length(won, pairs)
+    twice = control_length(np.tile(won, 2), np.tile(pairs, (2, 1)), [*range(100), *range(100)])
+    for name in ("raw_interval", "controlled_interval", "matched_interval"):
+        one, two = getattr(once, name), getattr(twice, name)
+        assert two.high - two.low == pytest.approx(one.high - one.low, rel=0.03)
+
+
+def test_relabelling_mirrors_every_rate():
+    rng = np.random.default_rng(3)
+    ours, other = lengths(rng, 200, 0.3)
+    won = (rng.random(200) < 0.6) * 1.0
+    one = control_length(won, np.stack([ours, other], axis=1))
+    two = control_length(1 - won, np.stack([other, ours], axis=1))
+    for name in ("raw", "controlled", "matched", "longer"):
+        assert getattr(one, name) == pytest.approx(1 - getattr(two, name), abs=1e-6)
+    assert one.overlap == two.overlap
+
+
+def test_overlap_by_hand():
+    assert overlap(np.array([1.0, 2, 3, 4]), np.array([1.0, 2, 3, 4])) == 1.0
+    assert overlap(np.array([1.0, 2]), np.array([10.0, 20])) == 0.0
+
+
+def test_unusable_pairs():
+    with pytest.raises(ValueError, match="every pair needs an outcome, two lengths and a prompt, got 0, 0 and 0"):
+        control_length([], [])
+    with pytest.raises(ValueError, match="got 1, 2 and 1"):
+        control_length([1], [(1, 2), (3, 4)])
+    with pytest.raises(ValueError, match="a length is 0 or more, got -1"):
+        control_length([1], [(-1, 2)])

@@ -1,0 +1,253 @@
+"""Statistics of pairs: cases by hand, coverage by simulation, known answers of other methods."""
+
+from math import isclose
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from rewards.comparison.correction import prediction_powered
+from rewards.comparison.multiplicity import holm
+from rewards.comparison.orders import first_slot_share, settle, swap_consistency
+from rewards.comparison.ratings import Pair, bradley_terry, elo
+from rewards.comparison.reliability import krippendorff_alpha
+from rewards.comparison.resampling import Interval, drawn_weights, ratio_interval
+
+
+def test_both_orders_settle_a_pair_only_where_they_agree():
+    assert [settle(1, 1), settle(-1, -1), settle(0, 0)] == [1, -1, 0]
+    assert [settle(1, -1), settle(1, 0)] == [0, 0]
+    assert [settle(None, 1), settle(1, None)] == [None, None]  # a failed vote is no tie
+
+
+def test_swap_consistency_and_the_first_slot_by_hand():
+    assert swap_consistency([("a", "a"), ("a", "b"), ("tie", "tie"), ("a", None)]) == pytest.approx(2 / 3)
+    assert swap_consistency([(None, "a")]) is None
+    assert first_slot_share([True, True, False, None]) == pytest.approx(2 / 3)
+    assert first_slot_share([None]) is None
+
+
+def test_an_always_first_judge_decides_nothing():
+    always_first = [(1, -1)] * 20  # seen from one of the two answers
+    assert {settle(*pair) for pair in always_first} == {0}
+    assert swap_consistency(always_first) == 0.0
+
+
+def test_holm_by_hand():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+    with pytest.raises(ValueError, match=r"\[0, 1\], got 1.2"):
+        holm([1.2])
+
+
+def test_holm_finds_nothing_where_nothing_is():
+    p_values = np.random.default_rng(0).uniform(size=(2000, 8))
+    assert 0.03 < np.mean([min(holm(row)) <= 0.05 for row in p_values.tolist()]) < 0.065
+
+
+def test_the_same_draws_for_the_same_prompts():
+    weights = np.concatenate(list(drawn_weights(7, 1001)))
+    assert weights.shape == (1001, 7)
+    assert (weights.sum(1) == 7).all()
+    assert ratio_interval([0, 1, 1, 0]) == ratio_interval([0, 1, 1, 0])
+    low, high = ratio_interval([1, 0] * 50).low, ratio_interval([1, 0] * 50).high
+    assert low == pytest.approx(0.4, abs=0.02)
+    assert high == pytest.approx(0.6, abs=0.02)
+
+
+def test_intervals_at_the_edges():
+    assert ratio_interval([1.0]) is None
+    assert ratio_interval([]) is None
+    assert ratio_interval([1, 1], [0, 0]) is None
+    assert ratio_interval([1, 1, 1]) == Interval(1.0, 1.0)
+    with pytest.raises(ValueError, match="as many numerators as denominators"):
+        ratio_interval([1, 2], [1])
+
+
+def test_intervals_over_prompts_cover_where_those_over_rows_do_not():
+    """Two votes on a prompt that agree nine times in ten: drawn as rows they pretend to be twice the evidence."""
+    rng = np.random.default_rng(3)
+    over_prompts = over_rows = 0
+    for _ in range(600):
+        first = rng.random(80) < 0.6
+        second = np.where(rng.random(80) < 0.1, rng.random(80) < 0.6, first)
+        by_prompt = ratio_interval((first * 1.0 + second), np.full(80, 2.0), draws=499)
+        by_row = ratio_interval(np.concatenate([first, second]) * 1.0, draws=499)
+        over_prompts += by_prompt.low <= 0.6 <= by_prompt.high
+        over_rows += by_row.low <= 0.6 <= by_row.high
+    assert 0.93 <= over_prompts / 600 <= 0.97
+    assert over_rows / 600 < 0.87
+
+
+@pytest.mark.parametrize("prompts", [20, 60])
+def test_the_interval_of_a_few_prompts_covers(prompts: int):
+    rng = np.random.default_rng(6)
+    values = rng.uniform(size=(1000, prompts)) ** 2  # mean 1/3, skewed
+    intervals = [ratio_interval(row, draws=499) for row in values]
+    assert 0.93 <= np.mean([interval.low <= 1 / 3 <= interval.high for interval in intervals]) <= 0.97
+
+
+def test_the_interval_of_a_weighted_score_covers():
+    """WildVision's score, a ratio of two sums, of votes with known chances."""
+    rng = np.random.default_rng(4)
+    numerators, denominators = np.array([3, 1, 0.5, 0, 0]), np.array([3.0, 1, 1, 1, 3])
+    chances = np.array([0.2, 0.3, 0.1, 0.25, 0.15])
+    truth = (chances @ numerators) / (chances @ denominators)
+    hits = 0
+    for _ in range(600):
+        labels = rng.choice(5, size=150, p=chances)
+        interval = ratio_interval(numerators[labels], denominators[labels], draws=499)
+        hits += interval.low <= truth <= interval.high
+    assert 0.93 <= hits / 600 <= 0.97
+
+
+@pytest.mark.parametrize(("people", "rest", "agrees"), [(50, 500, 0.8), (50, 500, 0.55), (100, 2000, 0.9)])
+def test_a_few_people_correct_a_biased_judge(people: int, rest: int, agrees: float):
+    """The judge is wrong on purpose, and always in one direction: alone it misses, corrected it covers."""
+    rng = np.random.default_rng(5)
+    covered, alone, width, of_people = 0, 0, 0.0, 0.0
+    for _ in range(800):
+        truth = rng.random(people + rest) < 0.6
+        judged = np.where(rng.random(people + rest) < agrees, truth, rng.random(people + rest) < 0.9)
+        corrected = prediction_powered(truth[:people], judged[:people], judged[people:])
+        covered += corrected.interval.low <= 0.6 <= corrected.interval.high
+        naive = 1.96 * judged[people:].std() / rest**0.5
+        alone += abs(judged[people:].mean() - 0.6) <= naive
+        width += corrected.interval.high - corrected.interval.low
+        of_people += 2 * 1.96 * truth[:people].std(ddof=1) / people**0.5
+    assert 0.93 <= covered / 800 <= 0.97
+    assert alone / 800 < covered / 800
+    assert width < of_people  # what the judge is good for
+
+
+def test_a_correction_at_the_edges():
+    nobody = prediction_powered([1, 0, 1, 0], [1, 1, 1, 1], [1] * 50)  # a judge that always says the same
+    assert (nobody.value, nobody.trust) == (0.5, 0.0)
+    # covariance with people .25, variance of the judge 13/44 * 31/44, four prompts against forty
+    by_hand = prediction_powered([1, 0, 1, 1], [1, 0, 1, 1], [1, 0, 0, 0] * 10)
+    assert by_hand.trust == 1.0  # .25 / .208 / 1.1 is above it
+    assert by_hand.value == pytest.approx(0.25)  # the judge made no error on what people saw: its mean stands
+    with pytest.raises(ValueError, match="the same prompts, got 3 and 2"):
+        prediction_powered([1, 0, 1], [1, 0], [1])
+    with pytest.raises(ValueError, match="needs 3 prompts"):
+        prediction_powered([1, 0], [1, 0], [1])
+
+
+def planted(strengths: dict[str, float], count: int, seed: int = 0) -> list[Pair]:
+    rng, names = np.random.default_rng(seed), list(strengths)
+    pairs = []
+    for _ in range(count):
+        one, other = rng.choice(names, size=2, replace=False).tolist()
+        won = rng.random() < strengths[one] / (strengths[one] + strengths[other])
+        pairs.append(Pair(one, other, 1 if won else -1))
+    return pairs
+
+
+def test_bradley_terry_recovers_planted_strengths():
+    strengths = {"a": 8.0, "b": 4.0, "c": 2.0, "d": 1.0, "e": 0.5}
+    chances = bradley_terry(planted(strengths, 200))
+    assert sorted(chances, key=chances.__getitem__, reverse=True) == list(strengths)
+    found = {name: np.log(chance / (1 - chance)) for name, chance in chances.items()}
+    true = {name: np.log(strength) for name, strength in strengths.items()}
+    assert np.corrcoef([found[name] for name in true], list(true.values()))[0, 1] > 0.97
+
+
+def test_bradley_terry_is_the_maximum_of_its_likelihood():
+    pairs = [*planted({"a": 3.0, "b": 1.0, "c": 0.5}, 60), Pair("a", "c", 0, weight=2.0)]
+    names = ["a", "b", "c"]
+
+    def loss(logs):
+        total = 0.0
+        for pair in [*pairs, *(Pair(name, "average", 0, 0.5) for name in names)]:
+            of = {**dict(zip(names, logs, strict=True)), "average": 0.0}
+            margin = of[pair.one] - of[pair.other]
+            share = (1 + pair.outcome) / 2
+            total += pair.weight * (share * np.log1p(np.exp(-margin)) + (1 - share) * np.log1p(np.exp(margin)))
+        return total
+
+    best = minimize(loss, np.zeros(3), tol=1e-12).x
+    assert bradley_terry(pairs) == pytest.approx(dict(zip(names, 1 / (1 + np.exp(-best)), strict=True)), abs=1e-4)
+
+
+def test_a_player_that_always_wins_has_the_highest_strength():
+    """evalica alone gives all three the same, in silence."""
+    chances = bradley_terry([Pair("a", "b", 1), Pair("a", "c", 1), Pair("b", "c", 1)])
+    assert chances["a"] > chances["b"] > chances["c"]
+    assert 0 < chances["c"] < chances["a"] < 1
+
+
+def test_players_that_never_met_are_compared_with_the_average():
+    chances = bradley_terry([Pair("a", "b", 1), Pair("c", "d", 1)])
+    assert chances["a"] == pytest.approx(chances["c"])
+    assert chances["a"] == pytest.approx(1 - chances["b"])
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("efgh"), st.integers(-1, 1)), min_size=1, max_size=12)
+)
+def test_verdicts_are_symmetric_under_relabelling(rows: list[tuple[str, str, int]]):
+    as_they_are = bradley_terry([Pair(one, other, outcome) for one, other, outcome in rows])
+    swapped = bradley_terry([Pair(other, one, -outcome) for one, other, outcome in rows])
+    lost = bradley_terry([Pair(one, other, -outcome) for one, other, outcome in rows])
+    for name, chance in as_they_are.items():
+        assert isclose(chance, swapped[name], abs_tol=1e-6)
+        assert isclose(chance, 1 - lost[name], abs_tol=1e-5)
+
+
+def test_elo_of_five_battles_by_hand():
+    """k 32. 1000 each: a beats b, 1016 and 984; a and c draw; and so on, each expectation worked out below."""
+    pairs = [Pair("a", "b", 1), Pair("a", "c", 0), Pair("b", "c", -1), Pair("c", "a", -1), Pair("b", "a", 0)]
+    a, b, c = 1000.0, 1000.0, 1000.0
+
+    def moved(one: float, other: float, won: float) -> float:
+        return 32 * (won - 1 / (1 + 10 ** ((other - one) / 400)))
+
+    a, b = a + 16, b - 16
+    change = moved(a, c, 0.5)  # 32 (.5 - .52301) = -.736
+    assert change == pytest.approx(-0.7363, abs=1e-3)
+    a, c = a + change, c - change
+    change = moved(b, c, 0)
+    b, c = b + change, c - change
+    change = moved(c, a, 0)
+    c, a = c + change, a - change
+    change = moved(b, a, 0.5)
+    b, a = b + change, a - change
+    assert elo(pairs, k=32) == pytest.approx({"a": a, "b": b, "c": c}, abs=1e-6)
+    assert sum(elo(pairs, k=32).values()) == pytest.approx(3000)
+
+
+def test_pairs_that_are_none():
+    assert bradley_terry([]) == {}
+    assert elo([]) == {}
+    with pytest.raises(ValueError, match="two players"):
+        Pair("a", "a", 1)
+    with pytest.raises(ValueError, match="outcome of 1, 0 or -1"):
+        Pair("a", "b", 2)
+    with pytest.raises(ValueError, match="prior is a weight above 0"):
+        bradley_terry([Pair("a", "b", 1)], prior=0)
+
+
+def test_alpha_of_krippendorffs_own_examples():
+    """Krippendorff (2011), Computing Krippendorff's alpha-reliability, examples B and D."""
+    yes_no = [[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]]
+    assert krippendorff_alpha(yes_no) == pytest.approx(0.095, abs=5e-4)
+    many = [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
+        [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
+    ]
+    assert krippendorff_alpha(many) == pytest.approx(0.743, abs=5e-4)
+    assert krippendorff_alpha(many, "ordinal") == pytest.approx(0.815, abs=5e-4)
+    assert krippendorff_alpha(many, "interval") == pytest.approx(0.849, abs=5e-4)
+
+
+def test_alpha_where_nothing_can_be_said():
+    assert krippendorff_alpha([]) is None
+    assert krippendorff_alpha([[1, None], [None, 2]]) is None
+    assert krippendorff_alpha([[1, 1], [1, 1]]) is None
+    with pytest.raises(ValueError, match="every thing, got rows of"):
+        krippendorff_alpha([[1], [1, 2]])

@@ -1,0 +1,121 @@
+"""CriteriaReward with stand-in judges: the criteria are the parts, and MLLM-Bench's vote against an anchor."""
+
+from typing import Any
+
+import pytest
+
+from rewards import CriteriaReward, Sample, Status
+from rewards.criteria.questions import read_criteria
+from tests.support.pair_judges import PairJudge, better
+
+CONTEXT = "A bridge with two towers."
+CRITERIA = ("Says that it is a bridge.", "Counts the towers.")
+GOOD, POOR = "A bridge with two towers is shown.", "A building is shown."
+
+
+def row(text: str, **more: Any) -> Sample:
+    return Sample("What is it?", text, **{"context": CONTEXT, "criteria": CRITERIA, **more})
+
+
+def test_the_criteria_are_the_parts():
+    judge = PairJudge(meets=lambda probe: 5 if "bridge" in probe.criterion else 2)
+    (verdict,) = CriteriaReward(judge).assess([row(GOOD)])
+    assert verdict.score == pytest.approx((1 + 0.25) / 2)
+    assert verdict.parts == {"criterion_1": 5, "criterion_2": 2, "met": 0.5, "filler": 0}
+    (asked,) = judge.asked
+    assert [question.probe.criterion for question in asked] == list(CRITERIA)
+    for question, criterion in zip(asked, CRITERIA, strict=True):
+        content = question.messages[0]["content"]
+        assert content.count(criterion) == content.count(GOOD) == 1
+        assert content[slice(*question.description)] == GOOD
+
+
+def test_equal_questions_are_asked_once():
+    judge = PairJudge()
+    CriteriaReward(judge).assess([row(GOOD), row(GOOD), row(POOR)])
+    assert [len(call) for call in judge.asked] == [4]
+
+
+def test_numbered_criteria_are_taken_apart():
+    assert read_criteria(("1. Says so.\n2) Counts 3. 4 of them.\n 3. Ends.",)) == (
+        "Says so.",
+        "Counts 3. 4 of them.",
+        "Ends.",
+    )
+    assert read_criteria(("Says so.\nAnd more.",)) == ("Says so.\nAnd more.",)
+    assert read_criteria(CRITERIA) == CRITERIA
+
+
+# What two orders say (the completion shown first, then second), and what follows: won, tied or lost.
+DECISIONS = [
+    ("A", "B", 1.0),
+    ("B", "A", 0.0),
+    ("A", "A", 0.5),
+    ("C", "C", 0.5),
+    ("D", "D", 0.5),
+    ("C", "D", 0.5),
+    ("C", "B", 1.0),  # one order decides
+    ("B", "D", 0.0),
+]
+
+
+@pytest.mark.parametrize(("one", "two", "score"), DECISIONS)
+def test_the_vote_of_mllm_bench(one: str, two: str, score: float):
+    judge = PairJudge(lambda probe: one if probe.first == GOOD else two)
+    (verdict,) = CriteriaReward(judge, form="pairwise").assess([row(GOOD, anchor=POOR)])
+    assert verdict.score == score
+    assert verdict.parts["situation_one"] == (one + two).count("C") / 2
+    assert verdict.parts["situation_two"] == (one + two).count("D") / 2
+    for question in judge.asked[0]:
+        assert "1. Says that it is a bridge.\n2. Counts the towers." in question.messages[0]["content"]
+
+
+def test_the_anchor_itself_ties_unasked():
+    judge = PairJudge(better(len))
+    (verdict,) = CriteriaReward(judge, form="pairwise").assess([row(GOOD, anchor=GOOD)])
+    assert (verdict.score, judge.asked) == (0.5, [])
+
+
+@pytest.mark.parametrize("form", ["pointwise", "pairwise"])
+def test_failures_empty_texts_and_rows_that_lack_something(form: str):
+    reward = CriteriaReward(PairJudge(fails=lambda probe: True), form=form)
+    failed, empty, without, bare = reward.assess(
+        [
+            row(GOOD, anchor=POOR),
+            row(" ", anchor=POOR),
+            row(GOOD, anchor=POOR, criteria=()),
+            row(GOOD, anchor=POOR, context=None),
+        ]
+    )
+    assert (failed.score, failed.status) == (None, Status.TIMEOUT)
+    assert (empty.score, empty.status) == (0.0, Status.EMPTY)
+    assert (without.status, without.note) == (Status.NOT_APPLICABLE, "this row has no criteria")
+    assert bare.note == "this row has no picture, and no context in its place"
+    if form == "pairwise":
+        (verdict,) = reward.assess([row(GOOD)])
+        assert verdict.note == "this row has no anchor, a text to compare the completion with"
+    with pytest.raises(ValueError, match="criteria needs the dataset column 'criteria'"):
+        reward(["What is it?"], [GOOD], context=[CONTEXT])
+
+
+@pytest.mark.parametrize("form", ["pointwise", "pairwise"])
+def test_the_cost_is_what_is_asked(form: str):
+    judge = PairJudge()
+    reward = CriteriaReward(judge, form=form)
+    reward.assess([row(GOOD, anchor=POOR, criteria=(*CRITERIA, "Says where it stands."))])
+    assert reward.cost(8, 0).questions == len(judge.asked[0])
+
+
+def test_it_is_a_reward_for_trl():
+    reward = CriteriaReward(PairJudge(meets=lambda probe: 5 if "bridge" in probe.text else 1))
+    assert reward(["What is it?"] * 2, [GOOD, POOR], context=[CONTEXT] * 2, criteria=[list(CRITERIA), "One."]) == [
+        1.0,
+        0.0,
+    ]
+
+
+def test_options_that_do_not_exist():
+    with pytest.raises(ValueError, match='form is "pointwise" or "pairwise", got \'batch\''):
+        CriteriaReward(PairJudge(), form="batch")
+    with pytest.raises(ValueError, match='evidence is "picture" or "context", got \'sound\''):
+        CriteriaReward(PairJudge(), evidence="sound")

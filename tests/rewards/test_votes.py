@@ -1,0 +1,360 @@
+"""Votes on file: what their sources published, repeated from the raw votes; small folders by hand; bad input."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats import spearmanr
+
+from rewards.agreement.mllm_bench import LEVELS, SITUATIONS, TIE, UNABLE
+from rewards.agreement.votes import VoteResults, measure_votes
+from rewards.comparison.resampling import Interval
+from tests.support.paths import DATA
+from tests.support.votes import iiw, mllm, wildvision, write_lines
+
+present = pytest.mark.skipif(not (DATA / "mllm_bench").is_dir(), reason=f"published votes are not at {DATA}")
+ONE, TWO = SITUATIONS
+
+# MLLM-Bench, Table 5: wins/ties/losses by level, in the order of LEVELS, and the win rate.
+TABLE_5 = {
+    "claude-3-5-sonnet-20240620": ("67/0/3 106/4/0 56/2/2 90/8/2 38/1/1 39/0/1", 0.94),
+    "gemini-1.5-flash-002": ("67/2/1 99/7/4 49/8/3 87/9/4 40/0/0 36/4/0", 0.90),
+    "mistralai/pixtral-12b": ("55/8/7 88/8/14 46/7/7 72/14/14 32/2/6 36/1/3", 0.78),
+    "qwen/qwen-2-vl-72b-instruct": ("49/5/16 78/15/17 40/10/10 72/7/21 32/2/6 32/1/7", 0.72),
+    "meta-llama/llama-3.2-11b-vision-instruct": ("47/13/10 74/18/18 33/13/14 66/15/19 26/8/6 25/5/10", 0.65),
+    "microsoft/phi-3-medium-128k-instruct": ("8/12/50 11/19/80 14/14/32 26/18/56 6/9/25 17/3/20", 0.20),
+}
+# The same table's win rates and Elo ratings, of all models but the anchor.
+WIN_RATES = [94, 92, 90, 83, 82, 80, 78, 72, 67, 66, 65, 60, 46, 43, 39, 37, 29, 27, 23, 20, 19, 12, 10, 7, 6, 4]
+ELO = [1438, 1368, 1346, 1267, 1189, 1106, 1170, 1114, 1065, 1104, 1086, 1127, 1018, 1023]
+ELO += [961, 913, 921, 889, 910, 755, 837, 761, 641, 739, 638, 618]
+
+
+@pytest.fixture(scope="module")
+def of() -> Any:
+    """A folder's results, measured once."""
+    known: dict[str, VoteResults] = {}
+
+    def measure(name: str) -> VoteResults:
+        if name not in known:
+            known[name] = measure_votes(DATA / name)
+        return known[name]
+
+    return measure
+
+
+def published(name: str, file: str) -> Any:
+    return json.loads((DATA / name / file).read_text())
+
+
+@present
+def test_the_levels_of_mllm_bench_are_those_of_its_table(of):
+    models = of("mllm_bench").models
+    assert set(models) == set(TABLE_5)
+    for name, (cells, win_rate) in TABLE_5.items():
+        assert " ".join("/".join(map(str, models[name].slices[level])) for level in LEVELS) == cells
+        assert round(models[name].win_rate / 100, 2) == win_rate
+
+
+@present
+def test_the_totals_of_mllm_bench_are_the_official_ones(of):
+    models = of("mllm_bench").to_json()["models"]
+    for name, official in published("mllm_bench", "vote_results.json").items():
+        total = official.pop("total")
+        assert models[name]["counts"] == official
+        assert models[name]["score"] == models[name]["win_rate"] == pytest.approx(100 * official[name] / total)
+        assert models[name]["interval"]["low"] < models[name]["score"] < models[name]["interval"]["high"]
+        assert models[name]["unreadable"] == 0
+
+
+@present
+def test_both_orders_of_mllm_bench(of):
+    results = of("mllm_bench")
+    assert results.swap_consistency == pytest.approx(0.890, abs=5e-4)
+    assert all(0.49 < model.first_slot < 0.54 for model in results.models.values())
+
+
+def test_win_rates_rank_the_models_of_table_5_as_elo_does():
+    assert spearmanr(WIN_RATES, ELO).statistic == pytest.approx(0.9802, abs=5e-5)
+
+
+@present
+def test_wildvision_is_what_its_leaderboard_says(of):
+    models = of("wildvision_bench").to_json()["models"]
+    official = published("wildvision_bench", "published.json")["models"]
+    assert list(models) == list(official)
+    for name, row in official.items():
+        assert round(models[name]["score"], 2) == row["score"]
+        assert (models[name]["win_rate"], models[name]["reward"]) == (row["win_rate"], row["reward"])
+        assert models[name]["counts"] == {key: row[key] for key in models[name]["counts"]}
+        assert models[name]["unreadable"] == row["unreadable"]
+
+
+@present
+def test_our_intervals_are_wider_than_those_that_draw_rows(of):
+    """Published ones draw weighted rows. By question the standard error is 1.48 times that (1.32 to 1.57)."""
+    models = of("wildvision_bench").models
+    official = published("wildvision_bench", "published.json")
+    ratios = []
+    for name, row in official["models"].items():
+        if name != official["anchor"]:
+            low, high = row["ci95"]
+            ours = models[name].interval
+            assert ours.low < row["score"] < ours.high
+            ratios.append((ours.high - ours.low) / (high - low))
+    assert sum(ratios) / len(ratios) == pytest.approx(1.48, abs=0.12)
+    assert models[official["anchor"]].interval == Interval(50.0, 50.0)
+
+
+@present
+def test_unreadable_votes_of_wildvision_both_ways(of):
+    aria = of("wildvision_bench").models["aria"]
+    assert aria.unreadable == 6
+    assert (round(aria.score, 2), round(aria.treated["tie"], 2)) == (74.10, 73.90)
+    assert aria.treated["loss"] < aria.treated["tie"] < aria.score < aria.treated["win"]
+    moved = {name: model.without_unspoken - model.score for name, model in of("wildvision_bench").models.items()}
+    filled_in = {name: model.unspoken for name, model in of("wildvision_bench").models.items()}
+    assert sum(filled_in.values()) - filled_in["claude-3-sonnet-20240229"] + aria.unreadable == 113 - 7
+    del moved["claude-3-sonnet-20240229"]
+    assert max(map(abs, moved.values())) == pytest.approx(0.29, abs=0.01)  # .295
+    assert any("6 votes could not be read" in sentence for sentence in of("wildvision_bench").warnings)
+
+
+@present
+def test_net_preferences_of_imageinwords(of):
+    models = of("iiw_votes").models
+    nets = {
+        "DCI_Test / DCI": (60.7, 78.6, 37.5, 85.7, 82.1),
+        "DOCCI_Test / DOCCI": (48, 70, 38, 80, 72),
+        "IIW-400 / GPT-4V": (42, 56, 72, 74, 28),
+        "IIW-400 / IIW-P5B": (74, 96, 74, 44, 54),
+    }
+    questions = ("Comprehensiveness", "Specificity", "Hallucination", "First few line(s) as tldr", "Human Like")
+    official = published("iiw_votes", "published.json")["counts_of_this_part"]
+    for comparison, values in nets.items():
+        for question, value in zip(questions, values, strict=True):
+            model = models[f"{comparison} / {question}"]
+            assert round(model.score, 1) == value
+            assert list(model.counts.values())[::-1] == official[comparison][question]
+
+
+@present
+def test_questions_on_one_example_are_drawn_together(of):
+    """Five questions on 56 descriptions: the interval is wider than that of 280 votes drawn one by one."""
+    together = of("iiw_votes").models["DCI_Test / DCI"]
+    assert together.prompts == 56
+    assert sum(together.counts.values()) == 280
+    counts = together.counts
+    share = 1 - counts["tie"] / 280
+    of_rows = 2 * 1.96 * 100 * ((share - (together.score / 100) ** 2) / 280) ** 0.5
+    assert together.interval.high - together.interval.low > 1.2 * of_rows
+
+
+def test_a_small_folder_of_five_labels_by_hand(tmp_path: Path):
+    labels = ["B>>A", "B>A", "A=B", "A>B", "A>>B", "B>A", None, "I think that both answers are …"]
+    rows = [wildvision(f"q{number}", label) for number, label in enumerate(labels)]
+    results = measure_votes(write_lines(tmp_path / "votes.jsonl", rows))
+    model = results.models["m"]
+    assert model.counts == {"much_better": 1, "better": 2, "tie": 3, "worse": 1, "much_worse": 1}
+    assert model.unreadable == 2
+    assert model.score == pytest.approx(100 * (3 + 2 + 0.5) / (3 + 2 + 1 + 1 + 3))
+    assert model.win_rate == pytest.approx(100 * 3 / 8)
+    assert model.reward == pytest.approx(100 * (2 + 2 - 1 - 2) / 16)
+    assert model.treated == pytest.approx({"tie": 100 * 6.5 / 12, "loss": 100 * 5.5 / 16, "win": 100 * 11.5 / 16})
+    assert model.interval.low < model.score < model.interval.high
+    assert model.swap_consistency is None
+    assert results.warnings[0] == (
+        "2 votes could not be read (labels: none 1, 'I think that both answers are …' 1) and are no ties."
+    )
+    assert results.warnings[1].startswith("Every pair was shown in one order only")
+
+
+def test_labels_that_the_source_filled_in_are_told(tmp_path: Path):
+    rows = [wildvision("q0", "B>A"), wildvision("q1", "A>B"), wildvision("q2", "A=B", raw=None, judge_failed=True)]
+    model = measure_votes(write_lines(tmp_path / "votes.jsonl", rows)).models["m"]
+    assert (model.unspoken, model.score, model.without_unspoken) == (1, 50.0, 50.0)
+    rows[1]["score"] = rows[1]["raw"] = "B>A"
+    model = measure_votes(write_lines(tmp_path / "votes.jsonl", rows)).models["m"]
+    assert (round(model.score, 2), model.without_unspoken) == (83.33, 100.0)
+
+
+def test_both_orders_of_five_labels_are_one_prompt(tmp_path: Path):
+    """With the model first A is the model; an always-first judge has an even score and a first slot of 1."""
+    rows = [
+        wildvision(f"q{number}", "A>B", order=order)
+        for number in range(20)
+        for order in ("anchor first", "model first")
+    ]
+    results = measure_votes(write_lines(tmp_path / "votes.jsonl", rows))
+    model = results.models["m"]
+    assert (model.score, model.first_slot, model.swap_consistency, model.prompts) == (50.0, 1.0, 0.0, 20)
+    assert model.interval == Interval(50.0, 50.0)
+    assert not any("one order" in sentence for sentence in results.warnings)
+
+
+def test_what_two_orders_decide_by_hand(tmp_path: Path):
+    """Anchor first, then the model: Answer2 and Answer1 are two votes for the model."""
+    votes = [
+        ("Answer2", "Answer1", "m"),
+        ("Answer1", "Answer2", "a"),
+        ("Answer1", "Answer1", TIE),
+        ("Answer2", "Answer2", TIE),
+        (ONE, ONE, ONE),
+        (TWO, TWO, TWO),
+        (ONE, TWO, UNABLE),
+        (UNABLE, UNABLE, UNABLE),
+        (ONE, "Answer1", "m"),
+        ("Answer1", TWO, "a"),
+        ("answer2", " Answer1. ", "m"),  # as a judge may write it
+    ]
+    for number, (one, two, decided) in enumerate(votes):
+        folder = write_lines(tmp_path / str(number) / "votes.jsonl", [mllm(0, one, two)])
+        counts = measure_votes(folder).models["m"].counts
+        assert {name: count for name, count in counts.items() if count} == {decided: 1}
+    rows = [mllm(number, one, two) for number, (one, two, _) in enumerate(votes)]
+    results = measure_votes(write_lines(tmp_path / "votes.jsonl", rows))
+    model = results.models["m"]
+    assert list(model.counts.values()) == [3, 2, 1, 1, 2, 2]
+    assert model.score == model.win_rate == pytest.approx(100 * 3 / 11)
+    assert model.swap_consistency == pytest.approx(6 / 11)
+    assert "reward" not in results.to_json()["models"]["m"]
+
+
+def test_an_unreadable_order_leaves_its_prompt_out(tmp_path: Path):
+    rows = [mllm(0, "Answer2", "Answer1"), mllm(1, "Answer2", "Answer1"), mllm(2, "Answer2", None), mllm(3, ONE, ONE)]
+    model = measure_votes(write_lines(tmp_path / "votes.jsonl", rows)).models["m"]
+    assert (model.unreadable, sum(model.counts.values())) == (1, 3)
+    assert model.score == pytest.approx(100 * 2 / 3)
+    assert model.treated == pytest.approx({"tie": 50.0, "loss": 50.0, "win": 75.0})
+
+
+def test_questions_give_levels_and_lengths(tmp_path: Path):
+    rows = [mllm(number, "Answer2", "Answer1", answer="w " * (2 + number)) for number in range(12)]
+    folder = write_lines(tmp_path / "votes.jsonl", rows)
+    assert measure_votes(folder).models["m"].length is None
+    questions = [{"id": n, "level": "Applying", "anchor_model": "a", "anchor_answer": "w " * 8} for n in range(12)]
+    write_lines(tmp_path / "questions.jsonl", questions)
+    model = measure_votes(folder).models["m"]
+    assert model.slices == {"Applying": (12, 0, 0)}
+    assert (model.length.raw, model.length.matched_pairs) == (1.0, 5)  # 6 to 10 words beside 8
+
+
+def test_answers_in_words_by_hand(tmp_path: Path):
+    answers = ["IIW is substantially better", "IIW is marginally better", "Neutral", "DCI is marginally better"]
+    rows = [iiw(f"e{number}", answer) for number, answer in enumerate(answers)]
+    models = measure_votes(write_lines(tmp_path / "votes.jsonl", rows)).models
+    assert list(models) == ["S / DCI / Hallucination", "S / DCI"]
+    assert (models["S / DCI"].score, models["S / DCI"].reward) == (25.0, 25.0)
+    assert list(models["S / DCI"].counts.values()) == [1, 1, 1, 1, 0]
+
+
+def test_one_prompt_has_no_interval(tmp_path: Path):
+    results = measure_votes(write_lines(tmp_path / "votes.jsonl", [wildvision("q", "B>A")]))
+    assert results.to_json()["models"]["m"]["interval"] == {"low": None, "high": None}
+    assert "m has 1 prompt: an interval over prompts needs two with a readable vote." in results.warnings
+
+
+def test_all_ties_are_told(tmp_path: Path):
+    rows = [wildvision(f"q{number}", "A=B") for number in range(5)]
+    results = measure_votes(write_lines(tmp_path / "votes.jsonl", rows))
+    assert (results.models["m"].score, results.models["m"].win_rate) == (50.0, 0.0)
+    assert any("m has no decided vote" in sentence for sentence in results.warnings)
+
+
+def test_a_model_without_a_readable_vote_has_no_score(tmp_path: Path):
+    rows = [wildvision(f"q{n}", None) for n in range(3)] + [wildvision(f"q{n}", "B>A", model="n") for n in range(3)]
+    results = measure_votes(write_lines(tmp_path / "votes.jsonl", rows))
+    entry = results.to_json()["models"]["m"]
+    assert (entry["score"], entry["unreadable"], entry["interval"]) == (None, 3, {"low": None, "high": None})
+    assert results.models["n"].score == 100.0
+
+
+def test_a_model_that_lacks_prompts_is_told(tmp_path: Path):
+    rows = [wildvision(f"q{n}", "B>A") for n in range(3)] + [wildvision("q0", "B>A", model="n")]
+    warnings = measure_votes(write_lines(tmp_path / "votes.jsonl", rows)).warnings
+    assert "n has votes on 1 of 3 prompts: its numbers are about these." in warnings
+
+
+def test_what_differs_from_the_published_is_told(tmp_path: Path):
+    folder = write_lines(tmp_path / "votes.jsonl", [mllm(0, "Answer2", "Answer1"), mllm(1, ONE, ONE)])
+    (folder / "vote_results.json").write_text(json.dumps({"m": {"m": 2, ONE: 1, "total": 2}}))
+    assert "m: its source published 2 as m, its votes give 1." in measure_votes(folder).warnings
+
+
+@present
+@pytest.mark.parametrize("name", ["mllm_bench", "wildvision_bench"])
+def test_the_published_counts_are_ours(of, name: str):
+    assert not any("its source published" in sentence for sentence in of(name).warnings)
+
+
+def test_the_order_of_lines_does_not_matter(tmp_path: Path):
+    rows = [wildvision(f"q{n}", label) for n, label in enumerate(["B>>A", "A>B", "A=B", "B>A", None] * 4)]
+    one = measure_votes(write_lines(tmp_path / "a" / "votes.jsonl", rows)).models["m"]
+    two = measure_votes(write_lines(tmp_path / "b" / "votes.jsonl", rows[::-1])).models["m"]
+    assert (one.score, one.counts, one.treated) == (two.score, two.counts, two.treated)
+    assert one.interval.low == pytest.approx(two.interval.low, abs=3)
+
+
+GOOD = wildvision("q0", "B>A")
+BAD_INPUT = {
+    "votes.jsonl line 2 repeats line 1: the vote on q0, m, anchor first is there twice": [GOOD, GOOD],
+    "votes.jsonl line 3 repeats line 1: the pair of question and model 0, m is": [
+        mllm(0, ONE, ONE),
+        mllm(1, ONE, ONE),
+        mllm(0, ONE, ONE),
+    ],
+    "2 of 2 labels are unknown, such as 'model_a' (2 times): the labels are B>>A, B>A": [
+        wildvision("q0", "model_a"),
+        wildvision("q1", "model_a"),
+    ],
+    "labels are unknown, such as 'First' (1 times): the labels are Answer1, Answer2": [mllm(0, "First", "Second")],
+    "line 1: order is 'anchor first' or 'model first', got 'shuffled'": [{**GOOD, "order": "shuffled"}],
+    "must have one anchor, got a, b": [GOOD, {**GOOD, "question_id": "q1", "anchor": "b"}],
+    "line 1 has no 'anchor': it has question_id, model, order": [{k: v for k, v in GOOD.items() if k != "anchor"}],
+    "line 1: 'model' holds 7.5, which is of the wrong kind": [{**GOOD, "model": 7.5}],
+    "line 1: 'score' holds 3, which is of the wrong kind": [{**GOOD, "score": 3}],
+    "m and a must each stand first once, got a and a": [
+        mllm(0, ONE, ONE, vote_order2={"answer1_is": "a", "vote": ONE}),
+    ],
+    "must have one anchor, a name that answer1_is has and model has not, got a, b": [
+        mllm(0, ONE, ONE),
+        mllm(1, ONE, ONE, vote_order1={"answer1_is": "b", "vote": ONE}),
+    ],
+    "line 1, vote_order1: a label is a text or null, got 1": [
+        mllm(0, ONE, ONE, vote_order1={"answer1_is": "a", "vote": 1})
+    ],
+    "line 1 has no 'vote_order2'": [{k: v for k, v in mllm(0, ONE, ONE).items() if k != "vote_order2"}],
+    "line 1 is of no known layout: it has winner": [{"winner": "a"}],
+    "is empty: there is no vote in it": [],
+}
+
+
+@pytest.mark.parametrize("sentence", BAD_INPUT, ids=range(len(BAD_INPUT)))
+def test_bad_input_is_one_sentence(tmp_path: Path, sentence: str):
+    folder = write_lines(tmp_path / "votes.jsonl", BAD_INPUT[sentence])
+    with pytest.raises(ValueError) as error:  # noqa: PT011  # the sentence is looked for below
+        measure_votes(folder)
+    assert sentence in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_files_that_are_none(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match=r"votes.jsonl is missing: give a folder that holds votes.jsonl"):
+        measure_votes(tmp_path)
+    (tmp_path / "votes.jsonl").write_text('{"score": \n')
+    with pytest.raises(ValueError, match=r"votes.jsonl line 1 is not JSON"):
+        measure_votes(tmp_path)
+    (tmp_path / "votes.jsonl").write_bytes(b'{"score": "\xff"}')
+    with pytest.raises(ValueError, match=r"votes.jsonl is not UTF-8 \(byte 11\): save it as UTF-8"):
+        measure_votes(tmp_path)
+    (tmp_path / "votes.jsonl").write_text("[1]\n")
+    with pytest.raises(ValueError, match="line 1 must hold a JSON object"):
+        measure_votes(tmp_path)
+    write_lines(tmp_path / "votes.jsonl", [GOOD])
+    (tmp_path / "published.json").write_text("{")
+    with pytest.raises(ValueError, match=r"published.json is not JSON"):
+        measure_votes(tmp_path)
+    (tmp_path / "published.json").write_text("[]")
+    with pytest.raises(ValueError, match=r"published.json must hold a JSON object, got list"):
+        measure_votes(tmp_path)
