@@ -175,13 +175,11 @@ def check_parts(
     check_saves(args)
 
 
-def check_dataset(args: SpanGRPOConfig, dataset: Dataset | IterableDataset | None) -> None:
-    """Raises ValueError for data of which no batch can be made."""
-    if isinstance(dataset, IterableDataset):
-        if args.dynamic_sampling:
-            raise ValueError("dynamic_sampling draws rows by number, which a streamed dataset lacks: load it whole.")
-        return
-    if dataset is not None and len(dataset) < args.prompts_per_batch:
+def check_dataset(args: SpanGRPOConfig, dataset: Any) -> None:
+    """Raises ValueError for data of which no batch can be made; what is no dataset of rows TRL refuses itself."""
+    if isinstance(dataset, IterableDataset) and args.dynamic_sampling:
+        raise ValueError("dynamic_sampling draws rows by number, which a streamed dataset lacks: load it whole.")
+    if isinstance(dataset, Dataset) and len(dataset) < args.prompts_per_batch:
         raise ValueError(
             f"the training dataset has {len(dataset)} rows, and one batch takes {args.prompts_per_batch} prompts "
             f"(generation_batch_size {args.generation_batch_size} / num_generations {args.num_generations})."

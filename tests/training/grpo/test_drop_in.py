@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from datasets import Dataset
+from datasets import Dataset, DatasetDict
 from peft import LoraConfig
 from trl import GRPOConfig, GRPOTrainer
 
@@ -53,6 +53,14 @@ def test_no_reward_at_all_is_trls_error(tmp_path: Path) -> None:
         SpanGRPOTrainer(
             model, args=SpanGRPOConfig(str(tmp_path), **COMMON), train_dataset=scenes(), processing_class=processor
         )
+
+
+@pytest.mark.parametrize("kind", [GRPOTrainer, SpanGRPOTrainer])
+def test_what_is_no_dataset_of_rows_is_trls_error(tmp_path: Path, kind: type[GRPOTrainer]) -> None:
+    model, processor = load_policy("tiny", seed=1)
+    splits = DatasetDict({"train": scenes()})  # one split, where a batch takes two prompts
+    with pytest.raises(TypeError, match="must be a `Dataset` or `IterableDataset`, got `DatasetDict`"):
+        kind(model, of_length, GRPOConfig(str(tmp_path), **COMMON), splits, processing_class=processor)
 
 
 @pytest.mark.parametrize("part", ["train_dataset", "eval_dataset", "eval_dataset['new']"])
