@@ -4,7 +4,7 @@ from math import isclose
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -185,6 +185,7 @@ def test_players_that_never_met_are_compared_with_the_average():
     assert chances["a"] == pytest.approx(1 - chances["b"])
 
 
+@settings(deadline=None)  # pandas takes a second the first time
 @given(
     st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("efgh"), st.integers(-1, 1)), min_size=1, max_size=12)
 )
