@@ -124,7 +124,7 @@ def read_row(number: int, line: bytes) -> InputRow:
     if isinstance(row.get("completion"), str):
         try:
             sample = read_sample(row, row["completion"], row.get("prompt", ""))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except ValueError as error:
             sample = f"line {number}: {error}"
     else:
         sample = f"line {number} needs the key 'completion' with a text, got {row.get('completion')!r}"

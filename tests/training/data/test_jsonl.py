@@ -143,6 +143,7 @@ def test_answers_are_counted_after_normalisation():
         ({"bbox": [30, 2, 20, 4]}, "x0 < x1, y0 < y1 as [x0, y0, x1, y1], got [30, 2, 20, 4]"),
         ({"bbox": [0, 0, True, 4]}, "got [0, 0, True, 4]"),
         ({"bbox": [0, 0, float("nan"), 4]}, "got [0, 0, nan, 4]"),
+        ({"bbox": [0, 0, 4, 10**400]}, "got [0, 0, 4, 1000"),
         ({"bbox": "0 0 4 4"}, "got '0 0 4 4'"),
     ],
 )
