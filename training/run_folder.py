@@ -32,7 +32,7 @@ from zipfile import BadZipFile, ZipFile
 import yaml
 from safetensors import SafetensorError, safe_open
 
-from training.recipe import Recipe, RecipeError, check_recipe, read_yaml
+from training.recipe import Recipe, RecipeError, check_recipe, read_mapping
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ def checkpoint_to_resume(recipe: Recipe, processes: int) -> Path:
     output = Path(recipe.output)
     if not (output / "recipe.yaml").is_file():
         raise RecipeError(f"there is no run to resume in {output}: it has no recipe.yaml. Leave out --resume to begin.")
-    earlier = check_recipe(read_yaml((output / "recipe.yaml").read_text(), str(output / "recipe.yaml")))
+    earlier = check_recipe(read_mapping(output / "recipe.yaml"))
     for key, (was, now) in differences(earlier.model_dump(), recipe.model_dump()).items():
         if key not in ("overwrite", "output"):  # the folder may have been moved
             raise RecipeError(

@@ -251,6 +251,41 @@ def test_an_output_of_other_rows_or_of_unknown_origin_is_refused(tmp_path):
     assert len(read(source)) == 2
 
 
+@pytest.mark.parametrize("line", ["{}", "[]", "7", "null", '{"id": "r1"}', "broken", "\\xff", "[" * 100_000])
+def test_an_output_with_a_line_that_is_no_verdict_is_refused(tmp_path, line):
+    source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
+    score_file(Length(), source, output, SETTINGS)
+    first, *_ = output.read_text().splitlines()
+    output.write_text(f"{first}\n{line}\n")
+    with pytest.raises(ScoringError, match=r"line 2 of .*out\.jsonl is no verdict: choose another --output"):
+        score_file(Length(), source, output, SETTINGS)
+    assert output.read_text() == f"{first}\n{line}\n"
+
+
+def test_an_output_whose_settings_are_damaged_is_refused(tmp_path):
+    source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
+    score_file(Length(), source, output, SETTINGS)
+    for content in (b"", b"{", b"[]", b"\xff"):
+        (tmp_path / "out.jsonl.settings.json").write_bytes(content)
+        with pytest.raises(ScoringError, match=r"which says what made .*out\.jsonl, cannot be read: choose another"):
+            score_file(Length(), source, output, SETTINGS)
+
+
+def test_two_processes_do_not_write_one_output(tmp_path):
+    """The second is refused while the first is at work, and may go on once that has ended or died."""
+    source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
+
+    class Slow(Length):
+        def assess(self, samples):
+            with pytest.raises(ScoringError, match=r"another process writes .*out\.jsonl: wait for its end, or choose"):
+                score_file(Length(), source, output, SETTINGS)
+            return super().assess(samples)
+
+    score_file(Slow(), source, output, SETTINGS)
+    assert len(read(output)) == 3
+    assert score_file(Length(), source, output, SETTINGS).resumed == 3
+
+
 def test_input_that_cannot_be_scored_makes_no_output(tmp_path):
     output = tmp_path / "out.jsonl"
     with pytest.raises(ScoringError, match=r"there is no input file .*none\.jsonl"):

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from rewards.pictures import PictureError, loaded, open_file
+from rewards.scoring import BOM
 from training.data.rows import read_rows
 from training.recipe import JsonlPart, RecipeError
 
@@ -57,16 +58,16 @@ def within(path: Path, folder: Path) -> bool:
 
 def read_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """The file's objects, each with the words that name its line."""
-    content = path.read_text("utf-8").removesuffix("\n")
-    for number, line in enumerate(content.split("\n") if content else [], start=1):
+    content = path.read_bytes().removeprefix(BOM).removesuffix(b"\n")
+    for number, line in enumerate(content.split(b"\n") if content else [], start=1):
         where = f"{path} line {number}"
         yield where, read_record(line, where)
 
 
-def read_record(line: str, where: str) -> dict[str, Any]:
+def read_record(line: bytes, where: str) -> dict[str, Any]:
     """A line's JSON object. Raises RecipeError."""
     try:
-        record = json.loads(line)
+        record = json.loads(line.decode("utf-8"))
         json.dumps(record, ensure_ascii=False).encode()  # half a character, "\\ud800", could not be stored
     except (ValueError, RecursionError) as error:
         raise RecipeError(f"{where} is not JSON ({error}): mend or remove the line.") from None

@@ -159,6 +159,16 @@ def test_half_a_character_is_named_with_its_line(folder):
     assert "surrogates not allowed" in said
 
 
+def test_bytes_that_are_no_text_are_named_with_their_line(folder):
+    path = folder / "rows.jsonl"
+    good = json.dumps(CAPTION).encode()
+    path.write_bytes(b"\xef\xbb\xbf" + good + b"\n" + good + b"\n")  # some editors begin files so
+    assert len(load_data(JsonlPart(source="jsonl", path=str(path)))) == 2
+    path.write_bytes(good + b'\n{"image": "red.png", "reference": "caf\xe9"}\n')
+    said = refused(JsonlPart(source="jsonl", path=str(path)))
+    assert f"{path} line 2 is not JSON ('utf-8' codec can't decode byte 0xe9" in said
+
+
 def recipe(folder: Path, metric: str, data: JsonlPart, **options: Any) -> Recipe:
     trainer = {"use_cpu": True, "bf16": False, "max_steps": 2, "logging_steps": 1, "num_generations": 4}
     trainer |= {"per_device_train_batch_size": 8, "max_completion_length": 8, "report_to": "none"}
