@@ -22,7 +22,7 @@ def masked(text: str, mark: str) -> str:
     if not words:
         return text
     letters, places = _letters(text)
-    stars = set()
+    stars: set[int] = set()
     spelled = r"[\W_]*".join(f"({re.escape(word)})" for word in words)
     for match in re.finditer(rf"(?<![^\W_]){spelled}(?![^\W_])", letters):
         for number in range(1, len(words) + 1):
