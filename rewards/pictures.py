@@ -20,7 +20,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageOps, UnidentifiedImageError
 
 MAX_PIXELS = 2048 * 2048  # some 5300 tokens to Qwen2.5-VL, whose own limit is three times that
-DECODED_PIXELS = 64_000_000  # of a file; with transparency they take 1.5 GB on their way
+DECODED_PIXELS = 64_000_000  # of a file; with transparency they take 1.8 GB on their way
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")  # PIL's names
 RED = (255, 0, 0)
 
