@@ -4,17 +4,24 @@
     shown_picture(picture).mode                    # RGB
     with_box(picture, (10, 20, 60, 80))
 
-Nothing is downloaded: a URL is refused, not followed.
+Nothing is downloaded: a URL is refused, not followed. Only plain files of FORMATS are read, whatever their name says (a
+PostScript file would be run, by Ghostscript), and only pictures of at most DECODED_PIXELS.
 """
 
 import io
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageOps
+from PIL import Image, ImageDraw, ImageOps, UnidentifiedImageError
 
 MAX_PIXELS = 2048 * 2048  # some 5300 tokens to Qwen2.5-VL, whose own limit is three times that
+DECODED_PIXELS = 64_000_000  # of a file; with transparency they take 1.8 GB on their way
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")  # PIL's names
 RED = (255, 0, 0)
 
 
@@ -29,20 +36,60 @@ def opened(picture: Any) -> Image.Image:
     """
     source = picture
     if isinstance(picture, dict):
-        source = io.BytesIO(picture["bytes"]) if picture.get("bytes") else picture.get("path")
+        content = picture.get("bytes")
+        source = io.BytesIO(content) if isinstance(content, bytes) else picture.get("path")
     if isinstance(source, str) and "://" in source:
         raise PictureError(f"the picture {source!r} is a URL, and nothing is downloaded: give a file or a PIL image")
     if not isinstance(source, (Image.Image, io.BytesIO, str, Path)):
         raise PictureError(f"a picture is a PIL image or the path of a file, got {type(source).__name__}")
     shown = source if isinstance(source, (str, Path)) else "of this row"
     try:
-        image = source if isinstance(source, Image.Image) else Image.open(source)
-        image.load()
+        return loaded(source if isinstance(source, Image.Image) else open_file(source))
     except FileNotFoundError:
         raise PictureError(f"there is no picture {shown}: give a path from the working folder") from None
-    except Exception as error:  # each format has its own for a damaged file
+    except PictureError as error:
         raise PictureError(f"the picture {shown} cannot be decoded: {error}") from None
+
+
+def open_file(source: str | Path | io.BytesIO) -> Image.Image:
+    """The picture, of which only the beginning is read. Raises FileNotFoundError; PictureError, whose message is why,
+    for all else that keeps it from being one: no plain file, no picture, of another format, too large.
+    """
+    with one_reason():
+        if not isinstance(source, io.BytesIO) and not stat.S_ISREG(os.stat(source).st_mode):
+            raise PictureError("it is no plain file")
+        return sound(Image.open(source, formats=FORMATS))
+
+
+def loaded(image: Image.Image) -> Image.Image:
+    """The image, decoded. Raises PictureError, whose message is why, where that cannot or must not be."""
+    with one_reason():
+        sound(image).load()
     return image
+
+
+def sound(image: Image.Image) -> Image.Image:
+    """The image, which may be read from its file. Raises PictureError for a format or a size that is not."""
+    if image.format is None:  # it is from no file
+        return image
+    if image.format not in (*FORMATS, "MPO"):  # what PIL calls the JPEGs of some phones
+        raise PictureError(f"its format is {image.format}, none of {', '.join(FORMATS)}")
+    if image.width * image.height > DECODED_PIXELS:
+        raise PictureError(f"it has {image.width} x {image.height} pixels, more than {DECODED_PIXELS:,}: scale it down")
+    return image
+
+
+@contextmanager
+def one_reason() -> Iterator[None]:
+    """Whatever PIL raises within as PictureError; each format has its own for a damaged file."""
+    try:
+        yield
+    except (FileNotFoundError, PictureError):
+        raise
+    except UnidentifiedImageError:
+        raise PictureError(f"it is no picture, or damaged, or none of {', '.join(FORMATS)}") from None
+    except Exception as error:
+        raise PictureError(" ".join(str(error).split()) or type(error).__name__) from None
 
 
 def shown_picture(image: Image.Image) -> Image.Image:

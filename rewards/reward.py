@@ -12,6 +12,7 @@ that calls `reward(prompts, completions, **columns)`.
 """
 
 import logging
+import sys
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Protocol, runtime_checkable
@@ -175,26 +176,40 @@ def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sa
         images = [row["image"]] if row.get("image") is not None else []
     if not isinstance(images, (list, tuple)):
         raise ValueError(f"the column 'images' must hold a list of pictures, got {images!r}")
-    bbox = row.get("bbox")
-    if bbox is not None and not (isinstance(bbox, (list, tuple)) and len(bbox) == 4):
-        raise ValueError(f"the column 'bbox' must hold four numbers x0, y0, x1, y1, got {bbox!r}")
-    anchor = row.get("anchor")
-    if anchor is not None and not isinstance(anchor, str):
-        raise ValueError(f"the column 'anchor' must hold a text, got {anchor!r}")
     return Sample(
         prompt=text_of_prompt(prompt),
         completion=text_of_completion(completion),
         images=tuple(images),
         references=texts(row.get("reference"), "reference"),
-        question=row.get("question"),
+        question=one_text(row.get("question"), "question"),
         answers=texts(row.get("answers"), "answers"),
-        task=row.get("task"),
-        bbox=None if bbox is None else tuple(bbox),
-        context=row.get("context"),
-        anchor=anchor,
+        task=one_text(row.get("task"), "task"),
+        bbox=box(row.get("bbox"), "bbox"),
+        context=one_text(row.get("context"), "context"),
+        anchor=one_text(row.get("anchor"), "anchor"),
         criteria=texts(row.get("criteria"), "criteria"),
         id=None if row.get("id") is None else str(row["id"]),
     )
+
+
+def one_text(value: Any, column: str) -> str | None:
+    """A column's value, a text or None."""
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"the column {column!r} must hold a text, got {value!r}")
+    return value
+
+
+def box(value: Any, column: str) -> tuple[float, float, float, float] | None:
+    """A column's value as four finite numbers, or None."""
+    if value is None:
+        return None
+    numbers = value if isinstance(value, (list, tuple)) else ()
+    if len(numbers) != 4 or not all(
+        isinstance(one, (int, float)) and abs(one) <= sys.float_info.max for one in numbers
+    ):
+        raise ValueError(f"the column {column!r} must hold four numbers x0, y0, x1, y1, got {value!r}")
+    x0, y0, x1, y1 = numbers
+    return x0, y0, x1, y1
 
 
 def texts(value: Any, column: str) -> tuple[str, ...]:
@@ -224,11 +239,17 @@ def text_of_prompt(prompt: Any) -> str:
     return prompt if isinstance(prompt, str) else "\n".join(text_of_message(message) for message in prompt)
 
 
-def text_of_message(message: Mapping[str, Any]) -> str:
+def text_of_message(message: Any) -> str:
     """A message's text; of a list of blocks, the text blocks. Raises ValueError for what is no message."""
     if not isinstance(message, Mapping):
         raise ValueError(f"a message must hold a role and content, got {message!r}")
     content = message.get("content") or ""
     if isinstance(content, str):
         return content
-    return "".join(block["text"] for block in content if block.get("type") == "text")
+    blocks = content if isinstance(content, (list, tuple)) else [content]
+    if not all(isinstance(block, Mapping) for block in blocks):
+        raise ValueError(f"a message's content must be a text or a list of blocks, got {content!r}")
+    said = [block.get("text") for block in blocks if block.get("type") == "text"]
+    if not all(isinstance(text, str) for text in said):
+        raise ValueError(f"a block of type 'text' must hold a text, got {content!r}")
+    return "".join(said)

@@ -8,13 +8,15 @@ note, and its line number is reported; the others are scored. Beside the output 
 says what made it: an output made with another reward, judge or prompts, or of other rows, is not added to.
 """
 
+import fcntl
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from rewards.reward import Reward, read_sample
 from rewards.verdict import Sample, Status, Verdict
@@ -68,11 +70,11 @@ def score_file(
     """
     rows = read_rows(source)
     check_columns(reward, rows, source)
-    done = finished_rows(output, settings, rows)
     bad: list[tuple[int, str]] = []
     start = time.perf_counter()
-    progress(done, len(rows))
-    with output.open("a", encoding="utf-8") as file:
+    with only_writer(output) as file:
+        done = finished_rows(output, settings, rows)
+        progress(done, len(rows))
         for begin in range(done, len(rows), CHUNK):
             chunk = rows[begin : begin + CHUNK]
             for row, verdict in zip(chunk, judge_rows(reward, chunk), strict=True):
@@ -124,7 +126,7 @@ def read_row(number: int, line: bytes) -> InputRow:
     if isinstance(row.get("completion"), str):
         try:
             sample = read_sample(row, row["completion"], row.get("prompt", ""))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except ValueError as error:
             sample = f"line {number}: {error}"
     else:
         sample = f"line {number} needs the key 'completion' with a text, got {row.get('completion')!r}"
@@ -142,30 +144,57 @@ def check_columns(reward: Reward, rows: Sequence[InputRow], source: Path) -> Non
         )
 
 
+@contextmanager
+def only_writer(output: Path) -> Iterator[TextIO]:
+    """The output, open for what is added to it. Raises ScoringError where another process has it so."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with output.open("a", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ScoringError(
+                f"another process writes {output}: wait for its end, or choose another --output."
+            ) from None
+        yield file
+
+
 def finished_rows(output: Path, settings: dict[str, Any], rows: Sequence[InputRow]) -> int:
     """How many rows the output holds already; its settings are checked or written, a half-written line removed."""
     beside = output.with_name(output.name + ".settings.json")
     wanted = json.loads(json.dumps({**settings, "spanreward": version("spanreward")}, default=str))
-    if not output.exists():
-        output.parent.mkdir(parents=True, exist_ok=True)
+    if output.stat().st_size == 0:
         beside.write_text(json.dumps(wanted, indent=2) + "\n")
         return 0
     remedy = "choose another --output, or remove the file to start anew."
     if not beside.is_file():
         raise ScoringError(f"{output} exists and nothing says what made it (there is no {beside}): {remedy}")
-    made_with = json.loads(beside.read_text())
+    made_with = parsed(beside.read_bytes())
+    if not isinstance(made_with, dict):
+        raise ScoringError(f"{beside}, which says what made {output}, cannot be read: {remedy}")
     if made_with != wanted:
         differing = [key for key in {**made_with, **wanted} if made_with.get(key) != wanted.get(key)]
         had, asked = ({key: side.get(key) for key in differing} for side in (made_with, wanted))
         raise ScoringError(f"{output} was made with {had}, and you ask for {asked}: {remedy}")
     written = output.read_bytes()
     complete = written[: written.rfind(b"\n") + 1]
-    ids = [json.loads(line)["id"] for line in complete.splitlines()]
+    verdicts = [parsed(line) for line in complete.split(b"\n")[:-1]]
+    for number, verdict in enumerate(verdicts, start=1):
+        if not (isinstance(verdict, dict) and {"id", "score", "status"} <= verdict.keys()):
+            raise ScoringError(f"line {number} of {output} is no verdict: {remedy}")
+    ids = [verdict["id"] for verdict in verdicts]
     if ids != [row.id for row in rows[: len(ids)]]:
         raise ScoringError(f"{output} holds the verdicts of other rows: {remedy}")
     with output.open("r+b") as file:
         file.truncate(len(complete))
     return len(ids)
+
+
+def parsed(content: bytes) -> Any:
+    """What the JSON says; None for what is none."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return None
 
 
 def judge_rows(reward: Reward, rows: Sequence[InputRow]) -> Iterator[Verdict]:

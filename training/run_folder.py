@@ -17,6 +17,7 @@ Resumed, a file of lines goes on where the checkpoint was: lines of later steps,
 import errno
 import json
 import logging
+import math
 import platform
 import re
 import shutil
@@ -26,10 +27,12 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 import yaml
+from safetensors import SafetensorError, safe_open
 
-from training.recipe import Recipe, RecipeError, check_recipe, read_yaml
+from training.recipe import Recipe, RecipeError, check_recipe, read_mapping
 
 log = logging.getLogger(__name__)
 
@@ -67,11 +70,14 @@ def check_new(recipe: Recipe) -> None:
 
 
 def checkpoint_to_resume(recipe: Recipe, processes: int) -> Path:
-    """The last whole checkpoint of a run of this recipe. Raises RecipeError for what cannot be resumed."""
+    """The last whole checkpoint of a run of this recipe; one that was cut is passed over, and said.
+
+    Raises RecipeError for what cannot be resumed.
+    """
     output = Path(recipe.output)
     if not (output / "recipe.yaml").is_file():
         raise RecipeError(f"there is no run to resume in {output}: it has no recipe.yaml. Leave out --resume to begin.")
-    earlier = check_recipe(read_yaml((output / "recipe.yaml").read_text(), str(output / "recipe.yaml")))
+    earlier = check_recipe(read_mapping(output / "recipe.yaml"))
     for key, (was, now) in differences(earlier.model_dump(), recipe.model_dump()).items():
         if key not in ("overwrite", "output"):  # the folder may have been moved
             raise RecipeError(
@@ -82,19 +88,46 @@ def checkpoint_to_resume(recipe: Recipe, processes: int) -> Path:
         raise RecipeError(
             "trainer.save_only_model leaves the optimizer out of checkpoints: there is nothing to resume from."
         )
-    ran_on = json.loads((output / "versions.json").read_text())["processes"]
+    ran_on = read_versions(output)["processes"]
     if ran_on != processes:
         raise RecipeError(
             f"the run in {output} ran on {ran_on} processes and this is {processes}, so that a step would be another: "
             f"resume it with --num_processes {ran_on}."
         )
-    whole = [folder for folder in checkpoints(output) if (folder / STATE).is_file()]
-    if not whole:
+    finished = [folder for folder in checkpoints(output) if (folder / STATE).is_file()]
+    for folder in reversed(finished):
+        damage = damage_of(folder)
+        if not damage:
+            return folder
+        log.warning("%s is damaged (%s): the one before it is taken.", folder, damage)
+    if finished:
         raise RecipeError(
-            f"there is no checkpoint to resume from in {output}: trainer.save_strategy and save_steps say when one is "
-            "written (SIGTERM writes one too). Begin anew with overwrite=true and without --resume."
+            f"every checkpoint in {output} is damaged, such as {finished[0].name} ({damage}): begin anew with "
+            "overwrite=true and without --resume."
         )
-    return whole[-1]
+    raise RecipeError(
+        f"there is no checkpoint to resume from in {output}: trainer.save_strategy and save_steps say when one is "
+        "written (SIGTERM writes one too). Begin anew with overwrite=true and without --resume."
+    )
+
+
+def damage_of(checkpoint: Path) -> str:
+    """Which of its files was cut, as by a full disk or a machine that stopped; "" where none was. Weights are not read.
+
+    The files of torch are zip archives, whose table is their end; those of safetensors say how long they are.
+    """
+    for path in sorted(path for path in checkpoint.rglob("*") if path.is_file()):
+        try:
+            if path.suffix == ".json":
+                json.loads(path.read_text("utf-8"))
+            elif path.suffix == ".safetensors":
+                with safe_open(path, "pt"):
+                    pass
+            elif path.suffix in (".pt", ".pth", ".bin"):
+                ZipFile(path).close()
+        except (ValueError, SafetensorError, BadZipFile, OSError) as error:
+            return f"{path.relative_to(checkpoint)}: {' '.join(str(error).split())}"
+    return ""
 
 
 def begin(recipe: Recipe, processes: int, checkpoint: Path | None = None) -> None:
@@ -106,34 +139,52 @@ def begin(recipe: Recipe, processes: int, checkpoint: Path | None = None) -> Non
         for folder in checkpoints(output):
             shutil.rmtree(folder)
         (output / "check.json").unlink(missing_ok=True)
-        (output / "recipe.yaml").write_text(yaml.safe_dump(recipe.model_dump(), sort_keys=False))
+        write_whole(output / "recipe.yaml", yaml.safe_dump(recipe.model_dump(), sort_keys=False))
         made["resumed"] = []
     else:
-        now, made = made, json.loads((output / "versions.json").read_text())
+        now, made = made, read_versions(output)
         for name in versions():
             if made.get(name) != now[name]:
                 log.warning("the run began with %s %s and goes on with %s.", name, made.get(name), now[name])
         made["resumed"].append({"checkpoint": checkpoint.name, **now})
-    (output / "versions.json").write_text(json.dumps(made, indent=2) + "\n")
+    write_whole(output / "versions.json", json.dumps(made, indent=2) + "\n")
 
 
 def continue_lines(path: Path, step: int) -> None:
     """Keep the lines up to that step; none where the run begins (step 0). The summary of a run's end goes too."""
     if not path.is_file():
         return
-    kept = [line for line in path.read_text().splitlines() if step_of(line) <= step] if step else []
-    unfinished = path.with_name(path.name + ".tmp")
-    unfinished.write_text("".join(f"{line}\n" for line in kept))
-    unfinished.replace(path)
+    lines = path.read_text("utf-8", errors="replace").splitlines()
+    write_whole(path, "".join(f"{line}\n" for line in lines if step_of(line) <= step) if step else "")
 
 
 def step_of(line: str) -> float:
     """A line's step; infinity for one that was cut when its run ended, and for the summary of a run."""
     try:
         numbers = json.loads(line)
-    except json.JSONDecodeError:
-        return float("inf")
-    return float("inf") if "train_runtime" in numbers else numbers["step"]
+        return math.inf if "train_runtime" in numbers else float(numbers["step"])
+    except (ValueError, TypeError, KeyError):
+        return math.inf
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write the file, or leave it as it was, whatever ends this process."""
+    unfinished = path.with_name(path.name + ".tmp")
+    unfinished.write_text(text, "utf-8")
+    unfinished.replace(path)
+
+
+def read_versions(output: Path) -> dict[str, Any]:
+    """What the run's versions.json holds. Raises RecipeError."""
+    try:
+        made: dict[str, Any] = json.loads((output / "versions.json").read_text())
+        _ = made["processes"], made["resumed"]
+        return made
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RecipeError(
+            f"{output}/versions.json cannot be read ({error!r}), and says how the run began: begin anew with "
+            "overwrite=true and without --resume."
+        ) from None
 
 
 def surroundings(recipe: Recipe, processes: int) -> dict[str, Any]:

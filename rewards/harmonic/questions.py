@@ -4,7 +4,8 @@
     ask(prompts.layout, criterion, shown, text)        # a Question
     ask(prompts.layout, criterion, shown, text, sentence=(0, 14))
 
-Criteria that do not see are asked about the text alone: no picture, no context, no question (appendix C.4).
+Criteria that do not see are asked about the text alone: no picture, no context, no question (appendix C.4). A text that
+spells the layout's `end` has stars there, so that it does not end where its writer likes, and a sentence is one line.
 """
 
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from rewards.harmonic.prompts import Criterion, Layout, Task, scale_of
 from rewards.judges import probe
 from rewards.judges.judge import Question
 from rewards.pictures import PictureError, opened, with_box
+from rewards.quoting import masked
 from rewards.templates import fill
 from rewards.verdict import Sample
 
@@ -64,7 +66,8 @@ def ask(
 ) -> Question:
     """The rating question about the text, or about its characters [start, end)."""
     said = None if sentence is None else text[slice(*sentence)]
-    last = layout.whole if said is None else fill(layout.sentence, sentence=said, **shown.task.words)
+    line = " ".join(masked(said or "", layout.end).split())
+    last = layout.whole if said is None else fill(layout.sentence, sentence=line, **shown.task.words)
     return _question(layout, criterion, shown, text, last, said or "")
 
 
@@ -86,7 +89,7 @@ def _question(layout: Layout, criterion: Criterion, shown: Shown, text: str, las
     before += f"\n\n{layout.begin}\n"
     after = f"\n{layout.end}\n\n{scale_of(criterion, layout, shown.task)}\n\n{last}"
     return Question(
-        [{"role": "user", "content": before + text + after}],
+        [{"role": "user", "content": before + masked(text, layout.end) + after}],
         images=shown.images if criterion.sees else (),
         probe=probe.CriterionProbe(criterion.name, text, shown.context if criterion.sees else "", sentence),
         description=(len(before), len(before) + len(text)),

@@ -26,6 +26,7 @@ from rewards.memo import Memo
 from rewards.posh.candidates import Candidate, Found, candidates
 from rewards.posh.graph_view import GraphView
 from rewards.posh.prompts import DirectionPrompts
+from rewards.quoting import one_line
 from rewards.templates import fill, places
 from rewards.verdict import Status
 
@@ -282,9 +283,12 @@ def _relation_order(view: GraphView) -> list[int]:
 
 
 def _worded(template: str, mode: Mode, **names: str) -> str:
-    """The question about these names. A completion could otherwise name things so long that no judge can be asked."""
+    """The question about these names. A completion could otherwise name things so long that no judge can be asked, or
+    so that they leave their quotes and speak to the judge.
+    """
     if mode == "default":
-        names = {key: name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…" for key, name in names.items()}
+        lines = {key: one_line(name) for key, name in names.items()}
+        names = {key: name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…" for key, name in lines.items()}
     return fill(template, **names)
 
 

@@ -1,12 +1,19 @@
 """Pictures of rows: what can be opened is shown in RGB, what cannot is one sentence, and nothing is downloaded."""
 
 import io
+import os
 import socket
+import struct
+import subprocess
+import zlib
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image
 
+from rewards.judges.encoding.picture import picture as judges_picture
 from rewards.pictures import MAX_PIXELS, PictureError, opened, shown_picture, with_box
 
 
@@ -73,6 +80,81 @@ def test_files_that_are_no_picture(tmp_path):
     for other in (7, {"bytes": None, "path": None}, ["a.png"]):
         with pytest.raises(PictureError, match="a picture is a PIL image or the path of a file, got"):
             opened(other)
+
+
+EPS = b"""%!PS-Adobe-3.0 EPSF-3.0
+%%BoundingBox: 0 0 8 8
+%%EndComments
+1 0 0 setrgbcolor 0 0 8 8 rectfill
+showpage
+"""
+
+
+def test_a_format_that_is_run_is_not_read_whatever_its_name(tmp_path, monkeypatch):
+    """PIL gives PostScript to Ghostscript."""
+    monkeypatch.setattr(subprocess, "check_call", lambda *_, **__: pytest.fail("a program was started"))
+    path = tmp_path / "red.png"
+    path.write_bytes(EPS)
+    known = "it is no picture, or damaged, or none of PNG, JPEG, WEBP, GIF, BMP, TIFF, PPM"
+    for picture in (path, {"bytes": EPS}):
+        with pytest.raises(PictureError, match=known):
+            opened(picture)
+    by_hand = Image.open(io.BytesIO(EPS))
+    with pytest.raises(PictureError, match="its format is EPS, none of PNG"):
+        opened(by_hand)
+    assert judges_picture(by_hand).image is None
+    assert "its format is EPS" in judges_picture(by_hand).trouble
+
+
+@pytest.mark.parametrize("name", ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM"])
+def test_formats_by_name(name):
+    file = io.BytesIO()
+    Image.new("RGB", (4, 4), "white").save(file, name)
+    assert opened({"bytes": file.getvalue()}).convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+
+
+def bomb(width: int, height: int) -> bytes:
+    """A PNG that says it is so large, and holds one line."""
+    header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(bytes(4 * width + 1))), (b"IEND", b"")]
+    body = [
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(body)
+
+
+@pytest.mark.parametrize("size", [(13_000, 13_000), (8_001, 8_000), (60_000, 60_000)])
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
+def test_a_picture_too_large_to_be_decoded_is_not(size, monkeypatch):
+    monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda _: pytest.fail("it was decoded"))
+    with pytest.raises(PictureError, match=r"x \d+ pixels, more than 64,000,000: scale it down|exceeds limit"):
+        opened({"bytes": bomb(*size)})
+
+
+def test_what_is_no_plain_file_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.png")
+    for path in (tmp_path / "pipe.png", tmp_path, "/dev/zero"):
+        with pytest.raises(PictureError, match="cannot be decoded: it is no plain file"):
+            opened(path)
+    with pytest.raises(PictureError, match="cannot be decoded: embedded null byte"):
+        opened("red\0.png")
+
+
+@pytest.mark.parametrize("name", ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM"])
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_a_damaged_picture_is_one_sentence(name, data):
+    file = io.BytesIO()
+    Image.radial_gradient("L").resize((16, 16)).convert("RGB").save(file, name)
+    content = bytearray(file.getvalue())
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    said = ""
+    try:
+        shown_picture(opened({"bytes": bytes(content[: data.draw(st.integers(1, len(content)))])}))
+    except PictureError as error:
+        said = str(error)
+    assert "\n" not in said
 
 
 def test_the_red_box():

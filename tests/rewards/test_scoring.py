@@ -3,7 +3,9 @@
 import json
 
 import pytest
+from PIL import Image
 
+from rewards import HarmonicReward, LaveReward
 from rewards.judges.match.match_judge import MatchJudge
 from rewards.metrics import build_reward
 from rewards.naming import unknown
@@ -11,6 +13,7 @@ from rewards.posh import PoshReward
 from rewards.reward import Reward
 from rewards.scoring import CHUNK, ScoringError, score_file
 from rewards.verdict import Status, Verdict
+from tests.support.fakes import FakeJudge
 
 FIELDS = ["id", "score", "status", "parts", "spans", "missed", "reference", "note", "parsed_by"]
 SPAN_FIELDS = ["start", "end", "score", "credit", "kind", "note", "component"]
@@ -99,6 +102,43 @@ def test_a_bad_row_is_reported_and_the_others_are_scored(tmp_path, line, reason)
     assert verdicts[0]["score"] == 1.0
     assert verdicts[2]["parts"]["recall"] == pytest.approx(0.6)  # circle yes, red no
     assert summary.mean_score == pytest.approx((1.0 + 0.75) / 2)  # F1 of 1 and 0.6 is 0.75
+
+
+WRONG = {
+    "question": [3, True, ["a"], {"a": 1}],
+    "context": [3, ["A wall."], {}],
+    "task": [3, ["vqa"], {"a": 1}],
+    "bbox": ["0 0 4 4", [0, 0, 4], [0, 0, 4, "4"], [0, 0, None, 4], [0, 0, 4, float("nan")], [0, 0, 4, 10**400]],
+    "image": [3, {"bytes": 3}, {"bytes": [1]}, {"path": 3}, "x\0.png", "/", "there/is/none.png"],
+    "images": [3, "a.png", [{"bytes": "a"}]],
+    "prompt": [3, [3], [{"content": 3}], [{"content": [3]}], [{"content": [{"type": "text"}]}]],
+    "answers": [3, [3], {"answer": "red"}],
+    "reference": [3, [None], {"a": 1}],
+}
+
+
+@pytest.mark.parametrize(("column", "value"), [(column, value) for column in WRONG for value in WRONG[column]])
+def test_a_value_of_another_kind_costs_its_own_row_only(tmp_path, column, value):
+    """With every metric to which the column means anything, beside rows that it scores."""
+    picture = tmp_path / "red.png"
+    Image.new("RGB", (40, 30), "red").save(picture)
+    fields = {"context": "A red wall.", "question": "What is it?", "answers": ["a red wall"]}
+    good = row("A red wall.", "A red wall.", image=str(picture), bbox=[1, 1, 9, 9], **fields)
+    source = write(tmp_path / "rows.jsonl", good, {**good, column: value}, good)
+    rewards = [PoshReward(MatchJudge()), LaveReward(MatchJudge(), rationale=False)]
+    if column in ("image", "images", "bbox"):
+        seen = good | {"question": None, "context": None}
+        write(source, seen, {**seen, column: value}, seen)
+        rewards = [HarmonicReward(FakeJudge(), task="reg")]
+    elif column in ("question", "context", "task"):
+        rewards.append(HarmonicReward(MatchJudge(), evidence="context", task="vqa"))
+    for reward in rewards:
+        output = tmp_path / f"{reward.__name__}.jsonl"
+        score_file(reward, source, output, {})
+        first, wrong, last = read(output)
+        assert first["score"] == last["score"] is not None, (reward.__name__, first["note"])
+        assert (wrong["score"], wrong["status"]) == (None, "not_applicable")
+        assert "Error" not in wrong["note"]
 
 
 def test_bytes_that_are_no_text_cost_their_own_row_only(tmp_path):
@@ -209,6 +249,41 @@ def test_an_output_of_other_rows_or_of_unknown_origin_is_refused(tmp_path):
     with pytest.raises(ScoringError, match="nothing says what made it"):
         score_file(Length(), source, source, SETTINGS)
     assert len(read(source)) == 2
+
+
+@pytest.mark.parametrize("line", ["{}", "[]", "7", "null", '{"id": "r1"}', "broken", "\\xff", "[" * 100_000])
+def test_an_output_with_a_line_that_is_no_verdict_is_refused(tmp_path, line):
+    source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
+    score_file(Length(), source, output, SETTINGS)
+    first, *_ = output.read_text().splitlines()
+    output.write_text(f"{first}\n{line}\n")
+    with pytest.raises(ScoringError, match=r"line 2 of .*out\.jsonl is no verdict: choose another --output"):
+        score_file(Length(), source, output, SETTINGS)
+    assert output.read_text() == f"{first}\n{line}\n"
+
+
+def test_an_output_whose_settings_are_damaged_is_refused(tmp_path):
+    source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
+    score_file(Length(), source, output, SETTINGS)
+    for content in (b"", b"{", b"[]", b"\xff"):
+        (tmp_path / "out.jsonl.settings.json").write_bytes(content)
+        with pytest.raises(ScoringError, match=r"which says what made .*out\.jsonl, cannot be read: choose another"):
+            score_file(Length(), source, output, SETTINGS)
+
+
+def test_two_processes_do_not_write_one_output(tmp_path):
+    """The second is refused while the first is at work, and may go on once that has ended or died."""
+    source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
+
+    class Slow(Length):
+        def assess(self, samples):
+            with pytest.raises(ScoringError, match=r"another process writes .*out\.jsonl: wait for its end, or choose"):
+                score_file(Length(), source, output, SETTINGS)
+            return super().assess(samples)
+
+    score_file(Slow(), source, output, SETTINGS)
+    assert len(read(output)) == 3
+    assert score_file(Length(), source, output, SETTINGS).resumed == 3
 
 
 def test_input_that_cannot_be_scored_makes_no_output(tmp_path):

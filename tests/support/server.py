@@ -23,8 +23,8 @@ class Server:
     and the rest on what only looks like a rating.
 
     behave(body, number) of the request with this number, from 0, is None for that answer; or a status; (status,
-    headers); the answer's bytes; a function that changes the answer; CUT; or LOST. hang: wait, before the answer, until
-    the server stops. delay(body): seconds before it.
+    headers) and perhaps bytes; the answer's bytes; a function that changes the answer; CUT; or LOST. hang: wait, before
+    the answer, until the server stops. delay(body): seconds before it.
     """
 
     def __init__(self, port: int = 0, extended: bool = True, strict: bool = False) -> None:
@@ -76,7 +76,7 @@ class Server:
                 elif isinstance(how, int):
                     self.reply(how, b'{"error": "so it is"}')
                 elif isinstance(how, tuple):
-                    self.reply(how[0], b"", how[1])
+                    self.reply(how[0], b"".join(how[2:]), how[1])
                 elif isinstance(how, bytes):
                     self.reply(200, how)
                 else:

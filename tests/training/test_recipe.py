@@ -1,5 +1,8 @@
 """Recipes: what is written is what runs, and a mistake is one sentence that says where and what instead."""
 
+import re
+import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -8,7 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.paths import ROOT
-from training.recipe import HubPart, JsonlPart, JudgePart, MixedPart, RecipeError, ScenesPart, check_recipe, load_recipe
+from training.recipe import (
+    HubPart,
+    JsonlPart,
+    JudgePart,
+    MixedPart,
+    RecipeError,
+    ScenesPart,
+    check_recipe,
+    load_recipe,
+    read_mapping,
+)
 
 DATA = sorted((ROOT / "recipes/data").glob("*.yaml"))
 RECIPES = sorted(set((ROOT / "recipes").rglob("*.yaml")) - set(DATA))
@@ -376,3 +389,48 @@ def test_paper_settings_of_docent():
     assert dapo.trainer["num_train_epochs"] == 1
     assert "dynamic_sampling" not in dapo.trainer
     assert dapo.rewards[0].judge.name == "vllm:Qwen/Qwen3-14B"
+
+
+LAUGHS = "a: &a [x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n" for before, name in pairwise("abcdefghijklmnopqrstuvwxyz")
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("seed: 2001-99-99", "month must be in 1..12"),
+        ("seed: !!int x", "invalid literal for int"),
+        ("seed: !!bool x", "x"),
+        ("seed: !!timestamp x", "groupdict"),
+        ("seed: &a [*a]", "a value holds itself, by an alias"),
+        ("data: &a {parts: {more: *a}}", "a value holds itself, by an alias"),
+        (LAUGHS, "its aliases make it more than 100,000 values"),
+        (re.sub(r": (&.) \[(.*)\]", r": \1 {<<: [\2]}", LAUGHS).replace("{<<: [x, x]}", "{x: 1}"), "more than 100,000"),
+        ("seed: " + "[" * 5000, "recursion"),
+        ("seed: " + "[" * 5000 + "]" * 5000, "recursion"),
+        ('output: "a\\0b"', "holds the character NUL"),
+    ],
+)
+def test_yaml_that_is_no_data_is_one_sentence(tmp_path, text, reason):
+    path = tmp_path / "recipe.yaml"
+    path.write_text(text)
+    start = time.monotonic()
+    with pytest.raises(RecipeError, match=r"recipe\.yaml is not YAML: ") as error:
+        load_recipe(path)
+    assert reason in str(error.value)
+    assert "\n" not in str(error.value)
+    assert time.monotonic() - start < 20
+
+
+def test_aliases_of_a_usual_size_are_read(tmp_path):
+    path = tmp_path / "recipe.yaml"
+    path.write_text("a: &a {x: 1e-4, y: [1, 2]}\nb: {<<: *a, y: *a}\nc: [*a, *a]\n")
+    once = {"x": 1e-4, "y": [1, 2]}
+    assert read_mapping(path) == {"a": once, "b": {"x": 1e-4, "y": once}, "c": [once, once]}
+
+
+def test_a_recipe_that_is_no_text(tmp_path):
+    (tmp_path / "recipe.yaml").write_bytes(b"output: \xff\n")
+    with pytest.raises(RecipeError, match=r"recipe\.yaml cannot be read: .*utf-8"):
+        load_recipe(tmp_path / "recipe.yaml")

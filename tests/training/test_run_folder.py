@@ -105,6 +105,43 @@ def test_the_last_whole_checkpoint_is_resumed(tmp_path):
     assert len(checkpoints(tmp_path)) == 4
 
 
+def add_files(folder: Path) -> None:
+    """What a Trainer leaves in a checkpoint."""
+    (folder / "config.json").write_text('{"a": [1, 2]}')
+    save_file({"a": torch.arange(999)}, folder / "model.safetensors")
+    for name in ("optimizer.pt", "rng_state.pth", "training_args.bin"):
+        torch.save({"a": torch.arange(999)}, folder / name)
+
+
+FILES = ["trainer_state.json", "config.json", "model.safetensors", "optimizer.pt", "rng_state.pth", "training_args.bin"]
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("kept", [0.0, 0.5, 0.99])
+def test_a_checkpoint_that_was_cut_is_passed_over(tmp_path, name, kept, caplog):
+    begin(recipe(tmp_path), processes=1)
+    for step in (2, 4):
+        add_files(add_checkpoint(tmp_path, step))
+    (tmp_path / "checkpoint-4" / "trainer_state.json").write_text('{"global_step": 4}')
+    assert checkpoint_to_resume(recipe(tmp_path), processes=1).name == "checkpoint-4"
+    content = (tmp_path / "checkpoint-4" / name).read_bytes()
+    (tmp_path / "checkpoint-4" / name).write_bytes(content[: int(kept * len(content))])
+    assert checkpoint_to_resume(recipe(tmp_path), processes=1).name == "checkpoint-2"
+    assert f"{tmp_path}/checkpoint-4 is damaged ({name}: " in caplog.text
+    (tmp_path / "checkpoint-2" / name).write_bytes(b"")
+    with pytest.raises(RecipeError, match=rf"every checkpoint in .* is damaged, such as checkpoint-2 \({name}: "):
+        checkpoint_to_resume(recipe(tmp_path), processes=1)
+
+
+@pytest.mark.parametrize("content", ["", '{"processes": 1', "[]", '{"resumed": []}'])
+def test_a_run_whose_beginning_is_not_known(tmp_path, content):
+    begin(recipe(tmp_path), processes=1)
+    add_checkpoint(tmp_path, 2)
+    (tmp_path / "versions.json").write_text(content)
+    with pytest.raises(RecipeError, match=r"versions.json cannot be read \(.*, and says how the run began: begin anew"):
+        checkpoint_to_resume(recipe(tmp_path), processes=1)
+
+
 def test_what_cannot_be_resumed(tmp_path):
     with pytest.raises(RecipeError, match=r"there is no run to resume in .*: it has no recipe.yaml"):
         checkpoint_to_resume(recipe(tmp_path), processes=1)

@@ -9,14 +9,16 @@ HF_HUB_OFFLINE=1 looks in the cache alone. No code of a dataset is ever run. Wha
 """
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from datasets import Dataset, Features, Image, IterableDataset, load_dataset
+from datasets import Dataset, Features, Image, IterableDataset, config, load_dataset
 from datasets.exceptions import DatasetsError
-from PIL import Image as Pictures
-from PIL import UnidentifiedImageError
+from huggingface_hub.constants import HF_HUB_CACHE
 
+from rewards.pictures import PictureError, open_file
+from training.data.jsonl import within
 from training.data.rows import READERS, read_rows
 from training.recipe import HubPart, RecipeError
 
@@ -39,8 +41,10 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
         for number, record in enumerate(records, start=1):
             yield f"{data.id} {data.split} row {number}", record
 
+    folders = [Path(data.id), Path(config.HF_DATASETS_CACHE), Path(HF_HUB_CACHE)]
+
     def picture(value: Any, where: str) -> Any:
-        check_picture(value, where)
+        check_picture(value, where, folders)
         return value if data.streaming else None
 
     rows = read_rows(named(), data, picture)
@@ -82,19 +86,23 @@ def check_columns(data: HubPart, features: Features) -> None:
         )
 
 
-def check_picture(value: Any, where: str) -> None:
-    """value: {"bytes", "path"} of an undecoded picture. Raises RecipeError when it is not there or begins as no picture
-    does; the rest is not read here, as a dataset may hold hundreds of thousands.
+def check_picture(value: Any, where: str, folders: Sequence[Path]) -> None:
+    """value: {"bytes", "path"} of an undecoded picture; folders: where a dataset's files lie.
+
+    Raises RecipeError when it is not there or begins as no picture does; the rest is not read here, as a dataset may
+    hold hundreds of thousands. And for a path to elsewhere, as somebody else has written the dataset.
     """
     if value is None:
         raise RecipeError(f"{where} has no picture: leave the row out of the dataset.")
-    if value["bytes"] is None and "://" in value["path"]:
+    content, path = value["bytes"], value["path"]
+    if content is None and "://" in path:
         raise RecipeError(
-            f"{where}: the picture is the address {value['path']!r}, and nothing is fetched while training: without "
+            f"{where}: the picture is the address {path!r}, and nothing is fetched while training: without "
             "streaming a dataset is downloaded whole; addresses in it are not followed."
         )
     try:
-        with Pictures.open(io.BytesIO(value["bytes"]) if value["bytes"] is not None else value["path"]):
-            pass
-    except (UnidentifiedImageError, OSError, SyntaxError) as error:
+        if content is None and not any(within(Path(path), folder) for folder in folders):
+            raise PictureError(f"it is the file {path!r} outside the dataset's folder")
+        open_file(path if content is None else io.BytesIO(content)).close()
+    except (FileNotFoundError, PictureError) as error:
         raise RecipeError(f"{where} cannot be read as a picture ({error}): leave the row out of the dataset.") from None

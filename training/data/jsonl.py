@@ -7,18 +7,23 @@
 
     jsonl_rows(JsonlPart(source="jsonl", path="rows.jsonl"))     # [{"id": "1", "prompt": "Describe the picture.", ...
 
-Pictures are paths relative to the file. `training.data.rows` says what the keys mean.
+Pictures are paths relative to the file. Those that lie outside its folder are taken, and counted in one warning, as
+somebody else may have written the file. `training.data.rows` says what the keys mean.
 """
 
 import json
+import logging
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from PIL import Image, UnidentifiedImageError
-
+from rewards.pictures import PictureError, loaded, open_file
+from rewards.scoring import BOM
 from training.data.rows import read_rows
 from training.recipe import JsonlPart, RecipeError
+
+log = logging.getLogger(__name__)
 
 
 def jsonl_rows(data: JsonlPart) -> list[dict[str, Any]]:
@@ -27,27 +32,42 @@ def jsonl_rows(data: JsonlPart) -> list[dict[str, Any]]:
     if not path.is_file():
         raise RecipeError(f"there is no data file {path}: give its path with data.path=PATH.")
     key = data.columns.get("image", "image")
+    elsewhere: list[Path] = []
 
     def picture(value: Any, where: str) -> str:
         if not isinstance(value, str):
             raise RecipeError(f"{where}: {key!r} must be the path of a picture, got {value!r}.")
-        return str(readable_picture(path.parent / value, where))
+        found = readable_picture(path.parent / value, where)
+        if not within(found, path.parent):
+            elsewhere.append(found)
+        return str(found)
 
-    return read_rows(read_records(path), data, picture)
+    rows = read_rows(read_records(path), data, picture)
+    if elsewhere:
+        log.warning(
+            "%d pictures of %s lie outside its folder, such as %s: look who wrote the file, where it is not yours.",
+            *(len(elsewhere), path, elsewhere[0]),
+        )
+    return rows
+
+
+def within(path: Path, folder: Path) -> bool:
+    """Whether the path leads into the folder, its links not followed."""
+    return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(folder))
 
 
 def read_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """The file's objects, each with the words that name its line."""
-    content = path.read_text("utf-8").removesuffix("\n")
-    for number, line in enumerate(content.split("\n") if content else [], start=1):
+    content = path.read_bytes().removeprefix(BOM).removesuffix(b"\n")
+    for number, line in enumerate(content.split(b"\n") if content else [], start=1):
         where = f"{path} line {number}"
         yield where, read_record(line, where)
 
 
-def read_record(line: str, where: str) -> dict[str, Any]:
+def read_record(line: bytes, where: str) -> dict[str, Any]:
     """A line's JSON object. Raises RecipeError."""
     try:
-        record = json.loads(line)
+        record = json.loads(line.decode("utf-8"))
         json.dumps(record, ensure_ascii=False).encode()  # half a character, "\\ud800", could not be stored
     except (ValueError, RecursionError) as error:
         raise RecipeError(f"{where} is not JSON ({error}): mend or remove the line.") from None
@@ -59,10 +79,9 @@ def read_record(line: str, where: str) -> dict[str, Any]:
 def readable_picture(path: Path, where: str) -> Path:
     """The path, when a picture can be opened there. Raises RecipeError."""
     try:
-        with Image.open(path) as picture:
-            picture.load()  # verify() would not look at a JPEG's data
+        loaded(open_file(path))  # to its end, as a JPEG's beginning may be whole
     except FileNotFoundError:
         raise RecipeError(f"{where}: there is no picture {path}; paths are relative to the file's folder.") from None
-    except (UnidentifiedImageError, OSError, SyntaxError) as error:
-        raise RecipeError(f"{where}: {path} cannot be read as a picture ({error}): mend or remove it.") from None
+    except PictureError as error:
+        raise RecipeError(f"{where}: {str(path)!r} cannot be read as a picture ({error}): mend or remove it.") from None
     return path

@@ -16,7 +16,7 @@ and counted; one that has no such keys is for metrics without a reference.
 """
 
 import logging
-import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -116,10 +116,10 @@ def _answers(value: Any, key: str) -> list[str] | None:
 
 def _box(value: Any, key: str) -> list[float]:
     numbers = value if isinstance(value, list) and len(value) == 4 else []
-    box = [float(one) for one in numbers if type(one) in (int, float) and math.isfinite(one)]
+    box = [one for one in numbers if type(one) in (int, float) and abs(one) <= sys.float_info.max]
     if len(box) < 4 or not (box[0] < box[2] and box[1] < box[3]):
         raise ValueError(f"{key!r} must hold four numbers x0 < x1, y0 < y1 as [x0, y0, x1, y1], got {value!r}")
-    return box
+    return [float(one) for one in box]
 
 
 READERS: dict[str, Callable[[Any, str], Any]] = {

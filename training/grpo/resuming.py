@@ -2,7 +2,7 @@
 
     trainer.train(resume_from_checkpoint="outputs/run/checkpoint-100")
 
-Three things that transformers 5.19 and TRL 1.16 leave out:
+Four things that transformers 5.19 and TRL 1.16 leave out:
 
 - Weights. A checkpoint holds a vision-language model's weights under the names of the hub, which are not those of the
   model in memory; Trainer compares the names as they are, warns, and trains on from the weights it began with. The same
@@ -10,6 +10,7 @@ Three things that transformers 5.19 and TRL 1.16 leave out:
 - Order. TRL shuffles the data anew for every epoch, with one generator that a resumed run begins again.
 - Phase. TRL counts the passes over a batch of completions from 0. A batch itself is in no checkpoint: a run that is
   resumed in the midst of one completes its prompts again, for the passes that are left, and says so.
+- The end. Trainer looks whether a run is finished after a step, and so makes one more of a finished one.
 """
 
 import logging
@@ -38,6 +39,15 @@ class CheckpointWeights(Trainer):
             load_weights(self.model, str(self.state.best_model_checkpoint))
         else:
             super()._load_best_model()
+
+    def _run_epoch(self, *arguments: Any, **settings: Any) -> None:
+        if self.state.global_step < self.state.max_steps:
+            super()._run_epoch(*arguments, **settings)
+        else:
+            log.warning(
+                "the run had made its %d steps: no more is made, and its policy is saved.", self.state.max_steps
+            )
+            self.control.should_training_stop = True
 
     def _reads_itself(self) -> bool:
         """Not where the weights are an adapter's, or in shards of the ranks: these keep the names of the memory."""

@@ -228,8 +228,14 @@ def _pattern(token: Any) -> str:
 
 
 def _without_added_tokens(tokenizer: PreTrainedTokenizerBase) -> Tokenizer:
-    """The same tokenizer, to which `<|im_end|>` is ten characters. Added runs of white space stay."""
+    """The same tokenizer, to which `<|im_end|>` is ten characters. Added runs of white space stay.
+
+    No token is taken out, as those after it would move up to its number.
+    """
     state = json.loads(tokenizer.backend_tokenizer.to_str())
-    state["added_tokens"] = [token for token in state["added_tokens"] if not token["content"].strip()]
+    for token in state["added_tokens"]:
+        token["special"] = bool(token["content"].strip())
     state |= {"post_processor": None, "truncation": None, "padding": None}
-    return Tokenizer.from_str(json.dumps(state))
+    plain = Tokenizer.from_str(json.dumps(state))
+    plain.encode_special_tokens = True  # special ones as the characters that they are
+    return plain

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from PIL import Image
 
 from rewards.judges.judge import Question
-from rewards.pictures import shown_picture
+from rewards.pictures import loaded, shown_picture
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -48,7 +48,7 @@ def ready(questions: Sequence[Question]) -> list[Question]:
 def picture(image: Image.Image) -> Picture:
     """The image as a Picture. A file is decoded now; whatever is wrong with it is the Picture's trouble."""
     try:
-        shown = shown_picture(image)
+        shown = shown_picture(loaded(image))
     except Exception as error:  # each format has its own for a damaged file
         return Picture("", trouble=f"a picture of {image.width} x {image.height} pixels is of no use: {error}")
     digest = hashlib.sha256(repr(shown.size).encode() + shown.tobytes())

@@ -34,6 +34,7 @@ from rewards.language.parse import describe, reader_name
 from rewards.verdict import Status
 
 REMEMBERED_TEXTS = 4096
+REMEMBERED_CHARACTERS = 500_000  # of all of them, whose indexes take some 240 bytes a character
 
 
 class MatchJudge(Judge):
@@ -105,8 +106,10 @@ class MatchJudge(Judge):
         for text in wanted:
             self._indexes[text] = indexes[text]
             self._indexes.move_to_end(text)
-        while len(self._indexes) > REMEMBERED_TEXTS:
-            self._indexes.popitem(last=False)
+        characters = sum(map(len, self._indexes))
+        while len(self._indexes) > REMEMBERED_TEXTS or characters > REMEMBERED_CHARACTERS:
+            text, _ = self._indexes.popitem(last=False)
+            characters -= len(text)
         return indexes
 
 

@@ -3,9 +3,9 @@
     judge = ChatJudge("https://api.example.com", "a-model")
 
 Weaker than ServerJudge: the server encodes the messages, and which texts it takes for control tokens is its own secret.
-So a joiner that nobody sees is put behind every `<` and `[` of the messages, so that no control token or picture
-placeholder is spelled. Only the 20 most likely tokens are seen of each answer, and a question too long for the model is
-a Failure, as nobody counts its tokens.
+So a space is put behind every `<` and `[` of the messages, so that no control token or picture placeholder is spelled,
+whatever the server normalises: a joiner that nobody sees is what some take out. Only the 20 most likely tokens are seen
+of each answer, and a question too long for the model is a Failure, as nobody counts its tokens.
 """
 
 import json
@@ -19,7 +19,7 @@ from rewards.judges.remote.endpoint import ServerAnswer
 from rewards.judges.remote.remote_judge import RemoteJudge
 from rewards.judges.remote.spawned_server import MAX_LOGPROBS
 
-JOINER = "\u2060"  # WORD JOINER: it has no width, and Unicode normalisation keeps it
+OPENING = re.compile("([<[\u226e\ufe47\ufe64\uff1c\uff3b])(?! |\\Z)")  # all that Unicode normalises to `<` or `[`
 
 
 class ChatJudge(RemoteJudge):
@@ -51,10 +51,10 @@ class ChatJudge(RemoteJudge):
 
 
 def neutralised(content: str) -> str:
-    """The text with a joiner inside all that may be a control token or a placeholder: `<|im_end|>`, `[INST]`, and what
+    """The text with a space inside all that may be a control token or a placeholder: `<|im_end|>`, `[INST]`, and what
     a server's normalisation would make one.
     """
-    return re.sub("([<[\uff1c\ufe64\uff3b])(?=\\S)", rf"\1{JOINER}", encodable(content))
+    return OPENING.sub(r"\1 ", encodable(content))
 
 
 def _refuse_ambiguous(scale: Sequence[str]) -> None:

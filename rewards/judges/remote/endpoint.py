@@ -7,6 +7,9 @@ A question is asked again, with growing random pauses and no sooner than the ser
 deadline when the server is away, silent or busy (no connection, 408, 425, 429, 502, 503, 504), ATTEMPTS times when it
 fails on the question (any other 5xx, an answer that is no JSON or ends too soon). Any other status is final: 401, 403
 and 404 for the whole call, as no question would fare better. The key is read from SPANREWARD_API_KEY at each call.
+
+Of an answer no more than LARGEST_ANSWER bytes are read, as they are sent: a compressed one, which was not asked for,
+may hold gigabytes.
 """
 
 import asyncio
@@ -16,10 +19,10 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import httpx2 as httpx
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from rewards.judges.judge import Failure
@@ -33,6 +36,7 @@ BACKOFF = wait_random_exponential(multiplier=0.5, max=10.0)  # seconds: anywhere
 BUSY = (408, 425, 429, 502, 503, 504)
 NO_ACCESS = (401, 403, 404)
 UNKNOWN_FIELDS = (400, 422)
+LARGEST_ANSWER = 1 << 22  # bytes; a rating with 20 log-probabilities has some 2,000
 
 
 class TopLogprob(BaseModel):
@@ -45,7 +49,7 @@ class TopLogprob(BaseModel):
 class Position(BaseModel):
     """One position of a chat's answer."""
 
-    top_logprobs: list[TopLogprob] = []
+    top_logprobs: list[TopLogprob] | None = None
 
 
 class Logprobs(BaseModel):
@@ -58,7 +62,9 @@ class Logprobs(BaseModel):
         """The first position's tokens and natural log-probabilities."""
         if self.top_logprobs:
             return list((self.top_logprobs[0] or {}).items())
-        return [(top.token, top.logprob) for position in (self.content or [])[:1] for top in position.top_logprobs]
+        return [
+            (top.token, top.logprob) for position in (self.content or [])[:1] for top in position.top_logprobs or []
+        ]
 
 
 class Message(BaseModel):
@@ -75,17 +81,28 @@ class Choice(BaseModel):
     logprobs: Logprobs | None = None
 
 
+Count = Annotated[int, Field(ge=0, lt=1 << 40)]
+
+
+def if_sound(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    """What is read of the value; None where it is not of the form, as an answer may be good beside it."""
+    try:
+        return read(value)
+    except ValidationError:
+        return None
+
+
 class PromptDetails(BaseModel):
     """What the server tells of a prompt."""
 
-    cached_tokens: int | None = None
+    cached_tokens: Count | None = None
 
 
 class TokenCounts(BaseModel):
     """What an answer cost."""
 
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
     prompt_tokens_details: PromptDetails | None = None
 
 
@@ -93,7 +110,7 @@ class ServerAnswer(BaseModel):
     """The part of a completion's or a chat's answer that judges read."""
 
     choices: list[Choice] = Field(min_length=1)
-    usage: TokenCounts | None = None
+    usage: Annotated[TokenCounts | None, WrapValidator(if_sound)] = None
 
 
 class Served(BaseModel):
@@ -206,9 +223,9 @@ class Endpoint:
     async def _served(self, model: str) -> Served | None:
         try:
             async with asyncio.timeout(self.connect_timeout), httpx.AsyncClient(**self._options()) as client:
-                response = (await client.get("/v1/models")).raise_for_status()
-                models = ServedList.model_validate_json(response.content)
-        except (TimeoutError, httpx.HTTPError, ValidationError):
+                response, content = await _exchange(client, "GET", "/v1/models", None)
+                models = ServedList.model_validate_json(content if response.is_success else b"")
+        except (TimeoutError, httpx.HTTPError, Trouble, ValidationError):
             return None
         return next((served for served in models.data if served.id == model), None)
 
@@ -254,9 +271,9 @@ class Endpoint:
         """One attempt. Raises Trouble for what may pass."""
         extras = call.extras if self._takes_extras else {}
         try:
-            response = await call.client.post(f"/v1/{call.path}", json={**body, **extras})
+            response, content = await _exchange(call.client, "POST", f"/v1/{call.path}", {**body, **extras})
             if response.status_code in UNKNOWN_FIELDS and extras:
-                response = await call.client.post(f"/v1/{call.path}", json=body)
+                response, content = await _exchange(call.client, "POST", f"/v1/{call.path}", body)
                 if response.is_success:
                     self._takes_extras = False
         except httpx.RequestError as error:
@@ -268,9 +285,10 @@ class Endpoint:
         if status in BUSY or status >= 500:
             raise Trouble(f"it answers {status}", status in BUSY, _seconds(response.headers.get("Retry-After", "0")))
         if not response.is_success:
-            return Failure(Status.ERROR, f"{self.url} refuses the question with {status}: {response.text[:300]}")
+            said = content[:300].decode(errors="replace")
+            return Failure(Status.ERROR, f"{self.url} refuses the question with {status}: {said}")
         try:
-            return ServerAnswer.model_validate_json(response.content)
+            return ServerAnswer.model_validate_json(content)
         except ValidationError as error:
             raise Trouble("its answer is cut short or not of the OpenAI form", patient=False) from error
 
@@ -286,7 +304,7 @@ class Endpoint:
         key = os.environ.get(KEY, "").strip()
         return {
             "base_url": self.url,
-            "headers": {"Authorization": f"Bearer {key}"} if key else {},
+            "headers": {"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})},
             "timeout": httpx.Timeout(self.read_timeout, connect=self.connect_timeout, pool=None),
             "trust_env": self.host not in LOOPBACK,  # no proxy stands between us and this machine
         }
@@ -300,6 +318,19 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(work)
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, work).result()
+
+
+async def _exchange(client: httpx.AsyncClient, method: str, path: str, body: Any) -> tuple[httpx.Response, bytes]:
+    """A response and its content. Raises Trouble for one that is compressed or has no end."""
+    async with client.stream(method, path, json=body) as response:
+        if response.headers.get("Content-Encoding", "identity") != "identity":
+            raise Trouble("its answer is compressed, though it was asked not to", patient=False)
+        content = b""
+        async for part in response.aiter_raw():
+            content += part
+            if len(content) > LARGEST_ANSWER:
+                raise Trouble(f"its answer has more than {LARGEST_ANSWER:,} bytes", patient=False)
+    return response, content
 
 
 def _trouble(state: RetryCallState) -> Trouble:
@@ -316,5 +347,5 @@ def _seconds(retry_after: str) -> float:
         return float(retry_after)
     try:
         return max(parsedate_to_datetime(retry_after).timestamp() - time.time(), 0.0)
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0.0

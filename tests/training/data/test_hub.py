@@ -218,6 +218,7 @@ def test_addresses_in_the_picture_column_are_not_fetched(tmp_path):
         ({"bytes": b"no picture", "path": None}, "cannot be read as a picture"),
         ({"bytes": b"", "path": None}, "cannot be read as a picture"),
         ({"bytes": None, "path": "not/there.png"}, "cannot be read as a picture"),
+        ({"bytes": b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n", "path": None}, "none of PNG, JPEG"),
     ],
 )
 def test_a_picture_that_is_none_is_named_by_its_row(tmp_path, picture, reason):
@@ -229,6 +230,18 @@ def test_a_picture_that_is_none_is_named_by_its_row(tmp_path, picture, reason):
     message = refused(part(name))
     assert "train row 2" in message
     assert reason in message
+
+
+@pytest.mark.parametrize("path", ["{folder}/secret.png", "{folder}/hub/../secret.png"])
+def test_a_downloaded_row_reads_no_picture_elsewhere(tmp_path, path):
+    square("red").save(tmp_path / "secret.png")
+    picture = {"bytes": None, "path": path.format(folder=tmp_path)}
+    name = stored(tmp_path / "hub", [{"picture": picture, "texts": ["A."], "extra": 1}], CAPTIONS)
+    assert "secret.png' outside the dataset's folder" in refused(part(name))
+    (tmp_path / "secret.png").rename(tmp_path / "hub" / "own.png")
+    picture = {"bytes": None, "path": str(tmp_path / "hub" / "own.png")}
+    stored(tmp_path / "hub", [{"picture": picture, "texts": ["A."], "extra": 1}], CAPTIONS)
+    assert colours(load_data(part(name))) == [(255, 0, 0)]
 
 
 def png() -> bytes:

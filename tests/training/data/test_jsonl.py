@@ -143,6 +143,7 @@ def test_answers_are_counted_after_normalisation():
         ({"bbox": [30, 2, 20, 4]}, "x0 < x1, y0 < y1 as [x0, y0, x1, y1], got [30, 2, 20, 4]"),
         ({"bbox": [0, 0, True, 4]}, "got [0, 0, True, 4]"),
         ({"bbox": [0, 0, float("nan"), 4]}, "got [0, 0, nan, 4]"),
+        ({"bbox": [0, 0, 4, 10**400]}, "got [0, 0, 4, 1000"),
         ({"bbox": "0 0 4 4"}, "got '0 0 4 4'"),
     ],
 )
@@ -156,6 +157,16 @@ def test_half_a_character_is_named_with_its_line(folder):
     said = refused(jsonl(folder, VQA, {**ASKED, "question": "What \ud800?"}))
     assert f"{folder}/rows.jsonl line 2 is not JSON" in said
     assert "surrogates not allowed" in said
+
+
+def test_bytes_that_are_no_text_are_named_with_their_line(folder):
+    path = folder / "rows.jsonl"
+    good = json.dumps(CAPTION).encode()
+    path.write_bytes(b"\xef\xbb\xbf" + good + b"\n" + good + b"\n")  # some editors begin files so
+    assert len(load_data(JsonlPart(source="jsonl", path=str(path)))) == 2
+    path.write_bytes(good + b'\n{"image": "red.png", "reference": "caf\xe9"}\n')
+    said = refused(JsonlPart(source="jsonl", path=str(path)))
+    assert f"{path} line 2 is not JSON ('utf-8' codec can't decode byte 0xe9" in said
 
 
 def recipe(folder: Path, metric: str, data: JsonlPart, **options: Any) -> Recipe:

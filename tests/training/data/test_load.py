@@ -1,6 +1,7 @@
 """Rows for TRL: the right columns, nothing of the truth in them, and bad files named with their line."""
 
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -166,20 +167,53 @@ def test_text_named_as_a_picture(folder):
     (folder / "x.jpg").write_text("I am not a picture")
     message = refused(jsonl(folder, GOOD, {"image": "x.jpg", "reference": "A dog."}))
     assert "line 2" in message
-    assert f"{folder}/x.jpg cannot be read as a picture" in message
+    assert f"'{folder}/x.jpg' cannot be read as a picture (it is no picture, or damaged, or none of PNG" in message
 
 
 def test_truncated_png(folder):
     content = (folder / "a.png").read_bytes()
     (folder / "half.png").write_bytes(content[: len(content) // 2])
     message = refused(jsonl(folder, {"image": "half.png", "reference": "A dog."}))
-    assert f"line 1: {folder}/half.png cannot be read as a picture" in message
+    assert f"line 1: '{folder}/half.png' cannot be read as a picture" in message
 
 
 def test_empty_picture_and_folder(folder):
     (folder / "empty.png").touch()
-    assert "empty.png cannot be read" in refused(jsonl(folder, {"image": "empty.png", "reference": "A dog."}))
+    assert "empty.png' cannot be read" in refused(jsonl(folder, {"image": "empty.png", "reference": "A dog."}))
     assert "cannot be read" in refused(jsonl(folder, {"image": "", "reference": "A dog."}))
+
+
+def test_pictures_elsewhere_are_taken_and_counted(folder, caplog):
+    (folder / "rows").mkdir()
+    absolute = {"image": str(folder / "rows" / "in.png"), "reference": "A dog."}
+    Image.open(folder / "a.png").save(folder / "rows" / "in.png")
+    load_data(jsonl(folder / "rows", absolute, {"image": "in.png", "reference": "A dog."}))
+    assert caplog.text == ""
+    rows = [{"image": name, "reference": "A dog."} for name in ("../a.png", str(folder / "b.png"), "in.png")]
+    assert len(load_data(jsonl(folder / "rows", *rows))) == 3
+    assert f"2 pictures of {folder}/rows/rows.jsonl lie outside its folder, such as " in caplog.text
+
+
+def test_what_nobody_draws(folder):
+    os.mkfifo(folder / "pipe.png")
+    for name in ("pipe.png", "a\0.png", "/dev/zero"):
+        assert "cannot be read as a picture (" in refused(jsonl(folder, {"image": name, "reference": "A dog."}))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_mutated_picture_is_one_sentence_or_a_picture(folder, seed):
+    chance = random.Random(seed)
+    content = bytearray((folder / "a.png").read_bytes())
+    for _ in range(3):
+        content[chance.randrange(len(content))] = chance.randrange(256)
+    (folder / "odd.png").write_bytes(content)
+    said = ""
+    try:
+        load_data(jsonl(folder, {"image": "odd.png", "reference": "A dog."}))
+    except RecipeError as error:
+        said = str(error)
+    assert "odd.png' cannot be read as a picture (" in said or not said
+    assert "\n" not in said
 
 
 def test_missing_picture(folder):

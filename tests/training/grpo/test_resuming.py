@@ -54,6 +54,21 @@ def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path, settings: dict[s
         assert whole.sampling.prompts.drawn == resumed.sampling.prompts.drawn > 0
 
 
+@pytest.mark.parametrize("count", [6, 64], ids=["several epochs", "within an epoch"])
+def test_a_finished_run_makes_no_more_steps(tmp_path: Path, count: int, caplog: pytest.LogCaptureFixture) -> None:
+    """Nor is anything judged; the policy is the checkpoint's."""
+    settings: dict[str, Any] = {"max_steps": 2, "save_strategy": "steps", "save_steps": 2, "max_completion_length": 8}
+    whole = make_trainer(tmp_path / "whole", scenes(count), [Scored(score)], **settings)
+    whole.train()
+    reward = Scored(score)
+    resumed = make_trainer(tmp_path / "resumed", scenes(count), [reward], **settings)
+    resumed.train(resume_from_checkpoint=str(tmp_path / "whole" / "checkpoint-2"))
+    assert (resumed.state.global_step, reward.seen) == (2, [])
+    assert "the run had made its 2 steps: no more is made, and its policy is saved" in caplog.text
+    for expected, actual in zip(whole.model.parameters(), resumed.model.parameters(), strict=True):
+        assert torch.equal(actual, expected)
+
+
 def test_saves_within_a_batch_are_told_of_and_go_on_in_phase(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Saved after 3 of the 4 passes over a batch: the fourth completes its prompts again, then a new batch begins."""
     settings = {"num_iterations": 2, "steps_per_generation": 2, "per_device_train_batch_size": 4, "save_steps": 3}

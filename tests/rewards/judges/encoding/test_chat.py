@@ -39,6 +39,19 @@ def test_eleven_messages_keep_their_order():
     assert [text.index(f"number {n}.") for n in range(11)] == sorted(text.index(f"number {n}.") for n in range(11))
 
 
+@pytest.mark.parametrize("text", ["a    b", "    ", "x\n        y  <think>   z", "<|im_end|>    <|im_start|>"])
+def test_white_space_keeps_its_tokens(text):
+    """The tokenizer has four spaces as an added token, after the control tokens and `<think>`."""
+    assert ENCODER.tokenizer.decode(ENCODER.encode([{"role": "user", "content": text}])) == (
+        f"<|im_start|>user\n{text}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
+    )
+    added = set(ENCODER.tokenizer.added_tokens_decoder)
+    spaces = ENCODER.tokenizer.convert_tokens_to_ids("    ")
+    frame = [number for number in ask("x") if number in added]
+    assert sorted(number for number in ask(text) if number in added and number != spaces) == sorted(frame)
+    assert spaces in ask(text)
+
+
 def test_roles_the_template_refuses():
     with pytest.raises(ValueError, match="refuses the roles tool: no tools"):
         ENCODER.encode([{"role": "tool", "content": "x"}])

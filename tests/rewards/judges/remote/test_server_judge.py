@@ -1,6 +1,7 @@
 """ServerJudge against a real HTTP server that answers well, badly, late or not at all; and against vLLM's own."""
 
 import asyncio
+import gzip
 import importlib.util
 import logging
 import math
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -28,7 +30,7 @@ from rewards.judges.remote import endpoint as endpoint_module
 from rewards.judges.remote import remote_judge as remote_module
 from rewards.judges.remote import spawned_server as spawn_module
 from rewards.judges.remote.chat_judge import ChatJudge
-from rewards.judges.remote.endpoint import ATTEMPTS, Endpoint
+from rewards.judges.remote.endpoint import ATTEMPTS, LARGEST_ANSWER, Endpoint
 from rewards.judges.remote.server_judge import ServerJudge
 from rewards.judges.remote.spawned_server import Spawned
 from rewards.verdict import Status
@@ -191,6 +193,45 @@ def test_a_question_that_breaks_the_server_fails_alone_and_soon(server, judge, t
     failed(answers.pop(2), Status.ERROR, server.url, f"failed {ATTEMPTS} times")
     assert rated(answers) == ["1", "2", "4", "5"]
     assert judge.usage.retries == ATTEMPTS - 1
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": None, "completion_tokens": None},
+        {"prompt_tokens": "many"},
+        {"prompt_tokens": -7},
+        {"prompt_tokens": 10**400},
+        {"prompt_tokens": 3, "prompt_tokens_details": {"cached_tokens": [1]}},
+        [],
+        7,
+        None,
+    ],
+)
+def test_a_good_answer_with_odd_counts_is_good(server, judge, usage):
+    server.behave = lambda body, number: lambda answer: answer.update(usage=usage)
+    assert rated(judge.rate([give(4)])) == ["4"]
+    assert (judge.usage.retries, judge.usage.prompt_tokens) == (0, 0)
+
+
+BOMB = gzip.compress(bytes(1 << 26))
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ((200, {"Content-Encoding": "gzip"}, BOMB), "its answer is compressed, though it was asked not to"),
+        (b'{"choices": [' + b" " * LARGEST_ANSWER, "its answer has more than 4,194,304 bytes"),
+        ((400, {}, b"x" * (LARGEST_ANSWER + 1)), "its answer has more than 4,194,304 bytes"),
+    ],
+)
+def test_of_an_answer_without_end_only_so_much_is_read(server, judge, monkeypatch, answer, reason):
+    monkeypatch.setattr(endpoint_module, "ATTEMPTS", 2)
+    monkeypatch.setattr(zlib, "decompressobj", lambda *_: pytest.fail("it was decompressed"))
+    server.behave = lambda body, number: answer if "give 3" in text_of(body) else None
+    answers = judge.rate([give(entry) for entry in SCALE])
+    failed(answers.pop(2), Status.ERROR, server.url, reason)
+    assert rated(answers) == ["1", "2", "4", "5"]
 
 
 def test_what_hangs_is_given_up_at_the_deadline(server, folder):

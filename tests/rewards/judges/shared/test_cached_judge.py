@@ -2,9 +2,12 @@
 
 import multiprocessing
 import pickle
+import random
 import re
 import resource
 import shutil
+import sqlite3
+from contextlib import closing
 from copy import deepcopy
 from dataclasses import replace
 
@@ -113,6 +116,39 @@ def test_failures_are_asked_again(cached):
     assert cached.rate(asked("a", "b")) == [hashed_rating("a"), hashed_rating("b")]
     assert cached.write(asked("b"), 3) == ["b"]
     assert cached.judge.rated == [["a", "b"], ["b"]]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_flipped_bit_is_asked_again(cached, seed):
+    """In a value: never an error, never another answer, and the next run knows it again."""
+    cached.rate(asked("a", "b"))
+    cached.write(asked("a"), 3)
+    chance = random.Random(seed)
+    with closing(sqlite3.connect(cached.store.path)) as connection, connection:
+        for key, value in connection.execute("SELECT key, value FROM answers").fetchall():
+            flipped = bytearray(value)
+            flipped[chance.randrange(len(value))] ^= 1 << chance.randrange(8)
+            connection.execute("UPDATE answers SET value = ? WHERE key = ?", (bytes(flipped), key))
+    other = again(cached)
+    assert other.rate(asked("a", "b")) == [hashed_rating("a"), hashed_rating("b")]
+    assert other.write(asked("a"), 3) == ["a"]
+    assert (other.hits, other.misses, other.store.damaged) == (0, 3, 3)
+    third = again(cached)
+    assert third.rate(asked("a", "b")) == [hashed_rating("a"), hashed_rating("b")]
+    assert third.write(asked("a"), 3) == ["a"]
+    assert (third.hits, third.misses, third.store.damaged) == (3, 0, 0)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_flipped_bit_of_the_file_changes_no_answer(cached, seed):
+    prompts = [f"question {number}" for number in range(40)]
+    cached.rate(asked(*prompts))
+    content = bytearray(cached.store.path.read_bytes())
+    chance = random.Random(seed)
+    content[chance.randrange(100, len(content))] ^= 1 << chance.randrange(8)  # the first 100 say whose file it is
+    cached.store.path.write_bytes(content)
+    for _ in range(2):
+        assert again(cached).rate(asked(*prompts)) == [hashed_rating(prompt) for prompt in prompts]
 
 
 def test_what_the_judge_raises_is_raised_and_not_kept(cached):

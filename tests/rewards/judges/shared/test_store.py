@@ -298,6 +298,42 @@ def test_a_lock_that_is_held_too_long_is_not_waited_for(path, caplog, monkeypatc
     assert "database is locked" in message
 
 
+def test_only_the_first_call_waits_for_a_lock(path, monkeypatch):
+    store = Store(path, MIB)
+    store.write({"a": b"1"})
+    monkeypatch.setattr(module, "PATIENCE", 2.0)
+    monkeypatch.setattr(module, "IMPATIENCE", 0.01)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        start = time.monotonic()
+        for number in range(50):
+            store.write({f"b{number}": b"2"})
+        assert 1.9 < time.monotonic() - start < 3.9
+    store.write({"c": b"3"})
+    assert store.read(["a", "b0", "c"]) == {"a": b"1", "c": b"3"}
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:  # and it is patient again
+        other.execute("BEGIN IMMEDIATE")
+        start = time.monotonic()
+        store.write({"d": b"4"})
+        assert time.monotonic() - start > 1.9
+
+
+@pytest.mark.parametrize(
+    "value", ["'text'", "'1'", "CAST(x'ff' AS TEXT)", "7", "x''", "x'00'", "(SELECT value FROM answers LIMIT 1)"]
+)
+def test_a_damaged_value_is_none_and_makes_room_for_another(path, caplog, value):
+    store = Store(path, MIB)
+    store.write({"a": b"1", "b": b"2"})
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"UPDATE answers SET value = {value} WHERE key = 'b'")
+    assert store.read(["a", "b"]) == {"a": b"1"}
+    assert store.damaged == 1
+    assert f"1 answers in the cache {path} are damaged: they are asked again." in caplog.text
+    store.write({"b": b"3"})
+    assert store.read(["a", "b"]) == {"a": b"1", "b": b"3"}
+    assert store.damaged == 1
+
+
 def test_a_damaged_file_is_said_once_and_left_to_its_owner(path, caplog):
     Store(path, MIB).write(rows("row", 1000))
     whole = path.read_bytes()
