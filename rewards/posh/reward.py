@@ -285,7 +285,7 @@ class PoshReward(Reward):
             score=parts[self.score],
             parts=parts,
             spans=spans_of(said, credits, sample.completion),
-            missed=tuple(span for span in missed if span.score < 0.5),
+            missed=tuple(span for span in missed if span.score < 1.0),
             reference=index,
             note=_cuts(sample, pairs),
         )

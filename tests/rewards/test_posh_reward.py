@@ -157,6 +157,22 @@ def test_a_failed_question_about_any_reference_fails_published_mode_too():
     assert (verdict.status, verdict.score) == (Status.TIMEOUT, None)
 
 
+def test_missed_keeps_every_omission_with_its_score():
+    ratings = {"circle": 5, "red": 4, "square": 3, "blue": 1}
+
+    def answer(prompt: str) -> Rating:
+        question = prompt.rsplit("Does the TEXT", 1)[1]
+        return certain(min(value for word, value in ratings.items() if word in question))
+
+    (verdict,) = PoshReward(FakeJudge(answer)).assess([sample("A circle.", BOTH_SAID)])
+    assert [(BOTH_SAID[s.start : s.end], s.score) for s in verdict.missed] == [
+        ("red", 0.75),
+        ("square", 0.5),
+        ("blue", 0.0),
+    ]
+    assert [span.score for span in verdict.left_out] == [0.0]
+
+
 def test_a_failed_question_costs_only_its_own_sample():
     samples = [sample("A red circle.", "A zebra."), sample("A blue circle.", "A cat."), sample("A cat.", "A dog.")]
     alone = PoshReward(FakeJudge()).assess(samples)
