@@ -205,6 +205,19 @@ def test_an_unreadable_rating_is_one_in_published_mode_and_unparsed_in_default()
     assert (default.status, default.score) == (Status.UNPARSED, None)
 
 
+@pytest.mark.parametrize(("mode", "top"), [("default", 0), ("published", 20)])
+def test_published_mode_reads_the_twenty_likeliest_tokens(mode, top):
+    tops = []
+
+    class Noting(FakeJudge):
+        def rate(self, questions, scale=("1", "2", "3", "4", "5")):
+            tops.extend(question.top for question in questions)
+            return super().rate(questions, scale)
+
+    PoshReward(Noting(), mode=mode).assess([sample("A red circle.", "A red circle above a box.")])
+    assert set(tops) == {top}
+
+
 def test_a_settled_name_ends_the_search_with_the_same_result():
     texts = [REFERENCE, "A tall man in a red hat holds a big brown dog.", "Two old red cars and a small blue car."]
     samples = [sample(said, wanted) for said in texts for wanted in texts]
