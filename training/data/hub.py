@@ -12,7 +12,7 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from datasets import Dataset, Features, Image, IterableDataset, load_dataset
+from datasets import Dataset, Features, Image, IterableDataset, get_dataset_split_names, load_dataset
 from datasets.exceptions import DatasetsError
 from PIL import Image as Pictures
 from PIL import UnidentifiedImageError
@@ -63,6 +63,14 @@ def load_split(data: HubPart) -> Dataset | IterableDataset:
             f"the split {data.split!r} of the dataset {data.id!r} cannot be loaded ({reason}): data.id takes a hub id "
             "or a folder, what is private or gated needs `hf auth login`, and HF_HUB_OFFLINE=1 looks in the cache only."
         ) from error
+
+
+def split_names(data: HubPart) -> list[str]:
+    """The dataset's splits; only the one that `data` names where the others are not known."""
+    try:
+        return list(get_dataset_split_names(data.id, data.subset, revision=data.revision))
+    except (OSError, ValueError, RuntimeError, DatasetsError):
+        return [data.split]
 
 
 def check_columns(data: HubPart, features: Features) -> None:
