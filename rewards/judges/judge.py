@@ -59,7 +59,7 @@ class Rating:
 
     @property
     def mean(self) -> float:
-        """Expectation of the scale's value, in the scale's units (HarmonicEval eq. 1; PoSh section 3.3)."""
+        """Expectation of the scale's value, in the scale's units (HarmonicEval eq. 1; PoSh section 5)."""
         return sum(float(entry) * p for entry, p in self.probabilities.items())
 
     @property

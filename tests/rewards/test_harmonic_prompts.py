@@ -18,7 +18,7 @@ def written(folder, criteria, name="own.yaml"):
     return str(path)
 
 
-def test_our_criteria_are_the_paper_s_with_five_described_levels_and_the_ablation():
+def test_our_criteria_are_the_paper_s_with_five_described_levels_and_an_overall_one():
     prompts = load_prompts()
     assert tuple(criterion.name for criterion in chosen_criteria(prompts, None)) == PUBLISHED
     assert set(prompts.criteria) == {*PUBLISHED, "overall"}

@@ -9,9 +9,9 @@ which rewards and which data: what its `validation` names, else the split that i
 file: --set validation.path=PATH). Where there is none the rows are those of the training, and that is told in red.
 
 The output folder then holds results.json (means, paired bootstrap 95 % intervals of the differences over prompts,
-intervals over three training seeds or more, win/tie/loss), completions.jsonl and report.html. Checks that a training run
-has failed, and answers that are cut or padded, are told last, in red, and first on the page; with --strict they make the
-exit code 2.
+intervals over three training seeds or more, win/tie/loss), completions.jsonl and report.html. Checks that a training
+run has failed, and answers that are cut or padded, are told last, in red, and first on the page; with --strict they
+make the exit code 2.
 """
 
 import argparse
