@@ -60,6 +60,6 @@ class Memo:
 
 
 def digest(question: Question) -> bytes:
-    """16 bytes that stand for what is asked: the messages, what of them may be cut, and the probe."""
-    asked = f"{question.messages}\0{question.description}\0{question.probe}"
+    """16 bytes that stand for what is asked: the messages, what of them may be cut, the probe, how it is read."""
+    asked = f"{question.messages}\0{question.description}\0{question.probe}\0{question.top}"
     return blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+LEFT_OUT = 0.5
+
 
 class Status(StrEnum):
     """Why a verdict has, or lacks, a score."""
@@ -97,7 +99,8 @@ class Verdict:
         status: OK, EMPTY (a real 0), or what kept the score from coming.
         parts: named numbers behind the score.
         spans: on the completion.
-        missed: on the sample's `references[reference]`: what the completion left out.
+        missed: on the sample's `references[reference]`: what the completion does not wholly say, each with the score of
+            how far it does, below 1.
         reference: which of the references the verdict is about.
         note: a sentence.
         parsed_by: what parsed the texts ("en_core_web_sm 3.8.0, coref rules"), since scores of other parses do not
@@ -119,3 +122,8 @@ class Verdict:
             raise ValueError(f"status {self.status!s} with score {self.score}: only ok and empty verdicts have a score")
         if self.score is not None and not 0.0 <= self.score <= 1.0:
             raise ValueError(f"a score lies in [0, 1], got {self.score}")
+
+    @property
+    def left_out(self) -> tuple[Span, ...]:
+        """Of `missed` what is more missing than said, below LEFT_OUT: what pages show."""
+        return tuple(span for span in self.missed if span.score < LEFT_OUT)

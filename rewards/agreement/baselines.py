@@ -81,7 +81,7 @@ class EmbeddingReward(Reward):
             score=f1(precision, recall),
             parts={"precision": precision, "recall": recall, "f1": f1(precision, recall)},
             spans=self._spans(said, supported, credits, sample.completion),
-            missed=tuple(span for span in missed if span.score < 0.5),
+            missed=tuple(span for span in missed if span.score < 1.0),
             reference=best,
         )
 

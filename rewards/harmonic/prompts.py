@@ -14,7 +14,7 @@ A criteria file holds, per criterion, a question and a text for each of the leve
 Placeholders are filled in one pass, and only in templates: `{noun}` in a completion stays as it is.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -32,15 +32,16 @@ _KEYS = ("question", "levels", "sees", "adds")
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What the task's texts are called, what they are about, and what a complete one says."""
+    """What the task's texts are called, are there to do and are about, and what a complete one says."""
 
     noun: str
+    aim: str
     subject: str
     matters: str
 
     @property
     def words(self) -> dict[str, str]:
-        return {"noun": self.noun, "subject": self.subject, "matters": self.matters}
+        return {"noun": self.noun, "aim": self.aim, "subject": self.subject, "matters": self.matters}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,9 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The pieces of a prompt, see prompts.yaml."""
+    """The pieces of a prompt, and their order, see prompts.yaml."""
 
+    order: tuple[str, ...]
     instructions: str
     picture: str
     context: str
@@ -65,21 +67,25 @@ class Layout:
     alone: str
     begin: str
     end: str
+    level: str
     scale: str
     whole: str
     sentence: str
     why: str
 
 
-# The placeholders each piece must have, all of them; the task's words may stand anywhere.
+PARTS = ("instructions", "evidence", "text", "criterion", "ask")
+# The placeholders each piece must have, all of them; the task's words may stand anywhere, {criterion} in the scale.
 _NEEDED = {
     "context": {"context"},
     "question": {"question"},
-    "scale": {"criterion", "question", "levels"},
+    "level": {"level", "text"},
+    "scale": {"question", "levels"},
     "sentence": {"sentence"},
     "why": {"rating"},
 }
 _TASK_WORDS = {field.name for field in fields(Task)}
+_TEXTS = [field.name for field in fields(Layout) if field.name != "order"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +106,23 @@ def load_prompts(path: str | Path | None = None) -> HarmonicPrompts:
         name: Task(**_texts(words, sorted(_TASK_WORDS), f"{path}: the task {name}"))
         for name, words in data["tasks"].items()
     }
-    layout = Layout(**_texts(data["layout"], [field.name for field in fields(Layout)], f"{path}: layout"))
-    for field in fields(Layout):
-        template, needed = str(data["layout"][field.name]), _NEEDED.get(field.name, set())
-        _check_placeholders(template, needed, f"{path}: layout {field.name}")
-    return HarmonicPrompts(
-        tasks, layout, {name: read_criterion(name, entry, path) for name, entry in data["criteria"].items()}
-    )
+    criteria = {name: read_criterion(name, entry, path) for name, entry in data["criteria"].items()}
+    return HarmonicPrompts(tasks, read_layout(data["layout"], f"{path}: layout"), criteria)
+
+
+def read_layout(data: Mapping[str, Any], where: str) -> Layout:
+    """The layout from a file. Raises ValueError naming the piece that is missing, too much or of other placeholders."""
+    order = data.get("order")
+    if not isinstance(order, list) or not {"text", "criterion"} <= {*order} <= {*PARTS} or len({*order}) < len(order):
+        raise ValueError(
+            f"{where}: order lists the parts of a prompt from above, each once: text, criterion and what you like of "
+            f"{', '.join(PARTS)}; got {order!r}."
+        )
+    texts = _texts({name: text for name, text in data.items() if name != "order"}, _TEXTS, where)
+    for name, template in texts.items():
+        may = {"criterion"} if name == "scale" else set()
+        _check_placeholders(template, _NEEDED.get(name, set()), f"{where} {name}", may)
+    return Layout(order=tuple(order), **texts)
 
 
 def chosen_criteria(
@@ -164,7 +180,8 @@ def read_criterion(name: str, data: Any, path: Path) -> Criterion:
 def scale_of(criterion: Criterion, layout: Layout, task: Task) -> str:
     """The criterion with its question and its levels, one a line, in the task's words."""
     levels = "\n".join(
-        f"{level} = {fill(text, **task.words)}" for level, text in zip(LEVELS, criterion.levels, strict=True)
+        fill(layout.level, level=str(level), text=fill(text, **task.words), **task.words)
+        for level, text in zip(LEVELS, criterion.levels, strict=True)
     )
     question = fill(criterion.question, **task.words)
     return fill(layout.scale, criterion=criterion.name.capitalize(), question=question, levels=levels, **task.words)
@@ -189,10 +206,10 @@ def _texts(data: Any, names: Sequence[str], where: str) -> dict[str, str]:
     return {name: given[name] for name in names}
 
 
-def _check_placeholders(template: str, needed: set[str], where: str) -> None:
+def _check_placeholders(template: str, needed: set[str], where: str, may: Set[str] = frozenset()) -> None:
     found = placeholders(template)
-    if not needed <= found <= needed | _TASK_WORDS:
-        allowed = ", ".join(f"{{{name}}}" for name in sorted(_TASK_WORDS))
+    if not needed <= found <= needed | may | _TASK_WORDS:
+        allowed = ", ".join(f"{{{name}}}" for name in sorted(_TASK_WORDS | may))
         wanted = "".join(f"{{{name}}} and " for name in sorted(needed))
         shown = ", ".join(f"{{{name}}}" for name in sorted(found)) or "none"
         raise ValueError(f"{where} takes the placeholders {wanted}where wanted {allowed}, has {shown}.")

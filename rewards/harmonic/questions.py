@@ -66,8 +66,9 @@ def ask(
 ) -> Question:
     """The rating question about the text, or about its characters [start, end)."""
     said = None if sentence is None else text[slice(*sentence)]
+    words = shown.task.words
     line = " ".join(masked(said or "", layout.end).split())
-    last = layout.whole if said is None else fill(layout.sentence, sentence=line, **shown.task.words)
+    last = fill(layout.whole, **words) if said is None else fill(layout.sentence, sentence=line, **words)
     return _question(layout, criterion, shown, text, last, said or "")
 
 
@@ -78,19 +79,30 @@ def ask_why(layout: Layout, criterion: Criterion, shown: Shown, text: str, ratin
 
 def _question(layout: Layout, criterion: Criterion, shown: Shown, text: str, last: str, sentence: str) -> Question:
     words = shown.task.words
-    pieces = [layout.instructions]
-    if not criterion.sees:
-        pieces.append(layout.alone)
-    else:
-        pieces.append(fill(layout.context, context=shown.context, **words) if shown.context else layout.picture)
-        if shown.question:
-            pieces.append(fill(layout.question, question=shown.question, **words))
-    before = "\n\n".join(fill(piece, **words) if piece in (layout.picture, layout.alone) else piece for piece in pieces)
-    before += f"\n\n{layout.begin}\n"
-    after = f"\n{layout.end}\n\n{scale_of(criterion, layout, shown.task)}\n\n{last}"
+    parts = {
+        "instructions": fill(layout.instructions, **words),
+        "evidence": _evidence(layout, criterion, shown),
+        "criterion": scale_of(criterion, layout, shown.task),
+        "ask": last,
+    }
+    place = layout.order.index("text")
+    above = [parts[name] for name in layout.order[:place] if parts[name]]
+    below = [parts[name] for name in layout.order[place + 1 :] if parts[name]]
+    before = "\n\n".join([*above, f"{layout.begin}\n" if layout.begin else ""])
+    after = "\n\n".join([f"\n{layout.end}" if layout.end else "", *below])
     return Question(
         [{"role": "user", "content": before + masked(text, layout.end) + after}],
         images=shown.images if criterion.sees else (),
         probe=probe.CriterionProbe(criterion.name, text, shown.context if criterion.sees else "", sentence),
         description=(len(before), len(before) + len(text)),
     )
+
+
+def _evidence(layout: Layout, criterion: Criterion, shown: Shown) -> str:
+    """What the criterion is judged by, in words: the picture or the context and the task's question, or nothing."""
+    words = shown.task.words
+    if not criterion.sees:
+        return fill(layout.alone, **words)
+    seen = fill(layout.context, context=shown.context, **words) if shown.context else fill(layout.picture, **words)
+    asked = fill(layout.question, question=shown.question, **words) if shown.question else ""
+    return "\n\n".join(piece for piece in (seen, asked) if piece)

@@ -37,8 +37,8 @@ def aggregate(
     probabilities: per criterion the probability of each rating, five numbers or {rating: number}. gamma: in (0, 1]; 1
     weighs all alike, 0.5 by the inverse variance, towards 0 the surest alone. sigma_floor: the least standard deviation
     that weights are made of, above 0. smooth=False takes the most probable rating for the mean (of equals the lower),
-    and leaves the weights as they are: the paper's ablation. Raises ValueError for no criteria, and for what is no
-    distribution over 1 to 5.
+    with the weights as they are: our reading of "w/o score smoothing" (table 4), of which the paper says no more.
+    Raises ValueError for no criteria, and for what is no distribution over 1 to 5.
     """
     if not probabilities:
         raise ValueError("an aggregate needs at least one criterion")

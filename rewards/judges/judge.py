@@ -8,7 +8,7 @@ several calls and is re-entrant. Metrics build Questions; judges know nothing of
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
@@ -31,12 +31,16 @@ class Question:
         description: characters [start, end) of the last message's content that may be left out from their end where
             the chat is too long for the judge; nothing may where it is empty. A place and not a text, as a text may
             occur twice.
+        top: 0 reads a rating from exactly the tokens that are an entry of the scale. Above, as published code does:
+            from so many of the likeliest tokens, each for every entry that its text contains ("12" for 1 and 2),
+            however little of the probability they have.
     """
 
     messages: Sequence[Mapping[str, str]]
     images: tuple[Any, ...] = ()
     probe: Any = None
     description: tuple[int, int] = (0, 0)
+    top: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ class Rating:
 
     @property
     def mean(self) -> float:
-        """Expectation of the scale's value, in the scale's units (HarmonicEval eq. 1; PoSh section 3.3)."""
+        """Expectation of the scale's value, in the scale's units (HarmonicEval eq. 1; PoSh section 5)."""
         return sum(float(entry) * p for entry, p in self.probabilities.items())
 
     @property
@@ -72,6 +76,17 @@ class Failure:
 
     status: Status
     message: str
+
+
+def by_reading(
+    questions: Sequence[Question], rate: Callable[[list[Question], int], Sequence[Rating | Failure]]
+) -> list[Rating | Failure]:
+    """The answers of `rate(questions, top)` in order, asked once for each `Question.top` that occurs."""
+    answers: dict[int, Rating | Failure] = {}
+    for top in dict.fromkeys(question.top for question in questions):
+        numbers = [number for number, question in enumerate(questions) if question.top == top]
+        answers |= zip(numbers, rate([questions[number] for number in numbers], top), strict=True)
+    return [answers[number] for number in range(len(questions))]
 
 
 class Judge(ABC):

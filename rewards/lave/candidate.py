@@ -33,13 +33,24 @@ def compile_pattern(pattern: str | None) -> re.Pattern[str] | None:
 def find_candidate(completion: str, pattern: re.Pattern[str] | None = None) -> tuple[int, int]:
     """Characters [start, end) of the candidate without the white space around it; start == end when it is empty."""
     found = _by_pattern(completion, pattern) if pattern else _announced(completion)
-    start, end = found or (0, len(completion))
-    while start < end and completion[start].isspace():
-        start += 1
-    if found is None and len(completion[start:end].rstrip()) > SHORT:
+    if found is not None:
+        return _stripped(completion, *found)
+    start, end = whole_candidate(completion)
+    if end - start > SHORT:
         sentence = _SENTENCE_END.search(completion, start, end)
         end = sentence.end() if sentence else end
-    while end > start and completion[end - 1].isspace():
+    return _stripped(completion, start, end)
+
+
+def whole_candidate(completion: str) -> tuple[int, int]:
+    """Characters [start, end) of the completion without the white space around it; start == end when it is empty."""
+    return _stripped(completion, 0, len(completion))
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
         end -= 1
     return start, end
 

@@ -13,7 +13,8 @@ from rewards.language.answer_text import normalise
 def keep_references(answers: Sequence[str], share: float) -> list[str]:
     """The answers, sorted, whose normalised form is given at least `share` times as often as the most frequent one.
 
-    share 0 keeps all. An answer of which normalisation leaves nothing ("?") counts as itself.
+    share 0 keeps all. An answer at exactly this share is kept (section 4.2). An answer of which normalisation leaves
+    nothing ("?") counts as itself.
     """
     forms = [normalise(answer) or answer for answer in answers]
     counts = Counter(forms)

@@ -21,10 +21,11 @@ from rewards.cost import Cost, tokens_in
 from rewards.filler import beside, charge_filler, find_filler
 from rewards.judges.judge import Failure, Judge, Question, Rating
 from rewards.judges.probe import AnswerProbe
-from rewards.lave.candidate import JUDGED_CHARACTERS, compile_pattern, find_candidate
+from rewards.lave.candidate import JUDGED_CHARACTERS, compile_pattern, find_candidate, whole_candidate
 from rewards.lave.prompts import RATINGS, LaveExample, load_prompts, quote
 from rewards.lave.rating import read_rating, score_of
 from rewards.lave.references import is_binary, keep_references
+from rewards.length import judged_length
 from rewards.memo import Memo
 from rewards.naming import check_mode
 from rewards.reward import Reward
@@ -37,17 +38,20 @@ PEOPLE = 10  # whose answers `cost` assumes, as in VQAv2
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question on its way to the judge, and the candidate's characters in the completion."""
+    """A question on its way to the judge, and the candidate's characters [start, end) in the completion.
+
+    read: where the part of it that the judge is shown ends. shown: that part, as the judge sees it.
+    """
 
     question: Question
     start: int
+    read: int
     end: int
+    shown: str
 
 
 class LaveReward(Reward):
-    """LAVE as a reward (LAVE, section 3), with any judge. Needs the dataset columns `question` and `answers`.
-
-    A row's `context`, a description of the picture, is shown where there is one.
+    """LAVE as a reward (LAVE, section 4), with any judge. Needs the dataset columns `question` and `answers`.
 
     Args:
         judge: who rates the answer from 1 to 3.
@@ -55,9 +59,13 @@ class LaveReward(Reward):
             likeliest rating.
         smooth: with rationale=False, the expectation in place of the likeliest rating.
         demonstrations: a YAML file, or the same data, in place of ours.
-        filter_references: answers given less than this share as often as the most frequent one are left out; 0 keeps
-            all.
+        filter_references: answers given less than this share as often as the most frequent one are left out, those at
+            exactly this share are kept; 0 keeps all.
         answer_pattern: a regular expression whose last match (its first group, if it has one) is the answer.
+        candidate: "answer" rates the answer in the completion (candidate.py), up to JUDGED_CHARACTERS of it; "whole"
+            the completion, as far as metrics read one (rewards/length.py).
+        context: whether a row's `context`, a description of the picture, is shown where there is one; None is True in
+            default mode and False in published mode, as the paper's final method shows none (section 5.4).
         mode: "default" charges for words that say nothing (rewards/filler.py), anywhere in the completion;
             "published" does not.
         name: of the reward in logs.
@@ -74,6 +82,8 @@ class LaveReward(Reward):
         demonstrations: str | Path | Mapping[str, Any] | None = None,
         filter_references: float = 0.25,
         answer_pattern: str | None = None,
+        candidate: Literal["answer", "whole"] = "answer",
+        context: bool | None = None,
         mode: Literal["default", "published"] = "default",
         name: str = "lave",
     ) -> None:
@@ -82,8 +92,14 @@ class LaveReward(Reward):
             raise ValueError("smooth=True reads the rating token's distribution, so it needs rationale=False")
         if not isinstance(filter_references, (int, float)) or not 0 <= filter_references <= 1:
             raise ValueError(f"filter_references is a share from 0 to 1, got {filter_references!r}")
+        if candidate not in ("answer", "whole"):
+            raise ValueError(f'candidate is "answer" or "whole", got {candidate!r}')
+        if candidate == "whole" and answer_pattern is not None:
+            raise ValueError('answer_pattern finds the answer in a completion, and candidate="whole" takes all of it')
         check_mode(mode)
         self.mode = mode
+        self.candidate = candidate
+        self.context = mode == "default" if context is None else context
         self.judge = judge
         self.judges = (judge,)
         self.rationale = rationale
@@ -123,14 +139,22 @@ class LaveReward(Reward):
         if not question.strip() or not references:
             lacking = "question" if not question.strip() else "answers"
             return Verdict(None, Status.NOT_APPLICABLE, note=f"this row has no {lacking}")
-        start, end = find_candidate(sample.completion, self.pattern)
-        candidate = sample.completion[start : min(end, start + JUDGED_CHARACTERS)]
-        if quote(candidate) == quote(""):
+        if self.candidate == "whole":
+            start, end = whole_candidate(sample.completion)
+            read = min(end, max(start, judged_length(sample.completion)))
+        else:
+            start, end = find_candidate(sample.completion, self.pattern)
+            read = min(end, start + JUDGED_CHARACTERS)
+        candidate = sample.completion[start:read]
+        shown = quote(candidate)
+        if shown == quote(""):
             return Verdict(0.0, Status.EMPTY, {"score": 0.0}, note="the completion holds no answer")
-        example = LaveExample(question, tuple(references), candidate, sample.context or "")
+        context = sample.context or "" if self.context else ""
+        example = LaveExample(question, tuple(references), candidate, context)
         prompt = self.prompts.text(example, is_binary(references), self.rationale)
         messages = [{"role": "user", "content": prompt}]
-        return Asked(Question(messages, probe=AnswerProbe(question, candidate, tuple(references))), start, end)
+        probe = AnswerProbe(question, candidate, tuple(references))
+        return Asked(Question(messages, probe=probe), start, read, end, shown)
 
     def _ask(self, questions: Sequence[Question]) -> Sequence[str | float | Failure]:
         """What the judge wrote, or its ratings."""
@@ -157,7 +181,7 @@ class LaveReward(Reward):
         if isinstance(answer, float):
             verdict = verdict_of(answer, f"rated {answer:.2f} of 3", asked)
         else:
-            rating = read_rating(answer)
+            rating = read_rating(answer, asked.shown)
             if rating is None:
                 return Verdict(None, Status.UNPARSED, note=f"the judge's answer ends in no rating: ...{answer[-80:]!r}")
             verdict = verdict_of(float(rating), answer.strip(), asked)
@@ -175,13 +199,12 @@ def charged(parts: dict[str, float], kept: float) -> dict[str, float]:
 def verdict_of(rating: float, note: str, asked: Asked) -> Verdict:
     """The rating as a verdict with the candidate as its span.
 
-    Of a candidate longer than JUDGED_CHARACTERS the rest is wrong: the score is multiplied by the share that was read.
+    What was not read of a long candidate is wrong: the score is multiplied by the share that was.
     """
     score = min(max(score_of(rating), 0.0), 1.0)
-    read = min(asked.end, asked.start + JUDGED_CHARACTERS)
-    spans = [Span(asked.start, read, score, score, "answer", note, 0)]
-    total = score * (read - asked.start) / (asked.end - asked.start)
-    if read < asked.end:
-        unread = f"not judged: past {JUDGED_CHARACTERS} characters"
-        spans.append(Span(read, asked.end, 0.0, total - score, "unread", unread, 1))
+    spans = [Span(asked.start, asked.read, score, score, "answer", note, 0)]
+    total = score * (asked.read - asked.start) / (asked.end - asked.start)
+    if asked.read < asked.end:
+        unread = f"not judged: past {asked.read - asked.start} characters"
+        spans.append(Span(asked.read, asked.end, 0.0, total - score, "unread", unread, 1))
     return Verdict(total, parts={"score": total, "rating": rating}, spans=tuple(spans))

@@ -36,6 +36,7 @@ PRESENCE_THRESHOLD = 2.0
 REWRITE_TOKENS = 20
 HIGHEST_RATING = 5.0
 LONGEST_NAME = 100  # characters, of each part of a question: what is longer is no name
+PUBLISHED_TOP = 20  # of the answer's likeliest tokens, from which the published code reads a rating
 UNREADABLE = 1.0  # the rating of an answer without a digit, to the published code
 
 
@@ -301,11 +302,14 @@ def _put(interview: Interview, question: str, probe: PresenceProbe, mode: Mode) 
     start, end = (len(before) + place for place in interview.description)
     interview.prompts.append(prompt)
     interview.questions.append(question)
-    return _Pending(interview, _question(prompt, probe, (start, end)), len(interview.prompts) - 1)
+    top = PUBLISHED_TOP if mode == "published" else 0
+    return _Pending(interview, _question(prompt, probe, (start, end), top), len(interview.prompts) - 1)
 
 
 def _rate(asked: Sequence[_Pending], judge: Judge, mode: Mode, memo: Memo) -> list[float | Failure]:
-    """The mean rating of each, in one call. As published, repeats are asked again and no digit is a 1 (3)."""
+    """The mean rating of each, in one call. As published, repeats are asked again, and an answer without a digit among
+    its PUBLISHED_TOP likeliest tokens is a 1 (3).
+    """
 
     def rate(questions: list[Question]) -> list[_Rated | Failure]:
         ratings = judge.rate(questions)
@@ -330,5 +334,7 @@ class _Rated(NamedTuple):
     cut: int
 
 
-def _question(prompt: str, probe: PresenceProbe | PhraseProbe, description: tuple[int, int] = (0, 0)) -> Question:
-    return Question([{"role": "user", "content": prompt}], probe=probe, description=description)
+def _question(
+    prompt: str, probe: PresenceProbe | PhraseProbe, description: tuple[int, int] = (0, 0), top: int = 0
+) -> Question:
+    return Question([{"role": "user", "content": prompt}], probe=probe, description=description, top=top)

@@ -9,6 +9,10 @@ Precision asks the judge for every entity, attribute and relation of the complet
 reference's in the completion; the score is F1 of their mean ratings / 5. mode="published" repeats the published code
 (rewrites by the judge, an empty completion has precision 1); mode="default" words identifiers by rule, asks equal
 questions once, an empty completion is EMPTY with score 0, and words that say nothing cost (rewards/filler.py).
+
+Of several references, published mode takes the one with the best F1, each asked about for itself. In default mode what
+any of them says is right: a component of the completion has its best rating over all, and recall is that of the
+reference with the best F1.
 """
 
 import json
@@ -22,7 +26,7 @@ from itertools import zip_longest
 from typing import Any
 
 from rewards.cost import WORDS_PER_TOKEN, Cost
-from rewards.judges.judge import Judge
+from rewards.judges.judge import Failure, Judge
 from rewards.language.coref import coref_method
 from rewards.language.parse import describe, reader_name
 from rewards.language.scene_graph import SceneGraph
@@ -223,8 +227,14 @@ class PoshReward(Reward):
             with self.judge:
                 conduct(interviews, self.judge, self.mode, memo)
         for number, several in pairs.items():
-            verdict = self._verdict(samples[number], several)
-            verdicts[number] = verdict if self.mode == "published" else charge(verdict, samples[number], graphs[number])
+            sample, failure = samples[number], failure_of(several)
+            if failure is not None:
+                verdicts[number] = Verdict(None, failure.status, note=failure.message)
+            elif self.mode == "published":  # the published code takes one reference; of several the best one counts
+                one_by_one = [self._verdict(sample, [pair]) for pair in several]
+                verdicts[number] = max(one_by_one, key=lambda verdict: verdict.parts["f1"])
+            else:
+                verdicts[number] = charge(self._verdict(sample, several), sample, graphs[number])
         return [replace(verdicts[number], parsed_by=parsed_by) for number in range(len(samples))]
 
     def _counts(self, view: GraphView) -> bool:
@@ -248,14 +258,11 @@ class PoshReward(Reward):
         )
 
     def _verdict(self, sample: Sample, pairs: Sequence[Pair]) -> Verdict:
-        """One sample's answers, over all its references, as a Verdict.
+        """One sample's answers, over the references of these pairs, as a Verdict.
 
         Of several references, a component of the completion is worth its best rating over them; recall is that of the
         reference with the best F1.
         """
-        for interview in (interview for pair in pairs for interview in pair.both):
-            if interview.failure is not None:
-                return Verdict(None, interview.failure.status, note=interview.failure.message)
         interviews = [pair.precision for pair in pairs]
         too_often = surplus(interviews) if self.mode == "default" else frozenset()
         said = best_of([components(interview, too_often) for interview in interviews])
@@ -278,13 +285,19 @@ class PoshReward(Reward):
             score=parts[self.score],
             parts=parts,
             spans=spans_of(said, credits, sample.completion),
-            missed=tuple(span for span in missed if span.score < 0.5),
+            missed=tuple(span for span in missed if span.score < 1.0),
             reference=index,
             note=_cuts(sample, pairs),
         )
 
     def _weights(self, side: Sequence[RatedComponent]) -> list[float]:
         return [self.weights[component.kind] for component in side]
+
+
+def failure_of(pairs: Sequence[Pair]) -> Failure | None:
+    """The first question that the judge failed on."""
+    failures = (interview.failure for pair in pairs for interview in pair.both)
+    return next((failure for failure in failures if failure is not None), None)
 
 
 def _cuts(sample: Sample, pairs: Sequence[Pair]) -> str:

@@ -4,7 +4,8 @@ import pytest
 import yaml
 
 from rewards import HarmonicReward
-from rewards.harmonic.prompts import DEFAULT, PUBLISHED, chosen_criteria, load_prompts
+from rewards.harmonic.prompts import DEFAULT, PUBLISHED, chosen_criteria, load_prompts, scale_of
+from rewards.harmonic.questions import Shown, ask
 from rewards.verdict import Sample
 from tests.support.fakes import FakeJudge, certain
 
@@ -17,7 +18,7 @@ def written(folder, criteria, name="own.yaml"):
     return str(path)
 
 
-def test_our_criteria_are_the_paper_s_with_five_described_levels_and_the_ablation():
+def test_our_criteria_are_the_paper_s_with_five_described_levels_and_an_overall_one():
     prompts = load_prompts()
     assert tuple(criterion.name for criterion in chosen_criteria(prompts, None)) == PUBLISHED
     assert set(prompts.criteria) == {*PUBLISHED, "overall"}
@@ -27,6 +28,74 @@ def test_our_criteria_are_the_paper_s_with_five_described_levels_and_the_ablatio
         assert all(level.strip() for level in criterion.levels)
         assert criterion.sees == (criterion.name in ("correctness", "completeness", "overall"))
         assert criterion.adds == (criterion.name == "completeness")
+
+
+# What the paper's levels hold (appendix C.1), as one word of ours each: a level that loses it rates another thing.
+HELD = {
+    "correctness": ("missing", "missing", "missing", "details", "every detail"),
+    "completeness": ("missing", "missing", "missing", "missing", "nothing of any weight"),
+    "clarity": ("several ways", '"or"', "another way", "plainly", "wrongly"),
+    "fluency": ("hard to understand", "odd", "disturb", "flows", "no mistake of grammar and no clumsy phrase"),
+    "conciseness": ("hard to read", "repeated", "acceptable", "phrase or two", "all that is needed"),
+}
+
+
+def test_the_levels_hold_what_the_paper_s_hold():
+    for criterion in chosen_criteria(load_prompts(), None):
+        for level, held in zip(criterion.levels, HELD[criterion.name], strict=True):
+            assert held in level, (criterion.name, level)
+
+
+@pytest.mark.parametrize(
+    ("task", "asked"),
+    [
+        ("ic", "Does the caption say what is in the picture, and how truly?"),
+        ("reg", "Does the expression fit the object in the red box, and how truly?"),
+        ("vqa", "Does the answer answer the question by what is in the picture, and how truly?"),
+        ("vdu", "Does the answer answer the question by what is in the document, and how truly?"),
+    ],
+)
+def test_correctness_asks_what_the_task_is_about(task, asked):
+    prompts = load_prompts()
+    assert asked in scale_of(prompts.criteria["correctness"], prompts.layout, prompts.tasks[task])
+
+
+def pasted(data, **layout):
+    """As a user lays out a published prompt: the criterion before the text, nothing of ours around it."""
+    ours = dict.fromkeys(("instructions", "alone", "begin", "end", "whole"), "")
+    shown = {"picture": "", "context": "What is seen: {context}", "scale": "{question}\n{levels}"}
+    order = {"order": ["criterion", "evidence", "text", "ask"], "level": "- {level} {text}"}
+    data["layout"] |= {**ours, **shown, **order, **layout}
+    data["criteria"]["correctness"] |= {
+        "question": "Rate the {noun}.\n\n- Correctness: is it right?\n",
+        "levels": {n: f"Level {n}: so right" for n in range(1, 6)},
+    }
+    return data
+
+
+def test_the_criterion_may_stand_before_the_text(tmp_path):
+    path = written(tmp_path, pasted(yaml.safe_load(DEFAULT.read_text()), begin="Caption:"), "prompts.yaml")
+    judge = FakeJudge()
+    reward = HarmonicReward(judge, prompts=path, criteria="correctness", evidence="context", spans="none")
+    reward.assess([Sample("", "A {noun} cat.", context="A cat.")])
+    levels = "\n".join(f"- {n} Level {n}: so right" for n in range(1, 6))
+    asked = f"Rate the caption.\n\n- Correctness: is it right?\n\n{levels}"
+    assert judge.rated == [[f"{asked}\n\nWhat is seen: A cat.\n\nCaption:\nA {{noun}} cat."]]
+
+
+@pytest.mark.parametrize(
+    "order", [["criterion", "evidence", "text", "ask"], ["text", "criterion"], ["criterion", "text"]]
+)
+def test_the_text_is_what_may_be_cut_wherever_it_stands(tmp_path, order):
+    path = written(tmp_path, pasted(yaml.safe_load(DEFAULT.read_text()), order=order), "prompts.yaml")
+    prompts = load_prompts(path)
+    shown = Shown(prompts.tasks["ic"], context="A cat.")
+    for sentence in (None, (0, 6)):
+        question = ask(prompts.layout, prompts.criteria["correctness"], shown, "A cat. A dog.", sentence)
+        content = question.messages[0]["content"]
+        assert content[slice(*question.description)] == "A cat. A dog."
+        assert content == content.strip()
+        assert content.index("is it right?") < content.index("A cat. A dog.") or order[0] == "text"
 
 
 def test_criteria_of_your_own(tmp_path):
@@ -95,6 +164,18 @@ def test_prompts_of_your_own(tmp_path):
     [
         (lambda data: data.pop("layout"), "lacks 'layout'"),
         (lambda data: data["layout"].pop("why"), "lacks the text 'why'"),
+        (lambda data: data["layout"].pop("order"), "layout: order lists the parts .*; got None"),
+        (
+            lambda data: data["layout"].update(order=["text", "text", "criterion"]),
+            "each once: text, criterion and what",
+        ),
+        (lambda data: data["layout"].update(order=["criterion", "ask"]), r"got \['criterion', 'ask'\]"),
+        (lambda data: data["layout"].update(order=["text", "criterion", "end"]), "of instructions, evidence, text"),
+        (lambda data: data["layout"].update(level="{text}"), r"layout level takes the placeholders \{level\} and"),
+        (
+            lambda data: data["layout"].update(whole="{criterion}?"),
+            r"layout whole takes the placeholders .*\{criterion\}",
+        ),
         (lambda data: data["layout"].update(extra="x"), "unknown text 'extra'"),
         (lambda data: data["tasks"]["ic"].pop("noun"), "the task ic lacks the text 'noun'"),
         (lambda data: data["layout"].update(sentence="Rate it."), r"takes the placeholders \{sentence\} and"),

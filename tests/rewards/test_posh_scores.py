@@ -185,6 +185,15 @@ def test_own_prompts_have_both_directions():
         assert "{attributes}" in templates.described
 
 
+def test_no_level_of_our_scale_is_about_the_wording():
+    """As published (A.1.4): absent, hinted at, in part, clear, explicit. A paraphrase may have every one of them."""
+    for templates in (load_prompts().precision, load_prompts().recall):
+        levels = re.findall(r"^([1-5]) = (.*)$", templates.instructions, re.MULTILINE)
+        assert [level for level, _ in levels] == ["1", "2", "3", "4", "5"]
+        assert not [text for _, text in levels if re.search(r"exact|word|term|vague|synonym|paraphrase|same", text)]
+        assert "synonym or another wording counts in\nfull" in templates.instructions
+
+
 def test_prompts_with_wrong_placeholders_are_refused(tmp_path):
     with pytest.raises(ValueError, match="lacks the prompt 'prefix'"):
         wording({}, "here")

@@ -249,7 +249,7 @@ def table_cells(row: ShownRow) -> Iterator[tuple[str, Any]]:
         yield f"{name} words", render("span_cell.html.jinja", text=row.sample.completion, spans=verdict.spans)
         if row.sample.references:
             reference = row.sample.references[verdict.reference]
-            yield f"{name} missed", render("span_cell.html.jinja", text=reference, spans=verdict.missed)
+            yield f"{name} missed", render("span_cell.html.jinja", text=reference, spans=verdict.left_out)
         yield f"{name} status", verdict.status.value
         for part, value in verdict.parts.items():
             yield f"{name} {part}", value

@@ -3,17 +3,21 @@
     spanreward compare base=outputs/base sft=outputs/sft dapo=outputs/dapo \\
         --recipe recipes/quickstart/scenes-dapo.yaml --output outputs/comparison
 
-A model is NAME=FOLDER, or NAME=FOLDER,FOLDER,... with one folder a training seed, in the same order for every model.
-The recipe says which data (for Scenes its test split, for a file its first rows: give a held-out file with
---set data.path=PATH) and which rewards. The output folder then holds results.json (means, paired bootstrap 95 %
-intervals of the differences over prompts, intervals over three training seeds or more, win/tie/loss), completions.jsonl
-and report.html. Checks that a training run has failed, and answers that are cut or padded, are told last, in red, and
-first on the page; with --strict they make the exit code 2.
+A model is NAME=FOLDER, or NAME=FOLDER,FOLDER,... with one folder a training seed, in the same order for every model. In
+place of a folder there may be a hub id, or a JSONL file of answers ({"id": ..., "completion": ...}). The recipe says
+which rewards and which data: what its `validation` names, else the split that is called validation, else test (for a
+file: --set validation.path=PATH). Where there is none the rows are those of the training, and that is told in red.
+
+The output folder then holds results.json (means, paired bootstrap 95 % intervals of the differences over prompts,
+intervals over three training seeds or more, win/tie/loss), completions.jsonl and report.html. Checks that a training
+run has failed, and answers that are cut or padded, are told last, in red, and first on the page; with --strict they
+make the exit code 2.
 """
 
 import argparse
 import json
 import platform
+import re
 import shlex
 import subprocess
 import sys
@@ -28,16 +32,27 @@ from training.commands.judge_options import add_cache_option
 
 CURVES = ("loss", "reward", "posh/precision", "posh/recall", "completions/mean_length", "entropy")
 EXAMPLES = 12
+MAX_TOKENS = 128
+HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 LOOKS = 0.05  # the share of answers that look wrong from which a reader is warned
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="+", metavar="NAME=FOLDER[,FOLDER...]", help="two or more, first the oldest")
+    parser.add_argument(
+        "models",
+        nargs="+",
+        metavar="NAME=FOLDER[,FOLDER...]",
+        help="two or more, first the oldest; a hub id or a file of answers in place of a folder",
+    )
     parser.add_argument("--recipe", required=True, help="whose data and rewards are used")
     parser.add_argument("--output", required=True, type=Path, help="folder for results.json and report.html")
     parser.add_argument("--prompts", type=int, default=256, help="how many held-out prompts (default 256)")
-    parser.add_argument("--max-tokens", type=int, default=128, help="longest completion (default 128)")
+    parser.add_argument(
+        "--max-tokens",
+        type=int,
+        help=f"longest completion (default: the recipe's max_completion_length, {MAX_TOKENS} where it has none)",
+    )
     parser.add_argument(
         "--seeds",
         type=int,
@@ -61,13 +76,16 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="PATH", help="write results.json there too")
     arguments = parser.parse_args()
 
+    from training.evaluation.evaluate import held_out
+    from training.evaluation.held_out import held_out_data
     from training.recipe import load_recipe
 
     try:
         checkpoints = read_models(arguments.models)
         seeds = read_seeds(arguments.seeds, checkpoints)
         recipe = load_recipe(arguments.recipe, arguments.set)
-        results = compare(arguments, checkpoints, seeds, recipe)
+        data, told = held_out_data(recipe, load_recipe(arguments.recipe))
+        results = compare(arguments, checkpoints, seeds, recipe, held_out(data, arguments.prompts), told)
         if arguments.json:
             arguments.json.parent.mkdir(parents=True, exist_ok=True)
             arguments.json.write_text(json.dumps(results, indent=2) + "\n")
@@ -84,7 +102,9 @@ def main() -> None:
 
 
 def read_models(specs: list[str]) -> dict[str, list[str]]:
-    """{name: folders}. Raises ValueError for fewer than two models, unequal seeds or a folder that is not there."""
+    """{name: folders, hub ids or files}. Raises ValueError for fewer than two models, unequal seeds, or one that is not
+    there.
+    """
     checkpoints: dict[str, list[str]] = {}
     for spec in specs:
         name, _, folders = spec.partition("=")
@@ -100,9 +120,33 @@ def read_models(specs: list[str]) -> dict[str, list[str]]:
         raise ValueError(f"every model needs as many folders (training seeds) as the others, got {seeds}.")
     for name, paths in checkpoints.items():
         for path in paths:
-            if not (Path(path) / "config.json").is_file():
-                raise ValueError(f"model {name!r}: {path!r} is not a folder with a trained policy (no config.json).")
+            check_model(name, path)
     return checkpoints
+
+
+def check_model(name: str, path: str) -> None:
+    """Raises ValueError for what is neither a folder with a policy, nor a file of answers, nor a model of the hub."""
+    from training.evaluation.given_answers import is_answers
+
+    if (Path(path) / "config.json").is_file() or (is_answers(path) and Path(path).is_file()):
+        return
+    if Path(path).exists():
+        raise ValueError(f"model {name!r}: {path!r} is not a folder with a trained policy (no config.json).")
+    if is_answers(path) or not HUB_ID.fullmatch(path) or not on_hub(path):
+        raise ValueError(
+            f"model {name!r}: {path!r} is no folder, no file of answers (.jsonl), and no model that the hub has."
+        )
+
+
+def on_hub(model: str) -> bool:
+    """Whether the hub, or the local cache of it, has a model of this id."""
+    from transformers import AutoConfig
+
+    try:
+        AutoConfig.from_pretrained(model)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def read_seeds(seeds: list[int] | None, checkpoints: dict[str, list[str]]) -> list[int]:
@@ -114,18 +158,26 @@ def read_seeds(seeds: list[int] | None, checkpoints: dict[str, list[str]]) -> li
 
 
 def compare(
-    arguments: argparse.Namespace, checkpoints: dict[str, list[str]], seeds: list[int], recipe: Any
+    arguments: argparse.Namespace,
+    checkpoints: dict[str, list[str]],
+    seeds: list[int],
+    recipe: Any,
+    data: Any,
+    told: list[str],
 ) -> dict[str, Any]:
-    """Evaluate, write the three files into the output folder, and return what results.json holds."""
+    """Evaluate on `data`, write the three files into the output folder, and return what results.json holds.
+
+    told: what a reader must know of the data.
+    """
     from rewards.judges import closing
-    from training.evaluation.evaluate import evaluate, held_out
+    from training.evaluation.evaluate import evaluate
     from training.evaluation.report import ShownPrompt, write_report
     from training.evaluation.statistics import summarise_models
     from training.grpo.recorder import judges_of
     from training.run import build_rewards
     from training.run_folder import versions
 
-    data = held_out(recipe.validation_data or recipe.data, arguments.prompts)
+    max_tokens = arguments.max_tokens or recipe.trainer.get("max_completion_length", MAX_TOKENS)
     count = sum(len(paths) for paths in checkpoints.values())
     rewards = build_rewards([remembering(part, arguments.cache) for part in recipe.rewards])
     with closing(judges_of(rewards)), Progress(console=Console(stderr=True)) as bar:
@@ -134,13 +186,14 @@ def compare(
             checkpoints,
             data,
             rewards,
-            arguments.max_tokens,
+            max_tokens,
             progress=lambda done: bar.update(task, advance=1, description=done),
             explain=arguments.explain,
         )
     results = summarise_models(evaluation.scores, seeds=seeds)
     results["data"] = data.model_dump()
-    results["warnings"] = warnings(checkpoints, seeds, results)
+    results["max_tokens"] = max_tokens
+    results["warnings"] = told + warnings(checkpoints, seeds, results)
     arguments.output.mkdir(parents=True, exist_ok=True)
     (arguments.output / "results.json").write_text(json.dumps(results, indent=2) + "\n")
     write_completions(arguments.output / "completions.jsonl", evaluation, seeds)

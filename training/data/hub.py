@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from datasets import Dataset, Features, Image, IterableDataset, config, load_dataset
+from datasets import Dataset, Features, Image, IterableDataset, config, get_dataset_split_names, load_dataset
 from datasets.exceptions import DatasetsError
 from huggingface_hub.constants import HF_HUB_CACHE
 
@@ -67,6 +67,14 @@ def load_split(data: HubPart) -> Dataset | IterableDataset:
             f"the split {data.split!r} of the dataset {data.id!r} cannot be loaded ({reason}): data.id takes a hub id "
             "or a folder, what is private or gated needs `hf auth login`, and HF_HUB_OFFLINE=1 looks in the cache only."
         ) from error
+
+
+def split_names(data: HubPart) -> list[str]:
+    """The dataset's splits; only the one that `data` names where the others are not known."""
+    try:
+        return list(get_dataset_split_names(data.id, data.subset, revision=data.revision))
+    except (OSError, ValueError, RuntimeError, DatasetsError):
+        return [data.split]
 
 
 def check_columns(data: HubPart, features: Features) -> None:

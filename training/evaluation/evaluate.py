@@ -22,6 +22,7 @@ from rewards.reward import Explaining, Reward, read_sample
 from rewards.verdict import Sample, Status, Verdict
 from rewards.vqa import AGREED, vqa_accuracy
 from training.data.load import load_data, load_scenes
+from training.evaluation.given_answers import is_answers, read_answers
 from training.evaluation.report import ShownAnswer
 from training.policy import load_policy
 from training.recipe import DataPart, MixedPart, ScenesPart
@@ -50,13 +51,15 @@ def evaluate(
     progress: Callable[[str], None] = lambda done: None,
     explain: int = 0,
 ) -> Evaluation:
-    """Let every checkpoint answer every prompt of `data`; metrics are truth_* (descriptions of Scenes), vqa_accuracy
-    (questions with four answers or more), <reward>_<part>, length, and truncated and degenerate, which are 1 or 0 (cut
-    at max_tokens; padded with words that say nothing); NaN where a prompt lacks one.
+    """Let every checkpoint (a folder, a hub id, or a JSONL file of answers) answer every prompt of `data`.
 
-    length is in tokens. `progress` hears of every finished checkpoint. explain: for so many prompts the answers of each
-    model's first checkpoint come with the judge's reasons. Raises ValueError for no rewards, two of one name, or none
-    that gives the reasons that are wanted.
+    Metrics are truth_* (descriptions of Scenes), vqa_accuracy (questions with four answers or more), <reward>_<part>,
+    length, in tokens, and truncated and degenerate, which are 1 or 0 (cut at max_tokens; padded with words that say
+    nothing); NaN where a prompt lacks one, as answers from a file lack length and truncated.
+
+    `progress` hears of every finished checkpoint. explain: for so many prompts the answers of each model's first
+    checkpoint come with the judge's reasons. Raises ValueError for no rewards, two of one name, none that gives the
+    reasons that are wanted, and a file of answers that cannot be used.
     """
     names = [reward.__name__ for reward in rewards]
     if len(set(names)) < len(names) or not names:
@@ -65,6 +68,7 @@ def evaluate(
         raise ValueError(f"only harmonic gives reasons, and the recipe has the rewards {names}: leave out --explain.")
     main_parts = {reward.__name__: reward.main_parts for reward in rewards}
     rows = list(load_data(data))
+    given = {path: read_answers(path, rows) for paths in checkpoints.values() for path in paths if is_answers(path)}
     scenes: Sequence[Scene | None] = load_scenes(data) if isinstance(data, ScenesPart) else [None] * len(rows)
     scores: dict[str, dict[str, np.ndarray]] = {}
     answers: dict[str, list[list[ShownAnswer]]] = {}
@@ -77,7 +81,7 @@ def evaluate(
                 answers[model].append(answers[model][paths.index(path)])
                 progress(f"{model} {path}")
                 continue
-            texts, lengths = greedy_completions(path, rows, max_tokens)
+            texts, lengths = written(path, rows, max_tokens, given)
             samples = [read_sample(row, text, row["prompt"]) for row, text in zip(rows, texts, strict=True)]
             of_reward = [judge_in_batches(reward, samples) for reward in rewards]
             verdicts = [dict(zip(names, of_row, strict=True)) for of_row in zip(*of_reward, strict=True)]
@@ -132,6 +136,13 @@ def in_words(reason: str | Failure) -> str:
     if isinstance(reason, Failure):
         return f"no reason: {reason.message}"
     return reason.strip() or "no reason: the judge wrote nothing"
+
+
+def written(
+    path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, given: Mapping[str, list[str]]
+) -> tuple[list[str], Sequence[int | None]]:
+    """The model's answer to each row, and its length in tokens; None for those that were given."""
+    return (given[path], [None] * len(rows)) if path in given else greedy_completions(path, rows, max_tokens)
 
 
 def greedy_completions(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int) -> tuple[list[str], list[int]]:
@@ -197,7 +208,7 @@ def with_picture(prompt: Sequence[Mapping[str, Any]], image: Image.Image | None)
 
 def answer(
     text: str,
-    length: int,
+    length: int | None,
     scene: Scene | None,
     verdicts: Mapping[str, Verdict],
     main_parts: Mapping[str, Sequence[str]],
@@ -221,8 +232,8 @@ def answer(
         scores["vqa_accuracy"] = vqa_accuracy(text, people)
     for name, verdict in verdicts.items():
         scores |= {f"{name}_{part}": verdict.parts.get(part) for part in main_parts[name]}
-    cut = length >= max_tokens
-    looks = {"length": float(length), "truncated": float(cut), "degenerate": float(padded)}
+    cut = None if length is None else float(length >= max_tokens)
+    looks = {"length": None if length is None else float(length), "truncated": cut, "degenerate": float(padded)}
     return ShownAnswer(text, next(iter(verdicts.values())), {**scores, **looks}, wrong)
 
 

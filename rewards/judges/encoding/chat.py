@@ -16,7 +16,7 @@ import re
 import unicodedata
 from array import array
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from jinja2 import TemplateError
@@ -60,7 +60,6 @@ class ChatEncoder:
             if number in self.control_ids and not self.control_ids.isdisjoint(self._plain_ids(text)):
                 raise ValueError(f"{tokenizer.name_or_path} reads {text!r} in a plain text as its control token")
         self._layouts: dict[tuple[str, ...], list[str | int]] = {}
-        self._words: list[str] = []
         self._starts = lru_cache(maxsize=LONG_TEXTS)(self._token_starts)
 
     def encode(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
@@ -121,19 +120,21 @@ class ChatEncoder:
         """The judge's own words, without control tokens."""
         return self.tokenizer.decode(ids, skip_special_tokens=True)
 
+    @cached_property
+    def words(self) -> list[str]:
+        """What each token id decodes to by itself."""
+        size = max(self.tokenizer.get_vocab().values()) + 1
+        return self.tokenizer.backend_tokenizer.decode_batch([[i] for i in range(size)], skip_special_tokens=False)
+
     def scale(self, scale: Sequence[str]) -> dict[str, tuple[int, ...]]:
         """The token ids that stand for each entry: those that decode to it as a whole, leading spaces aside.
 
         Raises ValueError for an entry that no single token spells, as a rating reads one token.
         """
-        if not self._words:
-            size = max(self.tokenizer.get_vocab().values()) + 1
-            words = self.tokenizer.backend_tokenizer.decode_batch([[i] for i in range(size)], skip_special_tokens=False)
-            self._words = [word.lstrip(" ") for word in words]
         wanted: dict[str, list[int]] = {entry: [] for entry in scale}
-        for number, word in enumerate(self._words):
-            if word in wanted:
-                wanted[word].append(number)
+        for number, word in enumerate(self.words):
+            if word.lstrip(" ") in wanted:
+                wanted[word.lstrip(" ")].append(number)
         for entry, numbers in wanted.items():
             if not numbers:
                 raise ValueError(
@@ -196,6 +197,20 @@ def cut_place(text: str, end: int) -> int:
         if not joined and unicodedata.category(text[place])[0] != "M" and text[place] not in SKIN_TONES:
             return place
     return end
+
+
+def rating_from_top(
+    logprobs: Mapping[int, float], words: Sequence[str], scale: Sequence[str], cut: int = 0
+) -> Rating | Failure:
+    """A rating as PoSh's published code reads it: a softmax over the likeliest tokens that contain an entry.
+
+    logprobs: of the likeliest tokens, by id; words: what each id decodes to. A token counts for every entry that its
+    text contains, and however little probability these tokens have. UNPARSED where none contains any, or one of them
+    has no log-probability.
+    """
+    spelled = {number: words[number] for number in logprobs if number < len(words)}  # models pad their vocabulary
+    holding = {entry: [number for number, word in spelled.items() if entry in word] for entry in scale}
+    return rating_from_logprobs(logprobs, holding, min_mass=0.0, cut=cut)
 
 
 def rating_from_logprobs(

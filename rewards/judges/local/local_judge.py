@@ -13,11 +13,11 @@ from typing import Any, Self, TypeVar
 from transformers import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING, AutoConfig, AutoTokenizer
 
 from rewards.judges.encoding.ask_once import ask_once
-from rewards.judges.encoding.chat import MIN_MASS, ChatEncoder, rating_from_logprobs
+from rewards.judges.encoding.chat import MIN_MASS, ChatEncoder, rating_from_logprobs, rating_from_top
 from rewards.judges.encoding.picture import ready
 from rewards.judges.encoding.picture_chat import PictureChatEncoder, load_processor
 from rewards.judges.encoding.prompt import Prompt
-from rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, by_reading
 from rewards.judges.model_files import files_hash, model_folder
 from rewards.judges.usage import Usage
 from rewards.verdict import Status
@@ -128,17 +128,26 @@ class LocalJudge(Judge):
         Raises ValueError for a scale with an entry of several tokens, for images that are no PIL images and for images
         put to a model that reads text only, and whatever keeps the model from loading; nothing else.
         """
-        questions = self._ready(questions)
+        ratings = by_reading(self._ready(questions), lambda asked, top: self._rate(asked, scale, top))
+        self.usage.unparsed += sum(isinstance(one, Failure) and one.status is Status.UNPARSED for one in ratings)
+        return ratings
+
+    def _rate(self, questions: Sequence[Question], scale: Sequence[str], top: int) -> list[Rating | Failure]:
+        """The ratings of questions that are read alike."""
         with self, self.usage.clock("seconds"):
             tokens = self.encoder.scale(scale)
             ids = sorted({number for several in tokens.values() for number in several})
-            answers, cuts = self._answer(questions, 1, lambda prompts: self._logprobs(prompts, ids))
-        ratings = [
-            answer if isinstance(answer, Failure) else rating_from_logprobs(answer, tokens, self.min_mass, cut)
+            answers, cuts = self._answer(
+                questions, 1, lambda prompts: self._top(prompts, top) if top else self._logprobs(prompts, ids)
+            )
+        return [
+            answer
+            if isinstance(answer, Failure)
+            else rating_from_top(answer, self.encoder.words, scale, cut)
+            if top
+            else rating_from_logprobs(answer, tokens, self.min_mass, cut)
             for answer, cut in zip(answers, cuts, strict=True)
         ]
-        self.usage.unparsed += sum(isinstance(one, Failure) and one.status is Status.UNPARSED for one in ratings)
-        return ratings
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """One greedy text of at most max_tokens tokens per question, in order. Raises as `rate` does."""
@@ -150,6 +159,10 @@ class LocalJudge(Judge):
     def _logprobs(self, prompts: Sequence[Prompt], ids: list[int]) -> list[Mapping[int, float] | Failure]:
         """Of the token that follows each prompt: the natural log-probabilities of these ids. Prompts are sorted."""
         raise NotImplementedError(f"{type(self).__name__} must define _logprobs(prompts, ids)")
+
+    def _top(self, prompts: Sequence[Prompt], count: int) -> list[Mapping[int, float] | Failure]:
+        """Of the token that follows each prompt: the likeliest ids with their natural log-probabilities."""
+        raise NotImplementedError(f"{type(self).__name__} must define _top(prompts, count)")
 
     def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
         """The greedy continuation of each prompt, as token ids. Prompts are sorted."""

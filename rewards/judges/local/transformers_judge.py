@@ -105,9 +105,23 @@ class TransformersJudge(LocalJudge):
         self._model = None
 
     def _logprobs(self, prompts: Sequence[Prompt], ids: list[int]) -> list[Mapping[int, float] | Failure]:
+        return self._next(prompts, lambda table: [dict(zip(ids, row, strict=True)) for row in table[:, ids].tolist()])
+
+    def _top(self, prompts: Sequence[Prompt], count: int) -> list[Mapping[int, float] | Failure]:
+        def likeliest(table: torch.Tensor) -> list[Mapping[int, float]]:
+            best = table.topk(count)
+            rows = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+            return [dict(zip(numbers, values, strict=True)) for numbers, values in rows]
+
+        return self._next(prompts, likeliest)
+
+    def _next(
+        self, prompts: Sequence[Prompt], read: Callable[[torch.Tensor], list[Mapping[int, float]]]
+    ) -> list[Mapping[int, float] | Failure]:
+        """What `read` takes of log-probabilities (some prompts, vocabulary): those of the tokens that follow them."""
+
         def ask(rows: list[Prompt], shared: int, cache: Any) -> list[Mapping[int, float]]:
-            logprobs = self._after([row.ids[shared:] for row in rows], cache, ids).tolist()
-            return [dict(zip(ids, row, strict=True)) for row in logprobs]
+            return read(self._after([row.ids[shared:] for row in rows], cache))
 
         answers = self._in_runs(prompts, ask)
         self.usage.generated_tokens += len(prompts)
@@ -180,8 +194,8 @@ class TransformersJudge(LocalJudge):
         return self._model(input_ids=ids, **inputs, use_cache=True, logits_to_keep=1).past_key_values
 
     @torch.inference_mode()
-    def _after(self, suffixes: list[tuple[int, ...]], cache: Any, ids: list[int]) -> torch.Tensor:
-        """(len(suffixes), len(ids)) log-probabilities of the token after each suffix, whose prefix is in the cache.
+    def _after(self, suffixes: list[tuple[int, ...]], cache: Any) -> torch.Tensor:
+        """(len(suffixes), vocabulary) log-probabilities of the token after each suffix, whose prefix is in the cache.
 
         Padded on the right, where a causal model cannot see it: no mask, and every position is where it belongs.
         """
@@ -193,7 +207,7 @@ class TransformersJudge(LocalJudge):
         output = self._model(input_ids=batch, past_key_values=past, use_cache=past is not None, logits_to_keep=kept)
         rows = torch.arange(len(suffixes), device=self.device)
         logits = output.logits[rows, torch.searchsorted(kept, last)]
-        return logits.float().log_softmax(-1)[:, ids]
+        return logits.float().log_softmax(-1)
 
     @torch.inference_mode()
     def _continued(

@@ -302,7 +302,17 @@ class VllmJudge(LocalJudge):
     def _logprobs(self, prompts: Sequence[Prompt], ids: list[int]) -> list[Mapping[int, float] | Failure]:
         from vllm import SamplingParams
 
-        params = SamplingParams(max_tokens=1, temperature=0.0, logprob_token_ids=ids, detokenize=False)
+        return self._next(
+            prompts, SamplingParams(max_tokens=1, temperature=0.0, logprob_token_ids=ids, detokenize=False)
+        )
+
+    def _top(self, prompts: Sequence[Prompt], count: int) -> list[Mapping[int, float] | Failure]:
+        from vllm import SamplingParams
+
+        return self._next(prompts, SamplingParams(max_tokens=1, temperature=0.0, logprobs=count, detokenize=False))
+
+    def _next(self, prompts: Sequence[Prompt], params: Any) -> list[Mapping[int, float] | Failure]:
+        """The log-probabilities that vLLM gives of each prompt's next token."""
         return [
             output if isinstance(output, Failure) else {i: entry.logprob for i, entry in output.logprobs[0].items()}
             for output in self._generate(prompts, params)

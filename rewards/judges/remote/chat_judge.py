@@ -31,9 +31,9 @@ class ChatJudge(RemoteJudge):
     path = "chat/completions"
     asked_as = "chat"
 
-    def _rating_request(self, scale: Sequence[str]) -> tuple[dict[str, str], dict[str, Any], dict[str, Any]]:
+    def _rating_request(self, scale: Sequence[str], top: int) -> tuple[dict[str, Any], dict[str, Any]]:
         _refuse_ambiguous(scale)
-        return {}, {"logprobs": True, "top_logprobs": MAX_LOGPROBS}, {}
+        return {"logprobs": True, "top_logprobs": top or MAX_LOGPROBS}, {}
 
     def _room(self, questions: Sequence[Question], reserve: int) -> int | None:
         return None

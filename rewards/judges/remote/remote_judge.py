@@ -16,8 +16,8 @@ from typing import Any, Self
 
 from rewards.cache_folder import CACHE
 from rewards.judges.encoding.ask_once import ask_once
-from rewards.judges.encoding.chat import MIN_MASS, rating_from_logprobs
-from rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from rewards.judges.encoding.chat import MIN_MASS, rating_from_logprobs, rating_from_top
+from rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, by_reading
 from rewards.judges.model_files import files_hash, model_folder
 from rewards.judges.remote.endpoint import Endpoint, Served, ServerAnswer
 from rewards.judges.remote.spawned_server import HOST, Spawned
@@ -123,10 +123,14 @@ class RemoteJudge(Judge):
         """How a question becomes what the server reads, as a part of the judge's name."""
 
     @abstractmethod
-    def _rating_request(self, scale: Sequence[str]) -> tuple[dict[str, str], dict[str, Any], dict[str, Any]]:
-        """How a rating is asked for: which entry of the scale each of the server's tokens stands for, the request's
-        fields, and those that not every server takes. Raises ValueError for a scale that cannot be read so.
+    def _rating_request(self, scale: Sequence[str], top: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """How a rating is asked for, read as `Question.top` says: the request's fields, and those that not every server
+        takes. Raises ValueError for a scale that cannot be read so.
         """
+
+    def _word(self, token: str) -> str:
+        """The text of a token as the server names it."""
+        return token
 
     @abstractmethod
     def _room(self, questions: Sequence[Question], reserve: int) -> int | None:
@@ -194,14 +198,31 @@ class RemoteJudge(Judge):
         Raises ValueError for questions with images and for a scale that cannot be read from one token; what keeps a
         spawned server from coming up; nothing else.
         """
-        entries, fields, extras = self._rating_request(scale)
-        answers, cuts = self._ask(questions, {**fields, "max_tokens": 1}, extras)
-        ratings = [
-            answer if isinstance(answer, Failure) else _rating(answer, entries, scale, self.min_mass, cut)
-            for answer, cut in zip(answers, cuts, strict=True)
-        ]
+        ratings = by_reading(questions, lambda asked, top: self._rate(asked, scale, top))
         self.usage.unparsed += sum(isinstance(one, Failure) and one.status is Status.UNPARSED for one in ratings)
         return ratings
+
+    def _rate(self, questions: Sequence[Question], scale: Sequence[str], top: int) -> list[Rating | Failure]:
+        """The ratings of questions that are read alike."""
+        fields, extras = self._rating_request(scale, top)
+        answers, cuts = self._ask(questions, {**fields, "max_tokens": 1}, extras)
+        return [
+            answer if isinstance(answer, Failure) else self._rating(answer, scale, top, cut)
+            for answer, cut in zip(answers, cuts, strict=True)
+        ]
+
+    def _rating(self, answer: ServerAnswer, scale: Sequence[str], top: int, cut: int) -> Rating | Failure:
+        """A token stands for the entry that it is as a whole, leading spaces aside, or see `Question.top`."""
+        logprobs = answer.choices[0].logprobs
+        first = logprobs.first() if logprobs is not None else []
+        if not first:
+            return Failure(Status.UNPARSED, "the server gave no log-probabilities: serve the model with them")
+        words = [self._word(token) for token, _ in first]
+        values = {place: math.nan if value is None else value for place, (_, value) in enumerate(first)}
+        if top:
+            return rating_from_top(values, words, scale, cut)
+        places = {entry: [place for place, word in enumerate(words) if word.lstrip(" ") == entry] for entry in scale}
+        return rating_from_logprobs(values, places, self.min_mass, cut)
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """One greedy text of at most max_tokens tokens per question, in order. Raises as `rate` does."""
@@ -263,25 +284,6 @@ class RemoteJudge(Judge):
                 usage.prompt_tokens += answer.usage.prompt_tokens
                 usage.generated_tokens += answer.usage.completion_tokens
                 usage.cached_tokens += (details.cached_tokens or 0) if details is not None else 0
-
-
-def _rating(
-    answer: ServerAnswer, entries: Mapping[str, str], scale: Sequence[str], min_mass: float, cut: int
-) -> Rating | Failure:
-    """entries: which of the scale's a token stands for, by its id. A server that knows no ids gives the decoded token,
-    which stands for an entry that it is as a whole, leading spaces aside.
-    """
-    logprobs = answer.choices[0].logprobs
-    first = logprobs.first() if logprobs is not None else []
-    if not first:
-        return Failure(Status.UNPARSED, "the server gave no log-probabilities: serve the model with them")
-    places: dict[str, list[int]] = {entry: [] for entry in scale}
-    for place, (token, _) in enumerate(first):
-        entry = entries.get(token, token.lstrip(" "))
-        if entry in places:
-            places[entry].append(place)
-    values = {place: math.nan if value is None else value for place, (_, value) in enumerate(first)}
-    return rating_from_logprobs(values, places, min_mass, cut)
 
 
 def _text(answer: ServerAnswer) -> str | Failure:

@@ -25,6 +25,8 @@ from rewards.judges.remote.remote_judge import RemoteJudge
 from rewards.judges.remote.spawned_server import MAX_LOGPROBS
 from rewards.judges.smollm2 import smollm2_folder
 
+TOKEN_ID = "token_id:"
+
 
 class ServerJudge(RemoteJudge):
     """A judge behind HTTP that is sent token ids: no text that a policy writes is a control token.
@@ -63,13 +65,19 @@ class ServerJudge(RemoteJudge):
         state = f"{tokenizer.backend_tokenizer.to_str()}\n{tokenizer.chat_template}"
         return f"tokens-{hashlib.sha256(state.encode()).hexdigest()[:12]}"
 
-    def _rating_request(self, scale: Sequence[str]) -> tuple[dict[str, str], dict[str, Any], dict[str, Any]]:
-        ids = self.encoder.scale(scale)
-        entries = {f"token_id:{number}": entry for entry, numbers in ids.items() for number in numbers}
+    def _rating_request(self, scale: Sequence[str], top: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        ids = sorted(number for numbers in self.encoder.scale(scale).values() for number in numbers)
         extras: dict[str, Any] = {"return_tokens_as_token_ids": True}
-        if len(entries) <= MAX_LOGPROBS:
-            extras["logprob_token_ids"] = sorted(number for numbers in ids.values() for number in numbers)
-        return entries, {"logprobs": MAX_LOGPROBS}, extras
+        if len(ids) <= MAX_LOGPROBS and not top:
+            extras["logprob_token_ids"] = ids
+        return {"logprobs": top or MAX_LOGPROBS}, extras
+
+    def _word(self, token: str) -> str:
+        """A server that knows `return_tokens_as_token_ids` names a token by its id, others by its text."""
+        if not token.startswith(TOKEN_ID):
+            return token
+        number = int(token.removeprefix(TOKEN_ID))
+        return self.encoder.words[number] if number < len(self.encoder.words) else ""
 
     def _room(self, questions: Sequence[Question], reserve: int) -> int | None:
         served = self.served if any(start < end for start, end in (q.description for q in questions)) else None

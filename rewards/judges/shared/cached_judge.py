@@ -7,7 +7,7 @@
 
 An answer is known by the version of this package and the code of its judges (how a question is encoded and an answer
 read), the inner judge's name (its weights and settings), the scale or the length of the text, and
-all that a judge may read of a question: messages, pictures, probe, and what of it may be cut.
+all that a judge may read of a question: messages, pictures, probe, what of it may be cut, and how its answer is read.
 Failures are forgotten. Where the file cannot be used the inner judge is asked, see `Store`.
 """
 
@@ -175,7 +175,7 @@ def question_keys(questions: Sequence[Question], about: Mapping[str, Any]) -> li
         pictures = [hash_of(image, _picture) for image in question.images]
         key = start.copy()
         messages = [sorted(message.items()) for message in question.messages]
-        key.update(_json([messages, pictures, repr(probe), graph, question.description]))
+        key.update(_json([messages, pictures, repr(probe), graph, question.description, question.top]))
         keys.append(key.hexdigest()[:32])
     return keys
 

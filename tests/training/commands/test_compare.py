@@ -11,6 +11,7 @@ from tests.support.page import Page
 from training.commands.compare import CURVES, cell, commit, main, read_curves, read_models, read_seeds, remembering
 from training.policy import load_policy
 from training.recipe import RewardPart
+from training.scenes.world import draw, make_scenes
 
 RECIPE = {
     "algorithm": "dapo",
@@ -176,6 +177,71 @@ def test_more_reasons_than_are_shown(folders, tmp_path, monkeypatch, capsys, cou
     models = [f"a={folders / '0'}", f"b={folders / '1'}", "--output", tmp_path / "out"]
     assert run(monkeypatch, *models, "--recipe", folders / "recipe.yaml", "--explain", count) == 2
     assert "argument --explain: invalid" in capsys.readouterr().err
+
+
+def test_answers_from_a_file_are_judged_like_a_model_s(folders, output, tmp_path, monkeypatch):
+    """What seed 0 wrote, read from a file, gets what seed 0 got; nobody counted its tokens."""
+    lines = [json.loads(line) for line in (output / "completions.jsonl").read_text().splitlines()]
+    own = [line for line in lines if line["model"] == "sft" and line["seed"] == 5]
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text("".join(json.dumps({"id": li["id"], "completion": li["completion"]}) + "\n" for li in own))
+    arguments = ["--recipe", folders / "recipe.yaml", "--output", tmp_path / "out", "--prompts", 6]
+    assert run(monkeypatch, f"file={answers}", f"sft={folders / '0'}", *arguments, "--max-tokens", 12) is None
+    tables = json.loads((tmp_path / "out" / "results.json").read_text())["models"]
+    for metric in METRICS:
+        given, trained = tables["file"][metric]["mean"], tables["sft"][metric]["mean"]
+        assert given == (None if metric in ("length", "truncated") else trained)
+    answers.write_text("")
+    code = run(monkeypatch, f"file={answers}", f"sft={folders / '0'}", *arguments)
+    assert code.startswith(f"compare.py: {answers} has no answer to 6 of the 6 rows")
+
+
+def test_a_model_of_the_hub_and_one_that_it_does_not_have(folders, tmp_path, monkeypatch):
+    known = {"someone/policy": str(folders / "1")}
+    monkeypatch.setattr("training.commands.compare.on_hub", lambda model: model in known)
+    monkeypatch.setattr(
+        "training.evaluation.evaluate.load_policy", lambda path, **more: load_policy(known.get(path, path), **more)
+    )
+    arguments = ["--recipe", folders / "recipe.yaml", "--prompts", 2, "--max-tokens", 4]
+    models = ["hub=someone/policy", f"own={folders / '1'}"]
+    assert run(monkeypatch, *models, *arguments, "--output", tmp_path / "out") is None
+    tables = json.loads((tmp_path / "out" / "results.json").read_text())["models"]
+    assert tables["hub"] == tables["own"]
+    for missing in ("someone/else", "outputs/none/dapo", "answers.jsonl"):
+        code = run(monkeypatch, f"a={missing}", models[1], *arguments, "--output", tmp_path / "other")
+        assert code.startswith(f"compare.py: model 'a': {missing!r} is no folder, no file of answers (.jsonl), and no")
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize(
+    ("trainer", "given", "longest"),
+    [({"max_completion_length": 5}, [], 5), ({}, [], 128), ({}, ["--max-tokens", 3], 3)],
+)
+def test_the_longest_answer_is_the_recipe_s(folders, tmp_path, monkeypatch, trainer, given, longest):
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump({**RECIPE, "trainer": trainer}))
+    models = [f"a={folders / '0'}", f"b={folders / '1'}", "--recipe", tmp_path / "recipe.yaml", "--prompts", 1]
+    assert run(monkeypatch, *models, "--output", tmp_path / "out", *given) is None
+    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert results["max_tokens"] == longest
+    assert max(results["models"]["a"]["length"]["per_seed"]) <= longest
+
+
+def test_rows_of_the_training_are_told_in_red(folders, tmp_path, monkeypatch, capsys):
+    rows = [{"image": "0.png", "reference": "A red circle."}]
+    draw(make_scenes("train", 1, 1)[0]).save(tmp_path / "0.png")
+    for name in ("rows.jsonl", "held_out.jsonl"):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data = {"source": "jsonl", "path": str(tmp_path / "rows.jsonl")}
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump({**RECIPE, "data": data}))
+    models = [f"a={folders / '0'}", f"b={folders / '1'}", "--recipe", tmp_path / "recipe.yaml", "--prompts", 1]
+    arguments = ["--max-tokens", 2, "--output", tmp_path / "out"]
+    assert run(monkeypatch, *models, *arguments) is None
+    assert "WARNING: compared on rows that the recipe trains on" in capsys.readouterr().out
+    assert "compared on rows that the recipe trains on" in (tmp_path / "out" / "report.html").read_text()
+    for key in ("validation", "data"):
+        other = [*arguments, "--set", f"{key}.path={tmp_path / 'held_out.jsonl'}"]
+        assert run(monkeypatch, *models, *other) is None
+        assert "trains on" not in capsys.readouterr().out
 
 
 def test_a_curve_needs_its_metric_in_every_logged_line(folders):

@@ -11,6 +11,7 @@ import pytest
 from datasets import Dataset, Features, Image, List, Value
 from PIL import Image as Pictures
 
+from training.data.hub import split_names
 from training.data.load import load_data
 from training.recipe import HubPart, JsonlPart, MixedPart, RecipeError, ScenesPart
 
@@ -275,3 +276,9 @@ def test_the_task_of_all_rows_that_name_none(tmp_path):
     name = stored(tmp_path / "tasks", rows, {"image": Image(), "task": Value("string")})
     assert load_data(part(name, columns={}, task="vqa"))["task"][:] == ["reg", "vqa"]
     assert load_data(part(name, columns={}))["task"][:] == ["reg", None]
+
+
+def test_the_splits_of_a_dataset(tmp_path, captions):
+    stored(Path(captions), [{"picture": square("red"), "texts": ["A wall."], "extra": 1}], CAPTIONS, split="test")
+    assert sorted(split_names(part(captions))) == ["test", "train"]
+    assert split_names(part(str(tmp_path / "nowhere"), split="val")) == ["val"]  # what is not reached is not known

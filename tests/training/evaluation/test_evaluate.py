@@ -181,6 +181,8 @@ def test_answer_by_hand():
     assert one.verdict is verdicts["a"]
     without = answer(text, 7, None, verdicts, {"a": (), "b": ()})
     assert (without.scores, without.wrong) == (looks, ())
+    given = answer(text, None, None, verdicts, {"a": (), "b": ()}, max_tokens=7)  # from a file
+    assert given.scores == {"length": None, "truncated": None, "degenerate": 0.0}
     cut = answer(text, 7, None, verdicts, {"a": (), "b": ()}, padded=True, max_tokens=7)
     assert cut.scores == {"length": 7.0, "truncated": 1.0, "degenerate": 1.0}
 

@@ -160,7 +160,8 @@ def test_a_failed_verdict_is_not_counted_and_never_0(tmp_path):
 
 
 def test_missed_lies_on_the_reference_it_was_judged_by(tmp_path):
-    verdict = Verdict(0.5, reference=1, missed=(Span(4, 8, 0.0, 0.0, "attribute", "", 0),))
+    left_out, half_said = Span(4, 8, 0.0, 0.0, "attribute", "", 0), Span(9, 15, 0.5, 0.0, "entity", "", 1)
+    verdict = Verdict(0.5, reference=1, missed=(left_out, half_said))
     example = ShownPrompt(
         None, "Describe.", ("No.", "One blue square."), {"dapo": ShownAnswer("A square.", verdict, {})}
     )

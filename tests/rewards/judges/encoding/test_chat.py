@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewards.judges.encoding.chat import LONGEST_WORD, MIN_MASS, ChatEncoder, cut_place, rating_from_logprobs
+from rewards.judges.encoding.chat import (
+    LONGEST_WORD,
+    MIN_MASS,
+    ChatEncoder,
+    cut_place,
+    rating_from_logprobs,
+    rating_from_top,
+)
 from rewards.judges.judge import Failure, Question, Rating
 from rewards.verdict import Status
 from tests.support.tokenizer import ENCODER, tokenizer
@@ -211,6 +218,34 @@ def test_no_rating(logprobs):
     failure = rating_from_logprobs(logprobs, SCALE)
     assert isinstance(failure, Failure)
     assert failure.status is Status.UNPARSED
+
+
+WORDS = ["5", " 5", "3", "the", "12", "\uff15", "None", "4."]
+FIVE = ("1", "2", "3", "4", "5")
+
+
+@pytest.mark.parametrize(
+    ("top", "mean"),
+    [
+        ({0: 0.5, 2: 0.25, 3: 0.25}, 13 / 3),  # the specification's example: (5 x .5 + 3 x .25) / .75
+        ({0: 0.3, 1: 0.2, 2: 0.25, 3: 0.25}, 13 / 3),  # "5" and " 5" add up
+        ({3: 0.98, 6: 0.015, 2: 0.004, 0: 0.001}, (3 * 4 + 5) / 5),  # .5 % on digits at all: still a rating
+        ({4: 0.6, 2: 0.3, 3: 0.1}, (1 * 0.6 + 2 * 0.6 + 3 * 0.3) / 1.5),  # "12" counts for both
+        ({7: 0.9, 3: 0.1}, 4.0),  # a digit within a token
+    ],
+)
+def test_a_rating_from_the_likeliest_tokens_by_hand(top, mean):
+    rating = rating_from_top({i: math.log(p) for i, p in top.items()}, WORDS, FIVE)
+    assert isinstance(rating, Rating)
+    assert rating.mean == pytest.approx(mean)
+    assert sum(rating.probabilities.values()) == pytest.approx(1.0)
+
+
+def test_the_likeliest_tokens_without_a_digit_are_no_rating():
+    for top in ({3: -0.1, 6: -3.0}, {5: -0.1}, {}, {3: -0.1, len(WORDS): -3.0}):  # a full-width 5; a padded vocabulary
+        failure = rating_from_top(top, WORDS, FIVE)
+        assert isinstance(failure, Failure)
+        assert failure.status is Status.UNPARSED
 
 
 def test_just_enough_mass():

@@ -3,6 +3,7 @@
 import importlib.util
 import pickle
 import random
+from dataclasses import replace
 
 import pytest
 import torch
@@ -34,6 +35,34 @@ def test_batch_equals_single(judge):
     together = judge.rate(asked)
     assert close(together, [judge.rate([question])[0] for question in asked])
     assert len({round(rating.mean, 6) for rating in together}) > len(asked) / 2  # else the test would show nothing
+
+
+def test_ratings_from_the_likeliest_tokens(judge):
+    """As from the model's whole distribution: of its 20 likeliest tokens those with a digit from 1 to 5 in them."""
+    asked = [replace(question, top=20) for question in questions()]
+    judge.start()
+    expected = []
+    for question in asked:
+        with torch.inference_mode():
+            logits = judge._model(torch.tensor([judge.encoder.encode(question.messages)])).logits[0, -1]
+        best = logits.float().softmax(-1).topk(20)
+        masses = dict.fromkeys("12345", 0.0)
+        for number, p in zip(best.indices.tolist(), best.values.tolist(), strict=True):
+            for digit in masses:
+                masses[digit] += p * (digit in judge.encoder.decode([number]))
+        total = sum(masses.values())
+        expected.append(sum(int(digit) * p for digit, p in masses.items()) / total if total else None)
+    given = [None if isinstance(rating, Failure) else rating.mean for rating in judge.rate(asked)]
+    assert given == [value if value is None else pytest.approx(value, abs=1e-4) for value in expected]
+    assert len({value for value in given if value is not None}) > 2  # else the test would show nothing
+
+
+def test_questions_that_are_read_differently_stand_in_one_call(judge):
+    exact = questions()[:6]
+    top = [replace(question, top=20) for question in exact]
+    mixed = judge.rate([question for pair in zip(exact, top, strict=True) for question in pair])
+    assert close(mixed[::2], judge.rate(exact))
+    assert [type(one) for one in mixed[1::2]] == [type(one) for one in judge.rate(top)]
 
 
 def test_permuted_in_is_permuted_out(judge):

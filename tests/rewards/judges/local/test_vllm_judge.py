@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from copy import copy
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -66,6 +67,13 @@ def test_the_same_numbers_as_transformers(judge):
     print(f"largest difference {difference:.2e}, rank correlation {correlation:.6f}")
     assert difference < 0.05
     assert correlation >= 0.99
+
+
+@pytest.mark.vllm
+def test_the_likeliest_tokens_are_those_of_transformers(judge):
+    questions = [replace(question, top=20) for question in posh_questions(FEW)]
+    ours, theirs = judge.rate(questions), TransformersJudge("smollm2", dtype="float32", batch_size=8).rate(questions)
+    assert [one.mean for one in ours] == pytest.approx([one.mean for one in theirs], abs=0.02)
 
 
 @pytest.mark.vllm

@@ -17,6 +17,7 @@ import time
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from zlib import crc32
@@ -95,6 +96,41 @@ def test_a_rating_is_read_from_exactly_the_scales_tokens(server, judge):
     assert body["prompt"] == ENCODER.encode(give(4).messages)
     assert (body["model"], body["max_tokens"], body["temperature"], body["logprobs"]) == ("m", 1, 0.0, 20)
     assert set(body["logprob_token_ids"]) == {i for numbers in ENCODER.scale(SCALE).values() for i in numbers}
+
+
+@pytest.mark.parametrize("kind", ["ids", "text", "chat"])
+def test_a_rating_from_the_likeliest_tokens(folder, kind):
+    """The server's "2" .1, "5" .8, "50" .05 and "4." e^-5: every one of them has a digit, none of the rest counts."""
+    server = Server(extended=kind == "ids")
+    judge = ChatJudge(server.url, "m") if kind == "chat" else ServerJudge(server.url, "m", folder, min_mass=0.99)
+    server.behave = lambda body, number: (
+        lambda answer: scaled_down(answer, 0.01)
+    )  # 99 % on what the server does not show
+    (rating,) = judge.rate([replace(give(5), top=20)])
+    assert isinstance(rating, Rating)
+    stray = {"5": 0.85, "4": math.exp(-5)} if kind != "ids" else {"5": 0.8, "4": 0.0}  # no tokens of that tokenizer
+    total = 0.1 + sum(stray.values())
+    assert rating.mean == pytest.approx((2 * 0.1 + 5 * stray["5"] + 4 * stray["4"]) / total)
+    (body,) = server.bodies
+    assert "logprob_token_ids" not in body
+    assert body["top_logprobs" if kind == "chat" else "logprobs"] == 20
+    server.stop()
+
+
+def scaled_down(answer: dict, factor: float) -> None:
+    """Every probability times `factor`."""
+    logprobs = answer["choices"][0]["logprobs"]
+    for token, value in (logprobs.get("top_logprobs") or [{}])[0].items():
+        logprobs["top_logprobs"][0][token] = value + math.log(factor)
+    for one in (logprobs.get("content") or [{"top_logprobs": []}])[0]["top_logprobs"]:
+        one["logprob"] += math.log(factor)
+
+
+def test_ids_that_the_tokenizer_does_not_have_are_no_digits(server, judge):
+    server.behave = lambda body, number: (
+        lambda answer: answer["choices"][0].update(logprobs={"top_logprobs": [{"token_id:512345": -0.01}]})
+    )
+    failed(judge.rate([replace(give(3), top=20)])[0], Status.UNPARSED, "0.0%")
 
 
 @pytest.mark.parametrize("chat", [False, True])

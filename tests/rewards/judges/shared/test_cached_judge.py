@@ -327,6 +327,7 @@ def test_questions_that_differ_have_different_keys():
     questions += [Question([user], images=(pictures()[0],) * 2), Question([user], images=tuple(pictures()[1::-1]))]
     questions += [Question([user], images=tuple(pictures()[:2]))]
     questions += [Question([user], probe=probe) for probe in presences()]
+    questions += [Question([user], top=20), Question([user], description=(0, 1))]
     keys = [key for about in ({"scale": ["1"]}, {"write": 1}) for key in question_keys(questions, about)]
     assert len(set(keys)) == len(keys) > 60
     alone = [question_keys([question], {"scale": ["1"]})[0] for question in questions]
