@@ -148,15 +148,15 @@ def long_sentence(words):
 
 
 def test_the_time_for_one_long_sentence_is_not_quadratic():
-    seconds = {}
-    for words in (1250, 5000):
+    seconds: dict[int, list[float]] = {1250: [], 5000: []}
+    for words in (1250, 5000) * 3:
         text = long_sentence(words)
         start = time.process_time()
         (graph,) = describe([text], SMALL)
-        seconds[words] = time.process_time() - start
+        seconds[words].append(time.process_time() - start)
         assert len(graph.entities) > words / 10
         assert graph != SceneGraph()
-    assert seconds[5000] < 10 * seconds[1250]  # linear is 4, quadratic 16
+    assert min(seconds[5000]) < 10 * min(seconds[1250])  # linear is 4, quadratic 16
 
 
 def test_a_sentence_of_5000_words_is_judged():

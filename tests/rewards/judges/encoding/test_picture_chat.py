@@ -7,7 +7,8 @@ from tokenizers.processors import TemplateProcessing
 from rewards.judges import Rating
 from rewards.judges.encoding.picture import ready
 from rewards.judges.encoding.picture_chat import PictureChatEncoder
-from rewards.judges.local.vllm_judge import VllmJudge, request
+from rewards.judges.local.vllm_arguments import as_request
+from rewards.judges.local.vllm_judge import VllmJudge
 from tests.support.tiny_models import FIRST, SECOND, ask, prompt_of, save_llava, save_qwen, started, usual
 from training.policy import tiny_processor
 
@@ -85,7 +86,7 @@ def test_what_vllm_is_asked(judge):
     assert other.sees_pictures
     placeholder = judge.encoder.placeholder_id
     for images in ((FIRST,), (FIRST, SECOND), ()):
-        asked = request(prompt_of(other, ask(f"Rate: {''.join(HOSTILE)}", *images)))
+        asked = as_request(prompt_of(other, ask(f"Rate: {''.join(HOSTILE)}", *images)))
         assert asked["prompt_token_ids"].count(placeholder) == len(images)
         shown = asked.get("multi_modal_data", {"image": []})["image"]
         assert [image.tobytes() for image in shown] == [image.tobytes() for image in images]
