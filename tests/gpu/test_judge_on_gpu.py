@@ -37,7 +37,7 @@ def test_the_cpus_ratings(
 ) -> None:
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)  # or patches are convolved with 10 bits
     save(tmp_path)
-    found = {}
+    found: dict[Any, list[float]] = {}
     for device, dtype in (("cpu", "float32"), (machine.device, "float32"), (machine.device, "bfloat16")):
         judge = TransformersJudge(str(tmp_path), dtype=dtype, device=device, min_mass=0.0)
         found[device, dtype, len(found)] = means(judge.rate(questions()))

@@ -1,6 +1,7 @@
 """No family of texts that ask for reward pays, with a judge that knows the truth and with `match`."""
 
 import random
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,7 @@ def test_a_reward_that_can_be_farmed_is_seen() -> None:
     class Obedient(MatchJudge):
         """Gives the highest rating to a text that asks for it."""
 
-        def rate(self, questions, scale=("1", "2", "3", "4", "5")):
+        def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
             ratings = super().rate(questions, scale)
             top = max(ratings, key=lambda rating: rating.mean)
             pairs = zip(questions, ratings, strict=True)
@@ -94,7 +95,7 @@ TEXT = "There is a small red star in the top left corner. A large blue circle is
         ("entity", Mention("star", ties=(Link("in", Mention("corner", details=("top",))),)), "", None, True),
     ],
 )
-def test_the_referee_reads_what_a_text_says(kind, mention, words, other, there) -> None:
+def test_the_referee_reads_what_a_text_says(kind: str, mention: Any, words: str, other: Any, there: bool) -> None:
     (rating,) = RefereeJudge({}).rate([Question([], probe=PresenceProbe(TEXT, kind, mention, words, other))])
     assert rating.mean == (5.0 if there else 1.0)
 

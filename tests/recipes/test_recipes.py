@@ -137,7 +137,7 @@ def photos(folder: Path, part: JsonlPart) -> Path:
 
 
 @pytest.fixture(scope="module")
-def runs(request, tmp_path_factory) -> dict[Path, dict[str, Any]]:
+def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[Path, dict[str, Any]]:
     """The overrides and the outcome of every recipe that a selected test asks for, all run in one launched process."""
     items = [item for item in request.session.items if item.originalname == "test_recipe_runs"]
     paths = [item.callspec.params["path"] for item in items]
@@ -158,7 +158,7 @@ def runs(request, tmp_path_factory) -> dict[Path, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_recipe_runs(path, runs):
+def test_recipe_runs(path: Any, runs: dict[Path, dict[str, Any]]) -> None:
     done = runs[path]
     assert done["returncode"] == 0, done["stderr"]
     _, *overrides = done["arguments"]
@@ -166,7 +166,7 @@ def test_recipe_runs(path, runs):
     assert "Checks of this run" in done["stdout"]
 
 
-def test_a_recipe_in_a_process_of_its_own(tmp_path):
+def test_a_recipe_in_a_process_of_its_own(tmp_path: Path) -> None:
     overrides = shrunk(DAPO, tmp_path)
     done = launch(DAPO, *overrides)
     assert done.returncode == 0, done.stderr
@@ -224,7 +224,7 @@ def one_sentence(done: subprocess.CompletedProcess[str]) -> str:
     return sentence
 
 
-def test_a_full_output_folder_is_left_alone(tmp_path):
+def test_a_full_output_folder_is_left_alone(tmp_path: Path) -> None:
     kept = tmp_path / "kept.txt"
     kept.write_text("mine")
     done = spanreward("train", RECIPES[0], f"output={tmp_path}", "policy.model=tiny")
@@ -234,7 +234,7 @@ def test_a_full_output_folder_is_left_alone(tmp_path):
     assert kept.read_text() == "mine"
 
 
-def test_a_policy_that_is_not_there_is_one_sentence(tmp_path):
+def test_a_policy_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     words = [f"output={tmp_path / 'out'}", "policy.model=outputs/none/such/base", "data.count=4"]
     done = spanreward("train", RECIPES[0], *words)
     assert done.code == 1
@@ -242,7 +242,7 @@ def test_a_policy_that_is_not_there_is_one_sentence(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_misspelt_key_is_one_sentence(tmp_path):
+def test_a_misspelt_key_is_one_sentence(tmp_path: Path) -> None:
     """Through accelerate, which without --quiet adds a traceback of its own when a script fails."""
     done = launch(RECIPES[0], f"output={tmp_path / 'out'}", "polcy.model=tiny", options=("--quiet",))
     assert one_sentence(done) == "train.py: unknown recipe key 'polcy': did you mean 'policy'?"

@@ -2,6 +2,7 @@
 
 import json
 from math import isnan
+from pathlib import Path
 
 import pytest
 
@@ -26,7 +27,7 @@ from tests.support.paths import DATA
 present = pytest.mark.skipif(not (DATA / "evouna_nq").is_dir(), reason=f"people's judgments are not at {DATA}")
 
 
-def test_cohen_kappa_by_hand():
+def test_cohen_kappa_by_hand() -> None:
     # 3 of 5 agree; chance is 3/5 * 3/5 + 2/5 * 2/5 = 0.52
     assert cohen_kappa([True, True, True, False, False], [True, True, False, False, True]) == pytest.approx(0.08 / 0.48)
     assert cohen_kappa([True, False], [True, False]) == 1.0
@@ -34,7 +35,7 @@ def test_cohen_kappa_by_hand():
     assert isnan(cohen_kappa([True], [True]))
 
 
-def test_measures_by_hand():
+def test_measures_by_hand() -> None:
     units = [
         [Scored(True, {"m": 1.0}), Scored(False, {"m": 0.5}), Scored(False, {"m": 1.0})],  # a half is not right
         [Scored(True, {"m": 0.0}), Scored(False, {"m": 0.0})],
@@ -44,7 +45,7 @@ def test_measures_by_hand():
     assert mean_score(units, "m") == pytest.approx(0.5)
 
 
-def test_what_the_judge_failed_on_is_left_out_and_counted():
+def test_what_the_judge_failed_on_is_left_out_and_counted() -> None:
     cases = [AnswerToScore("g", n, answered("Q?", text, ["a"]), text == "a") for n, text in enumerate("ab")]
     judge = FakeJudge(fails=lambda prompt: 'answer: "b"' in prompt)
     (row,) = by_group("set", cases, LaveReward(judge, rationale=False), MATCHES, {"agreement": agreement})
@@ -55,7 +56,7 @@ def test_what_the_judge_failed_on_is_left_out_and_counted():
         by_group("set", cases, silent, MATCHES, {"kappa": kappa})
 
 
-def test_sets_are_read(tmp_path):
+def test_sets_are_read(tmp_path: Path) -> None:
     votes = {"r1": "true", "r2": "false", "r3": "nonsense"}
     rows = {
         "nlvr_dev/nlvr_dev.jsonl": {"sentence": "There is a box.", "label": "true", "votes": votes},
@@ -81,7 +82,7 @@ def test_sets_are_read(tmp_path):
 
 
 @present
-def test_floors_repeat_the_readme():
+def test_floors_repeat_the_readme() -> None:
     """Within three answers of 500: how the README normalises is not known."""
     floors = {"fid": (0.832, 0.872), "gpt35": (0.382, 0.844), "chatgpt": (0.284, 0.806), "gpt4": (0.200, 0.818)}
     floors["newbing"] = (0.194, 0.840)
@@ -99,7 +100,7 @@ def test_floors_repeat_the_readme():
 
 
 @present
-def test_one_call_measures_every_set():
+def test_one_call_measures_every_set() -> None:
     reward = LaveReward(MatchJudge(), rationale=False)
     rows = measure_answers(DATA, reward, ["evouna_nq", "aokvqa", "nlvr", "vizwiz"], count=12)
     assert {row.set for row in rows} == {"evouna_nq", "aokvqa", "nlvr", "vizwiz"}

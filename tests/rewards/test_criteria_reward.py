@@ -17,7 +17,7 @@ def row(text: str, **more: Any) -> Sample:
     return Sample("What is it?", text, **{"context": CONTEXT, "criteria": CRITERIA, **more})
 
 
-def test_the_criteria_are_the_parts():
+def test_the_criteria_are_the_parts() -> None:
     judge = PairJudge(meets=lambda probe: 5 if "bridge" in probe.criterion else 2)
     (verdict,) = CriteriaReward(judge).assess([row(GOOD)])
     assert verdict.score == pytest.approx((1 + 0.25) / 2)
@@ -30,13 +30,13 @@ def test_the_criteria_are_the_parts():
         assert content[slice(*question.description)] == GOOD
 
 
-def test_equal_questions_are_asked_once():
+def test_equal_questions_are_asked_once() -> None:
     judge = PairJudge()
     CriteriaReward(judge).assess([row(GOOD), row(GOOD), row(POOR)])
     assert [len(call) for call in judge.asked] == [4]
 
 
-def test_numbered_criteria_are_taken_apart():
+def test_numbered_criteria_are_taken_apart() -> None:
     assert read_criteria(("1. Says so.\n2) Counts 3. 4 of them.\n 3. Ends.",)) == (
         "Says so.",
         "Counts 3. 4 of them.",
@@ -60,7 +60,7 @@ DECISIONS = [
 
 
 @pytest.mark.parametrize(("one", "two", "score"), DECISIONS)
-def test_the_vote_of_mllm_bench(one: str, two: str, score: float):
+def test_the_vote_of_mllm_bench(one: str, two: str, score: float) -> None:
     judge = PairJudge(lambda probe: one if probe.first == GOOD else two)
     (verdict,) = CriteriaReward(judge, form="pairwise").assess([row(GOOD, anchor=POOR)])
     assert verdict.score == score
@@ -70,14 +70,14 @@ def test_the_vote_of_mllm_bench(one: str, two: str, score: float):
         assert "1. Says that it is a bridge.\n2. Counts the towers." in question.messages[0]["content"]
 
 
-def test_the_anchor_itself_ties_unasked():
+def test_the_anchor_itself_ties_unasked() -> None:
     judge = PairJudge(better(len))
     (verdict,) = CriteriaReward(judge, form="pairwise").assess([row(GOOD, anchor=GOOD)])
     assert (verdict.score, judge.asked) == (0.5, [])
 
 
 @pytest.mark.parametrize("form", ["pointwise", "pairwise"])
-def test_failures_empty_texts_and_rows_that_lack_something(form: str):
+def test_failures_empty_texts_and_rows_that_lack_something(form: str) -> None:
     reward = CriteriaReward(PairJudge(fails=lambda probe: True), form=form)
     failed, empty, without, bare = reward.assess(
         [
@@ -99,14 +99,14 @@ def test_failures_empty_texts_and_rows_that_lack_something(form: str):
 
 
 @pytest.mark.parametrize("form", ["pointwise", "pairwise"])
-def test_the_cost_is_what_is_asked(form: str):
+def test_the_cost_is_what_is_asked(form: str) -> None:
     judge = PairJudge()
     reward = CriteriaReward(judge, form=form)
     reward.assess([row(GOOD, anchor=POOR, criteria=(*CRITERIA, "Says where it stands."))])
     assert reward.cost(8, 0).questions == len(judge.asked[0])
 
 
-def test_it_is_a_reward_for_trl():
+def test_it_is_a_reward_for_trl() -> None:
     reward = CriteriaReward(PairJudge(meets=lambda probe: 5 if "bridge" in probe.text else 1))
     assert reward(["What is it?"] * 2, [GOOD, POOR], context=[CONTEXT] * 2, criteria=[list(CRITERIA), "One."]) == [
         1.0,
@@ -114,7 +114,7 @@ def test_it_is_a_reward_for_trl():
     ]
 
 
-def test_options_that_do_not_exist():
+def test_options_that_do_not_exist() -> None:
     with pytest.raises(ValueError, match='form is "pointwise" or "pairwise", got \'batch\''):
         CriteriaReward(PairJudge(), form="batch")
     with pytest.raises(ValueError, match='evidence is "picture" or "context", got \'sound\''):

@@ -1,6 +1,7 @@
 """Filler by hand, each kind alone; what people write is none; the charge on every metric."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,7 @@ from tests.support.paths import DATA
 HONEST = "There is a large black circle in the top left corner. There is a large purple circle at the bottom edge."
 
 
-def found(text: str, **settings) -> list[tuple[str, str]]:
+def found(text: str, **settings: Any) -> list[tuple[str, str]]:
     """(words, reason) of every piece."""
     return [(text[start:end], reason) for start, end, reason in find_filler(text, **settings).pieces]
 
@@ -134,7 +135,7 @@ def test_the_charge_by_hand() -> None:
     assert charge_filler(failed, text, filler, charged) is failed
 
 
-def sample(text: str, **columns) -> Sample:
+def sample(text: str, **columns: Any) -> Sample:
     return Sample("Describe the picture.", text, references=(HONEST,), context=HONEST, **columns)
 
 
@@ -182,7 +183,7 @@ def test_published_modes_charge_nothing(metric: str) -> None:
     assert all(span.kind != FILLER for span in verdict.spans)
 
 
-def answer(text: str, **settings) -> Verdict:
+def answer(text: str, **settings: Any) -> Verdict:
     asked = Sample("What color is it?", text, question="What color is it?", answers=("red",) * 10)
     return LaveReward(MatchJudge(), rationale=False, **settings).assess([asked])[0]
 
@@ -199,7 +200,7 @@ def test_lave_charges_what_stands_beside_a_right_answer() -> None:
 
 
 @pytest.mark.parametrize("reward", [HarmonicReward, LaveReward])
-def test_modes_are_two(reward) -> None:
+def test_modes_are_two(reward: Any) -> None:
     with pytest.raises(ValueError, match='mode is "default" or "published", got \'strict\''):
         reward(MatchJudge(), mode="strict")
 

@@ -8,7 +8,7 @@ from tests.support.parsed import spelled
 from tests.support.paths import DATA
 
 
-def test_the_effect_of_a_rule_by_hand():
+def test_the_effect_of_a_rule_by_hand() -> None:
     tall = spelled("trees/NOUN/nsubj/1 stand/VERB/ROOT/1 tall/ADJ/acomp/1")
     texts = [
         DrawnText(tall, [], normal([("trees", "is", "tall")]), "train"),
@@ -25,7 +25,7 @@ def test_the_effect_of_a_rule_by_hand():
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"people's graphs are not at {DATA}")
-def test_the_default_is_nearer_to_people_than_the_published_extractor():
+def test_the_default_is_nearer_to_people_than_the_published_extractor() -> None:
     texts = read_drawn(DATA, ["test"])
     assert len(texts) == 49
     default, published = (

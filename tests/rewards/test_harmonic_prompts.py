@@ -1,5 +1,8 @@
 """Prompts and criteria files: what is complete, and one sentence for what is not."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 import yaml
 
@@ -12,13 +15,13 @@ from tests.support.fakes import FakeJudge, certain
 SAFETY = {"question": "Is the text fit for children?", "levels": {n: f"level {n} of it" for n in range(1, 6)}}
 
 
-def written(folder, criteria, name="own.yaml"):
+def written(folder: Any, criteria: Any, name: str = "own.yaml") -> str:
     path = folder / name
     path.write_text(yaml.safe_dump(criteria))
     return str(path)
 
 
-def test_our_criteria_are_the_paper_s_with_five_described_levels_and_an_overall_one():
+def test_our_criteria_are_the_paper_s_with_five_described_levels_and_an_overall_one() -> None:
     prompts = load_prompts()
     assert tuple(criterion.name for criterion in chosen_criteria(prompts, None)) == PUBLISHED
     assert set(prompts.criteria) == {*PUBLISHED, "overall"}
@@ -40,7 +43,7 @@ HELD = {
 }
 
 
-def test_the_levels_hold_what_the_paper_s_hold():
+def test_the_levels_hold_what_the_paper_s_hold() -> None:
     for criterion in chosen_criteria(load_prompts(), None):
         for level, held in zip(criterion.levels, HELD[criterion.name], strict=True):
             assert held in level, (criterion.name, level)
@@ -55,12 +58,12 @@ def test_the_levels_hold_what_the_paper_s_hold():
         ("vdu", "Does the answer answer the question by what is in the document, and how truly?"),
     ],
 )
-def test_correctness_asks_what_the_task_is_about(task, asked):
+def test_correctness_asks_what_the_task_is_about(task: str, asked: str) -> None:
     prompts = load_prompts()
     assert asked in scale_of(prompts.criteria["correctness"], prompts.layout, prompts.tasks[task])
 
 
-def pasted(data, **layout):
+def pasted(data: Any, **layout: Any) -> Any:
     """As a user lays out a published prompt: the criterion before the text, nothing of ours around it."""
     ours = dict.fromkeys(("instructions", "alone", "begin", "end", "whole"), "")
     shown = {"picture": "", "context": "What is seen: {context}", "scale": "{question}\n{levels}"}
@@ -73,7 +76,7 @@ def pasted(data, **layout):
     return data
 
 
-def test_the_criterion_may_stand_before_the_text(tmp_path):
+def test_the_criterion_may_stand_before_the_text(tmp_path: Path) -> None:
     path = written(tmp_path, pasted(yaml.safe_load(DEFAULT.read_text()), begin="Caption:"), "prompts.yaml")
     judge = FakeJudge()
     reward = HarmonicReward(judge, prompts=path, criteria="correctness", evidence="context", spans="none")
@@ -86,7 +89,7 @@ def test_the_criterion_may_stand_before_the_text(tmp_path):
 @pytest.mark.parametrize(
     "order", [["criterion", "evidence", "text", "ask"], ["text", "criterion"], ["criterion", "text"]]
 )
-def test_the_text_is_what_may_be_cut_wherever_it_stands(tmp_path, order):
+def test_the_text_is_what_may_be_cut_wherever_it_stands(tmp_path: Path, order: Any) -> None:
     path = written(tmp_path, pasted(yaml.safe_load(DEFAULT.read_text()), order=order), "prompts.yaml")
     prompts = load_prompts(path)
     shown = Shown(prompts.tasks["ic"], context="A cat.")
@@ -98,7 +101,7 @@ def test_the_text_is_what_may_be_cut_wherever_it_stands(tmp_path, order):
         assert content.index("is it right?") < content.index("A cat. A dog.") or order[0] == "text"
 
 
-def test_criteria_of_your_own(tmp_path):
+def test_criteria_of_your_own(tmp_path: Path) -> None:
     path = written(tmp_path, {"safety": SAFETY, "taste": {**SAFETY, "sees": True}})
     judge = FakeJudge(rate=lambda prompt: certain(2 if "Safety" in prompt else 4))
     reward = HarmonicReward(judge, criteria=["correctness", path], evidence="context", gamma=1, spans="none")
@@ -112,7 +115,7 @@ def test_criteria_of_your_own(tmp_path):
     assert [c.name for c in HarmonicReward(FakeJudge(), criteria=path).criteria] == ["safety", "taste"]
 
 
-def test_a_task_s_words_may_stand_in_criteria(tmp_path):
+def test_a_task_s_words_may_stand_in_criteria(tmp_path: Path) -> None:
     path = written(tmp_path, {"safety": {**SAFETY, "question": "Is the {noun} fit for {subject}?"}})
     judge = FakeJudge()
     HarmonicReward(judge, criteria=path, task="vqa").assess([Sample("", "A cat.")])
@@ -133,14 +136,14 @@ def test_a_task_s_words_may_stand_in_criteria(tmp_path):
         ({"level": {}}, "unknown key 'level': did you mean 'levels'"),
     ],
 )
-def test_a_criterion_that_is_not_whole(tmp_path, change, sentence):
+def test_a_criterion_that_is_not_whole(tmp_path: Path, change: Any, sentence: str) -> None:
     path = written(tmp_path, {"safety": {**SAFETY, **change}})
     with pytest.raises(ValueError, match=sentence) as caught:
         HarmonicReward(FakeJudge(), criteria=path)
     assert str(caught.value).startswith(f"{path}: the criterion 'safety'")
 
 
-def test_files_that_are_no_criteria(tmp_path):
+def test_files_that_are_no_criteria(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="must hold criteria by name, and holds list"):
         HarmonicReward(FakeJudge(), criteria=written(tmp_path, ["safety"]))
     with pytest.raises(ValueError, match="must hold a question and levels, got 'x'"):
@@ -149,7 +152,7 @@ def test_files_that_are_no_criteria(tmp_path):
         HarmonicReward(FakeJudge(), criteria=str(tmp_path / "none.yaml"))
 
 
-def test_prompts_of_your_own(tmp_path):
+def test_prompts_of_your_own(tmp_path: Path) -> None:
     data = yaml.safe_load(DEFAULT.read_text())
     data["layout"]["instructions"] = "Be strict."
     path = written(tmp_path, data, "prompts.yaml")
@@ -182,7 +185,7 @@ def test_prompts_of_your_own(tmp_path):
         (lambda data: data["criteria"]["fluency"]["levels"].pop(4), "'fluency' lacks the level 4"),
     ],
 )
-def test_prompts_that_are_not_whole(tmp_path, change, sentence):
+def test_prompts_that_are_not_whole(tmp_path: Path, change: Any, sentence: str) -> None:
     data = yaml.safe_load(DEFAULT.read_text())
     change(data)
     with pytest.raises(ValueError, match=sentence):

@@ -2,6 +2,7 @@
 
 import math
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,7 @@ rows = st.lists(st.floats(0, 1), min_size=5, max_size=5).filter(lambda row: sum(
 distributions = rows.map(lambda row: [p / sum(row) for p in row])
 
 
-def test_smoothed_score_and_standard_deviation():
+def test_smoothed_score_and_standard_deviation() -> None:
     """Equations 1 and 4."""
     found = aggregate({"a": TILTED, "b": HALVES, "c": WIDE, "d": CERTAIN_FIVE}, gamma=1)
     assert found.means == pytest.approx({"a": 3.9, "b": 4.5, "c": 3.0, "d": 5.0})
@@ -35,14 +36,14 @@ def test_smoothed_score_and_standard_deviation():
         (0.01, 1.0),  # 4^198 to 1
     ],
 )
-def test_weights_by_hand(gamma, weight):
+def test_weights_by_hand(gamma: float, weight: Any) -> None:
     """Equations 2 and 3 for standard deviations of 0.5 and 2."""
     found = aggregate({"b": HALVES, "c": WIDE}, gamma)
     assert found.weights == pytest.approx({"b": weight, "c": 1 - weight})
     assert found.overall == pytest.approx(4.5 * weight + 3 * (1 - weight))
 
 
-def test_gamma_of_a_hundredth_selects_and_does_not_overflow():
+def test_gamma_of_a_hundredth_selects_and_does_not_overflow() -> None:
     found = aggregate({"sure": (0, 1, 0, 0, 0), "b": HALVES, "c": WIDE}, 0.01)
     assert found.weights == {"sure": 1.0, "b": 0.0, "c": 0.0}
     assert found.overall == 2.0
@@ -51,7 +52,7 @@ def test_gamma_of_a_hundredth_selects_and_does_not_overflow():
     assert close["a"] / close["b"] == pytest.approx((1.001 / 0.999) ** 198)
 
 
-def test_a_standard_deviation_of_zero_counts_as_the_floor():
+def test_a_standard_deviation_of_zero_counts_as_the_floor() -> None:
     one = aggregate({"sure": CERTAIN_FIVE, "b": HALVES}, 0.5, sigma_floor=0.1)
     assert one.weights == pytest.approx({"sure": 100 / 104, "b": 4 / 104})
     assert one.stds["sure"] == 0.0
@@ -64,18 +65,18 @@ def test_a_standard_deviation_of_zero_counts_as_the_floor():
     assert weight == 1.0
 
 
-def test_the_floor_is_below_what_distinguishes_ratings():
+def test_the_floor_is_below_what_distinguishes_ratings() -> None:
     assert std((0, 0, 0, 1e-6, 1 - 1e-6), 5 - 1e-6) == pytest.approx(SIGMA_FLOOR, rel=1e-5)
 
 
-def test_without_smoothing_the_most_probable_rating_is_the_score():
+def test_without_smoothing_the_most_probable_rating_is_the_score() -> None:
     found = aggregate({"a": TILTED, "b": HALVES}, 0.5, smooth=False)
     assert found.means == {"a": 5.0, "b": 4.0}
     assert found.weights == aggregate({"a": TILTED, "b": HALVES}, 0.5).weights
     assert found.overall == pytest.approx((5 / 1.49 + 4 * 4) / (1 / 1.49 + 4))
 
 
-def test_two_wrong_criteria_beside_three_sure_ones():
+def test_two_wrong_criteria_beside_three_sure_ones() -> None:
     """Flat rewards: 4.4 of 5 by default, 3.8 when all weigh alike. The variances are 1 and 0.05 * 0.95."""
     wrong, sure = (0.4, 0.3, 0.2, 0.1, 0), (0, 0, 0, 0.05, 0.95)
     texts = {"correctness": wrong, "completeness": wrong, "clarity": sure, "fluency": sure, "conciseness": sure}
@@ -85,7 +86,7 @@ def test_two_wrong_criteria_beside_three_sure_ones():
     assert aggregate(texts, 1).overall == pytest.approx((2 * 2 + 3 * 4.95) / 5)
 
 
-def test_overall_can_fall_as_one_score_rises():
+def test_overall_can_fall_as_one_score_rises() -> None:
     """The lower criterion becomes better, and surer still: it gains weight, and pulls the mean down."""
     before = aggregate({"low": WIDE, "high": HALVES}, 0.5)  # 3.0 with sigma 2, 4.5 with sigma 0.5
     after = aggregate({"low": (0, 0, 0.9, 0.1, 0), "high": HALVES}, 0.5)  # 3.1 with sigma 0.3
@@ -96,7 +97,7 @@ def test_overall_can_fall_as_one_score_rises():
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=3), distributions, min_size=1, max_size=6), st.floats(0.01, 1))
-def test_weights_sum_to_one_and_the_overall_score_lies_among_the_means(tables, gamma):
+def test_weights_sum_to_one_and_the_overall_score_lies_among_the_means(tables: Any, gamma: Any) -> None:
     found = aggregate(tables, gamma)
     assert math.fsum(found.weights.values()) == pytest.approx(1)
     assert all(0 <= weight <= 1 for weight in found.weights.values())
@@ -105,7 +106,7 @@ def test_weights_sum_to_one_and_the_overall_score_lies_among_the_means(tables, g
 
 
 @given(st.lists(distributions, min_size=2, max_size=6), st.floats(0.01, 1), st.randoms(use_true_random=False))
-def test_the_order_of_criteria_does_not_matter(tables, gamma, shuffler: random.Random):
+def test_the_order_of_criteria_does_not_matter(tables: Any, gamma: Any, shuffler: random.Random) -> None:
     names = [str(number) for number in range(len(tables))]
     given_order = dict(zip(names, tables, strict=True))
     shuffler.shuffle(names)
@@ -118,7 +119,7 @@ def test_the_order_of_criteria_does_not_matter(tables, gamma, shuffler: random.R
     st.integers(0, 4),
     st.floats(0.001, 1),
 )
-def test_monotone_in_each_score_at_fixed_weights(rated, which, more):
+def test_monotone_in_each_score_at_fixed_weights(rated: Any, which: Any, more: Any) -> None:
     total = sum(weight for _, weight in rated)
     weights = {str(n): weight / total for n, (_, weight) in enumerate(rated)}
     means = {str(n): value for n, (value, _) in enumerate(rated)}
@@ -129,7 +130,7 @@ def test_monotone_in_each_score_at_fixed_weights(rated, which, more):
         assert overall(better, weights) > overall(means, weights)
 
 
-def test_probabilities_by_rating_or_in_order():
+def test_probabilities_by_rating_or_in_order() -> None:
     assert distribution({"5": 0.5, "4": 0.5}, "a") == distribution({5: 0.5, 4: 0.5}, "a") == HALVES
     assert mean(distribution([0.0, 0.0, 0.0, 0.5005, 0.4999], "a")) == pytest.approx(4.4997, abs=1e-4)
 
@@ -145,18 +146,18 @@ def test_probabilities_by_rating_or_in_order():
         ({"fluency": [math.nan, 0, 0, 0, 1]}, "at least 0"),
     ],
 )
-def test_what_is_no_distribution(tables, sentence):
+def test_what_is_no_distribution(tables: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         aggregate(tables, 0.75)
 
 
 @pytest.mark.parametrize("gamma", [0, -0.1, 1.01, math.nan, math.inf])
-def test_gamma_outside_its_range(gamma):
+def test_gamma_outside_its_range(gamma: Any) -> None:
     with pytest.raises(ValueError, match=r"gamma lies in \(0, 1\]"):
         aggregate({"a": HALVES}, gamma)
 
 
 @pytest.mark.parametrize("floor", [0, -1, math.nan, math.inf])
-def test_a_floor_that_is_none(floor):
+def test_a_floor_that_is_none(floor: Any) -> None:
     with pytest.raises(ValueError, match="sigma_floor must be a number above 0"):
         aggregate({"a": HALVES}, 0.5, sigma_floor=floor)

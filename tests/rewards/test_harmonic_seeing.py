@@ -5,6 +5,8 @@ they should, and only there, says that pictures reach the model, not that anythi
 """
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -21,7 +23,7 @@ pytestmark = pytest.mark.skipif(not PHOTOS.is_dir(), reason=f"the photographs ar
 
 
 @pytest.fixture(scope="module", params=[save_llava, save_qwen], ids=["llava", "qwen2.5-vl"])
-def judge(request, tmp_path_factory):
+def judge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return started(request.param, tmp_path_factory.mktemp("seeing"), batch_size=8)
 
 
@@ -32,7 +34,7 @@ def photos(count: int) -> list[tuple[Image.Image, str]]:
     return [(Image.open(PHOTOS / record["file"]), record["captions"][0]) for record in chosen]
 
 
-def test_another_picture_changes_what_sees_it_and_nothing_else(judge):
+def test_another_picture_changes_what_sees_it_and_nothing_else(judge: Any) -> None:
     (first, caption), (second, _) = photos(2)
     reward = HarmonicReward(judge, spans="none")
     one, other = reward.assess([Sample("", caption, images=(picture,)) for picture in (first, second)])
@@ -43,7 +45,7 @@ def test_another_picture_changes_what_sees_it_and_nothing_else(judge):
     assert one.score != other.score
 
 
-def test_a_picture_is_encoded_once_for_all_criteria_and_sentences(judge):
+def test_a_picture_is_encoded_once_for_all_criteria_and_sentences(judge: Any) -> None:
     samples = [
         Sample("", f"{text.rstrip(' .')}. It is a photograph.", images=(picture,)) for picture, text in photos(3)
     ]
@@ -57,7 +59,7 @@ def test_a_picture_is_encoded_once_for_all_criteria_and_sentences(judge):
         assert verdict.parts == pytest.approx(single.parts, abs=1e-3)
 
 
-def test_a_group_shares_its_picture(judge):
+def test_a_group_shares_its_picture(judge: Any) -> None:
     ((picture, caption),) = photos(1)
     samples = [Sample("", text, images=(picture.copy(),)) for text in (caption, "A dog.", "Two dogs. They run.")]
     runs = encodings(judge)
@@ -66,7 +68,7 @@ def test_a_group_shares_its_picture(judge):
     assert len(runs) == 1
 
 
-def test_the_red_box_reaches_the_judge(judge):
+def test_the_red_box_reaches_the_judge(judge: Any) -> None:
     ((picture, caption),) = photos(1)
     reward = HarmonicReward(judge, task="reg", criteria=["correctness"], spans="none")
     boxes = [(5, 5, 100, 100), (100, 100, 200, 200)]
@@ -74,9 +76,9 @@ def test_the_red_box_reaches_the_judge(judge):
     assert one.score != other.score
 
 
-def test_a_text_judge_never_gets_a_picture(judge, tmp_path):
+def test_a_text_judge_never_gets_a_picture(judge: Any, tmp_path: Path) -> None:
     class Reader(TransformersJudge):
-        def rate(self, questions, scale=("1", "2", "3", "4", "5")):
+        def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
             assert not any(question.images for question in questions)
             return super().rate(questions, scale)
 

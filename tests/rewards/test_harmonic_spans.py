@@ -1,6 +1,7 @@
 """What sentences are worth, by hand."""
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -30,7 +31,7 @@ def rated(correctness: float, completeness: float, weight: float = 0.5) -> Aggre
     return Aggregate(overall, weights, means, dict.fromkeys(means, 1.0))
 
 
-def test_credit_of_sentences_by_hand():
+def test_credit_of_sentences_by_hand() -> None:
     whole = rated(4, 3)
     ratings = [{"correctness": c, "completeness": m} for c, m in ((5, 2), (5, 4), (2, 1))]
     moves = sentence_credit(whole, ratings, ADDS)
@@ -46,7 +47,7 @@ def test_credit_of_sentences_by_hand():
     assert [span.component for span in spans] == [0, 1, 2]
 
 
-def test_where_sentences_only_add_up_their_own_rating_is_the_score():
+def test_where_sentences_only_add_up_their_own_rating_is_the_score() -> None:
     whole = Aggregate(3.0, {"completeness": 1.0}, {"completeness": 3.0}, {"completeness": 1.0})
     spans = sentence_spans(PLACES[:2], whole, [{"completeness": 2.0}, {"completeness": 1.0}], ADDS)
     assert [(span.score, span.credit) for span in spans] == [(0.25, 0.5), (0.0, 0.0)]
@@ -59,7 +60,9 @@ pairs = st.lists(st.fixed_dictionaries({"correctness": ratings, "completeness": 
 
 
 @given(ratings, ratings, st.floats(0, 1), pairs)
-def test_credit_adds_up_to_what_was_achieved_and_is_fair(correctness, completeness, weight, sentences):
+def test_credit_adds_up_to_what_was_achieved_and_is_fair(
+    correctness: Any, completeness: Any, weight: Any, sentences: Any
+) -> None:
     """Averages move up and down in balance; a sentence better in everything never has less credit."""
     whole = rated(correctness, completeness, weight)
     moves = sentence_credit(whole, sentences, ADDS)
@@ -73,7 +76,7 @@ def test_credit_adds_up_to_what_was_achieved_and_is_fair(correctness, completene
                 assert sum(own.values()) >= sum(others.values()) - 1e-9
 
 
-def test_ablation_by_hand():
+def test_ablation_by_hand() -> None:
     whole = rated(3, 4)
     spans = ablation_spans(PLACES[:2], whole, [rated(5, 3), rated(3, 2, weight=1.0)])
     assert [span.credit for span in spans] == pytest.approx([(3.5 - 4) / 4, (3.5 - 3) / 4])
@@ -82,7 +85,7 @@ def test_ablation_by_hand():
     assert spans[0].note == "without it correctness 5.0, completeness 3.0 of 5"
 
 
-def test_ablation_is_the_difference_of_two_verdicts():
+def test_ablation_is_the_difference_of_two_verdicts() -> None:
     """Through the reward: the credit is the score less that of the text without the sentence."""
     text = " A red circle.  A blue square is here. They are small. "
     reward = HarmonicReward(FakeJudge(), criteria=["clarity", "fluency"], spans="ablation")
@@ -99,8 +102,8 @@ def test_ablation_is_the_difference_of_two_verdicts():
     assert [span.credit for span in verdict.spans] == pytest.approx([verdict.score - score for score in scores])
 
 
-def test_a_wrong_sentence_is_found():
-    def rate(prompt):
+def test_a_wrong_sentence_is_found() -> None:
+    def rate(prompt: Any) -> Any:
         sentence = prompt.partition("between the others:\n")[2]
         wrong = sentence.startswith("A green star") or (not sentence and "green" in prompt)
         return certain(2 if wrong and criterion_of(prompt) == "correctness" else 4)
@@ -118,7 +121,7 @@ def test_a_wrong_sentence_is_found():
 
 
 @pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 100, 5000])
-def test_an_endless_text_has_few_pieces(count):
+def test_an_endless_text_has_few_pieces(count: int) -> None:
     places = [(10 * n, 10 * n + 9) for n in range(count)]
     pieces = at_most(places)
     assert len(pieces) == min(count, MOST_SENTENCES)
@@ -128,13 +131,13 @@ def test_an_endless_text_has_few_pieces(count):
     assert all(left[1] < right[0] for left, right in pairwise(pieces))
 
 
-def test_a_sentence_goes_with_the_white_space_after_it():
+def test_a_sentence_goes_with_the_white_space_after_it() -> None:
     text = " One.  Two.\nThree. "
     places = [(1, 5), (7, 11), (12, 18)]
     assert [without(text, places, n) for n in range(3)] == [" Two.\nThree. ", " One.  Three. ", " One.  Two."]
 
 
-def test_all_of_the_score_is_the_only_sentence_s():
+def test_all_of_the_score_is_the_only_sentence_s() -> None:
     whole = aggregate({"clarity": (0, 0, 0, 0, 1), "fluency": (0, 0, 1, 0, 0)}, 1)
     for (span,) in (sentence_spans([(0, 3)], whole, [], ADDS), ablation_spans([(0, 3)], whole, [])):
         assert (span.score, span.credit, span.kind) == (0.75, 0.75, "clarity")

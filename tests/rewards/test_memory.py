@@ -3,6 +3,7 @@
 import gc
 import random
 import string
+from typing import Any
 
 import psutil
 
@@ -15,16 +16,16 @@ LIMIT = 10  # MB over 600 verdicts; they take up to 6, and 15 where whole graphs
 BATCH = 50
 
 
-def test_verdicts_on_new_words_leave_little_behind():
+def test_verdicts_on_new_words_leave_little_behind() -> None:
     generator, process = random.Random(0), psutil.Process()
 
-    def word():
+    def word() -> Any:
         return "".join(generator.choices(string.ascii_lowercase, k=8))
 
-    def sentences(count):
+    def sentences(count: Any) -> Any:
         return " ".join(f"A {word()} {word()} sits on the {word()} {word()} near {word()}." for _ in range(count))
 
-    def judge(count):
+    def judge(count: Any) -> None:
         for _ in range(count // BATCH):
             verdicts = reward.assess([Sample("", "A circle.", references=(sentences(4),)) for _ in range(BATCH)])
             assert {verdict.status for verdict in verdicts} == {Status.OK}

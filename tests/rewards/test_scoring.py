@@ -1,6 +1,8 @@
 """Scoring a file: every row gets one verdict in the rows' order, whatever is in it and however often it is stopped."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -25,35 +27,35 @@ class Length(Reward):
 
     columns = ("reference",)
 
-    def __init__(self, stop_after=None):
+    def __init__(self, stop_after: Any = None) -> None:
         super().__init__("length")
         self.calls, self.stop_after = 0, stop_after
 
-    def assess(self, samples):
+    def assess(self, samples: Any) -> Any:
         if self.calls == self.stop_after:
             raise KeyboardInterrupt
         self.calls += 1
         return [Verdict(min(len(s.completion) / 10, 1.0), parts={"characters": len(s.completion)}) for s in samples]
 
 
-def write(path, *rows):
+def write(path: Any, *rows: Any) -> Any:
     path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
     return path
 
 
-def read(path):
+def read(path: Any) -> Any:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def rows(count):
+def rows(count: Any) -> Any:
     return [{"id": f"r{i}", "completion": "x" * (i % 7), "reference": "y"} for i in range(count)]
 
 
-def row(completion, reference="A red circle.", **more):
+def row(completion: Any, reference: str = "A red circle.", **more: Any) -> Any:
     return {"completion": completion, "reference": reference, **more}
 
 
-def posh(tmp_path, *lines):
+def posh(tmp_path: Path, *lines: Any) -> Any:
     """The verdict rows and the summary of PoSh with the match judge on these rows."""
     source = write(tmp_path / "rows.jsonl", *lines)
     output = tmp_path / "verdicts.jsonl"
@@ -61,7 +63,7 @@ def posh(tmp_path, *lines):
     return read(output), summary
 
 
-def test_the_fields_of_a_verdict_row(tmp_path):
+def test_the_fields_of_a_verdict_row(tmp_path: Path) -> None:
     (verdict,), _ = posh(tmp_path, row("A red circle.", "A blue circle.", id="one"))
     assert list(verdict) == FIELDS
     assert (verdict["id"], verdict["status"], verdict["reference"], verdict["note"]) == ("one", "ok", 0, "")
@@ -92,7 +94,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("line", "reason"), BAD, ids=[line[:60] for line, _ in BAD])
-def test_a_bad_row_is_reported_and_the_others_are_scored(tmp_path, line, reason):
+def test_a_bad_row_is_reported_and_the_others_are_scored(tmp_path: Path, line: Any, reason: Any) -> None:
     verdicts, summary = posh(tmp_path, row("A red circle."), line, row("A circle."))
     assert [v["status"] for v in verdicts] == ["ok", "not_applicable", "ok"]
     assert (verdicts[1]["score"], verdicts[1]["spans"]) == (None, [])
@@ -118,7 +120,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("column", "value"), [(column, value) for column in WRONG for value in WRONG[column]])
-def test_a_value_of_another_kind_costs_its_own_row_only(tmp_path, column, value):
+def test_a_value_of_another_kind_costs_its_own_row_only(tmp_path: Path, column: Any, value: Any) -> None:
     """With every metric to which the column means anything, beside rows that it scores."""
     picture = tmp_path / "red.png"
     Image.new("RGB", (40, 30), "red").save(picture)
@@ -141,7 +143,7 @@ def test_a_value_of_another_kind_costs_its_own_row_only(tmp_path, column, value)
         assert "Error" not in wrong["note"]
 
 
-def test_bytes_that_are_no_text_cost_their_own_row_only(tmp_path):
+def test_bytes_that_are_no_text_cost_their_own_row_only(tmp_path: Path) -> None:
     source = tmp_path / "rows.jsonl"
     good = json.dumps(row("xxx")).encode()
     source.write_bytes(b"\xef\xbb\xbf" + good + b'\r\n{"completion": "\xff"}\r\n\r\n' + good)  # no final line break
@@ -151,14 +153,14 @@ def test_bytes_that_are_no_text_cost_their_own_row_only(tmp_path):
     assert [v["id"] for v in read(tmp_path / "out.jsonl")] == ["1", "line 2", "4"]
 
 
-def test_ids_are_texts_and_default_to_the_line_number(tmp_path):
+def test_ids_are_texts_and_default_to_the_line_number(tmp_path: Path) -> None:
     source = write(tmp_path / "rows.jsonl", row("x", id=7), "", row("x"), row("x", id=None), row("x", id=0))
     score_file(Length(), source, tmp_path / "out.jsonl", SETTINGS)
     assert [v["id"] for v in read(tmp_path / "out.jsonl")] == ["7", "3", "4", "0"]
 
 
 @pytest.mark.parametrize("completion", ["", "  \n", "!!!"])
-def test_a_completion_that_says_nothing_has_a_real_0(tmp_path, completion):
+def test_a_completion_that_says_nothing_has_a_real_0(tmp_path: Path, completion: str) -> None:
     (verdict,), summary = posh(tmp_path, row(completion))
     assert (verdict["score"], verdict["status"], summary.mean_score) == (0.0, "empty", 0.0)
     assert summary.bad_lines == []
@@ -167,13 +169,13 @@ def test_a_completion_that_says_nothing_has_a_real_0(tmp_path, completion):
 @pytest.mark.parametrize(
     "text", ["A red\x00 circle.", "🦊👩‍👩‍👧 A red circle 🟥.", "A red circle. \ud800", "A\u2028red circle."]
 )
-def test_odd_characters_stay_where_they_are(tmp_path, text):
+def test_odd_characters_stay_where_they_are(tmp_path: Path, text: str) -> None:
     (verdict,), _ = posh(tmp_path, row(text))
     assert verdict["status"] == "ok"
     assert ("circle", 1.0) in {(text[s["start"] : s["end"]], s["score"]) for s in verdict["spans"]}
 
 
-def test_a_very_long_completion_does_not_cost_its_neighbours(tmp_path):
+def test_a_very_long_completion_does_not_cost_its_neighbours(tmp_path: Path) -> None:
     text = ("A red circle sits on a box. " * 2000)[:50_000]
     verdicts, summary = posh(tmp_path, row("A red circle."), row(text), row("A red circle."))
     assert len(text) == 50_000
@@ -185,7 +187,7 @@ def test_a_very_long_completion_does_not_cost_its_neighbours(tmp_path):
 
 
 @pytest.mark.parametrize("keep", [0, 1, 40, 4000, -1, -40])
-def test_a_run_killed_anywhere_is_resumed_to_the_same_file(tmp_path, keep):
+def test_a_run_killed_anywhere_is_resumed_to_the_same_file(tmp_path: Path, keep: int) -> None:
     source = write(tmp_path / "rows.jsonl", *rows(100), "broken", *rows(100))
     whole, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
     complete = score_file(Length(), source, whole, SETTINGS)
@@ -199,7 +201,7 @@ def test_a_run_killed_anywhere_is_resumed_to_the_same_file(tmp_path, keep):
     assert resumed.mean_score == complete.mean_score
 
 
-def test_an_interrupted_run_keeps_the_finished_chunks(tmp_path):
+def test_an_interrupted_run_keeps_the_finished_chunks(tmp_path: Path) -> None:
     source = write(tmp_path / "rows.jsonl", *rows(3 * CHUNK))
     output, seen = tmp_path / "out.jsonl", []
     with pytest.raises(KeyboardInterrupt):
@@ -212,7 +214,7 @@ def test_an_interrupted_run_keeps_the_finished_chunks(tmp_path):
     assert [v["id"] for v in read(output)] == [f"r{i}" for i in range(3 * CHUNK)]
 
 
-def test_a_finished_output_is_not_scored_again_and_grows_with_its_input(tmp_path):
+def test_a_finished_output_is_not_scored_again_and_grows_with_its_input(tmp_path: Path) -> None:
     source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
     score_file(Length(), source, output, SETTINGS)
     before, reward = output.read_bytes(), Length()
@@ -227,7 +229,7 @@ def test_a_finished_output_is_not_scored_again_and_grows_with_its_input(tmp_path
 @pytest.mark.parametrize(
     "changed", [{"judge": "other"}, {"options": {"score": "recall"}}, {"reward": "width"}, {"prompts": "abc"}]
 )
-def test_other_settings_are_refused_and_the_output_is_left_alone(tmp_path, changed):
+def test_other_settings_are_refused_and_the_output_is_left_alone(tmp_path: Path, changed: Any) -> None:
     source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
     score_file(Length(), source, output, SETTINGS)
     before = output.read_bytes()
@@ -239,7 +241,7 @@ def test_other_settings_are_refused_and_the_output_is_left_alone(tmp_path, chang
     assert output.read_bytes() == before
 
 
-def test_an_output_of_other_rows_or_of_unknown_origin_is_refused(tmp_path):
+def test_an_output_of_other_rows_or_of_unknown_origin_is_refused(tmp_path: Path) -> None:
     source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
     score_file(Length(), source, output, SETTINGS)
     for others in (rows(4)[1:], rows(2)):
@@ -252,7 +254,7 @@ def test_an_output_of_other_rows_or_of_unknown_origin_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("line", ["{}", "[]", "7", "null", '{"id": "r1"}', "broken", "\\xff", "[" * 100_000])
-def test_an_output_with_a_line_that_is_no_verdict_is_refused(tmp_path, line):
+def test_an_output_with_a_line_that_is_no_verdict_is_refused(tmp_path: Path, line: Any) -> None:
     source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
     score_file(Length(), source, output, SETTINGS)
     first, *_ = output.read_text().splitlines()
@@ -262,7 +264,7 @@ def test_an_output_with_a_line_that_is_no_verdict_is_refused(tmp_path, line):
     assert output.read_text() == f"{first}\n{line}\n"
 
 
-def test_an_output_whose_settings_are_damaged_is_refused(tmp_path):
+def test_an_output_whose_settings_are_damaged_is_refused(tmp_path: Path) -> None:
     source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
     score_file(Length(), source, output, SETTINGS)
     for content in (b"", b"{", b"[]", b"\xff"):
@@ -271,12 +273,12 @@ def test_an_output_whose_settings_are_damaged_is_refused(tmp_path):
             score_file(Length(), source, output, SETTINGS)
 
 
-def test_two_processes_do_not_write_one_output(tmp_path):
+def test_two_processes_do_not_write_one_output(tmp_path: Path) -> None:
     """The second is refused while the first is at work, and may go on once that has ended or died."""
     source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
 
     class Slow(Length):
-        def assess(self, samples):
+        def assess(self, samples: Any) -> Any:
             with pytest.raises(ScoringError, match=r"another process writes .*out\.jsonl: wait for its end, or choose"):
                 score_file(Length(), source, output, SETTINGS)
             return super().assess(samples)
@@ -286,7 +288,7 @@ def test_two_processes_do_not_write_one_output(tmp_path):
     assert score_file(Length(), source, output, SETTINGS).resumed == 3
 
 
-def test_input_that_cannot_be_scored_makes_no_output(tmp_path):
+def test_input_that_cannot_be_scored_makes_no_output(tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
     with pytest.raises(ScoringError, match=r"there is no input file .*none\.jsonl"):
         score_file(Length(), tmp_path / "none.jsonl", output, SETTINGS)
@@ -298,15 +300,15 @@ def test_input_that_cannot_be_scored_makes_no_output(tmp_path):
     assert list(tmp_path.glob("out*")) == []
 
 
-def test_a_file_without_one_readable_row_still_says_why(tmp_path):
+def test_a_file_without_one_readable_row_still_says_why(tmp_path: Path) -> None:
     verdicts, summary = posh(tmp_path, "a", "b")
     assert [v["status"] for v in verdicts] == ["not_applicable"] * 2
     assert (summary.scored, summary.mean_score, [n for n, _ in summary.bad_lines]) == (0, None, [1, 2])
 
 
-def test_a_failed_judgment_is_no_score_and_is_named(tmp_path):
+def test_a_failed_judgment_is_no_score_and_is_named(tmp_path: Path) -> None:
     class Broken(Length):
-        def assess(self, samples):
+        def assess(self, samples: Any) -> Any:
             raise RuntimeError("no answer")
 
     source = write(tmp_path / "rows.jsonl", *rows(2))
@@ -316,7 +318,7 @@ def test_a_failed_judgment_is_no_score_and_is_named(tmp_path):
     assert summary.bad_lines == [(1, "RuntimeError: no answer"), (2, "RuntimeError: no answer")]
 
 
-def test_verdicts_are_those_of_assess(tmp_path):
+def test_verdicts_are_those_of_assess(tmp_path: Path) -> None:
     texts = [f"A {colour} {shape}." for colour in ("red", "blue") for shape in ("circle", "star", "box")] * 12
     verdicts, _ = posh(tmp_path, *(row(text) for text in texts))
     reward = PoshReward(MatchJudge())
@@ -338,14 +340,14 @@ def test_verdicts_are_those_of_assess(tmp_path):
         ("posh", {"prompts": 5}, "posh cannot be made with {'prompts': 5}: TypeError: "),
     ],
 )
-def test_a_reward_that_cannot_be_built_is_a_sentence(metric, options, message):
+def test_a_reward_that_cannot_be_built_is_a_sentence(metric: str, options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=r"\w") as error:
         build_reward(metric, MatchJudge(), options)
     assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
 
 
-def test_a_prompts_file_that_is_no_yaml_is_a_sentence(tmp_path):
+def test_a_prompts_file_that_is_no_yaml_is_a_sentence(tmp_path: Path) -> None:
     for text in ("precision: [", "a: b", "5"):
         (tmp_path / "prompts.yaml").write_text(text)
         with pytest.raises(ValueError, match=r"posh cannot be made with .*prompts\.yaml'}: \w+: ") as error:
@@ -353,12 +355,12 @@ def test_a_prompts_file_that_is_no_yaml_is_a_sentence(tmp_path):
         assert "\n" not in str(error.value)
 
 
-def test_build_reward_passes_options_on():
+def test_build_reward_passes_options_on() -> None:
     reward = build_reward("posh", MatchJudge(), {"score": "recall", "name": "words"})
     assert (reward.score, reward.__name__) == ("recall", "words")
 
 
-def test_unknown_names_the_nearest_or_all():
+def test_unknown_names_the_nearest_or_all() -> None:
     assert (
         unknown("recipe key", "sed", ["seed", "data"], shown="a.sed")
         == "unknown recipe key 'a.sed': did you mean 'seed'?"
@@ -366,9 +368,9 @@ def test_unknown_names_the_nearest_or_all():
     assert unknown("judge", "xyz", ["match", "fake"]) == "unknown judge 'xyz': valid are fake, match."
 
 
-def test_statuses_are_written_as_their_names(tmp_path):
+def test_statuses_are_written_as_their_names(tmp_path: Path) -> None:
     class Every(Length):
-        def assess(self, samples):
+        def assess(self, samples: Any) -> Any:
             return [Verdict(1.0 if s in ("ok", "empty") else None, s) for s in Status]
 
     source = write(tmp_path / "rows.jsonl", *rows(len(Status)))

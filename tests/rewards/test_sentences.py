@@ -1,6 +1,7 @@
 """Sentences lie on the text exactly as it was given."""
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ def said(text: str) -> list[str]:
     return [text[start:end] for start, end in places]
 
 
-def test_the_module_example():
+def test_the_module_example() -> None:
     assert split_sentences(["A cat.  It sleeps. "]) == [[(0, 6), (8, 18)]]
 
 
@@ -31,14 +32,14 @@ def test_the_module_example():
         ("A cat \ud800 sleeps. A dog runs.", ["A cat \ud800 sleeps.", "A dog runs."]),
     ],
 )
-def test_sentences_of_odd_texts(text, sentences):
+def test_sentences_of_odd_texts(text: str, sentences: Any) -> None:
     found = said(text)
     assert "".join("".join(found).split()) == "".join(text.split())
     if sentences is not None:
         assert found == sentences
 
 
-def test_equal_texts_and_their_order():
+def test_equal_texts_and_their_order() -> None:
     texts = ["A dog runs.", "A cat sleeps. A dog runs.", "  A dog runs.", "A dog runs."]
     assert split_sentences(texts) == [split_sentences([text])[0] for text in texts]
 
@@ -48,7 +49,7 @@ def test_equal_texts_and_their_order():
     st.text(max_size=80)
     | st.lists(st.sampled_from(["A cat.", " ", "It is red", ".", "\n", "🟥", "!?", "\x00"])).map("".join)
 )
-def test_sentences_hold_all_but_white_space(text):
+def test_sentences_hold_all_but_white_space(text: Any) -> None:
     (places,) = split_sentences([text])
     assert all(start < end for start, end in places)
     assert all(left[1] <= right[0] for left, right in pairwise(places))

@@ -3,6 +3,7 @@
 import json
 from math import isnan
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,10 +43,10 @@ def thumb(folder: Path) -> Path:
     return folder
 
 
-def test_by_hand(tmp_path):
+def test_by_hand(tmp_path: Path) -> None:
     """A judge whose correctness is right about B, wrong about the people's caption, and who is sure of all else."""
 
-    def answer(prompt):
+    def answer(prompt: Any) -> Any:
         text = prompt.partition("TEXT:\n")[2].partition("\nEND")[0]
         ratings = {"A dog.": 2, "A dog runs fast.": 4, "A dog runs fast on a beach.": 3}
         return certain(ratings[text] if criterion_of(prompt) == "correctness" else 5)
@@ -62,19 +63,19 @@ def test_by_hand(tmp_path):
     assert any("A dog runs. A beach." in prompt for prompt in judge.rated[0])
 
 
-def test_only_what_the_reward_asks_is_measured(tmp_path):
+def test_only_what_the_reward_asks_is_measured(tmp_path: Path) -> None:
     reward = HarmonicReward(FakeJudge(), criteria=["correctness"], evidence="context", spans="none")
     rows = measure_thumb(thumb(tmp_path), reward, images=1)
     assert {row.measure.split(" ~ ")[0] for row in rows} == {"overall", "correctness"}
     assert {row.n for row in rows} == {3, 2}
 
 
-def test_pearson_by_hand():
+def test_pearson_by_hand() -> None:
     assert pearson([1, 2, 3], [1, 3, 2]) == pytest.approx(0.5)
     assert isnan(pearson([1, 1], [1, 2]))
 
 
-def test_the_command_prints_what_it_writes(tmp_path):
+def test_the_command_prints_what_it_writes(tmp_path: Path) -> None:
     numbers = tmp_path / "numbers.json"
     done = spanreward("agreement", "people", thumb(tmp_path), "--metric", "harmonic", "--json", numbers)
     assert done.code == 0, done.err
@@ -87,7 +88,7 @@ def test_the_command_prints_what_it_writes(tmp_path):
 
 
 @present
-def test_the_floor_repeats_the_data_s_readme():
+def test_the_floor_repeats_the_data_s_readme() -> None:
     """.191 and .302 there, which does not give its list of stop words."""
     photographs = load_thumb(DATA)
     assert (len(photographs), sum(map(len, photographs))) == (242, 1210)
@@ -103,7 +104,7 @@ def test_the_floor_repeats_the_data_s_readme():
 
 
 @present
-def test_the_match_judge_on_a_part():
+def test_the_match_judge_on_a_part() -> None:
     rows = measure_thumb(DATA, HarmonicReward(MatchJudge(), evidence="context", spans="none"), images=6)
     assert {row.n for row in rows} == {30, 24}
     assert all(row.interval.low < row.ours < row.interval.high for row in rows if row.measure.startswith("correctness"))

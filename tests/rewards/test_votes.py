@@ -49,7 +49,7 @@ def published(name: str, file: str) -> Any:
 
 
 @present
-def test_the_levels_of_mllm_bench_are_those_of_its_table(of):
+def test_the_levels_of_mllm_bench_are_those_of_its_table(of: Any) -> None:
     models = of("mllm_bench").models
     assert set(models) == set(TABLE_5)
     for name, (cells, win_rate) in TABLE_5.items():
@@ -58,7 +58,7 @@ def test_the_levels_of_mllm_bench_are_those_of_its_table(of):
 
 
 @present
-def test_the_totals_of_mllm_bench_are_the_official_ones(of):
+def test_the_totals_of_mllm_bench_are_the_official_ones(of: Any) -> None:
     models = of("mllm_bench").to_json()["models"]
     for name, official in published("mllm_bench", "vote_results.json").items():
         total = official.pop("total")
@@ -69,18 +69,18 @@ def test_the_totals_of_mllm_bench_are_the_official_ones(of):
 
 
 @present
-def test_both_orders_of_mllm_bench(of):
+def test_both_orders_of_mllm_bench(of: Any) -> None:
     results = of("mllm_bench")
     assert results.swap_consistency == pytest.approx(0.890, abs=5e-4)
     assert all(0.49 < model.first_slot < 0.54 for model in results.models.values())
 
 
-def test_win_rates_rank_the_models_of_table_5_as_elo_does():
+def test_win_rates_rank_the_models_of_table_5_as_elo_does() -> None:
     assert spearmanr(WIN_RATES, ELO).statistic == pytest.approx(0.9802, abs=5e-5)
 
 
 @present
-def test_wildvision_is_what_its_leaderboard_says(of):
+def test_wildvision_is_what_its_leaderboard_says(of: Any) -> None:
     models = of("wildvision_bench").to_json()["models"]
     official = published("wildvision_bench", "published.json")["models"]
     assert list(models) == list(official)
@@ -92,7 +92,7 @@ def test_wildvision_is_what_its_leaderboard_says(of):
 
 
 @present
-def test_our_intervals_are_wider_than_those_that_draw_rows(of):
+def test_our_intervals_are_wider_than_those_that_draw_rows(of: Any) -> None:
     """Published ones draw weighted rows. By question the standard error is 1.48 times that (1.32 to 1.57)."""
     models = of("wildvision_bench").models
     official = published("wildvision_bench", "published.json")
@@ -108,7 +108,7 @@ def test_our_intervals_are_wider_than_those_that_draw_rows(of):
 
 
 @present
-def test_unreadable_votes_of_wildvision_both_ways(of):
+def test_unreadable_votes_of_wildvision_both_ways(of: Any) -> None:
     aria = of("wildvision_bench").models["aria"]
     assert aria.unreadable == 6
     assert (round(aria.score, 2), round(aria.treated["tie"], 2)) == (74.10, 73.90)
@@ -122,7 +122,7 @@ def test_unreadable_votes_of_wildvision_both_ways(of):
 
 
 @present
-def test_net_preferences_of_imageinwords(of):
+def test_net_preferences_of_imageinwords(of: Any) -> None:
     models = of("iiw_votes").models
     nets = {
         "DCI_Test / DCI": (60.7, 78.6, 37.5, 85.7, 82.1),
@@ -140,7 +140,7 @@ def test_net_preferences_of_imageinwords(of):
 
 
 @present
-def test_questions_on_one_example_are_drawn_together(of):
+def test_questions_on_one_example_are_drawn_together(of: Any) -> None:
     """Five questions on 56 descriptions: the interval is wider than that of 280 votes drawn one by one."""
     together = of("iiw_votes").models["DCI_Test / DCI"]
     assert together.prompts == 56
@@ -151,7 +151,7 @@ def test_questions_on_one_example_are_drawn_together(of):
     assert together.interval.high - together.interval.low > 1.2 * of_rows
 
 
-def test_a_small_folder_of_five_labels_by_hand(tmp_path: Path):
+def test_a_small_folder_of_five_labels_by_hand(tmp_path: Path) -> None:
     labels = ["B>>A", "B>A", "A=B", "A>B", "A>>B", "B>A", None, "I think that both answers are …"]
     rows = [wildvision(f"q{number}", label) for number, label in enumerate(labels)]
     results = measure_votes(write_lines(tmp_path / "votes.jsonl", rows))
@@ -170,7 +170,7 @@ def test_a_small_folder_of_five_labels_by_hand(tmp_path: Path):
     assert results.warnings[1].startswith("Every pair was shown in one order only")
 
 
-def test_labels_that_the_source_filled_in_are_told(tmp_path: Path):
+def test_labels_that_the_source_filled_in_are_told(tmp_path: Path) -> None:
     rows = [wildvision("q0", "B>A"), wildvision("q1", "A>B"), wildvision("q2", "A=B", raw=None, judge_failed=True)]
     model = measure_votes(write_lines(tmp_path / "votes.jsonl", rows)).models["m"]
     assert (model.unspoken, model.score, model.without_unspoken) == (1, 50.0, 50.0)
@@ -179,7 +179,7 @@ def test_labels_that_the_source_filled_in_are_told(tmp_path: Path):
     assert (round(model.score, 2), model.without_unspoken) == (83.33, 100.0)
 
 
-def test_both_orders_of_five_labels_are_one_prompt(tmp_path: Path):
+def test_both_orders_of_five_labels_are_one_prompt(tmp_path: Path) -> None:
     """With the model first A is the model; an always-first judge has an even score and a first slot of 1."""
     rows = [
         wildvision(f"q{number}", "A>B", order=order)
@@ -193,7 +193,7 @@ def test_both_orders_of_five_labels_are_one_prompt(tmp_path: Path):
     assert not any("one order" in sentence for sentence in results.warnings)
 
 
-def test_what_two_orders_decide_by_hand(tmp_path: Path):
+def test_what_two_orders_decide_by_hand(tmp_path: Path) -> None:
     """Anchor first, then the model: Answer2 and Answer1 are two votes for the model."""
     votes = [
         ("Answer2", "Answer1", "m"),
@@ -221,7 +221,7 @@ def test_what_two_orders_decide_by_hand(tmp_path: Path):
     assert "reward" not in results.to_json()["models"]["m"]
 
 
-def test_an_unreadable_order_leaves_its_prompt_out(tmp_path: Path):
+def test_an_unreadable_order_leaves_its_prompt_out(tmp_path: Path) -> None:
     rows = [mllm(0, "Answer2", "Answer1"), mllm(1, "Answer2", "Answer1"), mllm(2, "Answer2", None), mllm(3, ONE, ONE)]
     model = measure_votes(write_lines(tmp_path / "votes.jsonl", rows)).models["m"]
     assert (model.unreadable, sum(model.counts.values())) == (1, 3)
@@ -229,7 +229,7 @@ def test_an_unreadable_order_leaves_its_prompt_out(tmp_path: Path):
     assert model.treated == pytest.approx({"tie": 50.0, "loss": 50.0, "win": 75.0})
 
 
-def test_questions_give_levels_and_lengths(tmp_path: Path):
+def test_questions_give_levels_and_lengths(tmp_path: Path) -> None:
     rows = [mllm(number, "Answer2", "Answer1", answer="w " * (2 + number)) for number in range(12)]
     folder = write_lines(tmp_path / "votes.jsonl", rows)
     assert measure_votes(folder).models["m"].length is None
@@ -240,7 +240,7 @@ def test_questions_give_levels_and_lengths(tmp_path: Path):
     assert (model.length.raw, model.length.matched_pairs) == (1.0, 5)  # 6 to 10 words beside 8
 
 
-def test_answers_in_words_by_hand(tmp_path: Path):
+def test_answers_in_words_by_hand(tmp_path: Path) -> None:
     answers = ["IIW is substantially better", "IIW is marginally better", "Neutral", "DCI is marginally better"]
     rows = [iiw(f"e{number}", answer) for number, answer in enumerate(answers)]
     models = measure_votes(write_lines(tmp_path / "votes.jsonl", rows)).models
@@ -249,20 +249,20 @@ def test_answers_in_words_by_hand(tmp_path: Path):
     assert list(models["S / DCI"].counts.values()) == [1, 1, 1, 1, 0]
 
 
-def test_one_prompt_has_no_interval(tmp_path: Path):
+def test_one_prompt_has_no_interval(tmp_path: Path) -> None:
     results = measure_votes(write_lines(tmp_path / "votes.jsonl", [wildvision("q", "B>A")]))
     assert results.to_json()["models"]["m"]["interval"] == {"low": None, "high": None}
     assert "m has 1 prompt: an interval over prompts needs two with a readable vote." in results.warnings
 
 
-def test_all_ties_are_told(tmp_path: Path):
+def test_all_ties_are_told(tmp_path: Path) -> None:
     rows = [wildvision(f"q{number}", "A=B") for number in range(5)]
     results = measure_votes(write_lines(tmp_path / "votes.jsonl", rows))
     assert (results.models["m"].score, results.models["m"].win_rate) == (50.0, 0.0)
     assert any("m has no decided vote" in sentence for sentence in results.warnings)
 
 
-def test_a_model_without_a_readable_vote_has_no_score(tmp_path: Path):
+def test_a_model_without_a_readable_vote_has_no_score(tmp_path: Path) -> None:
     rows = [wildvision(f"q{n}", None) for n in range(3)] + [wildvision(f"q{n}", "B>A", model="n") for n in range(3)]
     results = measure_votes(write_lines(tmp_path / "votes.jsonl", rows))
     entry = results.to_json()["models"]["m"]
@@ -270,13 +270,13 @@ def test_a_model_without_a_readable_vote_has_no_score(tmp_path: Path):
     assert results.models["n"].score == 100.0
 
 
-def test_a_model_that_lacks_prompts_is_told(tmp_path: Path):
+def test_a_model_that_lacks_prompts_is_told(tmp_path: Path) -> None:
     rows = [wildvision(f"q{n}", "B>A") for n in range(3)] + [wildvision("q0", "B>A", model="n")]
     warnings = measure_votes(write_lines(tmp_path / "votes.jsonl", rows)).warnings
     assert "n has votes on 1 of 3 prompts: its numbers are about these." in warnings
 
 
-def test_what_differs_from_the_published_is_told(tmp_path: Path):
+def test_what_differs_from_the_published_is_told(tmp_path: Path) -> None:
     folder = write_lines(tmp_path / "votes.jsonl", [mllm(0, "Answer2", "Answer1"), mllm(1, ONE, ONE)])
     (folder / "vote_results.json").write_text(json.dumps({"m": {"m": 2, ONE: 1, "total": 2}}))
     assert "m: its source published 2 as m, its votes give 1." in measure_votes(folder).warnings
@@ -284,11 +284,11 @@ def test_what_differs_from_the_published_is_told(tmp_path: Path):
 
 @present
 @pytest.mark.parametrize("name", ["mllm_bench", "wildvision_bench"])
-def test_the_published_counts_are_ours(of, name: str):
+def test_the_published_counts_are_ours(of: Any, name: str) -> None:
     assert not any("its source published" in sentence for sentence in of(name).warnings)
 
 
-def test_the_order_of_lines_does_not_matter(tmp_path: Path):
+def test_the_order_of_lines_does_not_matter(tmp_path: Path) -> None:
     rows = [wildvision(f"q{n}", label) for n, label in enumerate(["B>>A", "A>B", "A=B", "B>A", None] * 4)]
     one = measure_votes(write_lines(tmp_path / "a" / "votes.jsonl", rows)).models["m"]
     two = measure_votes(write_lines(tmp_path / "b" / "votes.jsonl", rows[::-1])).models["m"]
@@ -331,7 +331,7 @@ BAD_INPUT = {
 
 
 @pytest.mark.parametrize("sentence", BAD_INPUT, ids=range(len(BAD_INPUT)))
-def test_bad_input_is_one_sentence(tmp_path: Path, sentence: str):
+def test_bad_input_is_one_sentence(tmp_path: Path, sentence: str) -> None:
     folder = write_lines(tmp_path / "votes.jsonl", BAD_INPUT[sentence])
     with pytest.raises(ValueError) as error:  # noqa: PT011  # the sentence is looked for below
         measure_votes(folder)
@@ -339,7 +339,7 @@ def test_bad_input_is_one_sentence(tmp_path: Path, sentence: str):
     assert "\n" not in str(error.value)
 
 
-def test_files_that_are_none(tmp_path: Path):
+def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"votes.jsonl is missing: give a folder that holds votes.jsonl"):
         measure_votes(tmp_path)
     (tmp_path / "votes.jsonl").write_text('{"score": \n')

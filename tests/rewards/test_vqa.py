@@ -1,6 +1,7 @@
 """VQA accuracy and its relatives: values worked out by hand from the official definition."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -36,23 +37,23 @@ present = pytest.mark.skipif(not (DATA / "aokvqa").is_dir(), reason=f"the questi
         ("the", ""),
     ],
 )
-def test_normalisation(answer, expected):
+def test_normalisation(answer: str, expected: str) -> None:
     assert normalise(answer) == expected
 
 
-def test_contractions_lose_any_of_their_apostrophes():
+def test_contractions_lose_any_of_their_apostrophes() -> None:
     assert {form for form, full in CONTRACTIONS.items() if full == "he'd've"} == {"hed've", "he'dve", "hedve"}
     assert all("'" in full for full in CONTRACTIONS.values())
 
 
 @pytest.mark.parametrize(("agreeing", "accuracy"), [(0, 0.0), (1, 0.3), (2, 0.6), (3, 0.9), (4, 1.0), (10, 1.0)])
-def test_vqa_accuracy_of_ten_answers(agreeing, accuracy):
+def test_vqa_accuracy_of_ten_answers(agreeing: int, accuracy: float) -> None:
     """m of 10 agree: the m left-out agreeing people see min(1, (m - 1) / 3), the other 10 - m see min(1, m / 3)."""
     others = ["cat", "bird", "cow", "cat", "fish", "pig", "cat", "hen", "ox", "ram"]
     assert vqa_accuracy("Dog", ["a dog"] * agreeing + others[agreeing:]) == pytest.approx(accuracy)
 
 
-def test_vqa_accuracy_by_hand():
+def test_vqa_accuracy_by_hand() -> None:
     answers = ["2", "two", "2 dogs", "3", "3", "3", "many", "2.", "three", "a few"]
     # "2", "two" and "2." are one answer: 3 of 10, so (3 * 2/3 + 7 * 1) / 10; "3" is given 4 times
     assert vqa_accuracy("Two", answers) == pytest.approx(0.9)
@@ -61,14 +62,14 @@ def test_vqa_accuracy_by_hand():
     assert vqa_accuracy("there are two", answers) == 0.0
 
 
-def test_vqa_accuracy_needs_people_to_agree():
+def test_vqa_accuracy_needs_people_to_agree() -> None:
     with pytest.raises(ValueError, match=r"needs 4 answers or more .* got 1"):
         vqa_accuracy("red", ["red"])
     assert vqa_accuracy("red", ["red"] * 4) == 1.0
     assert vqa_accuracy("red", ["red"] * 3 + ["blue"]) == pytest.approx((3 * 2 / 3 + 1) / 4)
 
 
-def test_soft_vqa_accuracy_by_hand():
+def test_soft_vqa_accuracy_by_hand() -> None:
     assert soft_vqa_accuracy("dog", ["dogs"] * 10) == pytest.approx(0.75)  # one insertion over four characters
     assert soft_vqa_accuracy("dogs", ["dog", "dogs", "dogs", "cats"]) == pytest.approx((1 + 1 + 2 / 3) / 3)
     assert soft_vqa_accuracy("a much longer answer", ["dog"] * 10) == 0.0  # more edits than characters: not below 0
@@ -76,12 +77,12 @@ def test_soft_vqa_accuracy_by_hand():
         soft_vqa_accuracy("dog", ["dog"] * 2)
 
 
-def test_edits():
+def test_edits() -> None:
     assert edits("kitten", "sitting") == 3
     assert edits("", "abc") == edits("abc", "") == 3
 
 
-def test_matches_and_overlap():
+def test_matches_and_overlap() -> None:
     assert exact_match("A Dog.", ["cat", "dog"]) == 1.0
     assert exact_match("dogs", ["dog"]) == exact_match("", []) == 0.0
     assert contains("It was New York.", ["new york"]) == 1.0
@@ -91,12 +92,12 @@ def test_matches_and_overlap():
     assert token_f1("dog", []) == 0.0
 
 
-def test_words_for_loose_matching():
+def test_words_for_loose_matching() -> None:
     assert answer_words("The café's two dogs, Röntgen\u2019s") == ["cafe", "2", "dogs", "rontgen"]
 
 
 @given(st.text(max_size=30), st.lists(st.text(max_size=12), min_size=4, max_size=10))
-def test_measures_stay_in_range_and_do_not_see_the_order(answer, answers):
+def test_measures_stay_in_range_and_do_not_see_the_order(answer: Any, answers: Any) -> None:
     for measure in (vqa_accuracy, soft_vqa_accuracy, exact_match, contains, token_f1):
         value = measure(answer, answers)
         assert 0.0 <= value <= 1.0
@@ -104,7 +105,7 @@ def test_measures_stay_in_range_and_do_not_see_the_order(answer, answers):
 
 
 @present
-def test_real_sets():
+def test_real_sets() -> None:
     """People against people: the answer that most people give is right more often than not, and never all wrong."""
     for file, answers_of in (
         ("aokvqa/aokvqa_val.jsonl", lambda row: row["direct_answers"]),

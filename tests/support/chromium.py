@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ needs_chromium = pytest.mark.skipif(
 )
 
 
-def browse(page, *flags):
+def browse(page: Any, *flags: Any) -> Any:
     """Chromium's standard output for `page`, and what reached the console."""
     profile = page.parent / "profile"
     command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={profile}", *flags, page.resolve().as_uri()]
@@ -35,7 +36,7 @@ def browse(page, *flags):
     return run.stdout, re.findall(r"CONSOLE.*", run.stderr)
 
 
-def framed(page, width):
+def framed(page: Any, width: Any) -> Any:
     """A page that shows `page` at `width` pixels (a window cannot be that narrow) and then says how wide it came out.
 
     As srcdoc it has its frame's origin, so that the frame's script may measure it.
@@ -58,6 +59,6 @@ def framed(page, width):
     return frame
 
 
-def measure(page, width):
+def measure(page: Any, width: Any) -> Any:
     dom, console = browse(framed(page, width), "--dump-dom", "--window-size=1280,2000")
     return json.loads(html.unescape(re.search(r"measured(.*?)end", dom, re.DOTALL)[1])), console

@@ -124,7 +124,7 @@ def install(monkeypatch: pytest.MonkeyPatch, colocated: bool = False) -> type[Fa
     if colocated:
         monkeypatch.setenv("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
         envs.enable_envs_cache()
-    modules = {
+    modules: dict[str, dict[str, Any]] = {
         "vllm": {"LLM": FakeLLM, "SamplingParams": sampling_params, "envs": envs},
         "vllm.platforms": {"current_platform": platform},
         "vllm.lora": {},

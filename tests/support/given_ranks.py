@@ -79,5 +79,5 @@ def steps(folder: Path) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    GRPOTrainer._generate_single_turn = given  # type: ignore[method-assign]
+    GRPOTrainer._generate_single_turn = given  # type: ignore[assignment, method-assign]
     (Path(sys.argv[1]) / f"{os.environ['RANK']}.json").write_text(json.dumps(steps(Path(sys.argv[1]))))

@@ -1,6 +1,7 @@
 """A report page of invented results: every part of the page, without a training."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw
@@ -17,7 +18,7 @@ COLOURS = {"red": "#d62728", "blue": "#1f77b4", "green": "#2ca02c", "yellow": "#
 SHAPES = ["circle", "square", "triangle"]
 
 
-def invented_results():
+def invented_results() -> Any:
     rng = np.random.default_rng(0)
     hard = rng.uniform(-0.2, 0.2, size=(1, 120))
     centres = {
@@ -39,10 +40,10 @@ def invented_results():
     return summarise_models(scores, resamples=500)
 
 
-def invented_curves():
+def invented_curves() -> Any:
     rng = np.random.default_rng(1)
 
-    def noisy(start, end, steps, noise):
+    def noisy(start: Any, end: Any, steps: Any, noise: Any) -> Any:
         return list(end + (start - end) * np.exp(-np.linspace(0, 3, steps)) + rng.normal(0, noise, steps))
 
     steps = list(range(0, 150, 2))
@@ -60,12 +61,12 @@ def invented_curves():
     return {"sft": sft, "dapo": dapo}
 
 
-def span(text, phrase, score, note=""):
+def span(text: Any, phrase: Any, score: Any, note: str = "") -> Any:
     start = text.index(phrase)
     return Span(start, start + len(phrase), score, 0.0, "entity", note, 0)
 
 
-def invented_examples():
+def invented_examples() -> Any:
     rng = np.random.default_rng(2)
     examples = []
     for number in range(6):
@@ -120,7 +121,7 @@ def invented_examples():
     return examples
 
 
-def draw_shape(draw, shape, colour, x, y):
+def draw_shape(draw: Any, shape: Any, colour: Any, x: Any, y: Any) -> None:
     if shape == "circle":
         draw.ellipse((x, y, x + 30, y + 30), fill=colour)
     elif shape == "square":
@@ -137,7 +138,7 @@ FACTS = {
 }
 
 
-def write_invented(path):
+def write_invented(path: Any) -> Any:
     title = "Scenes: what DAPO with span credit changed"
     write_report(path, title, invented_results(), invented_curves(), invented_examples(), FACTS)
     return path

@@ -58,6 +58,6 @@ def size_here(parameter: Any) -> tuple[int, int]:
 if __name__ == "__main__":
     let_through()
     run_train = training.run.train
-    training.run.train = train
+    training.run.train = train  # type: ignore[assignment]
     sys.argv = ["train.py", *sys.argv[2:]]
     main()

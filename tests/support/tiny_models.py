@@ -49,7 +49,7 @@ def save_qwen(folder: Path, seed: int = 0, context: int = 2048) -> None:
     words.add_tokens(list(QWEN_TOKENS), special_tokens=True)
     start, end, image, video = words.convert_tokens_to_ids(list(QWEN_TOKENS))
     torch.manual_seed(seed)
-    config = Qwen2_5_VLConfig(
+    config = Qwen2_5_VLConfig(  # type: ignore[call-arg]
         text_config={
             "vocab_size": len(words), "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
             "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": context,

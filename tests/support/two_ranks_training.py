@@ -63,7 +63,7 @@ def train(trainer: Any, *rest: Any) -> None:
 
 if __name__ == "__main__":
     run_train = training.run.train
-    training.run.train = train
+    training.run.train = train  # type: ignore[assignment]
     training.run.load_judge = lambda *_, **__: Judge()
     sys.argv = ["train.py", *sys.argv[2:]]
     main()

@@ -29,7 +29,7 @@ LAYERS = ("--fsdp_transformer_layer_cls_to_wrap", "LlamaDecoderLayer,CLIPEncoder
 
 
 @pytest.mark.parametrize("name", ["cpu", "ddp", "fsdp2", "zero2", "zero3"])
-def test_accelerate_knows_every_key(name):
+def test_accelerate_knows_every_key(name: str) -> None:
     path = CONFIGS / f"{name}.yaml"
     config = load_config_from_file(str(path))  # refuses unknown keys, but looks into no block
     options = vars(launch_command_parser().parse_args(["script.py"]))
@@ -42,7 +42,7 @@ def test_accelerate_knows_every_key(name):
 
 
 @pytest.fixture(scope="module")
-def policy(tmp_path_factory):
+def policy(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """In a folder, as ZeRO-3 divides a policy that is loaded, not one that is made."""
     folder = tmp_path_factory.mktemp("policy")
     tiny_policy(0).save_pretrained(folder)
@@ -72,7 +72,7 @@ def launch(config: str, folder: Path, policy: Path, *options: str) -> tuple[list
 
 
 @pytest.fixture(scope="module")
-def undivided(policy, tmp_path_factory):
+def undivided(policy: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     ranks, lines = launch("ddp", tmp_path_factory.mktemp("ddp"), policy, "trainer.use_cpu=true")
     assert {(rank["type"], rank["model"]) for rank in ranks} == {
         ("DistributedType.MULTI_CPU", "DistributedDataParallel")
@@ -81,7 +81,7 @@ def undivided(policy, tmp_path_factory):
 
 
 @pytest.mark.parametrize("config", ["zero2", "zero3", "fsdp2"])
-def test_two_ranks_train_as_undivided_ones(config, undivided, policy, tmp_path):
+def test_two_ranks_train_as_undivided_ones(config: str, undivided: Any, policy: Any, tmp_path: Path) -> None:
     if config.startswith("zero") and find_spec("deepspeed") is None:
         pytest.skip("needs pip install 'spanreward[deepspeed]'")
     ranks, lines = launch(config, tmp_path, policy, "trainer.ddp_backend=gloo")

@@ -2,6 +2,8 @@
 what refuses it.
 """
 
+from pathlib import Path
+
 import pytest
 
 from training.recipe import RecipeError, load_recipe
@@ -11,7 +13,9 @@ DAPO = "recipes/quickstart/scenes-dapo.yaml"
 
 
 @pytest.mark.parametrize("size", [3, 7, 1000])
-def test_a_group_size_that_does_not_divide_the_batch(size, tmp_path, monkeypatch):
+def test_a_group_size_that_does_not_divide_the_batch(
+    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("training.run.load_policy", lambda *_: pytest.fail("the policy was loaded"))
     batch = ["trainer.per_device_train_batch_size=8", "trainer.steps_per_generation=1", "trainer.num_iterations=1"]
     recipe = load_recipe(DAPO, [f"output={tmp_path}", f"trainer.num_generations={size}", *batch])

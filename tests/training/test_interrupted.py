@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +19,7 @@ COMPLETIONS = ("trainer.num_generations=4", "trainer.max_completion_length=16", 
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_no_process_is_left(tmp_path, sent):
+def test_no_process_is_left(tmp_path: Path, sent: Any) -> None:
     script = [sys.executable, str(SUPPORT / "interrupted.py"), str(tmp_path)]
     overrides = [f"output={tmp_path / 'out'}", *OVERRIDES, *COMPLETIONS, "trainer.use_cpu=true", "trainer.bf16=false"]
     run = subprocess.Popen(

@@ -4,6 +4,7 @@ import re
 import time
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -34,13 +35,13 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_there_are_recipes():
+def test_there_are_recipes() -> None:
     assert DAPO in RECIPES
     assert len(RECIPES) >= 4
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_every_recipe_loads_as_written(path):
+def test_every_recipe_loads_as_written(path: Any) -> None:
     recipe = load_recipe(path)
     raw = yaml.safe_load(path.read_text())
     assert recipe.algorithm == raw["algorithm"]
@@ -53,7 +54,7 @@ def test_every_recipe_loads_as_written(path):
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_every_recipe_survives_being_written_again(path, tmp_path):
+def test_every_recipe_survives_being_written_again(path: Any, tmp_path: Path) -> None:
     recipe = load_recipe(path)
     again = written(tmp_path, yaml.safe_dump(recipe.model_dump(), sort_keys=False))
     assert load_recipe(again) == recipe
@@ -72,7 +73,7 @@ def test_every_recipe_survives_being_written_again(path, tmp_path):
         ("trainer.span_coeff=1", "trainer.span_coeff", "span_coef"),
     ],
 )
-def test_misspelt_key_names_the_nearest(override, key, nearest):
+def test_misspelt_key_names_the_nearest(override: str, key: str, nearest: str) -> None:
     with pytest.raises(RecipeError) as error:
         load_recipe(DAPO, [override])
     assert key in str(error.value)
@@ -80,17 +81,17 @@ def test_misspelt_key_names_the_nearest(override, key, nearest):
     assert "\n" not in str(error.value)
 
 
-def test_span_settings_are_not_for_sft():
+def test_span_settings_are_not_for_sft() -> None:
     with pytest.raises(RecipeError, match=r"unknown recipe key 'trainer\.span_coef'"):
         load_recipe(DAPO.with_name("scenes-sft.yaml"), ["trainer.span_coef=0.1"])
 
 
-def test_a_key_like_no_other_lists_the_valid_ones():
+def test_a_key_like_no_other_lists_the_valid_ones() -> None:
     with pytest.raises(RecipeError, match="valid are dtype, lora, model"):
         load_recipe(DAPO, ["policy.qqq=1"])
 
 
-def test_overrides():
+def test_overrides() -> None:
     recipe = load_recipe(
         DAPO,
         [
@@ -119,18 +120,18 @@ def test_overrides():
     assert (recipe.policy.lora.r, recipe.policy.lora.target_modules) == (4, ["q_proj", "v_proj"])
 
 
-def test_a_later_override_wins_and_the_rest_stays():
+def test_a_later_override_wins_and_the_rest_stays() -> None:
     recipe = load_recipe(DAPO, ["seed=3", "seed=5"])
     assert recipe == load_recipe(DAPO).model_copy(update={"seed": 5})
 
 
-def test_overrides_of_a_whole_part():
+def test_overrides_of_a_whole_part() -> None:
     recipe = load_recipe(DAPO, ["data={source: jsonl, path: x.jsonl}", "rewards=[{metric: posh}, {metric: posh}]"])
     assert recipe.data == JsonlPart(source="jsonl", path="x.jsonl")
     assert [reward.judge for reward in recipe.rewards] == [JudgePart(name="match")] * 2
 
 
-def test_a_judge_is_a_name_or_a_mapping():
+def test_a_judge_is_a_name_or_a_mapping() -> None:
     recipe = load_recipe(DAPO, ["rewards.0.judge=vllm:smollm2"])
     assert recipe.rewards[0].judge == JudgePart(name="vllm:smollm2", placement="per_rank", cache=False, options={})
     written = "{name: vllm:smollm2, placement: rank0, cache: true, options: {memory: 2e9}}"
@@ -140,7 +141,7 @@ def test_a_judge_is_a_name_or_a_mapping():
 
 
 @pytest.mark.parametrize("text", ["2e-3", "1E5", "3.e-2", "-1e+3"])
-def test_scientific_numbers_are_numbers_in_file_and_override(text, tmp_path):
+def test_scientific_numbers_are_numbers_in_file_and_override(text: str, tmp_path: Path) -> None:
     source = (
         f"algorithm: sft\noutput: o\npolicy: {{model: tiny}}\ndata: {{source: scenes}}\ntrainer: {{max_steps: {text}}}"
     )
@@ -149,40 +150,40 @@ def test_scientific_numbers_are_numbers_in_file_and_override(text, tmp_path):
     assert load_recipe(DAPO, [f"trainer.report_to=[{text}]"]).trainer["report_to"] == [float(text)]
 
 
-def test_text_that_only_begins_like_a_number_stays_text():
+def test_text_that_only_begins_like_a_number_stays_text() -> None:
     assert load_recipe(DAPO, ["output=1e-4/seed0"]).output == "1e-4/seed0"
 
 
 @pytest.mark.parametrize("override", ["seed", "", "seed:1"])
-def test_override_without_a_value(override):
+def test_override_without_a_value(override: str) -> None:
     with pytest.raises(RecipeError, match="key=value") as error:
         load_recipe(DAPO, [override])
     assert repr(override) in str(error.value)
 
 
-def test_override_below_a_value():
+def test_override_below_a_value() -> None:
     with pytest.raises(RecipeError, match=r"seed\.a cannot be set: seed holds 0"):
         load_recipe(DAPO, ["seed.a=1"])
 
 
 @pytest.mark.parametrize("key", ["output_dir", "seed", "reward_weights"])
-def test_reserved_trainer_keys(key):
+def test_reserved_trainer_keys(key: str) -> None:
     with pytest.raises(RecipeError, match=rf"trainer\.{key} is set by the recipe itself"):
         load_recipe(DAPO, [f"trainer.{key}=1"])
 
 
-def test_dapo_needs_rewards():
+def test_dapo_needs_rewards() -> None:
     with pytest.raises(RecipeError, match=r"at least one entry under rewards"):
         load_recipe(DAPO, ["rewards=[]"])
 
 
-def test_unknown_file():
+def test_unknown_file() -> None:
     with pytest.raises(RecipeError, match=r"there is no recipe recipes/none\.yaml"):
         load_recipe("recipes/none.yaml")
 
 
 @pytest.mark.parametrize(("text", "kind"), [("- seed\n", "list"), ("seed\n", "str"), ("", "NoneType")])
-def test_a_file_without_keys(text, kind, tmp_path):
+def test_a_file_without_keys(text: str, kind: str, tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=f"must hold keys and values, and holds {kind}"):
         load_recipe(written(tmp_path, text))
 
@@ -205,29 +206,29 @@ def test_a_file_without_keys(text, kind, tmp_path):
         ("trainer=3", "trainer", "3"),
     ],
 )
-def test_wrong_value_is_named_with_its_key(override, key, value):
+def test_wrong_value_is_named_with_its_key(override: str, key: str, value: str) -> None:
     with pytest.raises(RecipeError) as error:
         load_recipe(DAPO, [override])
     assert f"{key}:" in str(error.value)
     assert str(error.value).endswith(f"got {value}.")
 
 
-def test_missing_key_is_named(tmp_path):
+def test_missing_key_is_named(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=r"recipe key output: Field required\."):
         load_recipe(written(tmp_path, "algorithm: sft\npolicy: {model: tiny}\ndata: {source: scenes}\n"))
 
 
-def test_unknown_data_source_names_the_known_ones():
+def test_unknown_data_source_names_the_known_ones() -> None:
     with pytest.raises(RecipeError, match=r"recipe key data: .*'zip'.*'scenes', 'jsonl'"):
         load_recipe(DAPO, ["data.source=zip"])
 
 
-def test_a_source_takes_only_its_own_keys():
+def test_a_source_takes_only_its_own_keys() -> None:
     with pytest.raises(RecipeError, match="valid are columns, count, max_pixels, path, prompt"):
         load_recipe(DAPO, ["data={source: jsonl, path: x, level: 1}"])
 
 
-def test_defaults(tmp_path):
+def test_defaults(tmp_path: Path) -> None:
     recipe = load_recipe(
         written(tmp_path, "algorithm: sft\noutput: o\npolicy: {model: tiny}\ndata: {source: scenes}\n")
     )
@@ -237,22 +238,22 @@ def test_defaults(tmp_path):
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(-(2**40), 2**40))
-def test_any_seed(seed):
+def test_any_seed(seed: Any) -> None:
     assert load_recipe(DAPO, [f"seed={seed}"]).seed == seed
 
 
 @pytest.mark.parametrize("override", ["rewards.5.judge=match", "rewards.x.judge=match", "seed=[1"])
-def test_override_that_cannot_be_applied(override):
+def test_override_that_cannot_be_applied(override: str) -> None:
     with pytest.raises(RecipeError):
         load_recipe(DAPO, [override])
 
 
-def test_a_file_that_is_not_yaml(tmp_path):
+def test_a_file_that_is_not_yaml(tmp_path: Path) -> None:
     with pytest.raises(RecipeError):
         load_recipe(written(tmp_path, "a: [1"))
 
 
-def test_unknown_level():
+def test_unknown_level() -> None:
     with pytest.raises(RecipeError, match=r"level"):
         load_recipe(DAPO, ["data.level=7"])
 
@@ -260,7 +261,7 @@ def test_unknown_level():
 SFT = DAPO.with_name("scenes-sft.yaml")
 
 
-def test_sft_and_dapo_learn_from_the_same_data():
+def test_sft_and_dapo_learn_from_the_same_data() -> None:
     assert load_recipe(DAPO).data == load_recipe(SFT).data
     for policy in ("qwen2.5-vl-7b", "qwen2.5-vl-3b-lora", "qwen3-vl-2b"):
         folder = ROOT / "recipes" / policy
@@ -268,7 +269,7 @@ def test_sft_and_dapo_learn_from_the_same_data():
 
 
 @pytest.mark.parametrize("path", DATA, ids=lambda path: path.stem)
-def test_every_data_file_is_used(path):
+def test_every_data_file_is_used(path: Any) -> None:
     assert any(f"../data/{path.name}" in recipe.read_text() for recipe in RECIPES)
 
 
@@ -276,7 +277,7 @@ def with_data(folder: Path, data: str, more: str = "") -> Path:
     return written(folder, f"algorithm: sft\noutput: o\npolicy: {{model: tiny}}\ndata: {data}\n{more}")
 
 
-def test_data_from_a_file_beside_the_recipe(tmp_path, monkeypatch):
+def test_data_from_a_file_beside_the_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path.parent)
     (tmp_path / "mine.yaml").write_text("source: scenes\nlevel: 2\n")
     path = with_data(tmp_path, "mine.yaml")
@@ -285,7 +286,7 @@ def test_data_from_a_file_beside_the_recipe(tmp_path, monkeypatch):
     assert load_recipe(path, ["data={source: scenes}"]).data == ScenesPart(source="scenes")
 
 
-def test_parts_from_files(tmp_path):
+def test_parts_from_files(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("source: scenes\nlevel: 2\n")
     path = with_data(tmp_path, "{source: mixed, parts: [mine.yaml, {source: hub, id: a/b}]}")
     parts = [ScenesPart(source="scenes", level=2), HubPart(source="hub", id="a/b")]
@@ -295,13 +296,13 @@ def test_parts_from_files(tmp_path):
     assert changed.parts[1] == HubPart(source="hub", id="c/d")
 
 
-def test_a_data_file_that_is_not_there(tmp_path):
+def test_a_data_file_that_is_not_there(tmp_path: Path) -> None:
     message = rf"recipe key data: there is no data file {tmp_path}/none\.yaml; the path goes from the recipe's folder"
     with pytest.raises(RecipeError, match=message):
         load_recipe(with_data(tmp_path, "none.yaml"))
 
 
-def test_a_data_file_that_holds_no_keys(tmp_path):
+def test_a_data_file_that_holds_no_keys(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("- scenes\n")
     with pytest.raises(RecipeError, match="must hold keys and values, and holds list"):
         load_recipe(with_data(tmp_path, "mine.yaml"))
@@ -320,13 +321,13 @@ def test_a_data_file_that_holds_no_keys(tmp_path):
         ("{source: hub, id: a, task: caption}", r"recipe key data\.task: .* got 'caption'"),
     ],
 )
-def test_a_data_block_that_is_wrong(data, message, tmp_path):
+def test_a_data_block_that_is_wrong(data: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=message) as error:
         load_recipe(with_data(tmp_path, data))
     assert "\n" not in str(error.value)
 
 
-def test_validation_is_the_data_but_for_what_it_says(tmp_path):
+def test_validation_is_the_data_but_for_what_it_says(tmp_path: Path) -> None:
     path = with_data(tmp_path, "{source: hub, id: a/b, columns: {reference: text}}", "validation: {split: val}\n")
     recipe = load_recipe(path, ["validation.count=3"])
     expected = HubPart(source="hub", id="a/b", columns={"reference": "text"}, split="val", count=3)
@@ -342,7 +343,7 @@ def test_validation_is_the_data_but_for_what_it_says(tmp_path):
         ("val", r"recipe key validation: .* got 'val'"),
     ],
 )
-def test_a_validation_that_is_wrong(validation, message, tmp_path):
+def test_a_validation_that_is_wrong(validation: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=message):
         load_recipe(with_data(tmp_path, "{source: hub, id: a/b}", f"validation: {validation}\n"))
 
@@ -356,14 +357,14 @@ def test_a_validation_that_is_wrong(validation, message, tmp_path):
         "rewards.0.options.text_judge=vllm:outputs/mine",
     ],
 )
-def test_a_judge_in_the_folder_that_the_run_writes_to_is_refused(judge):
+def test_a_judge_in_the_folder_that_the_run_writes_to_is_refused(judge: str) -> None:
     with pytest.raises(
         RecipeError, match=r"the judge outputs/mine\S* of posh lies in the output folder \S+/mine, which"
     ):
         load_recipe(DAPO, [f"output={Path('outputs/mine').resolve()}", judge])
 
 
-def test_a_judge_that_is_the_policy_itself_is_told(caplog):
+def test_a_judge_that_is_the_policy_itself_is_told(caplog: pytest.LogCaptureFixture) -> None:
     load_recipe(DAPO, ["policy.model=Qwen/Qwen2.5-VL-7B-Instruct", "rewards.0.judge=vllm:Qwen/Qwen2.5-VL-7B-Instruct"])
     assert "the judge of posh is Qwen/Qwen2.5-VL-7B-Instruct, the model that is trained" in caplog.text
     caplog.clear()
@@ -373,7 +374,7 @@ def test_a_judge_that_is_the_policy_itself_is_told(caplog):
     assert not caplog.text
 
 
-def test_paper_settings_of_docent():
+def test_paper_settings_of_docent() -> None:
     """PoSh's paper, appendix A.3.5, word for word."""
     sft, dapo = (load_recipe(ROOT / f"recipes/qwen2.5-vl-7b/docent-{name}.yaml") for name in ("sft", "posh-dapo"))
     for recipe in (sft, dapo):
@@ -384,7 +385,7 @@ def test_paper_settings_of_docent():
     names = ("learning_rate", "warmup_steps", "num_train_epochs", "load_best_model_at_end", "metric_for_best_model")
     assert [sft.trainer[name] for name in names] == [1e-5, 0.1, 5, True, "eval_loss"]
     assert sft.validation_data == sft.data.model_copy(update={"split": "val"})
-    names = ("learning_rate", "warmup_steps", "num_generations", "temperature", "top_p", "epsilon_high", "beta")
+    names = ("learning_rate", "warmup_steps", "num_generations", "temperature", "top_p", "epsilon_high", "beta")  # type: ignore[assignment]
     assert [dapo.trainer[name] for name in names] == [1e-6, 20, 8, 1.0, 0.7, 0.28, 0.0]
     assert dapo.trainer["num_train_epochs"] == 1
     assert "dynamic_sampling" not in dapo.trainer
@@ -412,7 +413,7 @@ LAUGHS = "a: &a [x, x]\n" + "".join(
         ('output: "a\\0b"', "holds the character NUL"),
     ],
 )
-def test_yaml_that_is_no_data_is_one_sentence(tmp_path, text, reason):
+def test_yaml_that_is_no_data_is_one_sentence(tmp_path: Path, text: Any, reason: str) -> None:
     path = tmp_path / "recipe.yaml"
     path.write_text(text)
     start = time.monotonic()
@@ -423,14 +424,14 @@ def test_yaml_that_is_no_data_is_one_sentence(tmp_path, text, reason):
     assert time.monotonic() - start < 20
 
 
-def test_aliases_of_a_usual_size_are_read(tmp_path):
+def test_aliases_of_a_usual_size_are_read(tmp_path: Path) -> None:
     path = tmp_path / "recipe.yaml"
     path.write_text("a: &a {x: 1e-4, y: [1, 2]}\nb: {<<: *a, y: *a}\nc: [*a, *a]\n")
     once = {"x": 1e-4, "y": [1, 2]}
     assert read_mapping(path) == {"a": once, "b": {"x": 1e-4, "y": once}, "c": [once, once]}
 
 
-def test_a_recipe_that_is_no_text(tmp_path):
+def test_a_recipe_that_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "recipe.yaml").write_bytes(b"output: \xff\n")
     with pytest.raises(RecipeError, match=r"recipe\.yaml cannot be read: .*utf-8"):
         load_recipe(tmp_path / "recipe.yaml")

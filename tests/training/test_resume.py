@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,13 +48,13 @@ def steps(path: Path) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def stopped(tmp_path_factory):
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("stopped")
     overrides = (f"output={folder / 'out'}", *OVERRIDES)
     return folder / "out", *train(folder / "first", "recipes/quickstart/scenes-dapo.yaml", *overrides)
 
 
-def test_sigterm_on_one_rank_ends_both_with_a_checkpoint(stopped):
+def test_sigterm_on_one_rank_ends_both_with_a_checkpoint(stopped: Any) -> None:
     output, codes, said = stopped
     assert codes == [143, 143], said
     assert 'Traceback (most recent call last):\n  File "' + str(SCRIPT) not in said
@@ -65,7 +66,7 @@ def test_sigterm_on_one_rank_ends_both_with_a_checkpoint(stopped):
     assert not (output / "check.json").exists()
 
 
-def test_it_goes_on_from_there(stopped, tmp_path):
+def test_it_goes_on_from_there(stopped: Any, tmp_path: Path) -> None:
     output, _, _ = stopped
     with (output / "metrics.jsonl").open("a") as file:  # as if it had gone on and been killed
         file.write('{"step": 2, "reward": 0.5}\n{"step": 3, "rew')

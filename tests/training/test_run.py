@@ -38,7 +38,7 @@ def recipe(output: Path, *judges: Any, **trainer: Any) -> Recipe:
     return check_recipe({**fields, "rewards": rewards, "trainer": {"use_cpu": True, "bf16": False, **trainer}})
 
 
-def test_equal_judges_are_one(tmp_path):
+def test_equal_judges_are_one(tmp_path: Path) -> None:
     plain, cached = {"name": "match"}, {"name": "match", "cache": str(tmp_path / "ratings.sqlite")}
     options = ({"pipeline": None, "coref": "none"}, {"coref": "none", "pipeline": None})
     with_options = [{"name": "match", "options": each} for each in options]
@@ -58,7 +58,7 @@ def test_equal_judges_are_one(tmp_path):
         ({"name": "vllm:smollm2", "options": {"memroy": 1}}, "did you mean 'memory'?"),
     ],
 )
-def test_judges_that_are_not(tmp_path, judge, message):
+def test_judges_that_are_not(tmp_path: Path, judge: Any, message: str) -> None:
     with pytest.raises(RecipeError) as error:
         build_rewards(recipe(tmp_path, judge).rewards)
     assert message in str(error.value)
@@ -66,7 +66,7 @@ def test_judges_that_are_not(tmp_path, judge, message):
 
 
 @pytest.fixture
-def engines(monkeypatch):
+def engines(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The judges that a recipe's names give."""
     engines: dict[str, Engine] = {}
     monkeypatch.setattr(module, "load_judge", lambda name, *settings, **options: engines[name])
@@ -94,7 +94,9 @@ def refuse(*_: Any) -> None:
     raise AssertionError("the policy must not be loaded yet")
 
 
-def test_a_judge_that_does_not_start_is_told_before_the_policy_is_loaded(tmp_path, engines, monkeypatch):
+def test_a_judge_that_does_not_start_is_told_before_the_policy_is_loaded(
+    tmp_path: Path, engines: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engines |= {"good": Engine(), "bad": Engine(RuntimeError("no room\nfor the weights"))}
     monkeypatch.setattr(module, "load_policy", refuse)
     with pytest.raises(RecipeError, match="the judge bad of posh cannot start: RuntimeError: no room for the weights"):
@@ -103,7 +105,9 @@ def test_a_judge_that_does_not_start_is_told_before_the_policy_is_loaded(tmp_pat
     assert not (tmp_path / "out").exists()
 
 
-def test_every_rank_says_when_a_model_starts_and_is_ready(tmp_path, engines, monkeypatch, capsys):
+def test_every_rank_says_when_a_model_starts_and_is_ready(
+    tmp_path: Path, engines: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     engines |= {"match": Engine(), "vllm:good": Engine()}
     monkeypatch.setenv("RANK", "3")
     parts = recipe(tmp_path, "match", "vllm:good").rewards
@@ -115,7 +119,9 @@ def test_every_rank_says_when_a_model_starts_and_is_ready(tmp_path, engines, mon
 
 
 @pytest.mark.parametrize("problem", [None, KeyboardInterrupt, ValueError, SystemExit])
-def test_the_judges_end_with_the_run(tmp_path, engines, monkeypatch, problem):
+def test_the_judges_end_with_the_run(
+    tmp_path: Path, engines: Any, monkeypatch: pytest.MonkeyPatch, problem: Any
+) -> None:
     engines["good"] = Engine()
 
     def train(*_: Any) -> None:
@@ -133,7 +139,9 @@ def test_the_judges_end_with_the_run(tmp_path, engines, monkeypatch, problem):
     assert engines["good"].done == ["start", "close"]
 
 
-def test_one_judge_that_does_not_end_does_not_keep_the_others(tmp_path, engines, monkeypatch):
+def test_one_judge_that_does_not_end_does_not_keep_the_others(
+    tmp_path: Path, engines: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Stuck(Engine):
         def close(self) -> None:
             raise OSError("it does not end")
@@ -150,14 +158,14 @@ def test_one_judge_that_does_not_end_does_not_keep_the_others(tmp_path, engines,
 @pytest.mark.parametrize(
     ("trainer", "message"), [({"span_coef": -1}, "span_coef must be 0 or more"), ({"num_generations": 3}, "divisible")]
 )
-def test_what_the_trainer_refuses_is_one_line(tmp_path, trainer, message):
+def test_what_the_trainer_refuses_is_one_line(tmp_path: Path, trainer: Any, message: str) -> None:
     with pytest.raises(RecipeError, match=message) as error:
         run(recipe(tmp_path / "out", "match", per_device_train_batch_size=8, **trainer))
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("library", ["DEEPSPEED", "FSDP"])
-def test_what_accelerate_would_silently_leave_out_is_told(library, monkeypatch):
+def test_what_accelerate_would_silently_leave_out_is_told(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     accelerator = Accelerator(cpu=True)
     check_launch(accelerator)
     monkeypatch.setenv(f"ACCELERATE_USE_{library}", "true")
@@ -166,14 +174,14 @@ def test_what_accelerate_would_silently_leave_out_is_told(library, monkeypatch):
     assert "accelerate_configs/ddp.yaml" in str(error.value)
 
 
-def test_the_tiny_policy_is_not_made_under_zero3(tmp_path, monkeypatch):
+def test_the_tiny_policy_is_not_made_under_zero3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "is_deepspeed_zero3_enabled", lambda: True)
     monkeypatch.setattr(module, "load_policy", refuse)
     with pytest.raises(RecipeError, match=r"tiny cannot be made under ZeRO-3: run its recipe with"):
         run(recipe(tmp_path / "out", "match", per_device_train_batch_size=8, num_generations=8))
 
 
-def test_nothing_to_resume_is_told_before_any_work(tmp_path, monkeypatch):
+def test_nothing_to_resume_is_told_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "build_rewards", refuse)
     with pytest.raises(RecipeError, match="there is no run to resume in"):
         run(recipe(tmp_path / "out", "match"), resume=True)

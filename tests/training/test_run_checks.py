@@ -43,7 +43,7 @@ def passed(folder: Path, recipe: Recipe) -> dict[str, bool | None]:
     return {result.name: result.passed for result in check_run(folder, recipe)}
 
 
-def test_a_good_run(tmp_path):
+def test_a_good_run(tmp_path: Path) -> None:
     steps = [0.1, 0.2, 0.9, 0.1, 0.3]
     run_of(
         tmp_path, reward=steps, **{"judge/failed_fraction": [0.0] * 5, "completions/clipped_ratio": [1, 1, 1, 1, 0.05]}
@@ -59,34 +59,34 @@ def test_a_good_run(tmp_path):
     assert written[0]["found"] == results[0].found
 
 
-def test_tenths_of_twenty_steps_are_two_each(tmp_path):
+def test_tenths_of_twenty_steps_are_two_each(tmp_path: Path) -> None:
     rising = [0.0, 1.0, *[9.0] * 16, 0.4, 0.5]  # 0.5 at first, 0.45 at last
     assert passed(run_of(tmp_path, reward=rising), recipe(reward_rises=True)) == {"reward_rises": False}
     rising[-1] = 0.7
     assert passed(run_of(tmp_path, reward=rising), recipe(reward_rises=True)) == {"reward_rises": True}
 
 
-def test_a_reward_that_stays_does_not_rise(tmp_path):
+def test_a_reward_that_stays_does_not_rise(tmp_path: Path) -> None:
     assert passed(run_of(tmp_path, reward=[0.5, 0.5]), recipe(reward_rises=True)) == {"reward_rises": False}
 
 
-def test_failures_count_over_the_whole_run(tmp_path):
+def test_failures_count_over_the_whole_run(tmp_path: Path) -> None:
     run_of(tmp_path, **{"judge/failed_fraction": [0.11] + [0.0] * 9})
     assert passed(tmp_path, recipe(max_failed_fraction=0.01)) == {"max_failed_fraction": False}
     assert passed(tmp_path, recipe(max_failed_fraction=0.02)) == {"max_failed_fraction": True}
 
 
-def test_the_loss_of_sft_falls(tmp_path):
+def test_the_loss_of_sft_falls(tmp_path: Path) -> None:
     assert passed(run_of(tmp_path, loss=[2.0, 1.5, 1.6]), recipe("sft", loss_falls=True)) == {"loss_falls": True}
     assert passed(run_of(tmp_path, loss=[2.0, 1.5, 2.1]), recipe("sft", loss_falls=True)) == {"loss_falls": False}
 
 
 @pytest.mark.parametrize("columns", [{}, {"reward": [0.5]}])
-def test_what_was_not_logged_cannot_be_said(columns, tmp_path):
+def test_what_was_not_logged_cannot_be_said(columns: Any, tmp_path: Path) -> None:
     assert set(passed(run_of(tmp_path, **columns), recipe(**DAPO)).values()) == {None}
 
 
-def test_a_reward_that_is_no_number_does_not_hold(tmp_path):
+def test_a_reward_that_is_no_number_does_not_hold(tmp_path: Path) -> None:
     run_of(tmp_path, reward=[0.1, float("nan")], **{"judge/failed_fraction": [float("nan"), 0.0]})
     assert passed(tmp_path, recipe(reward_rises=True, max_failed_fraction=1.0)) == {
         "reward_rises": False,
@@ -94,12 +94,12 @@ def test_a_reward_that_is_no_number_does_not_hold(tmp_path):
     }
 
 
-def test_without_checks_nothing_is_written(tmp_path):
+def test_without_checks_nothing_is_written(tmp_path: Path) -> None:
     assert check_run(tmp_path, recipe()) == []
     assert not list(tmp_path.iterdir())
 
 
-def test_the_table(tmp_path):
+def test_the_table(tmp_path: Path) -> None:
     shown = Console(file=StringIO(), width=200)
     run_of(tmp_path, reward=[0.5, 0.4], **{"judge/failed_fraction": [0.0, 0.0]})
     print_checks(check_run(tmp_path, recipe(**DAPO)), shown)
@@ -119,7 +119,7 @@ def test_the_table(tmp_path):
     assert nothing.file.getvalue() == ""
 
 
-def test_padded_completions_fail_their_check_by_the_last_tenth(tmp_path):
+def test_padded_completions_fail_their_check_by_the_last_tenth(tmp_path: Path) -> None:
     padded = recipe(max_degenerate_fraction=0.05)
     run_of(tmp_path, **{"health/degenerate_fraction": [0.9] * 9 + [0.05]})
     assert passed(tmp_path, padded) == {"max_degenerate_fraction": True}
@@ -139,6 +139,6 @@ def test_padded_completions_fail_their_check_by_the_last_tenth(tmp_path):
         ("dapo", {"max_failed_fraction": 2}, "check.max_failed_fraction: .* got 2"),
     ],
 )
-def test_a_check_that_says_nothing_is_refused(algorithm, check, message):
+def test_a_check_that_says_nothing_is_refused(algorithm: str, check: Any, message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         recipe(algorithm, **check)

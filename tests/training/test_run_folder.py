@@ -39,7 +39,7 @@ def add_checkpoint(output: Path, step: int, whole: bool = True) -> Path:
     return folder
 
 
-def test_a_new_run_says_what_made_it(tmp_path):
+def test_a_new_run_says_what_made_it(tmp_path: Path) -> None:
     begin(recipe(tmp_path / "out", seed=3, data={"source": "scenes", "seed": 5}), processes=2)
     made = json.loads((tmp_path / "out" / "versions.json").read_text())
     assert made["torch"] == torch.__version__.split("+")[0] or made["torch"] == torch.__version__
@@ -49,7 +49,7 @@ def test_a_new_run_says_what_made_it(tmp_path):
     assert written == recipe(tmp_path / "out", seed=3, data={"source": "scenes", "seed": 5})
 
 
-def test_git_state(tmp_path):
+def test_git_state(tmp_path: Path) -> None:
     file = tmp_path / "module.py"
     file.write_text("")
     assert git_state(file) is None
@@ -68,7 +68,7 @@ def test_git_state(tmp_path):
     assert git_state(file) == {**state, "dirty": True}
 
 
-def test_a_folder_with_something_in_it(tmp_path):
+def test_a_folder_with_something_in_it(tmp_path: Path) -> None:
     check_new(recipe(tmp_path / "out"))
     (tmp_path / "out").mkdir()
     check_new(recipe(tmp_path / "out"))
@@ -81,7 +81,7 @@ def test_a_folder_with_something_in_it(tmp_path):
         check_new(inside)
 
 
-def test_a_run_that_overwrites_leaves_no_checkpoint_of_another(tmp_path):
+def test_a_run_that_overwrites_leaves_no_checkpoint_of_another(tmp_path: Path) -> None:
     add_checkpoint(tmp_path, 90)
     (tmp_path / "check.json").write_text("[]")
     (tmp_path / "notes.txt").write_text("mine")
@@ -89,7 +89,7 @@ def test_a_run_that_overwrites_leaves_no_checkpoint_of_another(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.txt", "recipe.yaml", "versions.json"]
 
 
-def test_the_last_whole_checkpoint_is_resumed(tmp_path):
+def test_the_last_whole_checkpoint_is_resumed(tmp_path: Path) -> None:
     begin(recipe(tmp_path), processes=1)
     for step in (9, 100, 20):
         add_checkpoint(tmp_path, step)
@@ -118,7 +118,9 @@ FILES = ["trainer_state.json", "config.json", "model.safetensors", "optimizer.pt
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("kept", [0.0, 0.5, 0.99])
-def test_a_checkpoint_that_was_cut_is_passed_over(tmp_path, name, kept, caplog):
+def test_a_checkpoint_that_was_cut_is_passed_over(
+    tmp_path: Path, name: Any, kept: float, caplog: pytest.LogCaptureFixture
+) -> None:
     begin(recipe(tmp_path), processes=1)
     for step in (2, 4):
         add_files(add_checkpoint(tmp_path, step))
@@ -134,7 +136,7 @@ def test_a_checkpoint_that_was_cut_is_passed_over(tmp_path, name, kept, caplog):
 
 
 @pytest.mark.parametrize("content", ["", '{"processes": 1', "[]", '{"resumed": []}'])
-def test_a_run_whose_beginning_is_not_known(tmp_path, content):
+def test_a_run_whose_beginning_is_not_known(tmp_path: Path, content: str) -> None:
     begin(recipe(tmp_path), processes=1)
     add_checkpoint(tmp_path, 2)
     (tmp_path / "versions.json").write_text(content)
@@ -142,7 +144,7 @@ def test_a_run_whose_beginning_is_not_known(tmp_path, content):
         checkpoint_to_resume(recipe(tmp_path), processes=1)
 
 
-def test_what_cannot_be_resumed(tmp_path):
+def test_what_cannot_be_resumed(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=r"there is no run to resume in .*: it has no recipe.yaml"):
         checkpoint_to_resume(recipe(tmp_path), processes=1)
     begin(recipe(tmp_path, trainer={"max_steps": 5}), processes=1)
@@ -164,7 +166,7 @@ def test_what_cannot_be_resumed(tmp_path):
         checkpoint_to_resume(same, processes=4)
 
 
-def test_a_run_without_its_optimizer_cannot_be_resumed(tmp_path):
+def test_a_run_without_its_optimizer_cannot_be_resumed(tmp_path: Path) -> None:
     weights_only = recipe(tmp_path, trainer={"save_only_model": True})
     begin(weights_only, processes=1)
     add_checkpoint(tmp_path, 2)
@@ -172,7 +174,7 @@ def test_a_run_without_its_optimizer_cannot_be_resumed(tmp_path):
         checkpoint_to_resume(weights_only, processes=1)
 
 
-def test_lines_go_on_after_the_checkpoint(tmp_path):
+def test_lines_go_on_after_the_checkpoint(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     lines = [{"step": 1}, {"step": 2}, {"step": 2, "train_runtime": 1.0}, {"step": 3, "text": "\ud800\u2028 \x85"}]
     text = "".join(json.dumps(line) + "\n" for line in lines)
@@ -187,21 +189,21 @@ def test_lines_go_on_after_the_checkpoint(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["metrics.jsonl"]
 
 
-def test_differences_are_named_by_their_path():
+def test_differences_are_named_by_their_path() -> None:
     first = {"a": 1, "b": {"c": [{"d": 1}, 2]}, "e": None}
     assert differences(first, first) == {}
     assert differences(first, {"a": 1, "b": {"c": [{"d": 5}, 2]}, "f": 3}) == {"b.c.0.d": (1, 5), "f": (None, 3)}
     assert differences({"a": [1]}, {"a": [1, 2]}) == {"a": ([1], [1, 2])}
 
 
-def test_all_seeds_are_found():
+def test_all_seeds_are_found() -> None:
     data = {"seed": 1, "unseeded": 2, "data": {"parts": [{"seed": 3}, {"seed": None}]}, "trainer": {"data_seed": 4}}
     assert dict(seeds(data)) == {"seed": 1, "data.parts.0.seed": 3, "trainer.data_seed": 4}
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs /dev/full")
 @pytest.mark.parametrize("save", [lambda p: p.write_text("a"), lambda p: torch.save(torch.zeros(99999), p)])
-def test_a_full_disk_is_known(save, tmp_path):
+def test_a_full_disk_is_known(save: Any, tmp_path: Path) -> None:
     full = tmp_path / "full"
     full.symlink_to("/dev/full")  # what saves by renaming replaces the link, and not the device
     with pytest.raises((OSError, RuntimeError)) as error:
@@ -209,11 +211,11 @@ def test_a_full_disk_is_known(save, tmp_path):
     assert out_of_disk(error.value)
 
 
-def test_a_full_disk_in_safetensors_words():
+def test_a_full_disk_in_safetensors_words() -> None:
     assert out_of_disk(SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)"))
 
 
-def test_other_errors_are_not_a_full_disk(tmp_path):
+def test_other_errors_are_not_a_full_disk(tmp_path: Path) -> None:
     assert not out_of_disk(OSError(errno.ENOENT, "no such file"))
     assert not out_of_disk(RuntimeError("the weights are not there"))
     with pytest.raises(Exception, match="No such file") as error:

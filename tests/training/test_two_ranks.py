@@ -23,7 +23,7 @@ OVERRIDES = (
 )
 
 
-def test_a_judge_lost_on_one_rank_stops_both_with_one_sentence(tmp_path):
+def test_a_judge_lost_on_one_rank_stops_both_with_one_sentence(tmp_path: Path) -> None:
     command = [TORCHRUN, "--standalone", "--nproc_per_node", "2", str(SCRIPT), str(tmp_path)]
     overrides = [f"output={tmp_path / 'out'}", *OVERRIDES]
     done = subprocess.run(

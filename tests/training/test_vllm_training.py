@@ -83,13 +83,13 @@ def left_of(mark: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("placement", "ranks"), [("per_rank", 1), ("per_rank", 2), ("rank0", 2)])
-def test_the_judge_beside_the_policy(tmp_path, mark, placement, ranks):
+def test_the_judge_beside_the_policy(tmp_path: Path, mark: str, placement: str, ranks: int) -> None:
     judge = f"{{name: 'vllm:smollm2', placement: {placement}, cache: false, {ENGINE}}}"
     check_judged(run_dapo(judge, ranks, tmp_path / "out"))
     assert left_of(mark) == []
 
 
-def test_a_server_that_two_ranks_share(tmp_path, mark):
+def test_a_server_that_two_ranks_share(tmp_path: Path, mark: str) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{probe.getsockname()[1]}"

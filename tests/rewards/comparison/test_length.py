@@ -13,7 +13,7 @@ def lengths(rng: np.random.Generator, count: int, longer: float) -> tuple[np.nda
 
 
 @pytest.mark.parametrize("longer", [0.0, 0.3, 0.8])
-def test_a_planted_length_only_preference_comes_out_as_half(longer: float):
+def test_a_planted_length_only_preference_comes_out_as_half(longer: float) -> None:
     ours, other = lengths(np.random.default_rng(0), 500, longer)
     won = np.where(ours == other, 0.5, ours > other)
     found = control_length(won, np.stack([ours, other], axis=1))
@@ -26,7 +26,7 @@ def test_a_planted_length_only_preference_comes_out_as_half(longer: float):
 
 
 @pytest.mark.parametrize("skill", [0.5, 0.65])
-def test_skill_is_told_from_length_and_the_intervals_cover(skill: float):
+def test_skill_is_told_from_length_and_the_intervals_cover(skill: float) -> None:
     """A judge that likes length, and a model that is better at equal length with chance `skill`, and writes more."""
     rng = np.random.default_rng(1)
     covered = {"controlled": 0, "matched": 0}
@@ -46,7 +46,7 @@ def test_skill_is_told_from_length_and_the_intervals_cover(skill: float):
     assert max(covered.values()) <= 0.97 * 600
 
 
-def test_it_refuses_to_extrapolate():
+def test_it_refuses_to_extrapolate() -> None:
     ours = np.arange(100, 200)
     found = control_length([1.0] * 100, np.stack([ours, ours - 80], axis=1))
     assert (found.controlled, found.matched, found.longer) == (None, None, 1.0)
@@ -55,7 +55,7 @@ def test_it_refuses_to_extrapolate():
     assert "0 pairs of nearly equal length are too few" in found.note
 
 
-def test_votes_of_one_prompt_are_one():
+def test_votes_of_one_prompt_are_one() -> None:
     """The same pairs twice say nothing more: the intervals are those of half as many."""
     rng = np.random.default_rng(2)
     ours, other = lengths(rng, 100, 0.0)
@@ -68,7 +68,7 @@ def test_votes_of_one_prompt_are_one():
         assert two.high - two.low == pytest.approx(one.high - one.low, rel=0.03)
 
 
-def test_relabelling_mirrors_every_rate():
+def test_relabelling_mirrors_every_rate() -> None:
     rng = np.random.default_rng(3)
     ours, other = lengths(rng, 200, 0.3)
     won = (rng.random(200) < 0.6) * 1.0
@@ -79,12 +79,12 @@ def test_relabelling_mirrors_every_rate():
     assert one.overlap == two.overlap
 
 
-def test_overlap_by_hand():
+def test_overlap_by_hand() -> None:
     assert overlap(np.array([1.0, 2, 3, 4]), np.array([1.0, 2, 3, 4])) == 1.0
     assert overlap(np.array([1.0, 2]), np.array([10.0, 20])) == 0.0
 
 
-def test_unusable_pairs():
+def test_unusable_pairs() -> None:
     with pytest.raises(ValueError, match="every pair needs an outcome, two lengths and a prompt, got 0, 0 and 0"):
         control_length([], [])
     with pytest.raises(ValueError, match="got 1, 2 and 1"):

@@ -1,6 +1,7 @@
 """Statistics of pairs: cases by hand, coverage by simulation, known answers of other methods."""
 
 from math import isclose
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,26 +17,26 @@ from rewards.comparison.reliability import krippendorff_alpha
 from rewards.comparison.resampling import Interval, drawn_weights, ratio_interval
 
 
-def test_both_orders_settle_a_pair_only_where_they_agree():
+def test_both_orders_settle_a_pair_only_where_they_agree() -> None:
     assert [settle(1, 1), settle(-1, -1), settle(0, 0)] == [1, -1, 0]
     assert [settle(1, -1), settle(1, 0)] == [0, 0]
     assert [settle(None, 1), settle(1, None)] == [None, None]  # a failed vote is no tie
 
 
-def test_swap_consistency_and_the_first_slot_by_hand():
+def test_swap_consistency_and_the_first_slot_by_hand() -> None:
     assert swap_consistency([("a", "a"), ("a", "b"), ("tie", "tie"), ("a", None)]) == pytest.approx(2 / 3)
     assert swap_consistency([(None, "a")]) is None
     assert first_slot_share([True, True, False, None]) == pytest.approx(2 / 3)
     assert first_slot_share([None]) is None
 
 
-def test_an_always_first_judge_decides_nothing():
+def test_an_always_first_judge_decides_nothing() -> None:
     always_first = [(1, -1)] * 20  # seen from one of the two answers
     assert {settle(*pair) for pair in always_first} == {0}
     assert swap_consistency(always_first) == 0.0
 
 
-def test_holm_by_hand():
+def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([0.9, 0.8]) == [1.0, 1.0]
     assert holm([]) == []
@@ -43,12 +44,12 @@ def test_holm_by_hand():
         holm([1.2])
 
 
-def test_holm_finds_nothing_where_nothing_is():
+def test_holm_finds_nothing_where_nothing_is() -> None:
     p_values = np.random.default_rng(0).uniform(size=(2000, 8))
     assert 0.03 < np.mean([min(holm(row)) <= 0.05 for row in p_values.tolist()]) < 0.065
 
 
-def test_the_same_draws_for_the_same_prompts():
+def test_the_same_draws_for_the_same_prompts() -> None:
     weights = np.concatenate(list(drawn_weights(7, 1001)))
     assert weights.shape == (1001, 7)
     assert (weights.sum(1) == 7).all()
@@ -58,7 +59,7 @@ def test_the_same_draws_for_the_same_prompts():
     assert high == pytest.approx(0.6, abs=0.02)
 
 
-def test_intervals_at_the_edges():
+def test_intervals_at_the_edges() -> None:
     assert ratio_interval([1.0]) is None
     assert ratio_interval([]) is None
     assert ratio_interval([1, 1], [0, 0]) is None
@@ -67,7 +68,7 @@ def test_intervals_at_the_edges():
         ratio_interval([1, 2], [1])
 
 
-def test_intervals_over_prompts_cover_where_those_over_rows_do_not():
+def test_intervals_over_prompts_cover_where_those_over_rows_do_not() -> None:
     """Two votes on a prompt that agree nine times in ten: drawn as rows they pretend to be twice the evidence."""
     rng = np.random.default_rng(3)
     over_prompts = over_rows = 0
@@ -83,14 +84,14 @@ def test_intervals_over_prompts_cover_where_those_over_rows_do_not():
 
 
 @pytest.mark.parametrize("prompts", [20, 60])
-def test_the_interval_of_a_few_prompts_covers(prompts: int):
+def test_the_interval_of_a_few_prompts_covers(prompts: int) -> None:
     rng = np.random.default_rng(6)
     values = rng.uniform(size=(1000, prompts)) ** 2  # mean 1/3, skewed
     intervals = [ratio_interval(row, draws=499) for row in values]
     assert 0.93 <= np.mean([interval.low <= 1 / 3 <= interval.high for interval in intervals]) <= 0.97
 
 
-def test_the_interval_of_a_weighted_score_covers():
+def test_the_interval_of_a_weighted_score_covers() -> None:
     """WildVision's score, a ratio of two sums, of votes with known chances."""
     rng = np.random.default_rng(4)
     numerators, denominators = np.array([3, 1, 0.5, 0, 0]), np.array([3.0, 1, 1, 1, 3])
@@ -105,7 +106,7 @@ def test_the_interval_of_a_weighted_score_covers():
 
 
 @pytest.mark.parametrize(("people", "rest", "agrees"), [(50, 500, 0.8), (50, 500, 0.55), (100, 2000, 0.9)])
-def test_a_few_people_correct_a_biased_judge(people: int, rest: int, agrees: float):
+def test_a_few_people_correct_a_biased_judge(people: int, rest: int, agrees: float) -> None:
     """The judge is wrong on purpose, and always in one direction: alone it misses, corrected it covers."""
     rng = np.random.default_rng(5)
     covered, alone, width, of_people = 0, 0, 0.0, 0.0
@@ -123,7 +124,7 @@ def test_a_few_people_correct_a_biased_judge(people: int, rest: int, agrees: flo
     assert width < of_people  # what the judge is good for
 
 
-def test_a_correction_at_the_edges():
+def test_a_correction_at_the_edges() -> None:
     nobody = prediction_powered([1, 0, 1, 0], [1, 1, 1, 1], [1] * 50)  # a judge that always says the same
     assert (nobody.value, nobody.trust) == (0.5, 0.0)
     # covariance with people .25, variance of the judge 13/44 * 31/44, four prompts against forty
@@ -146,7 +147,7 @@ def planted(strengths: dict[str, float], count: int, seed: int = 0) -> list[Pair
     return pairs
 
 
-def test_bradley_terry_recovers_planted_strengths():
+def test_bradley_terry_recovers_planted_strengths() -> None:
     strengths = {"a": 8.0, "b": 4.0, "c": 2.0, "d": 1.0, "e": 0.5}
     chances = bradley_terry(planted(strengths, 200))
     assert sorted(chances, key=chances.__getitem__, reverse=True) == list(strengths)
@@ -155,11 +156,11 @@ def test_bradley_terry_recovers_planted_strengths():
     assert np.corrcoef([found[name] for name in true], list(true.values()))[0, 1] > 0.97
 
 
-def test_bradley_terry_is_the_maximum_of_its_likelihood():
+def test_bradley_terry_is_the_maximum_of_its_likelihood() -> None:
     pairs = [*planted({"a": 3.0, "b": 1.0, "c": 0.5}, 60), Pair("a", "c", 0, weight=2.0)]
     names = ["a", "b", "c"]
 
-    def loss(logs):
+    def loss(logs: Any) -> Any:
         total = 0.0
         for pair in [*pairs, *(Pair(name, "average", 0, 0.5) for name in names)]:
             of = {**dict(zip(names, logs, strict=True)), "average": 0.0}
@@ -172,14 +173,14 @@ def test_bradley_terry_is_the_maximum_of_its_likelihood():
     assert bradley_terry(pairs) == pytest.approx(dict(zip(names, 1 / (1 + np.exp(-best)), strict=True)), abs=1e-4)
 
 
-def test_a_player_that_always_wins_has_the_highest_strength():
+def test_a_player_that_always_wins_has_the_highest_strength() -> None:
     """evalica alone gives all three the same, in silence."""
     chances = bradley_terry([Pair("a", "b", 1), Pair("a", "c", 1), Pair("b", "c", 1)])
     assert chances["a"] > chances["b"] > chances["c"]
     assert 0 < chances["c"] < chances["a"] < 1
 
 
-def test_players_that_never_met_are_compared_with_the_average():
+def test_players_that_never_met_are_compared_with_the_average() -> None:
     chances = bradley_terry([Pair("a", "b", 1), Pair("c", "d", 1)])
     assert chances["a"] == pytest.approx(chances["c"])
     assert chances["a"] == pytest.approx(1 - chances["b"])
@@ -189,7 +190,7 @@ def test_players_that_never_met_are_compared_with_the_average():
 @given(
     st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("efgh"), st.integers(-1, 1)), min_size=1, max_size=12)
 )
-def test_verdicts_are_symmetric_under_relabelling(rows: list[tuple[str, str, int]]):
+def test_verdicts_are_symmetric_under_relabelling(rows: list[tuple[str, str, int]]) -> None:
     as_they_are = bradley_terry([Pair(one, other, outcome) for one, other, outcome in rows])
     swapped = bradley_terry([Pair(other, one, -outcome) for one, other, outcome in rows])
     lost = bradley_terry([Pair(one, other, -outcome) for one, other, outcome in rows])
@@ -198,7 +199,7 @@ def test_verdicts_are_symmetric_under_relabelling(rows: list[tuple[str, str, int
         assert isclose(chance, 1 - lost[name], abs_tol=1e-5)
 
 
-def test_elo_of_five_battles_by_hand():
+def test_elo_of_five_battles_by_hand() -> None:
     """k 32. 1000 each: a beats b, 1016 and 984; a and c draw; and so on, each expectation worked out below."""
     pairs = [Pair("a", "b", 1), Pair("a", "c", 0), Pair("b", "c", -1), Pair("c", "a", -1), Pair("b", "a", 0)]
     a, b, c = 1000.0, 1000.0, 1000.0
@@ -220,7 +221,7 @@ def test_elo_of_five_battles_by_hand():
     assert sum(elo(pairs, k=32).values()) == pytest.approx(3000)
 
 
-def test_pairs_that_are_none():
+def test_pairs_that_are_none() -> None:
     assert bradley_terry([]) == {}
     assert elo([]) == {}
     with pytest.raises(ValueError, match="two players"):
@@ -231,7 +232,7 @@ def test_pairs_that_are_none():
         bradley_terry([Pair("a", "b", 1)], prior=0)
 
 
-def test_alpha_of_krippendorffs_own_examples():
+def test_alpha_of_krippendorffs_own_examples() -> None:
     """Krippendorff (2011), Computing Krippendorff's alpha-reliability, examples B and D."""
     yes_no = [[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]]
     assert krippendorff_alpha(yes_no) == pytest.approx(0.095, abs=5e-4)
@@ -246,7 +247,7 @@ def test_alpha_of_krippendorffs_own_examples():
     assert krippendorff_alpha(many, "interval") == pytest.approx(0.849, abs=5e-4)
 
 
-def test_alpha_where_nothing_can_be_said():
+def test_alpha_where_nothing_can_be_said() -> None:
     assert krippendorff_alpha([]) is None
     assert krippendorff_alpha([[1, None], [None, 2]]) is None
     assert krippendorff_alpha([[1, 1], [1, 1]]) is None

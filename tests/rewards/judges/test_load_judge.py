@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ SERVER = "server:http://127.0.0.1:8000#m"
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr("rewards.judges.shared.cached_judge.CACHE", tmp_path)
     return tmp_path
 
@@ -37,14 +38,14 @@ def folder(tmp_path, monkeypatch):
         ("transformers:smollm2", True, "ratings.sqlite"),
     ],
 )
-def test_what_is_remembered(spec, cache, path, folder):
+def test_what_is_remembered(spec: Any, cache: Any, path: Any, folder: Any) -> None:
     judge = load_judge(spec, cache=folder / cache if isinstance(cache, str) else cache)
     assert isinstance(judge, CachedJudge) == (path is not None)
     if isinstance(judge, CachedJudge):
         assert judge.store.path == folder / path
 
 
-def test_options_reach_the_class():
+def test_options_reach_the_class() -> None:
     vllm = load_judge("vllm:smollm2", memory=2e9, tensor_parallel=2)
     assert isinstance(vllm, VllmJudge)
     assert (vllm.memory, vllm.tensor_parallel, vllm.min_mass) == (2e9, 2, 0.0)
@@ -70,12 +71,12 @@ def test_options_reach_the_class():
         ("match", {"placement": "rank_0"}, "unknown placement 'rank_0': did you mean 'rank0'?"),
     ],
 )
-def test_what_does_not_exist_is_refused(spec, options, message):
+def test_what_does_not_exist_is_refused(spec: Any, options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         load_judge(spec, **options)
 
 
-def test_a_judge_with_a_file_that_is_no_cache(tmp_path):
+def test_a_judge_with_a_file_that_is_no_cache(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(ValueError, match=r"notes\.txt is not a cache of ratings"):
         load_judge("match", cache=tmp_path / "notes.txt")
@@ -97,7 +98,7 @@ class Engine(FakeJudge):
         self.calls.append("close")
 
 
-def test_a_cached_judge_is_started_closed_and_limited_as_the_inner_one():
+def test_a_cached_judge_is_started_closed_and_limited_as_the_inner_one() -> None:
     cached = CachedJudge(Engine())
     cached.start()
     cached.close()
@@ -108,18 +109,18 @@ def test_a_cached_judge_is_started_closed_and_limited_as_the_inner_one():
     assert plain.deadline is None
 
 
-def test_match_is_named_by_what_it_parses_with():
+def test_match_is_named_by_what_it_parses_with() -> None:
     assert MatchJudge().name == f"match {reader_name()}" == MatchJudge().name
     assert MatchJudge(coref="none").name != MatchJudge().name
 
 
-def test_the_cache_folder():
+def test_the_cache_folder() -> None:
     assert cache_folder({"XDG_CACHE_HOME": "/scratch/cache"}) == Path("/scratch/cache/spanreward")
     for elsewhere in ({}, {"XDG_CACHE_HOME": ""}, {"XDG_CACHE_HOME": "relative"}):
         assert cache_folder(elsewhere) == Path.home() / ".cache" / "spanreward"
 
 
-def test_knowing_the_folder_costs_no_model_library():
+def test_knowing_the_folder_costs_no_model_library() -> None:
     code = "import sys; from rewards.cache_folder import CACHE; print('transformers' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.strip() == "False"

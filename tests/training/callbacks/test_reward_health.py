@@ -215,7 +215,8 @@ def test_with_two_rewards_a_batch_counts_once_both_have_judged(args: TrainingArg
     second = Recorder(Scored(lambda sample: late if "red" in sample.completion else 0.8, "second"))
     callback = RewardHealthCallback([first, second], referee=lambda sample: 0.5)
     callback.on_train_begin(args, TrainerState(), TrainerControl())
-    texts, logged = ["A star.", "A red star."], {}
+    texts = ["A star.", "A red star."]
+    logged: dict[str, Any] = {}
     callback.on_step_begin(args, TrainerState(), TrainerControl())
     first(["Describe."] * 2, texts, log_metric=logged.__setitem__)
     assert not [name for name in logged if name.startswith("health/")]
@@ -246,7 +247,8 @@ def test_hostile_completions_have_numbers(args: TrainingArguments) -> None:
     recorder = Recorder(PoshReward(MatchJudge()))
     callback = RewardHealthCallback([recorder])
     callback.on_train_begin(args, TrainerState(), TrainerControl())
-    state, control, logged = TrainerState(global_step=1), TrainerControl(), {}
+    state, control = TrainerState(global_step=1), TrainerControl()
+    logged: dict[str, Any] = {}
     callback.on_step_begin(args, state, control)
     references = ["A red star."] * len(HOSTILE)
     recorder(["Describe."] * len(HOSTILE), HOSTILE, reference=references, log_metric=logged.__setitem__)

@@ -1,6 +1,8 @@
 """SIGTERM by its moments: before the training, in it, once more, at its last step, and after it."""
 
 import signal
+from pathlib import Path
+from typing import Any
 
 import pytest
 from accelerate import PartialState
@@ -12,12 +14,12 @@ from training.grpo.config import SpanGRPOConfig
 
 
 @pytest.fixture
-def arguments(tmp_path):
+def arguments(tmp_path: Path) -> Any:
     return TrainingArguments(output_dir=str(tmp_path), use_cpu=True, report_to="none")
 
 
 @pytest.fixture
-def stop(arguments):
+def stop(arguments: Any) -> Any:
     """In training."""
     PartialState()
     stop = StopOnSignal()
@@ -31,7 +33,7 @@ def step_end(stop: StopOnSignal, arguments: TrainingArguments, step: int, last: 
     return control
 
 
-def test_before_and_after_the_training_it_leaves_at_once(stop, arguments):
+def test_before_and_after_the_training_it_leaves_at_once(stop: Any, arguments: Any) -> None:
     with pytest.raises(SystemExit) as end:
         StopOnSignal().receive(signal.SIGTERM, None)
     assert end.value.code == EXIT_CODE == 143
@@ -40,7 +42,7 @@ def test_before_and_after_the_training_it_leaves_at_once(stop, arguments):
         stop.receive(signal.SIGTERM, None)
 
 
-def test_in_training_the_step_is_saved(stop, arguments, capsys):
+def test_in_training_the_step_is_saved(stop: Any, arguments: Any, capsys: pytest.CaptureFixture[str]) -> None:
     control = step_end(stop, arguments, 3)
     assert (control.should_save, control.should_training_stop, stop.stopped_at) == (False, False, None)
     stop.receive(signal.SIGTERM, None)
@@ -50,7 +52,7 @@ def test_in_training_the_step_is_saved(stop, arguments, capsys):
     assert capsys.readouterr().err.count("SIGTERM") == 2  # in one line
 
 
-def test_a_second_one_leaves_at_once_unless_it_is_the_same(stop, monkeypatch):
+def test_a_second_one_leaves_at_once_unless_it_is_the_same(stop: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(stopping.time, "monotonic", lambda: now)
     stop.receive(signal.SIGTERM, None)
@@ -62,7 +64,7 @@ def test_a_second_one_leaves_at_once_unless_it_is_the_same(stop, monkeypatch):
     assert end.value.code == 143
 
 
-def test_at_the_last_step_the_run_is_finished_and_not_stopped(stop, arguments):
+def test_at_the_last_step_the_run_is_finished_and_not_stopped(stop: Any, arguments: Any) -> None:
     stop.receive(signal.SIGTERM, None)
     control = step_end(stop, arguments, 9, last=9)
     assert (control.should_save, stop.stopped_at) == (False, None)
@@ -78,7 +80,7 @@ def test_at_the_last_step_the_run_is_finished_and_not_stopped(stop, arguments):
         ({"steps_per_generation": 1, "gradient_accumulation_steps": 4}, 1),
     ],
 )
-def test_it_waits_for_the_last_pass_over_a_batch(tmp_path, settings, steps):
+def test_it_waits_for_the_last_pass_over_a_batch(tmp_path: Path, settings: Any, steps: int) -> None:
     shared = {"output_dir": str(tmp_path), "use_cpu": True, "bf16": False, "report_to": "none"}
     arguments = SpanGRPOConfig(**shared, per_device_train_batch_size=8, **settings)
     assert steps_per_batch(arguments) == steps

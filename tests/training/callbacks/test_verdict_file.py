@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from transformers import TrainerControl, TrainerState, TrainingArguments
@@ -17,12 +18,12 @@ HOSTILE = ('{"step": 9}\n', "<|im_end|>", "\ud800 lone", "a\u2028b\x00\x85", "ðŸ
 
 
 @pytest.fixture
-def recorder():
+def recorder() -> Any:
     return Recorder(PoshReward(MatchJudge()))
 
 
 @pytest.fixture
-def writer(recorder, tmp_path):
+def writer(recorder: Any, tmp_path: Path) -> Any:
     return VerdictFile([recorder], tmp_path)
 
 
@@ -48,7 +49,7 @@ def lines(folder: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in (folder / "verdicts.jsonl").read_bytes().split(b"\n")[:-1]]
 
 
-def test_hostile_completions_come_back_as_they_were(writer, recorder, tmp_path):
+def test_hostile_completions_come_back_as_they_were(writer: Any, recorder: Any, tmp_path: Path) -> None:
     begin(writer, tmp_path)
     judge(writer, recorder, 0, HOSTILE)
     found = lines(tmp_path)
@@ -64,7 +65,7 @@ def test_hostile_completions_come_back_as_they_were(writer, recorder, tmp_path):
     assert found[5]["rewards"]["posh"]["status"] == "empty"  # type: ignore[index]
 
 
-def test_it_goes_on_where_the_checkpoint_was(writer, recorder, tmp_path):
+def test_it_goes_on_where_the_checkpoint_was(writer: Any, recorder: Any, tmp_path: Path) -> None:
     begin(writer, tmp_path)
     for step in range(3):
         judge(writer, recorder, step, HOSTILE)
@@ -76,7 +77,7 @@ def test_it_goes_on_where_the_checkpoint_was(writer, recorder, tmp_path):
     assert lines(tmp_path) == []
 
 
-def test_evaluations_are_not_in_it(writer, recorder, tmp_path):
+def test_evaluations_are_not_in_it(writer: Any, recorder: Any, tmp_path: Path) -> None:
     begin(writer, tmp_path)
     judge(writer, recorder, 0, ("seen",))
     recorder.keep([Sample("Describe.", "evaluated")], [Verdict(1.0)])
@@ -84,7 +85,7 @@ def test_evaluations_are_not_in_it(writer, recorder, tmp_path):
     assert [line["completion"] for line in lines(tmp_path)] == ["seen"]
 
 
-def test_it_ends_at_its_size(writer, recorder, tmp_path, monkeypatch):
+def test_it_ends_at_its_size(writer: Any, recorder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verdict_file, "LARGEST", 1000)
     begin(writer, tmp_path)
     for step in range(9):
@@ -93,7 +94,9 @@ def test_it_ends_at_its_size(writer, recorder, tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs /dev/full")
-def test_a_full_disk_ends_the_file_and_not_the_training(writer, recorder, tmp_path, caplog):
+def test_a_full_disk_ends_the_file_and_not_the_training(
+    writer: Any, recorder: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     begin(writer, tmp_path)
     (tmp_path / "verdicts.jsonl").unlink(missing_ok=True)
     (tmp_path / "verdicts.jsonl").symlink_to("/dev/full")

@@ -2,6 +2,8 @@
 
 import json
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,24 +18,24 @@ SAID = ("A tall man holds a brown dog.", "A man in a red hat sits on a bench.", 
 
 
 @pytest.fixture
-def benchmark():
+def benchmark() -> Any:
     return command
 
 
 @pytest.fixture
-def posh():
+def posh() -> Any:
     return posh_command
 
 
 @pytest.fixture
-def files(tmp_path):
+def files(tmp_path: Path) -> Any:
     tokenizer().save_pretrained(tmp_path / "model")
     pairs = [{"completion": said, "reference": REFERENCE} for said in SAID]
     (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
     return tmp_path
 
 
-def run(monkeypatch, benchmark, *arguments) -> None:
+def run(monkeypatch: pytest.MonkeyPatch, benchmark: Any, *arguments: Any) -> None:
     monkeypatch.setattr(sys, "argv", ["benchmark.py", *map(str, arguments)])
     benchmark.main()
 
@@ -46,7 +48,7 @@ def spelt(question: Question) -> tuple[int, ...]:
     return tuple(map(ord, question.messages[0]["content"]))
 
 
-def test_computed_tokens_by_hand(posh):
+def test_computed_tokens_by_hand(posh: Any) -> None:
     # In order, in blocks of 2: ab is new, abcdef finds ab, abcdxy finds abcd.
     wave = letters("abcdxy", "ab", "abcdef")
     assert posh.computed([wave], spelt, 2) == [2 + 4 + 2]
@@ -56,11 +58,13 @@ def test_computed_tokens_by_hand(posh):
     assert posh.computed([wave, letters("abcdefg")], spelt, 2)[1] == 1
 
 
-def test_names_are_compared_without_case_and_articles(posh):
+def test_names_are_compared_without_case_and_articles(posh: Any) -> None:
     assert posh.name('"The man that holds the dog."') == posh.name("man that holds a dog")
 
 
-def test_the_command_prints_and_writes_what_posh_costs(monkeypatch, benchmark, files, capsys):
+def test_the_command_prints_and_writes_what_posh_costs(
+    monkeypatch: pytest.MonkeyPatch, benchmark: Any, files: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     run(
         monkeypatch, benchmark, "posh", "--pairs", files / "pairs.jsonl", "--tokens", files / "model",
         "--json", files / "out" / "posh.json",
@@ -93,7 +97,9 @@ def test_the_command_prints_and_writes_what_posh_costs(monkeypatch, benchmark, f
     assert "names_by_rule_move_f1" not in alone
 
 
-def test_a_group_of_eight_costs_less_than_seven(monkeypatch, benchmark, files, capsys):
+def test_a_group_of_eight_costs_less_than_seven(
+    monkeypatch: pytest.MonkeyPatch, benchmark: Any, files: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     group = ROOT / "tests" / "data" / "group_of_8.jsonl"  # sampled from SmolLM2 at temperature 0.8
     run(monkeypatch, benchmark, "posh", "--pairs", group, "--tokens", files / "model", "--modes", "default")
     (cost,) = json.loads(capsys.readouterr().out)["modes"]["default"]["groups"].values()
@@ -109,13 +115,17 @@ def test_a_group_of_eight_costs_less_than_seven(monkeypatch, benchmark, files, c
         ('{"completion": "A cat.", "reference": "A dog."}', ["--block-size", 16], "--block-size is for vllm: judges"),
     ],
 )
-def test_what_a_user_gets_wrong_is_one_sentence(monkeypatch, benchmark, files, line, arguments, message):
+def test_what_a_user_gets_wrong_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, benchmark: Any, files: Any, line: str, arguments: Any, message: str
+) -> None:
     (files / "pairs.jsonl").write_text(line and line + "\n")
     with pytest.raises(SystemExit, match=message):
         run(monkeypatch, benchmark, "posh", "--pairs", files / "pairs.jsonl", "--tokens", files / "model", *arguments)
 
 
-def test_judges_are_measured_on_the_same_questions(monkeypatch, benchmark, files, capsys):
+def test_judges_are_measured_on_the_same_questions(
+    monkeypatch: pytest.MonkeyPatch, benchmark: Any, files: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     run(
         monkeypatch, benchmark, "judge", "--pairs", files / "pairs.jsonl", "--judges", "match", "--questions", 12,
         "--rounds", 2, "--json", files / "judge.json",
@@ -132,7 +142,9 @@ def test_judges_are_measured_on_the_same_questions(monkeypatch, benchmark, files
         run(monkeypatch, benchmark, "judge", "--pairs", files / "pairs.jsonl", "--questions", 5000)
 
 
-def test_memory_is_computed(monkeypatch, benchmark, capsys):
+def test_memory_is_computed(
+    monkeypatch: pytest.MonkeyPatch, benchmark: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     run(monkeypatch, benchmark, "memory", "--gpus", 1, 8, "--kv-tokens", 1000)
     numbers = json.loads(capsys.readouterr().out)
     assert numbers["policy_parameters"] == 8_292_166_656  # what the model's index of tensors adds up to
@@ -148,7 +160,9 @@ def test_memory_is_computed(monkeypatch, benchmark, capsys):
         run(monkeypatch, benchmark, "memory", "--gpus", 0)
 
 
-def test_spans_are_measured_beside_stock(monkeypatch, benchmark, files, capfd):
+def test_spans_are_measured_beside_stock(
+    monkeypatch: pytest.MonkeyPatch, benchmark: Any, files: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
     run(
         monkeypatch, benchmark, "spans", "--completions", 8, "--tokens", 8, "--rounds", 1, "--offset-tokens", 50,
         "--json", files / "spans.json",
@@ -167,7 +181,9 @@ def test_spans_are_measured_beside_stock(monkeypatch, benchmark, files, capfd):
         run(monkeypatch, benchmark, "spans", "--completions", 12)
 
 
-def test_overlap_is_measured_in_turn_and_beside(monkeypatch, benchmark, files, capfd):
+def test_overlap_is_measured_in_turn_and_beside(
+    monkeypatch: pytest.MonkeyPatch, benchmark: Any, files: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
     run(
         monkeypatch, benchmark, "overlap", "--completions", 8, "--tokens", 8, "--rounds", 1, "--latency", 0, 1,
         "--json", files / "overlap.json",
@@ -181,7 +197,9 @@ def test_overlap_is_measured_in_turn_and_beside(monkeypatch, benchmark, files, c
         run(monkeypatch, benchmark, "overlap", "--latency", -1)
 
 
-def test_dynamic_sampling_is_measured_seed_by_seed(monkeypatch, benchmark, files, capfd):
+def test_dynamic_sampling_is_measured_seed_by_seed(
+    monkeypatch: pytest.MonkeyPatch, benchmark: Any, files: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
     run(monkeypatch, benchmark, "sampling", "--seeds", 0, "--steps", 2, "--json", files / "sampling.json")
     numbers = json.loads((files / "sampling.json").read_text())
     plain, dynamic = numbers["runs"]
@@ -196,7 +214,7 @@ def test_dynamic_sampling_is_measured_seed_by_seed(monkeypatch, benchmark, files
         run(monkeypatch, benchmark, "sampling", "--seeds", 1, 1)
 
 
-def test_dynamic_sampling_is_compared_by_hand():
+def test_dynamic_sampling_is_compared_by_hand() -> None:
     compare = sampling.compare
     runs = [{"reached": True, "steps": steps} for steps in (20, 15, 10, 5)]  # without, with, without, with
     numbers = compare(runs, "steps")

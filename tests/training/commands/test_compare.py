@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -25,7 +26,7 @@ METRICS = [*TRUTH, "posh_f1", "posh_precision", "posh_recall", "length", "trunca
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory):
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("policies")
     for seed in range(4):
         model, processor = load_policy("tiny", seed=seed)
@@ -41,7 +42,7 @@ def folders(tmp_path_factory):
     return folder
 
 
-def run(monkeypatch, *arguments):
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> Any:
     """The script's exit: None when all is well, else its sentence."""
     monkeypatch.setattr(sys, "argv", ["compare.py", *map(str, arguments)])
     try:
@@ -51,7 +52,7 @@ def run(monkeypatch, *arguments):
 
 
 @pytest.fixture(scope="module")
-def output(folders, tmp_path_factory):
+def output(folders: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("comparison")
     models = [f"sft={folders / '0'},{folders / '1'}", f"d<b>o={folders / '2'},{folders / '3'}"]
     with pytest.MonkeyPatch.context() as patch:
@@ -61,7 +62,7 @@ def output(folders, tmp_path_factory):
     return folder
 
 
-def test_results_have_the_promised_form(output):
+def test_results_have_the_promised_form(output: Any) -> None:
     results = json.loads((output / "results.json").read_text())
     assert json.loads((output / "new" / "copy.json").read_text()) == results
     assert (results["seeds"], results["prompts"]) == ([5, 7], 6)
@@ -80,7 +81,9 @@ def test_results_have_the_promised_form(output):
     assert results["data"]["keep_object"] == 1.0
 
 
-def test_what_a_reader_must_know_comes_first(folders, output, tmp_path, monkeypatch, capsys):
+def test_what_a_reader_must_know_comes_first(
+    folders: Any, output: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Untrained policies run to the limit; a failed check of a training stands with its model and seed."""
     results = json.loads((output / "results.json").read_text())
     cut = {
@@ -107,7 +110,7 @@ def test_what_a_reader_must_know_comes_first(folders, output, tmp_path, monkeypa
     assert page.index("max_truncated_fraction of its training failed") < page.index("<h1>")
 
 
-def test_every_completion_is_a_line_with_its_scores_and_verdict(output):
+def test_every_completion_is_a_line_with_its_scores_and_verdict(output: Any) -> None:
     lines = [json.loads(line) for line in (output / "completions.jsonl").read_text().splitlines()]
     results = json.loads((output / "results.json").read_text())
     places = [(line["model"], line["seed"], line["id"]) for line in lines]
@@ -124,7 +127,7 @@ def test_every_completion_is_a_line_with_its_scores_and_verdict(output):
         assert results["models"]["sft"][metric]["per_seed"][1] == pytest.approx(sum(values) / 6)
 
 
-def test_the_report_shows_the_completions_and_escapes_them(output):
+def test_the_report_shows_the_completions_and_escapes_them(output: Any) -> None:
     page = (output / "report.html").read_text()
     lines = [json.loads(line) for line in (output / "completions.jsonl").read_text().splitlines()]
     first = [line["completion"] for line in lines if line["seed"] == 5]
@@ -137,7 +140,9 @@ def test_the_report_shows_the_completions_and_escapes_them(output):
     assert "the first 6 held-out prompts, seed 5; none was chosen" in page
 
 
-def test_the_same_command_writes_the_same_numbers(output, folders, tmp_path, monkeypatch):
+def test_the_same_command_writes_the_same_numbers(
+    output: Any, folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     models = [f"sft={folders / '0'},{folders / '1'}", f"d<b>o={folders / '2'},{folders / '3'}"]
     arguments = ["--recipe", folders / "recipe.yaml", "--output", tmp_path, "--prompts", 6, "--max-tokens", 12]
     assert run(monkeypatch, *models, *arguments, "--seeds", 5, 7) is None
@@ -145,7 +150,7 @@ def test_the_same_command_writes_the_same_numbers(output, folders, tmp_path, mon
         assert (tmp_path / name).read_text() == (output / name).read_text()
 
 
-def test_reasons_of_the_first_completions(folders, tmp_path, monkeypatch):
+def test_reasons_of_the_first_completions(folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`match` gives none, and the page and the file say so, for just those that were asked for."""
     rewards = [
         {"metric": "posh", "judge": "match"},
@@ -173,13 +178,17 @@ def test_reasons_of_the_first_completions(folders, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("count", ["13", "-1", "all"])
-def test_more_reasons_than_are_shown(folders, tmp_path, monkeypatch, capsys, count):
+def test_more_reasons_than_are_shown(
+    folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], count: str
+) -> None:
     models = [f"a={folders / '0'}", f"b={folders / '1'}", "--output", tmp_path / "out"]
     assert run(monkeypatch, *models, "--recipe", folders / "recipe.yaml", "--explain", count) == 2
     assert "argument --explain: invalid" in capsys.readouterr().err
 
 
-def test_answers_from_a_file_are_judged_like_a_model_s(folders, output, tmp_path, monkeypatch):
+def test_answers_from_a_file_are_judged_like_a_model_s(
+    folders: Any, output: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What seed 0 wrote, read from a file, gets what seed 0 got; nobody counted its tokens."""
     lines = [json.loads(line) for line in (output / "completions.jsonl").read_text().splitlines()]
     own = [line for line in lines if line["model"] == "sft" and line["seed"] == 5]
@@ -196,7 +205,9 @@ def test_answers_from_a_file_are_judged_like_a_model_s(folders, output, tmp_path
     assert code.startswith(f"compare.py: {answers} has no answer to 6 of the 6 rows")
 
 
-def test_a_model_of_the_hub_and_one_that_it_does_not_have(folders, tmp_path, monkeypatch):
+def test_a_model_of_the_hub_and_one_that_it_does_not_have(
+    folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     known = {"someone/policy": str(folders / "1")}
     monkeypatch.setattr("training.commands.compare.on_hub", lambda model: model in known)
     monkeypatch.setattr(
@@ -217,7 +228,9 @@ def test_a_model_of_the_hub_and_one_that_it_does_not_have(folders, tmp_path, mon
     ("trainer", "given", "longest"),
     [({"max_completion_length": 5}, [], 5), ({}, [], 128), ({}, ["--max-tokens", 3], 3)],
 )
-def test_the_longest_answer_is_the_recipe_s(folders, tmp_path, monkeypatch, trainer, given, longest):
+def test_the_longest_answer_is_the_recipe_s(
+    folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trainer: Any, given: Any, longest: int
+) -> None:
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump({**RECIPE, "trainer": trainer}))
     models = [f"a={folders / '0'}", f"b={folders / '1'}", "--recipe", tmp_path / "recipe.yaml", "--prompts", 1]
     assert run(monkeypatch, *models, "--output", tmp_path / "out", *given) is None
@@ -226,7 +239,9 @@ def test_the_longest_answer_is_the_recipe_s(folders, tmp_path, monkeypatch, trai
     assert max(results["models"]["a"]["length"]["per_seed"]) <= longest
 
 
-def test_rows_of_the_training_are_told_in_red(folders, tmp_path, monkeypatch, capsys):
+def test_rows_of_the_training_are_told_in_red(
+    folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = [{"image": "0.png", "reference": "A red circle."}]
     draw(make_scenes("train", 1, 1)[0]).save(tmp_path / "0.png")
     for name in ("rows.jsonl", "held_out.jsonl"):
@@ -244,13 +259,13 @@ def test_rows_of_the_training_are_told_in_red(folders, tmp_path, monkeypatch, ca
         assert "trains on" not in capsys.readouterr().out
 
 
-def test_a_curve_needs_its_metric_in_every_logged_line(folders):
+def test_a_curve_needs_its_metric_in_every_logged_line(folders: Any) -> None:
     assert read_curves(folders / "2", 3) == {"seed": 3, "step": [1, 2], "loss": [1.0, 0.5], "reward": [0.25, 0.5]}
     assert "posh/recall" in CURVES
     assert read_curves(folders / "0", 3) == {"seed": 3, "step": []}
 
 
-def test_models_are_read_in_order(folders):
+def test_models_are_read_in_order(folders: Any) -> None:
     specs = [f"b={folders / '1'},{folders / '0'}", f"a={folders / '2'},{folders / '3'}"]
     models = read_models(specs)
     assert list(models.items()) == [(spec[0], spec[2:].split(",")) for spec in specs]
@@ -258,7 +273,7 @@ def test_models_are_read_in_order(folders):
     assert read_seeds([4, 2], models) == [4, 2]
 
 
-def mistakes(folder):
+def mistakes(folder: Any) -> Any:
     zero, one, two = (folder / str(seed) for seed in range(3))
     return {
         "a comparison needs two models or more, got": [f"a={zero}"],
@@ -284,7 +299,9 @@ def mistakes(folder):
 
 
 @pytest.mark.parametrize("number", range(11))
-def test_every_mistake_is_a_sentence_before_any_work(folders, tmp_path, monkeypatch, number):
+def test_every_mistake_is_a_sentence_before_any_work(
+    folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: Any
+) -> None:
     message, arguments = list(mistakes(folders).items())[number]
     code = run(monkeypatch, *arguments, "--recipe", folders / "recipe.yaml", "--output", tmp_path / "out")
     assert code.startswith(f"compare.py: {message}")
@@ -292,20 +309,22 @@ def test_every_mistake_is_a_sentence_before_any_work(folders, tmp_path, monkeypa
     assert not (tmp_path / "out").exists()
 
 
-def test_a_recipe_that_is_missing_or_has_no_rewards(folders, tmp_path, monkeypatch):
+def test_a_recipe_that_is_missing_or_has_no_rewards(
+    folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     models = [f"a={folders / '0'}", f"b={folders / '1'}", "--output", tmp_path / "out", "--recipe"]
     assert run(monkeypatch, *models, tmp_path / "no.yaml").startswith("compare.py: there is no recipe")
     assert "needs a recipe with rewards" in run(monkeypatch, *models, folders / "sft.yaml")
 
 
-def test_a_folder_that_holds_no_policy_after_all(folders, tmp_path, monkeypatch):
+def test_a_folder_that_holds_no_policy_after_all(folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "config.json").write_text("{}")
     models = [f"a={tmp_path}", f"b={folders / '1'}", "--output", tmp_path / "out"]
     code = run(monkeypatch, *models, "--recipe", folders / "recipe.yaml", "--prompts", 1)
     assert code.startswith("compare.py: ")
 
 
-def test_cells_and_commit(monkeypatch):
+def test_cells_and_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     none = {"runs_low": None, "runs_high": None}
     assert cell({"mean": 0.12345, "low": -0.1, "high": 0.2, **none}) == "0.123 [-0.100, 0.200]"
     over_runs = {"runs_low": -0.3, "runs_high": 0.5}
@@ -324,7 +343,7 @@ def test_cells_and_commit(monkeypatch):
         *((True, False, True), (True, "mine.sqlite", "mine.sqlite"), (False, True, False), (False, "a", False)),
     ],
 )
-def test_the_command_line_decides_what_the_judges_remember(said, in_recipe, cache):
+def test_the_command_line_decides_what_the_judges_remember(said: Any, in_recipe: Any, cache: Any) -> None:
     part = RewardPart(metric="posh", judge={"name": "vllm:smollm2", "cache": in_recipe}, weight=2.0)
     changed = remembering(part, said)
     assert changed.judge.cache == cache

@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,7 @@ from training.commands.judge_options import add_judge_options, judge_of, read_op
 
 
 @pytest.fixture
-def parser(tmp_path, monkeypatch):
+def parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr("rewards.judges.shared.cached_judge.CACHE", tmp_path)
     parser = argparse.ArgumentParser()
     parser.add_argument("--judge")
@@ -20,7 +22,7 @@ def parser(tmp_path, monkeypatch):
     return parser
 
 
-def test_a_judge_as_the_command_line_says(parser):
+def test_a_judge_as_the_command_line_says(parser: Any) -> None:
     options = ["--judge-option", "memory=2e9", "--judge-option", "dtype=bfloat16"]
     judge = judge_of(parser.parse_args(["--judge", "vllm:smollm2", "--no-cache", *options]))
     assert isinstance(judge, VllmJudge)
@@ -30,7 +32,7 @@ def test_a_judge_as_the_command_line_says(parser):
     assert not isinstance(judge_of(parser.parse_args(["--judge", "match"])), CachedJudge)
 
 
-def test_values_are_yaml():
+def test_values_are_yaml() -> None:
     texts = ("a=1", "a=2e9", "a=null", "a=b=c", "a=[1, x]", "a=")
     assert [read_option(text)[1] for text in texts] == [1, 2e9, None, "b=c", [1, "x"], None]
     for text in ("a", "a=["):
@@ -39,7 +41,7 @@ def test_values_are_yaml():
 
 
 @pytest.mark.parametrize("command", ["people", "answers"])
-def test_agreement_passes_them_on(command, monkeypatch, tmp_path):
+def test_agreement_passes_them_on(command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "argv", ["agreement.py", command, str(tmp_path), "--judge-option", "corref=none"])
     with pytest.raises(SystemExit) as end:
         main()

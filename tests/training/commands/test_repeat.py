@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,9 +13,9 @@ from training.policy import load_policy
 
 
 @pytest.fixture
-def runs(monkeypatch, tmp_path):
+def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """Runs that leave a policy's file and nothing else; the overrides of each, by its name."""
-    made: dict[str, list[str]] = {}
+    made: dict[str, dict[str, str]] = {}
 
     def launch(command: list[str], **settings: object) -> subprocess.CompletedProcess:
         overrides = dict(part.split("=", 1) for part in command if "=" in part)
@@ -30,12 +31,14 @@ def runs(monkeypatch, tmp_path):
     return made
 
 
-def run(monkeypatch, *arguments):
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> None:
     monkeypatch.setattr(sys, "argv", ["repeat.py", "recipe.yaml", *map(str, arguments)])
     repeat.main()
 
 
-def test_a_run_for_every_seed_in_every_environment(runs, monkeypatch, tmp_path, capsys):
+def test_a_run_for_every_seed_in_every_environment(
+    runs: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = ["trainer.x=1", "--folder", tmp_path / "out", "--start", "base/{seed}", "--environments", "0", "1e-6"]
     run(monkeypatch, *arguments, "--seeds", "0-1")
     assert sorted(runs) == ["seed0", "seed0~1e-6", "seed1", "seed1~1e-6"]
@@ -48,18 +51,20 @@ def test_a_run_for_every_seed_in_every_environment(runs, monkeypatch, tmp_path, 
     assert capsys.readouterr().out.count("there already") == 4
 
 
-def test_a_run_that_fails_is_told(runs, monkeypatch, tmp_path):
+def test_a_run_that_fails_is_told(runs: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="1 of 2 runs ended with an error"):
         run(monkeypatch, "--folder", tmp_path / "out", "--seeds", "2-3")
 
 
-def test_an_environment_needs_a_policy_to_perturb(monkeypatch, tmp_path, capsys):
+def test_an_environment_needs_a_policy_to_perturb(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         run(monkeypatch, "--folder", tmp_path, "--environments", "1e-6")
     assert "needs --start" in capsys.readouterr().err
 
 
-def test_weights_move_by_their_last_bits(tmp_path):
+def test_weights_move_by_their_last_bits(tmp_path: Path) -> None:
     model, processor = load_policy("tiny", seed=0)
     model.save_pretrained(tmp_path / "start")
     processor.save_pretrained(tmp_path / "start")

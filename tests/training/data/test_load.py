@@ -41,7 +41,7 @@ def refused(data: JsonlPart) -> str:
     return str(error.value)
 
 
-def test_scenes_rows():
+def test_scenes_rows() -> None:
     dataset = load_data(SCENES)
     scenes = load_scenes(SCENES)
     assert sorted(dataset.column_names) == ["context", "id", "image", "prompt", "reference"]
@@ -54,13 +54,13 @@ def test_scenes_rows():
     assert len(set(dataset["id"])) == 12
 
 
-def test_scenes_rows_are_the_same_each_time():
+def test_scenes_rows_are_the_same_each_time() -> None:
     first, second = load_data(SCENES), load_data(SCENES)
     assert first["reference"] == second["reference"]
     assert first["reference"] != load_data(SCENES.model_copy(update={"seed": 6}))["reference"]
 
 
-def test_terse_scenes_say_less():
+def test_terse_scenes_say_less() -> None:
     data = SCENES.model_copy(update={"keep_object": 0.6, "keep_attribute": 0.55})
     rows = list(zip(load_data(data), load_scenes(data), strict=True))
     truths = [judge_description(text, scene) for row, scene in rows for text in row["reference"]]
@@ -69,7 +69,7 @@ def test_terse_scenes_say_less():
     assert all(judge_description(row["context"], scene).f1 == 1.0 for row, scene in rows)
 
 
-def test_one_sft_row_per_reference():
+def test_one_sft_row_per_reference() -> None:
     plain, rows = load_data(SCENES), load_data(SCENES, completions=True)
     assert sorted(rows.column_names) == ["completion", "context", "id", "image", "prompt", "reference"]
     assert len(rows) == 36
@@ -79,7 +79,7 @@ def test_one_sft_row_per_reference():
     assert all(row["completion"][0]["content"] in row["reference"] for row in rows)
 
 
-def test_no_row_holds_the_contents():
+def test_no_row_holds_the_contents() -> None:
     """A reward sees every column: only the references and the context may say what is in the picture."""
     rows = load_data(SCENES, completions=True)
     for row, scene in zip(rows, [scene for scene in load_scenes(SCENES) for _ in range(3)], strict=True):
@@ -88,7 +88,7 @@ def test_no_row_holds_the_contents():
         assert not row["image"].info
 
 
-def test_jsonl_rows(folder):
+def test_jsonl_rows(folder: Path) -> None:
     data = jsonl(
         folder,
         {"image": "a.png", "reference": "A dog.", "more": 1},
@@ -105,7 +105,7 @@ def test_jsonl_rows(folder):
     assert completions == ["A dog.", "A cat.", "A red cat."]
 
 
-def test_jsonl_columns_prompt_and_count(folder):
+def test_jsonl_columns_prompt_and_count(folder: Path) -> None:
     record = {"file": "a.png", "captions": ["A dog."]}
     data = jsonl(folder, record, record, "not read any more").model_copy(
         update={"columns": {"image": "file", "reference": "captions"}, "prompt": "What is it?", "count": 2}
@@ -115,7 +115,7 @@ def test_jsonl_columns_prompt_and_count(folder):
     assert dataset[0]["prompt"] == [{"role": "user", "content": "What is it?"}]
 
 
-def test_pictures_lie_beside_the_file_wherever_one_stands(folder, monkeypatch):
+def test_pictures_lie_beside_the_file_wherever_one_stands(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = jsonl(folder, {"image": "a.png", "reference": "A dog."})
     monkeypatch.chdir("/")
     assert load_data(data)[0]["image"].size == (32, 32)
@@ -129,14 +129,16 @@ def test_pictures_lie_beside_the_file_wherever_one_stands(folder, monkeypatch):
         "",
     ],
 )
-def test_rows_without_a_reference_are_left_out_and_counted(folder, empty, caplog):
+def test_rows_without_a_reference_are_left_out_and_counted(
+    folder: Path, empty: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     data = jsonl(folder, {"image": "gone.png", "reference": empty}, {"image": "a.png", "reference": "A dog."})
     dataset = load_data(data)
     assert dataset["id"][:] == ["2"]
     assert "left out 1 rows without reference, answers and context, kept 1" in caplog.text
 
 
-def test_count_counts_the_rows_that_are_kept(folder):
+def test_count_counts_the_rows_that_are_kept(folder: Path) -> None:
     data = jsonl(folder, *[{"image": "a.png", "reference": reference} for reference in (None, "A dog.", "A cat.", "x")])
     assert load_data(data.model_copy(update={"count": 2}))["reference"][:] == [["A dog."], ["A cat."]]
 
@@ -145,45 +147,45 @@ GOOD = {"image": "a.png", "reference": "A dog."}
 
 
 @pytest.mark.parametrize("line", ["{", "", "image: a.png", "{'image': 'a.png'}"])
-def test_bad_json_is_named_by_its_line(folder, line):
+def test_bad_json_is_named_by_its_line(folder: Path, line: str) -> None:
     message = refused(jsonl(folder, GOOD, GOOD, line))
     assert f"{folder}/rows.jsonl line 3 is not JSON" in message
 
 
-def test_missing_key_names_the_keys_there_are(folder):
+def test_missing_key_names_the_keys_there_are(folder: Path) -> None:
     message = refused(jsonl(folder, GOOD, {"picture": "a.png", "reference": "A dog."}))
     assert "line 2 has no 'image', only ['picture', 'reference']" in message
     assert "data.columns" in message
 
 
-def test_a_row_without_the_keys_that_columns_names(folder):
+def test_a_row_without_the_keys_that_columns_names(folder: Path) -> None:
     columns = {"reference": "captions", "answers": "said"}
     data = jsonl(folder, {"image": "a.png", "captions": "A dog."}, {"image": "a.png", "caption": "A dog."})
     message = refused(data.model_copy(update={"columns": columns}))
     assert "line 2 has no 'captions' or 'said', only ['caption', 'image']: set data.columns" in message
 
 
-def test_text_named_as_a_picture(folder):
+def test_text_named_as_a_picture(folder: Path) -> None:
     (folder / "x.jpg").write_text("I am not a picture")
     message = refused(jsonl(folder, GOOD, {"image": "x.jpg", "reference": "A dog."}))
     assert "line 2" in message
     assert f"'{folder}/x.jpg' cannot be read as a picture (it is no picture, or damaged, or none of PNG" in message
 
 
-def test_truncated_png(folder):
+def test_truncated_png(folder: Path) -> None:
     content = (folder / "a.png").read_bytes()
     (folder / "half.png").write_bytes(content[: len(content) // 2])
     message = refused(jsonl(folder, {"image": "half.png", "reference": "A dog."}))
     assert f"line 1: '{folder}/half.png' cannot be read as a picture" in message
 
 
-def test_empty_picture_and_folder(folder):
+def test_empty_picture_and_folder(folder: Path) -> None:
     (folder / "empty.png").touch()
     assert "empty.png' cannot be read" in refused(jsonl(folder, {"image": "empty.png", "reference": "A dog."}))
     assert "cannot be read" in refused(jsonl(folder, {"image": "", "reference": "A dog."}))
 
 
-def test_pictures_elsewhere_are_taken_and_counted(folder, caplog):
+def test_pictures_elsewhere_are_taken_and_counted(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     (folder / "rows").mkdir()
     absolute = {"image": str(folder / "rows" / "in.png"), "reference": "A dog."}
     Image.open(folder / "a.png").save(folder / "rows" / "in.png")
@@ -194,14 +196,14 @@ def test_pictures_elsewhere_are_taken_and_counted(folder, caplog):
     assert f"2 pictures of {folder}/rows/rows.jsonl lie outside its folder, such as " in caplog.text
 
 
-def test_what_nobody_draws(folder):
+def test_what_nobody_draws(folder: Path) -> None:
     os.mkfifo(folder / "pipe.png")
     for name in ("pipe.png", "a\0.png", "/dev/zero"):
         assert "cannot be read as a picture (" in refused(jsonl(folder, {"image": name, "reference": "A dog."}))
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_a_mutated_picture_is_one_sentence_or_a_picture(folder, seed):
+def test_a_mutated_picture_is_one_sentence_or_a_picture(folder: Path, seed: Any) -> None:
     chance = random.Random(seed)
     content = bytearray((folder / "a.png").read_bytes())
     for _ in range(3):
@@ -216,12 +218,12 @@ def test_a_mutated_picture_is_one_sentence_or_a_picture(folder, seed):
     assert "\n" not in said
 
 
-def test_missing_picture(folder):
+def test_missing_picture(folder: Path) -> None:
     message = refused(jsonl(folder, {"image": "gone.png", "reference": "A dog."}))
     assert f"line 1: there is no picture {folder}/gone.png; paths are relative to the file's folder" in message
 
 
-def test_an_address_is_a_missing_picture_and_nothing_is_fetched(folder, monkeypatch):
+def test_an_address_is_a_missing_picture_and_nothing_is_fetched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_network(*arguments: Any, **options: Any) -> None:
         raise AssertionError("a connection was opened")
 
@@ -232,13 +234,13 @@ def test_an_address_is_a_missing_picture_and_nothing_is_fetched(folder, monkeypa
     assert "example.org/a.png" in message
 
 
-def test_no_file(tmp_path):
+def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=r"there is no data file .*none\.jsonl: give its path with data\.path=PATH"):
         load_data(JsonlPart(source="jsonl", path=str(tmp_path / "none.jsonl")))
 
 
 @pytest.mark.parametrize("records", [[], [{"image": "a.png", "reference": None}]])
-def test_no_rows(folder, records):
+def test_no_rows(folder: Path, records: Any) -> None:
     assert "the data of jsonl holds no row with a picture and something to judge by" in refused(jsonl(folder, *records))
 
 
@@ -247,17 +249,17 @@ def test_no_rows(folder, records):
     [{"image": None, "reference": "A dog."}, {"image": "a.png", "reference": 3}, "3"],
     ids=["no image", "reference is a number", "line is a number"],
 )
-def test_values_of_another_type(folder, record):
+def test_values_of_another_type(folder: Path, record: Any) -> None:
     with pytest.raises(RecipeError):
         load_data(jsonl(folder, record))
 
 
-def test_a_column_that_is_not_renamed_has_its_own_name(folder):
+def test_a_column_that_is_not_renamed_has_its_own_name(folder: Path) -> None:
     data = jsonl(folder, GOOD).model_copy(update={"columns": {"image": "image"}})
     assert load_data(data)["reference"][:] == [["A dog."]]
 
 
-def test_truncated_jpeg(folder):
+def test_truncated_jpeg(folder: Path) -> None:
     Image.open(folder / "a.png").resize((256, 256)).save(folder / "a.jpg")
     content = (folder / "a.jpg").read_bytes()
     (folder / "half.jpg").write_bytes(content[: len(content) // 2])
@@ -266,7 +268,7 @@ def test_truncated_jpeg(folder):
         load_data(jsonl(folder, {"image": "half.jpg", "reference": "A dog."}))
 
 
-def test_line_separators_inside_a_text(folder):
+def test_line_separators_inside_a_text(folder: Path) -> None:
     reference = "A\u2028dog\x85."
     data = jsonl(folder, json.dumps({"image": "a.png", "reference": reference}, ensure_ascii=False))
     assert load_data(data)["reference"][:] == [[reference]]

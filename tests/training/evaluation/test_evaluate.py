@@ -1,5 +1,7 @@
 """Evaluation with untrained tiny policies: what they write is noise, but it is the same noise every time."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -38,13 +40,13 @@ class FailsOnSome(Reward):
 
     main_parts = ("characters",)
 
-    def assess(self, samples):
+    def assess(self, samples: Any) -> Any:
         counted = [Verdict(0.5, parts={"characters": len(sample.completion)}) for sample in samples]
         return [Verdict(None, Status.TIMEOUT), *counted[1:]]
 
 
 @pytest.fixture(scope="module")
-def checkpoints(tmp_path_factory):
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("policies")
     paths = []
     for seed in range(4):
@@ -56,20 +58,20 @@ def checkpoints(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def rewards():
+def rewards() -> Any:
     return [PoshReward(MatchJudge()), FailsOnSome("fails")]
 
 
 @pytest.fixture(scope="module")
-def evaluation(checkpoints, rewards):
+def evaluation(checkpoints: Any, rewards: Any) -> Any:
     return evaluate(checkpoints, DATA, rewards, max_tokens=12)
 
 
-def texts_of(evaluation):
+def texts_of(evaluation: Any) -> Any:
     return {m: [[a.text for a in seed] for seed in seeds] for m, seeds in evaluation.answers.items()}
 
 
-def test_shapes_and_names(evaluation):
+def test_shapes_and_names(evaluation: Any) -> None:
     assert list(evaluation.scores) == list(evaluation.answers) == ["base", "dapo"]
     assert [row["id"] for row in evaluation.rows] == [scene.seed for scene in load_scenes(DATA)]
     for table in evaluation.scores.values():
@@ -80,7 +82,7 @@ def test_shapes_and_names(evaluation):
     assert len({text for seeds in everything.values() for texts in seeds for text in texts}) >= 4  # a policy each
 
 
-def test_scores_are_those_of_the_answers(evaluation):
+def test_scores_are_those_of_the_answers(evaluation: Any) -> None:
     scenes = load_scenes(DATA)
     for model, seeds in evaluation.answers.items():
         for seed, answers in enumerate(seeds):
@@ -92,7 +94,7 @@ def test_scores_are_those_of_the_answers(evaluation):
                 assert evaluation.scores[model]["length"][seed, prompt] <= 12
 
 
-def test_a_failed_judge_is_nan_and_not_0(evaluation):
+def test_a_failed_judge_is_nan_and_not_0(evaluation: Any) -> None:
     for model, seeds in evaluation.answers.items():
         failed = evaluation.scores[model]["fails_characters"]
         assert np.isnan(failed).tolist() == [[True, False, False, False, False, False]] * 2
@@ -101,8 +103,8 @@ def test_a_failed_judge_is_nan_and_not_0(evaluation):
         assert not np.isnan(evaluation.scores[model]["posh_f1"]).any()
 
 
-def test_the_same_texts_and_scores_again(evaluation, checkpoints, rewards):
-    heard = []
+def test_the_same_texts_and_scores_again(evaluation: Any, checkpoints: Any, rewards: Any) -> None:
+    heard: list[Any] = []
     again = evaluate(checkpoints, DATA, rewards, max_tokens=12, progress=heard.append)
     assert texts_of(again) == texts_of(evaluation)
     for model, table in again.scores.items():
@@ -111,7 +113,7 @@ def test_the_same_texts_and_scores_again(evaluation, checkpoints, rewards):
     assert heard == [f"{model} {path}" for model, paths in checkpoints.items() for path in paths]
 
 
-def test_a_batch_writes_what_each_prompt_alone_would(checkpoints):
+def test_a_batch_writes_what_each_prompt_alone_would(checkpoints: Any) -> None:
     """Prompts of different lengths, so that the batch is padded."""
     prompts = ["Describe.", "Describe the picture in as many words as you can, please.", "There is a red star 🦊?"]
     pictures = [draw(scene) for scene in make_scenes("test", 1, 3)]
@@ -125,7 +127,7 @@ def test_a_batch_writes_what_each_prompt_alone_would(checkpoints):
     assert len(set(texts)) > 1
 
 
-def test_more_prompts_than_a_batch_keep_their_order(checkpoints, monkeypatch):
+def test_more_prompts_than_a_batch_keep_their_order(checkpoints: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [
         {"prompt": [{"role": "user", "content": "x" * i}], "image": Image.new("RGB", (48, 48))} for i in range(1, 6)
     ]
@@ -135,7 +137,7 @@ def test_more_prompts_than_a_batch_keep_their_order(checkpoints, monkeypatch):
     assert greedy_completions(checkpoints["dapo"][1], rows, 6) == whole
 
 
-def test_the_end_token_is_not_counted_and_not_written(checkpoints, monkeypatch):
+def test_the_end_token_is_not_counted_and_not_written(checkpoints: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     _, processor = load_policy(checkpoints["base"][0])
     star, circle = (processor.tokenizer(word, add_special_tokens=False)["input_ids"] for word in (" star", " circle"))
     end, pad = [processor.tokenizer.eos_token_id], [processor.tokenizer.pad_token_id]
@@ -145,10 +147,10 @@ def test_the_end_token_is_not_counted_and_not_written(checkpoints, monkeypatch):
         device = "cpu"
         dtype = torch.float32
 
-        def eval(self):
+        def eval(self) -> Any:
             return self
 
-        def generate(self, input_ids, max_new_tokens, do_sample, **others):
+        def generate(self, input_ids: Any, max_new_tokens: Any, do_sample: Any, **others: Any) -> Any:
             assert (max_new_tokens, do_sample) == (5, False)
             return torch.cat([input_ids, torch.tensor(written)], dim=1)
 
@@ -158,13 +160,13 @@ def test_the_end_token_is_not_counted_and_not_written(checkpoints, monkeypatch):
     assert greedy_completions("any", [row] * 3, 5) == ([" star circle", " circle", ""], lengths)
 
 
-def test_rewards_must_be_told_apart(checkpoints):
+def test_rewards_must_be_told_apart(checkpoints: Any) -> None:
     for rewards in ([], [PoshReward(MatchJudge()), PoshReward(MatchJudge(), score="recall")]):
         with pytest.raises(ValueError, match="needs a recipe with rewards of different names"):
             evaluate(checkpoints, DATA, rewards, max_tokens=2)
 
 
-def test_answer_by_hand():
+def test_answer_by_hand() -> None:
     (scene,) = make_scenes("test", 1, 1)
     thing = scene.objects[0]
     wrong = "green" if thing.color != "green" else "red"
@@ -187,7 +189,7 @@ def test_answer_by_hand():
     assert cut.scores == {"length": 7.0, "truncated": 1.0, "degenerate": 1.0}
 
 
-def test_held_out_prompts_are_the_test_split_in_full():
+def test_held_out_prompts_are_the_test_split_in_full() -> None:
     data = held_out(ScenesPart(source="scenes", count=5000, keep_object=0.6, keep_attribute=0.5, level=2), 6)
     assert (data.split, data.count, data.keep_object, data.keep_attribute, data.level) == ("test", 6, 1.0, 1.0, 2)
     trained = {scene.objects for scene in make_scenes("train", 1, 500)}
@@ -196,7 +198,7 @@ def test_held_out_prompts_are_the_test_split_in_full():
     assert (file.path, file.count) == ("rows.jsonl", 6)
 
 
-def test_the_picture_stands_in_front_of_the_first_message():
+def test_the_picture_stands_in_front_of_the_first_message() -> None:
     picture = Image.new("RGB", (2, 2))
     prompt = [{"role": "user", "content": "A?"}, {"role": "assistant", "content": "B."}]
     assert with_picture(prompt, picture) == [
@@ -211,13 +213,13 @@ class Talking(FakeJudge):
 
     broken = False
 
-    def write(self, questions, max_tokens):
+    def write(self, questions: Any, max_tokens: Any) -> Any:
         if self.broken:
             raise RuntimeError("the engine is gone")
         return [" It is clear.\n", Failure(Status.TIMEOUT, "too late"), "  "][: len(questions)]
 
 
-def test_reasons_in_words_and_why_there_are_none():
+def test_reasons_in_words_and_why_there_are_none() -> None:
     judge = Talking()
     harmonic = HarmonicReward(judge, criteria=["clarity", "fluency", "conciseness"], spans="none", name="h")
     samples = [Sample("Describe.", "A red circle.")]
@@ -236,17 +238,19 @@ def test_reasons_in_words_and_why_there_are_none():
     assert in_words("\n") == "no reason: the judge wrote nothing"
 
 
-def test_reasons_need_a_reward_that_gives_them(checkpoints, rewards):
+def test_reasons_need_a_reward_that_gives_them(checkpoints: Any, rewards: Any) -> None:
     with pytest.raises(
         ValueError, match=r"only harmonic gives reasons, and the recipe has the rewards \['posh', 'fails'\]"
     ):
         evaluate(checkpoints, DATA, rewards, max_tokens=12, explain=1)
 
 
-def test_a_policy_that_stands_there_twice_answers_once(checkpoints, rewards, evaluation, monkeypatch):
+def test_a_policy_that_stands_there_twice_answers_once(
+    checkpoints: Any, rewards: Any, evaluation: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = []
 
-    def counted(path, *arguments):
+    def counted(path: Any, *arguments: Any) -> Any:
         asked.append(path)
         return greedy_completions(path, *arguments)
 
@@ -259,18 +263,18 @@ def test_a_policy_that_stands_there_twice_answers_once(checkpoints, rewards, eva
         assert np.array_equal(of_seeds[0], of_seeds[1], equal_nan=True)
 
 
-def test_a_gpu_is_used_where_there_is_one(monkeypatch):
+def test_a_gpu_is_used_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a stand-in for the device: the policy goes there in bfloat16, and its memory is given back."""
     told = []
 
     class Policy(torch.nn.Module):
-        def to(self, device):
+        def to(self, device: Any) -> Any:  # type: ignore[override]
             told.append(device)
             return self
 
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.empty_cache", lambda: told.append("emptied"))
-    monkeypatch.setattr(module, "load_policy", lambda path, dtype: (told.append(dtype), (Policy(), None))[1])
+    monkeypatch.setattr(module, "load_policy", lambda path, dtype: (told.append(dtype), (Policy(), None))[1])  # type: ignore[func-returns-value]
     monkeypatch.setattr(module, "continue_prompts", lambda model, *_: (["A star."], [3]))
     assert module.greedy_completions("folder", [{}], 8) == (["A star."], [3])
     assert told == ["bfloat16", "cuda", "emptied"]

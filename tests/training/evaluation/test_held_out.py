@@ -1,6 +1,8 @@
 """Which rows a comparison takes: validation, then test, and never those of the training unsaid."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from datasets.exceptions import DatasetNotFoundError
@@ -15,13 +17,15 @@ FILE = {"source": "jsonl", "path": "rows.jsonl"}
 SCENES = {"source": "scenes", "count": 50}
 
 
-def recipe(data, validation=None):
+def recipe(data: Any, validation: Any = None) -> Any:
     rewards = [{"metric": "posh", "judge": "match"}]
     rest = {"algorithm": "dapo", "output": "unused", "policy": {"model": "tiny"}, "rewards": rewards}
     return check_recipe({**rest, "data": data, "validation": validation})
 
 
-def chosen(monkeypatch, data, splits=("train",), written=None, validation=None):
+def chosen(
+    monkeypatch: pytest.MonkeyPatch, data: Any, splits: Any = ("train",), written: Any = None, validation: Any = None
+) -> Any:
     monkeypatch.setattr(hub, "get_dataset_split_names", lambda name, subset, revision: list(splits))
     return held_out_data(recipe(data, validation), recipe(written or data))
 
@@ -35,19 +39,19 @@ def chosen(monkeypatch, data, splits=("train",), written=None, validation=None):
         (("train", "testmini", "dev"), "dev"),
     ],
 )
-def test_validation_then_test(monkeypatch, splits, taken):
+def test_validation_then_test(monkeypatch: pytest.MonkeyPatch, splits: Any, taken: str) -> None:
     data, told = chosen(monkeypatch, DOCENT, splits)
     assert (data.split, data.id, told) == (taken, "amitha/docent", [])
 
 
-def test_what_the_recipe_says_goes_before(monkeypatch):
+def test_what_the_recipe_says_goes_before(monkeypatch: pytest.MonkeyPatch) -> None:
     data, told = chosen(monkeypatch, DOCENT, ("train", "val", "test"), validation={"split": "test"})
     assert (data.split, told) == ("test", [])
     data, told = chosen(monkeypatch, FILE, validation={"path": "held_out.jsonl"})
     assert (data.path, told) == ("held_out.jsonl", [])
 
 
-def test_training_rows_are_never_taken_unsaid(monkeypatch):
+def test_training_rows_are_never_taken_unsaid(monkeypatch: pytest.MonkeyPatch) -> None:
     for data, words in ((DOCENT, "(amitha/docent train)"), (FILE, "(rows.jsonl)")):
         taken, (sentence,) = chosen(monkeypatch, data)
         assert taken == recipe(data).data
@@ -56,8 +60,8 @@ def test_training_rows_are_never_taken_unsaid(monkeypatch):
         assert chosen(monkeypatch, {**data, "count": 7}, written=data)[1] == [sentence]  # fewer of the same
 
 
-def test_a_dataset_whose_splits_are_not_known_is_told_of(monkeypatch):
-    def unknown(name, subset, revision):
+def test_a_dataset_whose_splits_are_not_known_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(name: Any, subset: Any, revision: Any) -> None:
         raise DatasetNotFoundError("not reached")
 
     monkeypatch.setattr(hub, "get_dataset_split_names", unknown)
@@ -65,13 +69,13 @@ def test_a_dataset_whose_splits_are_not_known_is_told_of(monkeypatch):
     assert (data.split, len(told)) == ("train", 1)
 
 
-def test_other_data_on_the_command_line_are_the_user_s_choice(monkeypatch):
+def test_other_data_on_the_command_line_are_the_user_s_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chosen(monkeypatch, {**FILE, "path": "mine.jsonl"}, written=FILE)[1] == []
     data, told = chosen(monkeypatch, {**DOCENT, "split": "test"}, ("train", "val", "test"), written=DOCENT)
     assert (data.split, told) == ("test", [])
 
 
-def test_every_part_of_a_mix_is_looked_at(monkeypatch):
+def test_every_part_of_a_mix_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     mixed = {"source": "mixed", "parts": [SCENES, DOCENT, FILE]}
     data, (sentence,) = chosen(monkeypatch, mixed, ("train", "test"))
     assert [part.source for part in data.parts] == ["scenes", "hub", "jsonl"]
@@ -80,7 +84,7 @@ def test_every_part_of_a_mix_is_looked_at(monkeypatch):
     assert chosen(monkeypatch, SCENES) == (recipe(SCENES).data, [])  # `held_out` takes its test split
 
 
-def test_answers_from_a_file_come_in_the_rows_order(tmp_path):
+def test_answers_from_a_file_come_in_the_rows_order(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     lines = [{"id": 2, "completion": "Two."}, {"id": "1", "completion": ""}, {"id": "9", "completion": "Other."}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -100,7 +104,7 @@ def test_answers_from_a_file_come_in_the_rows_order(tmp_path):
         ([["1", "A."]], "line 1 must hold a JSON object"),
     ],
 )
-def test_answers_that_cannot_be_read(tmp_path, lines, sentence):
+def test_answers_that_cannot_be_read(tmp_path: Path, lines: Any, sentence: str) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     with pytest.raises(RecipeError, match=sentence):

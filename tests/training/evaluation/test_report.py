@@ -1,6 +1,8 @@
 """The report page: nothing lost, nothing let through, nothing fetched. The data is invented."""
 
 import re
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -30,7 +32,15 @@ from training.evaluation.report import (
 from training.evaluation.statistics import summarise_models
 
 
-def minimal_report(path, text, verdict, model="dapo", prompt="Describe.", image=None, wrong=()):
+def minimal_report(
+    path: Any,
+    text: Any,
+    verdict: Any,
+    model: str = "dapo",
+    prompt: str = "Describe.",
+    image: Any = None,
+    wrong: Any = (),
+) -> Any:
     results = summarise_models({model: {"truth_f1": [[0.5, 0.7]]}}, resamples=20)
     answer = ShownAnswer(text, verdict, {"truth_f1": 0.5}, wrong)
     write_report(
@@ -43,7 +53,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
 
 @st.composite
-def marked_texts(draw):
+def marked_texts(draw: Any) -> Any:
     text = draw(texts)
     ranges = st.tuples(st.integers(0, len(text)), st.integers(0, len(text))).filter(lambda r: r[0] < r[1])
     pairs = draw(st.lists(ranges, max_size=6)) if text else []
@@ -52,7 +62,7 @@ def marked_texts(draw):
 
 
 @given(marked_texts())
-def test_segments_lose_nothing_and_the_lowest_score_wins(case):
+def test_segments_lose_nothing_and_the_lowest_score_wins(case: Any) -> None:
     text, spans = case
     pieces = segments(text, spans)
     assert "".join(piece.text for piece in pieces) == text
@@ -64,7 +74,7 @@ def test_segments_lose_nothing_and_the_lowest_score_wins(case):
             assert piece.score == (min(scores) if scores else None)
 
 
-def test_segments_of_overlapping_spans_by_hand():
+def test_segments_of_overlapping_spans_by_hand() -> None:
     text = "a red circle"
     whole = Span(2, 12, 0.75, 0.0, "entity", "the circle", 0)
     red = Span(2, 5, 0.0, 0.0, "attribute", "not red", 1)
@@ -76,23 +86,23 @@ def test_segments_of_overlapping_spans_by_hand():
     assert segments("", []) == []
 
 
-def test_segments_count_code_points():
+def test_segments_count_code_points() -> None:
     text = "👩‍🎨 e\u0301tait 円"
     pieces = segments(text, [Span(0, 3, 1.0, 0.0, "entity", "", 0), Span(4, 6, 0.0, 0.0, "entity", "", 1)])
     assert [piece.text for piece in pieces] == ["👩‍🎨", " ", "e\u0301", "tait 円"]
 
 
-def test_a_span_outside_its_text_is_named():
+def test_a_span_outside_its_text_is_named() -> None:
     with pytest.raises(ValueError, match="from 2 to 9, text has 5 characters"):
         segments("a red", [Span(2, 9, 0.0, 0.0, "entity", "", 0)])
 
 
-def test_levels_are_the_ratings():
+def test_levels_are_the_ratings() -> None:
     assert [level((rating - 1) / 4) for rating in range(1, 6)] == [0, 1, 2, 3, 4]
     assert len({(look.line, look.width, look.fill) for look in LEVELS}) == 5
 
 
-def test_hostile_text_stays_text(tmp_path):
+def test_hostile_text_stays_text(tmp_path: Path) -> None:
     hostile = '<script>alert(1)</script> "\' onmouseover="alert(2)" {{ 7 * 7 }} </p></mark>&amp;\u202e'
     verdict = Verdict(
         score=0.1,
@@ -111,7 +121,7 @@ def test_hostile_text_stays_text(tmp_path):
     )
 
 
-def test_hostile_reasons_stay_text(tmp_path):
+def test_hostile_reasons_stay_text(tmp_path: Path) -> None:
     hostile = '</dd></details><script>alert(1)</script><img src=x onerror="alert(2)"> {{ 7 * 7 }}'
     results = summarise_models({"dapo": {"truth_f1": [[0.5]]}})
     answer = ShownAnswer("A square.", Verdict(0.5), {}, reasons={hostile: hostile, "harmonic_clarity": "Clear."})
@@ -124,19 +134,19 @@ def test_hostile_reasons_stay_text(tmp_path):
     assert '<dt>harmonic clarity</dt><dd dir="auto">Clear.</dd>' in html
 
 
-def test_no_reasons_no_list(tmp_path):
+def test_no_reasons_no_list(tmp_path: Path) -> None:
     assert 'class="reasons"' not in minimal_report(tmp_path / "r.html", "A square.", Verdict(0.5))
 
 
 @pytest.mark.parametrize("text", ["  two\n\n lines ", "👩‍🎨 e\u0301 円", "\n", "a\ud800b", "nul \x00 there"])
-def test_odd_text_is_shown_as_it_is(tmp_path, text):
+def test_odd_text_is_shown_as_it_is(tmp_path: Path, text: str) -> None:
     verdict = Verdict(0.5, spans=(Span(0, 1, 0.5, 0.0, "entity", "", 0),))
     shown = Page(minimal_report(tmp_path / "r.html", text, verdict)).texts[0]
     legible = text.replace("\ud800", "\ufffd").replace("\x00", "\ufffd")  # a browser would drop NUL without a trace
     assert shown == (legible if text.strip() else "(nothing written)")
 
 
-def test_page_is_complete_in_itself(tmp_path):
+def test_page_is_complete_in_itself(tmp_path: Path) -> None:
     page = Page(write_invented(tmp_path / "r.html").read_text(encoding="utf-8"))
     links = [a[name] for _, a in page.tags for name in ("src", "href", "srcset", "data", "action") if name in a]
     assert len(links) == 7  # six pictures and the icon
@@ -149,7 +159,7 @@ def test_page_is_complete_in_itself(tmp_path):
     assert "https://" not in html
 
 
-def test_a_failed_verdict_is_not_counted_and_never_0(tmp_path):
+def test_a_failed_verdict_is_not_counted_and_never_0(tmp_path: Path) -> None:
     html = minimal_report(
         tmp_path / "r.html", "A red circle.", Verdict(None, Status.NOT_APPLICABLE, note="no reference")
     )
@@ -159,7 +169,7 @@ def test_a_failed_verdict_is_not_counted_and_never_0(tmp_path):
     assert "0.00 (empty" in minimal_report(tmp_path / "e.html", "", Verdict(0.0, Status.EMPTY))
 
 
-def test_missed_lies_on_the_reference_it_was_judged_by(tmp_path):
+def test_missed_lies_on_the_reference_it_was_judged_by(tmp_path: Path) -> None:
     left_out, half_said = Span(4, 8, 0.0, 0.0, "attribute", "", 0), Span(9, 15, 0.5, 0.0, "entity", "", 1)
     verdict = Verdict(0.5, reference=1, missed=(left_out, half_said))
     example = ShownPrompt(
@@ -172,7 +182,7 @@ def test_missed_lies_on_the_reference_it_was_judged_by(tmp_path):
     assert re.search(r'One <mark class="s0"[^>]*>blue</mark> square\.', html)
 
 
-def test_headline_says_what_the_numbers_say():
+def test_headline_says_what_the_numbers_say() -> None:
     results = summarise_models({"sft": {"truth_f1": [[0.5] * 4] * 2}, "dapo": {"truth_f1": [[0.6] * 4, [0.4] * 4]}})
     assert headline(results).startswith("dapo \N{MINUS SIGN} sft truth F1: ")
     assert headline(results).endswith("1 of 2 seeds above 0")
@@ -180,7 +190,7 @@ def test_headline_says_what_the_numbers_say():
     assert headline(alone).startswith("sft length: 15.0 [10.0, 20.0]")
 
 
-def test_numbers_in_words():
+def test_numbers_in_words() -> None:
     assert interval({"mean": -0.0412, "low": -0.06, "high": 0.02}, 3, signed=True).replace("\N{MINUS SIGN}", "-") == (
         "-0.041 [-0.060, 0.020]"
     )
@@ -188,7 +198,7 @@ def test_numbers_in_words():
     assert [label(name) for name in ("truth_f1", "posh_recall", "length")] == ["truth F1", "PoSh recall", "length"]
 
 
-def test_differences_share_a_range_unless_they_are_lengths():
+def test_differences_share_a_range_unless_they_are_lengths() -> None:
     one = {"f1": [[0.5, 0.5]], "recall": [[0.5, 0.5]], "length": [[10, 10]]}
     two = {"f1": [[0.6, 0.6]], "recall": [[0.3, 0.3]], "length": [[14, 14]]}
     drawn = bounds(summarise_models({"sft": one, "dapo": two}))
@@ -196,20 +206,20 @@ def test_differences_share_a_range_unless_they_are_lengths():
     assert drawn["length"] == (0, 4)
 
 
-def test_a_curve_of_one_point_or_one_value_has_room():
+def test_a_curve_of_one_point_or_one_value_has_room() -> None:
     (panel,) = panels({"dapo": [{"seed": 0, "step": [5], "reward": [0.5]}, {"seed": 1, "step": [], "reward": []}]})
     assert [path for _, _, path in panel.lines] == ["M175.0 83.0h0", ""]
     assert [tick for _, tick in panel.x_ticks] == ["5"]
     assert [panel.y_ticks[0][1], panel.y_ticks[-1][1]] == ["0.00", "1.00"]
 
 
-def test_ticks_have_the_same_decimals():
+def test_ticks_have_the_same_decimals() -> None:
     assert tick_labels([0.5, 0.75, 1.0]) == ["0.50", "0.75", "1.00"]
     assert tick_labels([0, 20, 40]) == ["0", "20", "40"]
     assert tick_labels([1e-5, 2e-5]) == ["1e\N{MINUS SIGN}05", "2e\N{MINUS SIGN}05"]
 
 
-def test_results_without_numbers_still_make_a_page(tmp_path):
+def test_results_without_numbers_still_make_a_page(tmp_path: Path) -> None:
     nothing = [[np.nan, np.nan]]
     results = summarise_models({"sft": {"f1": nothing}, "dapo": {"f1": nothing}})
     write_report(tmp_path / "r.html", "T", results, {}, [], {})
@@ -218,7 +228,7 @@ def test_results_without_numbers_still_make_a_page(tmp_path):
     assert "nan" not in html
 
 
-def test_curves_have_gaps_where_values_are_missing():
+def test_curves_have_gaps_where_values_are_missing() -> None:
     (panel,) = panels({"dapo": [{"seed": 0, "step": [0, 1, 2, 3], "reward": [0.0, 1.0, None, 1.0]}]})
     assert panel.metric == "reward"
     ((model, seed, path),) = panel.lines
@@ -233,14 +243,14 @@ def test_curves_have_gaps_where_values_are_missing():
 
 @given(texts, st.integers(2, 20))
 @example("aaa\xadb", 3)  # a soft hyphen has no width, and may stand behind the last column
-def test_layout_places_every_character_inside_the_lines(text, columns):
+def test_layout_places_every_character_inside_the_lines(text: Any, columns: Any) -> None:
     places = layout(text, columns)
     assert len(places) == len(text)
     assert places == sorted(places)
     assert all(column + cells(c) <= columns for (_, column), c in zip(places, text, strict=True) if not c.isspace())
 
 
-def test_span_picture_is_xml_and_holds_the_text(tmp_path):
+def test_span_picture_is_xml_and_holds_the_text(tmp_path: Path) -> None:
     text = 'A <red> "circle" & a 円 \x00, beside a blue square.\nAnd more.'
     spans = [span(text, "<red>", 0.0), span(text, "blue square", 1.0)]
     span_picture(tmp_path / "p.svg", text, spans, title="A & B", columns=24)

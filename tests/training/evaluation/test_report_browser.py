@@ -1,5 +1,7 @@
 """The report page in a real browser: quiet console, no sideways scrolling on a phone. Needs Debian's chromium."""
 
+from typing import Any
+
 import pytest
 from PIL import Image
 
@@ -10,11 +12,11 @@ pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
+def page(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return write_invented(tmp_path_factory.mktemp("report") / "report.html")
 
 
-def test_wide_page_is_quiet_and_draws(page):
+def test_wide_page_is_quiet_and_draws(page: Any) -> None:
     picture = page.with_name("wide.png")
     _, console = browse(page, f"--screenshot={picture}", "--window-size=1280,2000")
     assert console == []
@@ -22,7 +24,7 @@ def test_wide_page_is_quiet_and_draws(page):
 
 
 @pytest.mark.parametrize("width", [1280, 400])
-def test_no_sideways_scrolling(page, width):
+def test_no_sideways_scrolling(page: Any, width: int) -> None:
     measured, console = measure(page, width)
     assert console == []
     assert measured["wide"] == []
@@ -30,7 +32,7 @@ def test_no_sideways_scrolling(page, width):
     assert measured["marks"] > 40
 
 
-def test_the_measurement_would_notice(page):
+def test_the_measurement_would_notice(page: Any) -> None:
     bad = page.with_name("bad.html")
     bad.write_text('<p style="width: 900px">wide</p><img src="data:image/png,x"><script>undefined.x</script>')
     measured, console = measure(bad, 400)

@@ -2,6 +2,8 @@
 
 import json
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,17 +34,17 @@ SPANS = [("star", 1.0, 0.2, "entity"), ("blue", 0.0, -0.1, "attribute"), ("in", 
 SPANS += [("corner", 1.0, 0.1, "entity"), ("top", 0.25, -0.02, "attribute")]
 
 
-def span(text, word, score, credit, kind, component):
+def span(text: Any, word: Any, score: Any, credit: Any, kind: Any, component: Any) -> Any:
     start = text.index(word)
     place = {"start": start, "end": start + len(word)}
     return {**place, "score": score, "credit": credit, "kind": kind, "note": "", "component": component}
 
 
-def judged(model="dapo", text=TEXT, spans=SPANS, scene=SCENE):
-    return Judged(model, text, tuple(span(text, *one, number) for number, one in enumerate(spans)), scene)
+def judged(model: str = "dapo", text: Any = TEXT, spans: Any = SPANS, scene: Any = SCENE) -> Any:
+    return Judged(model, text, tuple(span(text, *one, number) for number, one in enumerate(spans)), scene)  # type: ignore[call-arg]
 
 
-def test_words_by_hand():
+def test_words_by_hand() -> None:
     words = judged_words(judged())
     assert [word.judge for word in words] == [False, True, False, True, False, True, False, False]
     assert [word.referee for word in words] == [False, True, *[False] * 6]
@@ -60,7 +62,7 @@ def test_words_by_hand():
     assert {word.model for word in words} == {"dapo"}
 
 
-def test_agreement_on_words_by_hand():
+def test_agreement_on_words_by_hand() -> None:
     found = summarise([judged()])["words"]
     assert found["all"] == {
         "precision": pytest.approx(1 / 3),  # blue, in, top
@@ -79,8 +81,8 @@ def test_agreement_on_words_by_hand():
     assert [found["by_kind"]["relation"][name] for name in ("precision", "recall", "f1")] == [0.0, None, 0.0]
 
 
-def test_word_agreement_counts():
-    def words(judge, referee, times):
+def test_word_agreement_counts() -> None:
+    def words(judge: Any, referee: Any, times: Any) -> Any:
         return [JudgedWord("m", judge, referee, True, frozenset())] * times
 
     found = word_agreement([*words(1, 1, 3), *words(1, 0, 1), *words(0, 1, 2), *words(0, 0, 4)])
@@ -89,7 +91,7 @@ def test_word_agreement_counts():
     assert word_agreement([])["f1"] is None
 
 
-def test_a_range_touches_the_words_it_shares_a_character_with():
+def test_a_range_touches_the_words_it_shares_a_character_with() -> None:
     assert [touches((3, 6), [one]) for one in ((0, 3), (0, 4), (4, 5), (5, 9), (6, 9))] == [
         False,
         True,
@@ -100,11 +102,11 @@ def test_a_range_touches_the_words_it_shares_a_character_with():
     assert not touches((3, 6), [])
 
 
-def test_a_score_of_one_half_is_not_wrong():
+def test_a_score_of_one_half_is_not_wrong() -> None:
     assert not any(word.judge for word in judged_words(judged(spans=[("blue", 0.5, 0.0, "attribute")])))
 
 
-def test_effects_by_hand():
+def test_effects_by_hand() -> None:
     assert judge_description(TEXT, SCENE).f1 == pytest.approx(F1) == pytest.approx(3 / 7)
     parts = components(judged())
     assert [part.kind for part in parts] == ["entity", "attribute", "relation", "entity", "attribute"]
@@ -119,7 +121,7 @@ def test_effects_by_hand():
     assert [part.effect for part in parts] == pytest.approx(effects)
 
 
-def test_agreement_of_signs_by_hand():
+def test_agreement_of_signs_by_hand() -> None:
     found = summarise([judged()])["credit"]
     assert found["all"] == {
         "equal_signs": pytest.approx(2 / 3),
@@ -139,7 +141,7 @@ def test_agreement_of_signs_by_hand():
     assert found["by_model"]["dapo"] == found["all"]
 
 
-def test_what_has_no_credit_or_no_effect_has_no_sign():
+def test_what_has_no_credit_or_no_effect_has_no_sign() -> None:
     parts = [
         JudgedComponent("m", "entity", *pair)
         for pair in ((1e-12, 0.5), (0.5, -1e-12), (0.5, 0.1), (-0.5, 0.1), (0.1, -0.2))
@@ -152,7 +154,7 @@ def test_what_has_no_credit_or_no_effect_has_no_sign():
     assert sign_agreement([])["spearman"] is sign_agreement([])["on_nothing"] is None
 
 
-def test_the_first_mention_stands_for_a_component():
+def test_the_first_mention_stands_for_a_component() -> None:
     text = "A red star in the top left corner. A square."
     first, second = (span(text, word, 1.0, 0.1, "entity", 0) for word in ("star", "square"))
     both, only_first, only_second = (
@@ -168,12 +170,12 @@ def test_the_first_mention_stands_for_a_component():
     ("word", "left"),
     [("blue", "A star\n here."), ("A", "blue star\n here."), ("here", "A blue star\n ."), ("star", "A blue  here.")],
 )
-def test_taking_words_out_leaves_one_space(word, left):
+def test_taking_words_out_leaves_one_space(word: str, left: str) -> None:
     text = "A blue star\n here."
     assert without(text, text.index(word), text.index(word) + len(word)) == left
 
 
-def test_completions_are_spread():
+def test_completions_are_spread() -> None:
     assert [spread(7, 3), spread(6, 3), spread(1, 3)] == [[3, 2, 2], [2, 2, 2], [1, 0, 0]]
     assert [evenly(3, 9), evenly(4, 6), evenly(6, 6), evenly(9, 2), evenly(0, 5)] == [
         [0, 3, 6],
@@ -185,7 +187,7 @@ def test_completions_are_spread():
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path: Path) -> Any:
     """Two models, two seeds, four prompts; the last verdict of every seed has failed."""
     data = {"source": "scenes", "split": "test", "count": 4, "level": 2}
     (tmp_path / "results.json").write_text(json.dumps({"data": data}))
@@ -202,7 +204,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_reads_what_compare_wrote(folder):
+def test_reads_what_compare_wrote(folder: Any) -> None:
     completions, skipped = read_completions(folder, count=99)
     assert (len(completions), skipped) == (12, 4)
     assert completions[0].scene == make_scenes("test", 2, 4)[0]
@@ -211,7 +213,7 @@ def test_reads_what_compare_wrote(folder):
     assert {completion.model for completion in read_completions(folder, ["dapo"], 6)[0]} == {"dapo"}
 
 
-def run(monkeypatch, *arguments):
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> Any:
     monkeypatch.setattr(sys, "argv", ["agreement.py", *map(str, arguments)])
     try:
         main()
@@ -219,7 +221,9 @@ def run(monkeypatch, *arguments):
         return error.code
 
 
-def test_the_command_prints_and_writes_the_same(folder, monkeypatch, capsys):
+def test_the_command_prints_and_writes_the_same(
+    folder: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     assert (
         run(monkeypatch, "spans", folder, "--models", "base", "--count", 8, "--json", folder / "new" / "a.json") is None
@@ -234,7 +238,9 @@ def test_the_command_prints_and_writes_the_same(folder, monkeypatch, capsys):
     assert f"{written['credit']['all']['spearman']:.3f}" in out
 
 
-def test_mistakes_are_sentences(folder, tmp_path, monkeypatch, capsys):
+def test_mistakes_are_sentences(
+    folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(monkeypatch, "spans", tmp_path / "none").startswith("agreement.py: there is no ")
     assert "no model 'sft', only ['base', 'dapo']" in run(monkeypatch, "spans", folder, "--models", "base", "sft")
     assert "--count must be 1 or more, got 0." in run(monkeypatch, "spans", folder, "--count", 0)

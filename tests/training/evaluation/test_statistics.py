@@ -1,6 +1,7 @@
 """The statistics behind "RL beat SFT", on cases computed by hand."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from training.evaluation.statistics import (
 NAN = float("nan")
 
 
-def test_difference_by_hand():
+def test_difference_by_hand() -> None:
     a = [[0.6, 0.8, 0.4], [0.7, 0.9, 0.5]]
     b = [[0.5, 0.6, 0.4], [0.5, 0.8, 0.2]]  # differences 0.1 0.2 0.0 and 0.2 0.1 0.3
     difference = paired_difference(a, b)
@@ -30,7 +31,7 @@ def test_difference_by_hand():
     assert difference.high == pytest.approx(0.15)  # another draw of these prompts moves nothing
 
 
-def test_interval_against_the_normal_approximation():
+def test_interval_against_the_normal_approximation() -> None:
     values = np.random.default_rng(1).normal(0.05, 0.2, size=(1, 400))
     estimate = bootstrap_mean(values)
     half_width = 1.96 * values.std(ddof=1) / 20
@@ -38,13 +39,13 @@ def test_interval_against_the_normal_approximation():
     assert estimate.high == pytest.approx(values.mean() + half_width, abs=0.002)
 
 
-def test_interval_covers_the_truth_about_as_often_as_it_says():
+def test_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     rng = np.random.default_rng(2)
     estimates = [bootstrap_mean(rng.normal(0.3, 1.0, size=(3, 60)), resamples=500) for _ in range(200)]
     assert 0.90 <= np.mean([e.low <= 0.3 <= e.high for e in estimates]) <= 0.99
 
 
-def test_pairing_removes_what_prompts_share():
+def test_pairing_removes_what_prompts_share() -> None:
     rng = np.random.default_rng(3)
     hard_or_easy = rng.uniform(0, 1, size=(2, 100))
     better = hard_or_easy + 0.02 + rng.normal(0, 0.01, size=(2, 100))
@@ -53,20 +54,20 @@ def test_pairing_removes_what_prompts_share():
     assert alone.high - alone.low > 10 * (difference.high - difference.low)
 
 
-def test_all_equal():
+def test_all_equal() -> None:
     same = np.full((3, 5), 0.7)
     difference = paired_difference(same, same)
     assert (difference.mean, difference.low, difference.high, difference.per_seed) == (0, 0, 0, [0, 0, 0])
     assert win_tie_loss(same, same) == Tally(win=0, tie=15, loss=0)
 
 
-def test_one_prompt_has_no_interval():
+def test_one_prompt_has_no_interval() -> None:
     difference = paired_difference([[0.9], [0.7]], [[0.5], [0.5]])
     assert difference.mean == pytest.approx(0.3)
     assert (difference.low, difference.high) == (None, None)
 
 
-def test_failed_verdicts_are_left_out_pairwise():
+def test_failed_verdicts_are_left_out_pairwise() -> None:
     a = [[0.5, NAN, 0.9], [0.5, NAN, None]]
     b = [[0.4, 0.1, NAN], [0.2, 0.1, 0.1]]  # pairs on prompt 0 alone
     difference = paired_difference(a, b)
@@ -75,11 +76,11 @@ def test_failed_verdicts_are_left_out_pairwise():
     assert win_tie_loss(a, b) == Tally(win=2, tie=0, loss=0)
 
 
-def test_a_prompt_weighs_the_same_however_many_seeds_judged_it():
+def test_a_prompt_weighs_the_same_however_many_seeds_judged_it() -> None:
     assert bootstrap_mean([[1.0, 0.0], [1.0, NAN], [1.0, NAN]]).mean == pytest.approx(0.5)
 
 
-def test_nothing_could_be_judged():
+def test_nothing_could_be_judged() -> None:
     estimate = bootstrap_mean([[NAN, NAN], [NAN, NAN]])
     assert (estimate.mean, estimate.low, estimate.high, estimate.per_seed) == (None, None, None, [None, None])
     partly = bootstrap_mean([[NAN, NAN], [0.25, 0.75]])
@@ -87,14 +88,14 @@ def test_nothing_could_be_judged():
     assert partly.per_seed == [None, 0.5]
 
 
-def test_win_tie_loss_margin():
+def test_win_tie_loss_margin() -> None:
     a, b = [[0.50, 0.54, 0.46, 0.6, 0.3]], [[0.5, 0.5, 0.5, 0.5, 0.5]]
     assert win_tie_loss(a, b) == Tally(win=2, tie=1, loss=2)
     assert win_tie_loss(a, b, margin=0.05) == Tally(win=1, tie=3, loss=1)
 
 
 @given(arrays(np.float64, (2, 6), elements=st.floats(0, 1)), arrays(np.float64, (2, 6), elements=st.floats(0, 1)))
-def test_difference_is_antisymmetric_and_blind_to_prompt_order(a, b):
+def test_difference_is_antisymmetric_and_blind_to_prompt_order(a: Any, b: Any) -> None:
     one, other = paired_difference(a, b, resamples=50), paired_difference(b, a, resamples=50)
     assert one.mean == pytest.approx(-other.mean)
     assert one.low - 1e-9 <= one.high
@@ -103,12 +104,12 @@ def test_difference_is_antisymmetric_and_blind_to_prompt_order(a, b):
     assert paired_difference(a[:, ::-1], b[:, ::-1], resamples=50).mean == pytest.approx(one.mean)
 
 
-def scores(rng_seed=0, models=("base", "sft", "dapo")):
+def scores(rng_seed: int = 0, models: Any = ("base", "sft", "dapo")) -> Any:
     rng = np.random.default_rng(rng_seed)
     return {model: {"truth_f1": rng.uniform(0, 1, (2, 8)), "length": rng.integers(5, 40, (2, 8))} for model in models}
 
 
-def test_summary_has_the_promised_form():
+def test_summary_has_the_promised_form() -> None:
     table = scores()
     table["dapo"]["truth_f1"][1, 3] = NAN
     summary = summarise_models(table, seeds=[7, 9])
@@ -127,7 +128,7 @@ def test_summary_has_the_promised_form():
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
 
 
-def test_an_interval_over_runs_by_hand():
+def test_an_interval_over_runs_by_hand() -> None:
     # means of three seeds .1, .2, .3: mean .2, standard error .1 / sqrt 3, t of 2 degrees of freedom 4.3027
     half = 4.302652729911275 * 0.1 / 3**0.5
     assert interval_over_runs([0.1, 0.2, 0.3], [0, 1, 2]) == pytest.approx((0.2 - half, 0.2 + half))
@@ -139,7 +140,7 @@ def test_an_interval_over_runs_by_hand():
     assert interval_over_runs([0.5] * 3, [0, 1, 2]) == (0.5, 0.5)
 
 
-def test_intervals_over_runs_cover_what_they_say():
+def test_intervals_over_runs_cover_what_they_say() -> None:
     """95 % intervals over 10 seeds of two environments each, by simulation: 93 to 97 % of 2,000."""
     rng = np.random.default_rng(0)
     seeds = [seed for seed in range(10) for _ in range(2)]
@@ -151,14 +152,14 @@ def test_intervals_over_runs_cover_what_they_say():
     assert 0.93 <= covered / 2000 <= 0.97
 
 
-def test_summary_is_deterministic_and_each_part_independent_of_the_others():
+def test_summary_is_deterministic_and_each_part_independent_of_the_others() -> None:
     assert summarise_models(scores()) == summarise_models(scores())
     alone = summarise_models({m: t for m, t in scores().items() if m != "base"})
     everyone = summarise_models(scores())
     assert alone["difference"]["dapo_minus_sft"] == everyone["difference"]["dapo_minus_sft"]
 
 
-def test_summary_without_failures_is_the_plain_mean():
+def test_summary_without_failures_is_the_plain_mean() -> None:
     table = scores()
     summary = summarise_models(table)
     length = summary["models"]["base"]["length"]
@@ -166,7 +167,7 @@ def test_summary_without_failures_is_the_plain_mean():
     assert length["mean"] == pytest.approx(np.mean(length["per_seed"]))
 
 
-def test_mistakes_are_named():
+def test_mistakes_are_named() -> None:
     with pytest.raises(ValueError, match=r"\(2, 3\) and \(1, 3\)"):
         paired_difference(np.zeros((2, 3)), np.zeros((1, 3)))
     with pytest.raises(ValueError, match=r"got \(3,\)"):

@@ -1,5 +1,7 @@
 """Characters to tokens: every character of the text belongs to the tokens whose bytes wrote it."""
 
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import example, given, settings
@@ -76,18 +78,18 @@ def decoders_alphabet() -> dict[int, str]:
     return {byte: chr(byte) for byte in printable} | {byte: chr(0x100 + n) for n, byte in enumerate(others)}
 
 
-def test_a_word_is_a_token():
+def test_a_word_is_a_token() -> None:
     ids = ids_of("A red star.")
     assert [TINY.decode([i]) for i in ids] == ["A", " red", " star", "."]
     assert token_offsets(TINY, ids, "A red star.") == [(0, 1), (1, 5), (5, 10), (10, 11)]
 
 
-def test_bytes_of_one_character_share_it():
+def test_bytes_of_one_character_share_it() -> None:
     assert token_offsets(TINY, ids_of("é"), "é") == [(0, 1), (0, 1)]
     assert token_offsets(TINY, ids_of("a🙂🙂b"), "a🙂🙂b") == [(0, 1), *[(1, 2)] * 4, *[(2, 3)] * 4, (3, 4)]
 
 
-def test_special_tokens_write_nothing():
+def test_special_tokens_write_nothing() -> None:
     a, red = ids_of("A red")
     assert token_offsets(TINY, [EOS, a, PAD, 3, red, EOS, PAD], "A red") == [
         *((0, 0), (0, 1), (1, 1), (1, 1), (1, 5), (5, 5), (5, 5)),
@@ -96,7 +98,7 @@ def test_special_tokens_write_nothing():
     assert token_offsets(TINY, [], "") == []
 
 
-def test_special_tokens_between_the_bytes_of_a_character():
+def test_special_tokens_between_the_bytes_of_a_character() -> None:
     first, second, third, fourth = ids_of("🙂")
     ids = [first, EOS, PAD, second, 2, third, 3, 4, fourth, EOS, first, PAD, PAD, second, third, EOS, fourth]
     offsets = token_offsets(TINY, ids, "🙂🙂")
@@ -106,7 +108,7 @@ def test_special_tokens_between_the_bytes_of_a_character():
     assert all(start == end for token, (start, end) in zip(ids, offsets, strict=True) if token in SPECIAL)
 
 
-def test_characters_cut_short():
+def test_characters_cut_short() -> None:
     emoji = ids_of("🙂")
     for count in (1, 2, 3):
         ids = [*ids_of("a"), *emoji[:count]]
@@ -116,7 +118,7 @@ def test_characters_cut_short():
     assert token_offsets(TINY, ids, "🙂\ufffd") == [*[(0, 1)] * 4, *[(1, 2)] * 2]
 
 
-def test_broken_bytes_in_the_middle():
+def test_broken_bytes_in_the_middle() -> None:
     (lead, rest), emoji, (a,) = ids_of("é"), ids_of("🙂"), ids_of("a")
     assert token_offsets(TINY, [lead, a], "\ufffda") == [(0, 1), (1, 2)]
     assert token_offsets(TINY, [rest, rest, a], "\ufffd\ufffda") == [(0, 1), (1, 2), (2, 3)]
@@ -124,12 +126,12 @@ def test_broken_bytes_in_the_middle():
     assert token_offsets(TINY, [*emoji[:3], a], "\ufffda") == [*[(0, 1)] * 3, (1, 2)]
 
 
-def test_the_replacement_character_itself():
+def test_the_replacement_character_itself() -> None:
     assert token_offsets(TINY, ids_of("\ufffda"), "\ufffda") == [*[(0, 1)] * 3, (1, 2)]
     assert token_offsets(TINY, ids_of("a\ufffd"), "a\ufffd") == [(0, 1), *[(1, 2)] * 3]
 
 
-def test_a_token_across_two_characters_gets_both():
+def test_a_token_across_two_characters_gets_both() -> None:
     tokenizer = straddling_tokenizer()
     assert tokenizer.decode([0, 1, 2]) == "🙂🙂"
     assert token_offsets(tokenizer, [0, 1, 2], "🙂🙂") == [(0, 1), (0, 2), (1, 2)]
@@ -137,7 +139,7 @@ def test_a_token_across_two_characters_gets_both():
     assert token_offsets(tokenizer, [3, 0, 1], "a🙂\ufffd") == [(0, 1), (1, 2), (1, 3)]
 
 
-def test_a_tokenizer_that_falls_back_to_bytes():
+def test_a_tokenizer_that_falls_back_to_bytes() -> None:
     tokenizer = byte_fallback_tokenizer()
     special = tokenizer.token_to_id("<s>")
     emoji = list("🙂".encode())
@@ -149,7 +151,7 @@ def test_a_tokenizer_that_falls_back_to_bytes():
     assert token_offsets(tokenizer, [257, 259], "a") == [(0, 0), (0, 1)]  # the dropped space writes nothing
 
 
-def test_tokens_that_change_what_was_written_do_not_line_up():
+def test_tokens_that_change_what_was_written_do_not_line_up() -> None:
     tokenizer = byte_fallback_tokenizer()
     emoji = list("🙂".encode())
     ids = [258, *emoji, emoji[0], 259]  # a broken byte run turns the whole run into U+FFFD, the good emoji too
@@ -158,13 +160,13 @@ def test_tokens_that_change_what_was_written_do_not_line_up():
     assert token_offsets(tokenizer, ids, text) is None
 
 
-def test_ids_outside_the_vocabulary_write_nothing():
+def test_ids_outside_the_vocabulary_write_nothing() -> None:
     a, red = ids_of("A red")
     assert token_offsets(TINY, [a, 10**6, red], "A red") == [(0, 1), (1, 1), (1, 5)]
 
 
 @pytest.mark.parametrize("text", ["A red star", "A red star. ", " A red star.", "a red star.", "", "A red star.\ufffd"])
-def test_another_text_is_none(text):
+def test_another_text_is_none(text: str) -> None:
     assert token_offsets(TINY, ids_of("A red star."), text) is None
 
 
@@ -176,7 +178,7 @@ def test_another_text_is_none(text):
 @example(TEXTS[3])
 @example(TEXTS[4])
 @example(TEXTS[5])
-def test_any_text_is_cut_where_its_bytes_are(text):
+def test_any_text_is_cut_where_its_bytes_are(text: Any) -> None:
     """Every tiny token is a run of bytes: its characters are those its bytes fall into, computed from UTF-8 here."""
     ids = ids_of(text)
     if decoded(ids) != text:  # the text holds a special token's name
@@ -194,7 +196,7 @@ def test_any_text_is_cut_where_its_bytes_are(text):
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(0, TINY.get_vocab_size() - 1), max_size=40))
-def test_any_ids_cover_their_text(ids):
+def test_any_ids_cover_their_text(ids: Any) -> None:
     text = decoded(ids)
     offsets = token_offsets(TINY, ids, text)
     assert offsets is not None
@@ -210,7 +212,7 @@ def test_any_ids_cover_their_text(ids):
 
 @settings(max_examples=50, deadline=None)
 @given(st.text(max_size=20), st.data())
-def test_special_tokens_move_nothing(text, data):
+def test_special_tokens_move_nothing(text: Any, data: Any) -> None:
     ids = ids_of(text)
     plain = token_offsets(TINY, ids, decoded(ids))
     mixed = [token for i in ids for token in (*data.draw(st.lists(st.sampled_from(SPECIAL), max_size=3)), i)]
@@ -235,38 +237,38 @@ def credited(spans: list[Span], offsets: list[tuple[int, int]]) -> tuple[list[fl
 FOUR = [(0, 1), (1, 5), (5, 10), (10, 11)]  # A| red| star|.
 
 
-def test_credit_is_shared_by_the_tokens_of_the_span():
+def test_credit_is_shared_by_the_tokens_of_the_span() -> None:
     assert credited([span(2, 10, 0.3, 0)], FOUR) == ([0.0, 0.15, 0.15, 0.0], [False, True, True, False])
     assert credited([span(2, 3, 0.3, 0)], FOUR) == ([0.0, 0.3, 0.0, 0.0], [False, True, False, False])
 
 
-def test_later_mentions_get_nothing():
+def test_later_mentions_get_nothing() -> None:
     spans = [span(10, 11, -0.4, 7), span(0, 1, -0.4, 7), span(5, 10, -0.4, 7)]
     assert credited(spans, FOUR) == ([-0.4, 0.0, 0.0, 0.0], [True, False, False, False])
 
 
-def test_components_on_one_token_add():
+def test_components_on_one_token_add() -> None:
     spans = [span(2, 5, 0.25, 0), span(2, 10, -1.0, 1)]
     assert credited(spans, FOUR) == ([0.0, -0.25, -0.5, 0.0], [False, True, True, False])
 
 
-def test_components_that_cancel_still_cover():
+def test_components_that_cancel_still_cover() -> None:
     assert credited([span(2, 5, 0.25, 0), span(2, 5, -0.25, 1)], FOUR)[1] == [False, True, False, False]
 
 
-def test_whole_text_and_no_text():
+def test_whole_text_and_no_text() -> None:
     assert credited([span(0, 11, 1.0, 0)], FOUR) == ([0.25] * 4, [True] * 4)
     assert credited([], FOUR) == ([0.0] * 4, [False] * 4)
     assert credited([], []) == ([], [])
 
 
-def test_a_span_without_tokens_is_left_out():
+def test_a_span_without_tokens_is_left_out() -> None:
     offsets = [(0, 1), (5, 5), (5, 10)]  # nothing wrote characters 1 to 4; the special token wrote none
     assert credited([span(2, 4, 1.0, 0)], offsets) == ([0.0] * 3, [False] * 3)
     assert credited([span(20, 24, 1.0, 0)], offsets) == ([0.0] * 3, [False] * 3)
 
 
-def test_a_special_token_inside_a_span_gets_nothing():
+def test_a_special_token_inside_a_span_gets_nothing() -> None:
     offsets = [(0, 4), (4, 4), (4, 8)]
     assert credited([span(0, 8, 1.0, 0)], offsets) == ([0.5, 0.0, 0.5], [True, False, True])
 
@@ -276,7 +278,7 @@ def test_a_special_token_inside_a_span_gets_nothing():
     st.text(min_size=1, max_size=20),
     st.lists(st.tuples(st.integers(0, 25), st.integers(1, 10), st.integers(-8, 8), st.integers(0, 5)), max_size=8),
 )
-def test_credit_is_neither_lost_nor_made(text, drawn):
+def test_credit_is_neither_lost_nor_made(text: Any, drawn: Any) -> None:
     ids = ids_of(text)
     offsets = token_offsets(TINY, ids, decoded(ids))
     assert offsets is not None
@@ -294,7 +296,7 @@ CREDIT = torch.tensor([[1.0, 3.0, 100.0], [5.0, 100.0, 100.0]])
 COVERED = torch.tensor([[True, True, False], [True, False, False]])
 
 
-def test_moments_by_hand():
+def test_moments_by_hand() -> None:
     moments = credit_moments(CREDIT, COVERED)
     assert moments.dtype == torch.float64
     assert moments.tolist() == [9.0, 35.0, 3.0]
@@ -302,28 +304,28 @@ def test_moments_by_hand():
     assert credit_std(moments) == pytest.approx((8 / 3) ** 0.5 + STD_FLOOR, abs=1e-12)
 
 
-def test_moments_of_ranks_add_up():
+def test_moments_of_ranks_add_up() -> None:
     parts = credit_moments(CREDIT[:1], COVERED[:1]) + credit_moments(CREDIT[1:], COVERED[1:])
     assert torch.equal(parts, credit_moments(CREDIT, COVERED))
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e6])
-def test_std_of_equal_credit_is_the_floor(value):
+def test_std_of_equal_credit_is_the_floor(value: float) -> None:
     moments = credit_moments(torch.full((4, 5), value), torch.ones(4, 5, dtype=torch.bool))
     assert credit_std(moments) == pytest.approx(STD_FLOOR)
 
 
-def test_std_of_nothing_is_the_floor():
+def test_std_of_nothing_is_the_floor() -> None:
     moments = credit_moments(CREDIT, torch.zeros_like(COVERED))
     assert moments.tolist() == [0.0, 0.0, 0.0]
     assert credit_std(moments) == STD_FLOOR
 
 
-def test_scaled_credit_is_zero_where_nothing_is_covered():
+def test_scaled_credit_is_zero_where_nothing_is_covered() -> None:
     assert scale_credit(CREDIT, COVERED, std=2.0).tolist() == [[0.5, 1.5, 0.0], [2.5, 0.0, 0.0]]
 
 
-def test_phrases_know_their_sentence_and_their_first_mention():
+def test_phrases_know_their_sentence_and_their_first_mention() -> None:
     text = "A star. A red one!\nIt glows"
     spans = [Span(21, 23, 0.5, 0.2, "relation", "", 3), Span(8, 14, 0.5, -0.1, "entity", "", 1), span(2, 6, 0.3, 3)]
     mentions = first_mentions(spans)
@@ -332,7 +334,7 @@ def test_phrases_know_their_sentence_and_their_first_mention():
     assert phrases_of([span(19, 21, 1.0, 0)], text, 0)[0].place == 2
 
 
-def test_baseline_credit_by_hand():
+def test_baseline_credit_by_hand() -> None:
     """Two groups, each with an attribute of -0.3 and an entity of 0.1 in one sentence; SHRINK is 4.
 
     The mean is -0.1. Kind: the other attribute lies 0.2 below, so -0.1 - 0.2 / (1 + 4) = -0.14; the entity's is -0.06.
@@ -346,7 +348,7 @@ def test_baseline_credit_by_hand():
     assert baseline_credit(phrases) == pytest.approx([-0.0805714, -0.1194286] * 2, abs=1e-6)
 
 
-def test_baseline_credit_of_few():
+def test_baseline_credit_of_few() -> None:
     assert baseline_credit([]) == []
     assert baseline_credit([Phrase(0.4, "entity", 3, 2)]) == [0.4]
 
@@ -358,7 +360,7 @@ PHRASES = st.builds(
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(PHRASES, max_size=30), st.randoms())
-def test_baseline_credit_knows_no_order(phrases, generator):
+def test_baseline_credit_knows_no_order(phrases: Any, generator: Any) -> None:
     order = list(range(len(phrases)))
     generator.shuffle(order)
     usual = baseline_credit(phrases)
@@ -367,12 +369,12 @@ def test_baseline_credit_knows_no_order(phrases, generator):
 
 @settings(max_examples=100, deadline=None)
 @given(st.floats(-1, 1), st.lists(PHRASES, min_size=1, max_size=30))
-def test_credit_that_is_everywhere_the_same_is_usual(value, phrases):
+def test_credit_that_is_everywhere_the_same_is_usual(value: Any, phrases: Any) -> None:
     same = [Phrase(value, phrase.kind, phrase.place, phrase.group) for phrase in phrases]
     assert baseline_credit(same) == pytest.approx([value] * len(same), abs=1e-9)
 
 
-def test_where_all_is_wrong_nothing_is_blamed():
+def test_where_all_is_wrong_nothing_is_blamed() -> None:
     """The last sentences of texts that are too long: whatever stood there would be as wrong."""
     good = [Phrase(0.2, "entity", 0, group) for group in range(4) for _ in range(8)]
     bad = [Phrase(-0.2, "entity", 9, group) for group in range(4) for _ in range(8)]

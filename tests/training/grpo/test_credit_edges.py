@@ -28,7 +28,7 @@ def dataset() -> Dataset:
 
 
 @pytest.fixture(scope="module")
-def trainers(tmp_path_factory, dataset) -> dict[int, Any]:
+def trainers(tmp_path_factory: pytest.TempPathFactory, dataset: Dataset) -> dict[int, Any]:
     """By how many rewards they have, each given its verdicts by a test."""
     return {
         count: make_trainer(
@@ -72,7 +72,9 @@ def reached(row: Row) -> list[str]:
     return [token for token, credit in row if abs(credit) > 1e-5]
 
 
-def test_credit_reaches_the_words_of_the_spans_and_nothing_else(trainers, dataset, monkeypatch):
+def test_credit_reaches_the_words_of_the_spans_and_nothing_else(
+    trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ids = [ids_of(trainers[1], text) for text in [RED, PLAIN, PLAIN, PLAIN] * 2]
     verdicts = {RED: Verdict(0.25, spans=(ATTRIBUTE, ENTITY)), PLAIN: Verdict(0.75)}
     rows = credit_of(trainers[1], dataset, monkeypatch, ids, verdicts)
@@ -82,7 +84,9 @@ def test_credit_reaches_the_words_of_the_spans_and_nothing_else(trainers, datase
     assert not any(map(reached, rows[1:4]))
 
 
-def test_a_wrong_word_gets_less_than_a_right_one(trainers, dataset, monkeypatch):
+def test_a_wrong_word_gets_less_than_a_right_one(
+    trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ids = [ids_of(trainers[1], text) for text in [RED, PLAIN, PLAIN, PLAIN] * 2]
     verdicts = {RED: Verdict(0.25, spans=(ATTRIBUTE, ENTITY)), PLAIN: Verdict(0.75)}
     credit = dict(credit_of(trainers[1], dataset, monkeypatch, ids, verdicts)[0])
@@ -98,13 +102,17 @@ def test_a_wrong_word_gets_less_than_a_right_one(trainers, dataset, monkeypatch)
     ],
     ids=["behind the text", "none", "a single token"],
 )
-def test_spans_that_reach_fewer_than_two_tokens_give_nothing(trainers, dataset, monkeypatch, spans):
+def test_spans_that_reach_fewer_than_two_tokens_give_nothing(
+    trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch, spans: Any
+) -> None:
     ids = [ids_of(trainers[1], text) for text in [RED, PLAIN, PLAIN, PLAIN] * 2]
     rows = credit_of(trainers[1], dataset, monkeypatch, ids, {RED: Verdict(0.25, spans=spans), PLAIN: Verdict(0.75)})
     assert not any(map(reached, rows))
 
 
-def test_the_whole_text_is_all_its_words_and_not_its_end(trainers, dataset, monkeypatch):
+def test_the_whole_text_is_all_its_words_and_not_its_end(
+    trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = Span(0, len(RED), 0.0, -0.8, "answer", "", 0)
     good = Span(0, len(PLAIN), 1.0, 0.8, "answer", "", 0)
     ids = [ids_of(trainers[1], text) for text in [RED, PLAIN, PLAIN, PLAIN] * 2]
@@ -115,7 +123,9 @@ def test_the_whole_text_is_all_its_words_and_not_its_end(trainers, dataset, monk
     assert any(map(reached, rows))
 
 
-def test_special_tokens_in_a_span_get_nothing(trainers, dataset, monkeypatch):
+def test_special_tokens_in_a_span_get_nothing(
+    trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     a, red, star, dot, end = ids_of(trainers[1], RED)
     image, user = 2, 3
     ids = [[a, image, red, user, star, dot, end], *[ids_of(trainers[1], PLAIN)] * 3] * 2
@@ -125,7 +135,9 @@ def test_special_tokens_in_a_span_get_nothing(trainers, dataset, monkeypatch):
     assert reached(rows[0])
 
 
-def test_rows_that_are_cut_failed_or_another_text_count_for_nobody(trainers, dataset, monkeypatch):
+def test_rows_that_are_cut_failed_or_another_text_count_for_nobody(
+    trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Their spans are left out, and the other rows' credit is what it is without them."""
     trainer = trainers[1]
     other = "A green star."
@@ -153,7 +165,9 @@ def test_rows_that_are_cut_failed_or_another_text_count_for_nobody(trainers, dat
     assert trainer._metrics["train"]["spans/unaligned_fraction"][-1] == 1.0
 
 
-def test_the_credit_of_several_rewards_adds_up_by_their_weights(trainers, dataset, monkeypatch):
+def test_the_credit_of_several_rewards_adds_up_by_their_weights(
+    trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Equal scores, so that the rows' own advantages are the same whatever the weights."""
     ids = [ids_of(trainers[1], text) for text in [RED, PLAIN, PLAIN, PLAIN] * 2]
     swapped = (Span(2, 5, 1.0, 0.2, "attribute", "", 0), Span(6, 10, 0.0, -0.7, "entity", "", 1))
@@ -171,7 +185,9 @@ def test_the_credit_of_several_rewards_adds_up_by_their_weights(trainers, datase
         assert [credit for row in rows for _, credit in row] == pytest.approx(together, abs=1e-4)
 
 
-def test_the_coefficient_scales_credit(trainers, dataset, monkeypatch):
+def test_the_coefficient_scales_credit(
+    trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ids = [ids_of(trainers[1], text) for text in [RED, PLAIN, PLAIN, PLAIN] * 2]
     verdicts = {RED: Verdict(0.25, spans=(ATTRIBUTE, ENTITY)), PLAIN: Verdict(0.75)}
     once = credit_of(trainers[1], dataset, monkeypatch, ids, verdicts)
@@ -182,7 +198,7 @@ def test_the_coefficient_scales_credit(trainers, dataset, monkeypatch):
     )
 
 
-def test_credit_knows_no_order(trainers, dataset, monkeypatch):
+def test_credit_knows_no_order(trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same rows in another order within their groups have the same credit."""
     trainer = trainers[1]
     other = "A green star."

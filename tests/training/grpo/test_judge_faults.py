@@ -3,6 +3,7 @@
 import math
 import socket
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,7 +42,7 @@ class Fragile(FakeJudge):
         self.usage.prompt_tokens += 10 * len(questions)
         return super().rate(questions, scale)
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         self.tried += 1
         self.breaks("enter")
         self.outermost += self.woken == self.slept
@@ -65,7 +66,9 @@ def constant(completions: list[Any], **columns: Any) -> list[float]:
     return [1.0] * len(completions)
 
 
-def test_a_judge_that_rewards_share_wakes_once_a_step(tmp_path, dataset, monkeypatch):
+def test_a_judge_that_rewards_share_wakes_once_a_step(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     judge = Fragile()
     rows = dataset.add_column("question", ["What is it?"] * len(dataset))
     rows = rows.add_column("answers", [["star"]] * len(dataset))
@@ -86,7 +89,9 @@ def metrics_of(trainer: Any) -> dict[str, list[float]]:
     return {name: values for name, values in trainer._metrics["train"].items() if name.startswith("judge/")}
 
 
-def test_a_judge_that_cannot_be_woken_fails_its_rows(tmp_path, dataset, monkeypatch):
+def test_a_judge_that_cannot_be_woken_fails_its_rows(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bad, good = Fragile(breaking("enter", OSError("no memory left"))), Fragile()
     rewards = [PoshReward(bad), PoshReward(bad, name="again"), PoshReward(good, name="other"), constant]
     trainer = make_trainer(tmp_path, dataset, rewards, span_coef=0.5, max_failed_fraction=1.0)
@@ -115,7 +120,9 @@ def test_a_judge_that_cannot_be_woken_fails_its_rows(tmp_path, dataset, monkeypa
     ],
     ids=["raises", "not a number", "failures"],
 )
-def test_what_the_judge_breaks_is_no_number(tmp_path, dataset, monkeypatch, judge):
+def test_what_the_judge_breaks_is_no_number(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, judge: Any
+) -> None:
     trainer = make_trainer(tmp_path, dataset, [PoshReward(judge), constant], max_failed_fraction=1.0)
     output = advantages_of(trainer, dataset, TEXTS * 2, monkeypatch)
     assert output["advantages"].tolist() == [0.0] * 8
@@ -126,7 +133,9 @@ def test_what_the_judge_breaks_is_no_number(tmp_path, dataset, monkeypatch, judg
     assert [verdict.score for verdict in trainer.recorders[0].verdicts] == [None] * 8
 
 
-def test_a_judge_that_does_not_fall_asleep_costs_nothing(tmp_path, dataset, monkeypatch):
+def test_a_judge_that_does_not_fall_asleep_costs_nothing(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     judge = Fragile()
     trainer = make_trainer(tmp_path, dataset, [PoshReward(judge)])
     judge.breaks = breaking("exit", OSError("it snores"))
@@ -136,7 +145,9 @@ def test_a_judge_that_does_not_fall_asleep_costs_nothing(tmp_path, dataset, monk
 
 
 @pytest.mark.parametrize("place", ["enter", "rate"])
-def test_ctrl_c_passes_and_leaves_the_judges_asleep(tmp_path, dataset, monkeypatch, place):
+def test_ctrl_c_passes_and_leaves_the_judges_asleep(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
     first, second = Fragile(), Fragile(breaking(place, KeyboardInterrupt()))
     trainer = make_trainer(tmp_path, dataset, [PoshReward(first), PoshReward(second, name="other")])
     answers = [trainer.processing_class.tokenizer(text)["input_ids"] for text in TEXTS * 2]
@@ -147,7 +158,9 @@ def test_ctrl_c_passes_and_leaves_the_judges_asleep(tmp_path, dataset, monkeypat
     assert second.woken == second.slept
 
 
-def test_a_judge_that_two_rewards_share_is_counted_once(tmp_path, dataset, monkeypatch):
+def test_a_judge_that_two_rewards_share_is_counted_once(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     judge = Fragile()
     cached = CachedJudge(judge, tmp_path / "ratings.sqlite")
     trainer = make_trainer(tmp_path / "out", dataset, [PoshReward(cached), PoshReward(cached, name="again")])
@@ -161,7 +174,7 @@ def test_a_judge_that_two_rewards_share_is_counted_once(tmp_path, dataset, monke
     assert metrics["judge/prompt_tokens"] == [cold, 0]
 
 
-def test_the_none_trap(tmp_path, dataset, monkeypatch):
+def test_the_none_trap(tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     """One of four rows failed, beside another reward. TRL's own sum takes the missing score for a 0."""
     scores = dict(zip(TEXTS, [None, 0.8, 0.9, 0.7], strict=True))
     verdicts = {t: Verdict(s, Status.TIMEOUT if s is None else Status.OK) for t, s in scores.items()}
@@ -179,8 +192,8 @@ def test_the_none_trap(tmp_path, dataset, monkeypatch):
 @pytest.mark.parametrize("aggregation", ["sum_then_normalize", "normalize_then_sum"])
 @pytest.mark.parametrize("scale", ["group", "batch", "none"])
 def test_a_failed_row_moves_nothing_however_rewards_are_put_together(
-    tmp_path, dataset, monkeypatch, aggregation, scale
-):
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, aggregation: str, scale: str
+) -> None:
     settings = {"multi_objective_aggregation": aggregation, "scale_rewards": scale}
     judge = Fragile(fails=lambda prompt: "hexagon" in prompt)
     trainer = make_trainer(tmp_path, dataset, [PoshReward(judge), constant], span_coef=0.5, **settings)
@@ -192,7 +205,9 @@ def test_a_failed_row_moves_nothing_however_rewards_are_put_together(
     assert others.abs().max() > 0
 
 
-def test_a_dead_server_stops_the_run_in_one_sentence(tmp_path, dataset, monkeypatch):
+def test_a_dead_server_stops_the_run_in_one_sentence(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     judge = ChatJudge(f"http://127.0.0.1:{port}", "m", deadline=1.0)
@@ -209,7 +224,9 @@ def test_a_dead_server_stops_the_run_in_one_sentence(tmp_path, dataset, monkeypa
     assert metrics_of(trainer)["judge/timeout"][0] > 0
 
 
-def test_the_trainer_looks_at_deadlines_where_there_are_other_ranks(tmp_path, dataset, monkeypatch):
+def test_the_trainer_looks_at_deadlines_where_there_are_other_ranks(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     judge = ChatJudge("http://127.0.0.1:8000", "m", deadline=600.0)
     make_trainer(tmp_path / "one", dataset, [PoshReward(judge)], ddp_timeout=600)
     monkeypatch.setattr(SpanGRPOConfig, "world_size", 2)
@@ -217,7 +234,7 @@ def test_the_trainer_looks_at_deadlines_where_there_are_other_ranks(tmp_path, da
         make_trainer(tmp_path / "two", dataset, [PoshReward(judge)], ddp_timeout=600)
 
 
-def test_deadlines_that_the_other_ranks_do_not_wait_for(tmp_path):
+def test_deadlines_that_the_other_ranks_do_not_wait_for(tmp_path: Path) -> None:
     server = ChatJudge("http://127.0.0.1:8000", "m", deadline=1800.0)
     for judge in (server, CachedJudge(server, tmp_path / "ratings.sqlite")):
         check_deadlines([PoshReward(judge)], 1801)

@@ -1,6 +1,8 @@
 """The metrics judge/...: by hand on tables of two ranks, and alone."""
 
 import math
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -25,7 +27,7 @@ class CountingJudge(FakeJudge):
 
 
 @pytest.mark.parametrize("failed", [[False, False], [True, True]])
-def test_the_keys_are_always_the_same(failed):
+def test_the_keys_are_always_the_same(failed: Any) -> None:
     step = gather_step([(fails, SHORT) for fails in failed], failed, Usage(), "cpu")
     assert step.metrics.keys() == {f"judge/{key}" for key in KEYS}
     assert step.failed.tolist() == failed
@@ -34,7 +36,7 @@ def test_the_keys_are_always_the_same(failed):
     assert math.isnan(step.metrics["judge/failed_fraction_control_tokens"])
 
 
-def test_counts_of_ranks_are_summed_and_times_are_the_slowest_ranks():
+def test_counts_of_ranks_are_summed_and_times_are_the_slowest_ranks() -> None:
     looks = (
         {"": (5, 1), "long": (2, 1), "short": (3, 0), "control_tokens": (1, 1)},
         {"": (3, 3), "long": (2, 2), "short": (1, 1), "control_tokens": (0, 0)},
@@ -56,7 +58,7 @@ def test_counts_of_ranks_are_summed_and_times_are_the_slowest_ranks():
     assert metrics["judge/peak_memory_gb"] == pytest.approx(3)
 
 
-def test_failures_by_look():
+def test_failures_by_look() -> None:
     looks = [frozenset({"long", "control_tokens"}), frozenset({"long"}), frozenset({"short"}), frozenset({"short"})]
     judged = list(zip([True, False, True, True], looks, strict=True))
     metrics = gather_step(judged, [True], Usage(), "cpu").metrics
@@ -71,22 +73,22 @@ def test_failures_by_look():
         *("<\uff5cUser\uff5c>", "<\uff5cend\u2581of\u2581sentence\uff5c>", "[AVAILABLE_TOOLS]", "<|vision_start|>"),
     ],
 )
-def test_texts_that_spell_a_control_token(text):
+def test_texts_that_spell_a_control_token(text: Any) -> None:
     assert looks_of(text, 3, 10) == {"short", "control_tokens"}
 
 
 @pytest.mark.parametrize("text", ["", "1 < 2 > 0", "a [b] c", "<3", "x < y|z >", "[1]", "\x00", "\ud800"])
-def test_texts_that_do_not(text):
+def test_texts_that_do_not(text: str) -> None:
     assert looks_of(text, 3, 10) == {"short"}
 
 
 @pytest.mark.parametrize(("tokens", "limit", "look"), [(5, 10, "short"), (6, 10, "long"), (0, 0, "short")])
-def test_long_is_more_than_half_of_what_is_allowed(tokens, limit, look):
+def test_long_is_more_than_half_of_what_is_allowed(tokens: int, limit: int, look: str) -> None:
     assert looks_of("a", tokens, limit) == {look}
     assert looks_of("a", tokens, None) == {"short"}
 
 
-def test_usage_of_several_judges(tmp_path):
+def test_usage_of_several_judges(tmp_path: Path) -> None:
     one, other = CountingJudge(questions=3, seconds=1.0, peak_memory_bytes=7), CountingJudge(questions=4, retries=2)
     assert total_usage([one, FakeJudge(), other]) == Usage(questions=7, retries=2, seconds=1.0, peak_memory_bytes=7)
     assert total_usage([FakeJudge()]) == total_usage([]) == Usage()
@@ -97,7 +99,7 @@ def test_usage_of_several_judges(tmp_path):
     assert total_usage([MatchJudge()]) == Usage()
 
 
-def test_rows_that_are_scored_are_not_all_that_were_judged():
+def test_rows_that_are_scored_are_not_all_that_were_judged() -> None:
     step = gather_step([(True, SHORT), (True, SHORT), (False, SHORT)], [False, True], Usage(), "cpu")
     assert step.failed.tolist() == [False, True]
     assert step.metrics["judge/failed_fraction"] == pytest.approx(2 / 3)

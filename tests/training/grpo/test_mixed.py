@@ -32,7 +32,9 @@ def texts_for(dataset: Dataset) -> list[str]:
 
 
 @pytest.mark.parametrize("stock", [True, False])
-def test_each_group_has_the_rewards_of_its_columns(tmp_path: Path, dataset: Dataset, monkeypatch, stock: bool) -> None:
+def test_each_group_has_the_rewards_of_its_columns(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, stock: bool
+) -> None:
     """A group of questions has LAVE's advantages alone, a group of captions PoSh's: as if each were trained alone."""
     texts = texts_for(dataset)
     both = make_trainer(tmp_path / "both", dataset, rewards(), stock)
@@ -46,7 +48,7 @@ def test_each_group_has_the_rewards_of_its_columns(tmp_path: Path, dataset: Data
     assert abs(advantages[:4]).max() > 0.5
 
 
-def test_a_column_that_is_none_is_no_failure(tmp_path: Path, dataset: Dataset, monkeypatch) -> None:
+def test_a_column_that_is_none_is_no_failure(tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = make_trainer(tmp_path, dataset, rewards(), max_failed_fraction=0.0)
     advantages_of(trainer, dataset, texts_for(dataset), monkeypatch)
     assert trainer._metrics["train"]["judge/failed_fraction"] == [0.0]
@@ -57,7 +59,7 @@ def test_a_column_that_is_none_is_no_failure(tmp_path: Path, dataset: Dataset, m
     ]
 
 
-def test_spans_of_both_reach_their_tokens(tmp_path: Path, dataset: Dataset, monkeypatch) -> None:
+def test_spans_of_both_reach_their_tokens(tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = make_trainer(tmp_path, dataset, rewards(), span_coef=0.5)
     output = advantages_of(trainer, dataset, texts_for(dataset), monkeypatch)
     plain = make_trainer(tmp_path, dataset, rewards())

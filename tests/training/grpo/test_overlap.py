@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -74,7 +75,9 @@ def with_log_probabilities(trainer: Any, before: Callable[[], Any]) -> None:
     trainer._get_per_token_logps_and_entropies = watched
 
 
-def test_the_judge_is_asked_while_log_probabilities_are_computed(tmp_path, dataset, monkeypatch):
+def test_the_judge_is_asked_while_log_probabilities_are_computed(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each waits for the other to have begun: one after the other they would never meet."""
     meeting = threading.Barrier(2, timeout=PATIENCE)
     judge = Elsewhere(meeting.wait)
@@ -86,7 +89,9 @@ def test_the_judge_is_asked_while_log_probabilities_are_computed(tmp_path, datas
     assert output["advantages"].abs().max() > 0
 
 
-def test_a_judge_of_our_own_is_asked_when_the_policy_rests(tmp_path, dataset, monkeypatch):
+def test_a_judge_of_our_own_is_asked_when_the_policy_rests(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     events: list[str] = []
     judge = Elsewhere(lambda: events.append("judged"), remote=False)
     trainer = make_trainer(tmp_path, dataset, [Asking(judge)], **OLD)
@@ -96,7 +101,7 @@ def test_a_judge_of_our_own_is_asked_when_the_policy_rests(tmp_path, dataset, mo
     assert judge.threads == {threading.main_thread()}
 
 
-def test_which_rewards_may_judge_elsewhere(tmp_path):
+def test_which_rewards_may_judge_elsewhere(tmp_path: Path) -> None:
     server = ChatJudge("http://127.0.0.1:8000", "m")
     assert Asking(server).remote
     assert Asking(CachedJudge(server, tmp_path / "ratings.sqlite")).remote
@@ -107,7 +112,9 @@ def test_which_rewards_may_judge_elsewhere(tmp_path):
 
 
 @pytest.mark.parametrize("settings", [{}, {**OLD, "span_coef": 0.5}, {"dynamic_sampling": True}])
-def test_it_changes_nothing_but_the_time(tmp_path, dataset, monkeypatch, settings):
+def test_it_changes_nothing_but_the_time(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
     def complete(trainer: Any, prompt_ids: list[Any], *_: Any) -> Any:
         tokenizer = trainer.processing_class.tokenizer
         return [tokenizer(TEXTS[i % 4])["input_ids"] + [tokenizer.eos_token_id] for i in range(len(prompt_ids))], None
@@ -129,7 +136,9 @@ def test_it_changes_nothing_but_the_time(tmp_path, dataset, monkeypatch, setting
     assert found[0][1] == pytest.approx(found[1][1], nan_ok=True)
 
 
-def test_what_breaks_in_the_thread_fails_its_rows_only(tmp_path, dataset, monkeypatch):
+def test_what_breaks_in_the_thread_fails_its_rows_only(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def dies() -> None:
         raise OSError("the line is dead")
 
@@ -141,7 +150,7 @@ def test_what_breaks_in_the_thread_fails_its_rows_only(tmp_path, dataset, monkey
         advantages_of(trainer, dataset, TEXTS * 2, monkeypatch)
 
 
-def test_a_missing_column_is_the_same_error(tmp_path, dataset):
+def test_a_missing_column_is_the_same_error(tmp_path: Path, dataset: Dataset) -> None:
     """Also where the trainer cannot know the columns before it samples."""
     streamed = IterableDataset.from_generator(lambda: iter(dataset.remove_columns("reference")))
     assert streamed.column_names is None
@@ -150,7 +159,9 @@ def test_a_missing_column_is_the_same_error(tmp_path, dataset):
         trainer.train()
 
 
-def test_ctrl_c_does_not_wait_and_the_next_step_has_its_own_verdicts(tmp_path, dataset, monkeypatch):
+def test_ctrl_c_does_not_wait_and_the_next_step_has_its_own_verdicts(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked, answer = threading.Event(), threading.Event()
 
     def slow() -> None:
@@ -178,7 +189,9 @@ def test_ctrl_c_does_not_wait_and_the_next_step_has_its_own_verdicts(tmp_path, d
     assert judge.rated == [TEXTS * 2, others * 2]
 
 
-def test_ctrl_c_passes_while_the_judge_is_waited_for(tmp_path, dataset, monkeypatch):
+def test_ctrl_c_passes_while_the_judge_is_waited_for(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupted() -> None:
         raise KeyboardInterrupt
 

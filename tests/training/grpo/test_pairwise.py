@@ -12,7 +12,9 @@ TEXTS = ["A red circle above a star.", "A circle is there.", "A red circle.", "C
 
 
 @pytest.mark.parametrize("stock", [True, False])
-def test_advantages_follow_the_comparisons_within_a_group(tmp_path: Path, monkeypatch, stock: bool) -> None:
+def test_advantages_follow_the_comparisons_within_a_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stock: bool
+) -> None:
     """Two groups of four, the second one's texts all longer: each is compared with its own siblings alone."""
     dataset = scenes()
     judge = PairJudge(better(len))
@@ -24,7 +26,7 @@ def test_advantages_follow_the_comparisons_within_a_group(tmp_path: Path, monkey
     assert advantages[4:] == pytest.approx(advantages[:4], abs=0.3)  # and not: everybody of the second group
 
 
-def test_a_judge_of_slots_teaches_nothing(tmp_path: Path, monkeypatch) -> None:
+def test_a_judge_of_slots_teaches_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dataset = scenes()
     trainer = make_trainer(tmp_path, dataset, [PairwiseReward(PairJudge(lambda probe: "A"))])
     texts = ["A red circle above a star."] * 2 + ["A blue circle below a star."] * 2

@@ -1,6 +1,8 @@
 """A thinking policy: only the answer is judged, and its spans lie on the tokens that wrote them."""
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 from datasets import Dataset
@@ -45,7 +47,7 @@ def split(text: str, tokenizer: Tokenizer = SPELLED, end: str = END) -> Parts:
 @pytest.mark.parametrize("between", ["", "\n\n", " "])
 @pytest.mark.parametrize("thought", ["<think>\nIs it red?\n", "Is it red? \N{GRINNING FACE}", ""])
 @pytest.mark.parametrize("answer", ["A red star.", "\N{GRINNING FACE} \u05d0", ""])
-def test_the_answer_begins_behind_the_tag(tokenizer, end, thought, between, answer):
+def test_the_answer_begins_behind_the_tag(tokenizer: Any, end: Any, thought: str, between: str, answer: str) -> None:
     parts = split(thought + end + between + answer, tokenizer, end)
     shown = "" if end == "[/THINK]" else end
     assert parts == Parts(thought + shown, between + answer, finished=True)
@@ -53,7 +55,7 @@ def test_the_answer_begins_behind_the_tag(tokenizer, end, thought, between, answ
 
 @pytest.mark.parametrize(("tokenizer", "end"), TOKENIZERS, ids=IDS)
 @pytest.mark.parametrize("text", ["<think>Is it", "A red star.", "", "</thin"])
-def test_an_unfinished_block_holds_no_answer(tokenizer, end, text):
+def test_an_unfinished_block_holds_no_answer(tokenizer: Any, end: Any, text: str) -> None:
     assert split(text, tokenizer, end) == Parts(text, "", finished=False)
 
 
@@ -72,13 +74,13 @@ def test_an_unfinished_block_holds_no_answer(tokenizer, end, text):
     ],
 )
 @pytest.mark.parametrize("tokenizer", [SPELLED, ONE_TOKEN], ids=IDS[:2])
-def test_the_first_end_tag_counts_and_further_ones_are_words(tokenizer, text, answer):
+def test_the_first_end_tag_counts_and_further_ones_are_words(tokenizer: Any, text: str, answer: str) -> None:
     parts = split(text, tokenizer)
     assert parts.answer == answer
     assert parts.reasoning + parts.answer == text
 
 
-def test_a_tag_of_several_special_tokens():
+def test_a_tag_of_several_special_tokens() -> None:
     """As gpt-oss ends its reasoning."""
     tokenizer = with_tag("<|channel|>", special=True)
     tokenizer.add_special_tokens(["<|message|>"])
@@ -88,12 +90,12 @@ def test_a_tag_of_several_special_tokens():
     )
 
 
-def test_special_tokens_within_a_spelled_tag_break_it():
+def test_special_tokens_within_a_spelled_tag_break_it() -> None:
     ids = [*SPELLED.encode("a</thi").ids, EOS, *SPELLED.encode("nk>b").ids]
     assert split_reasoning(SPELLED, ids, END) == Parts("a</think>b", "", finished=False)
 
 
-def test_ids_that_are_no_text():
+def test_ids_that_are_no_text() -> None:
     emoji = SPELLED.encode("\N{GRINNING FACE}").ids
     tag = SPELLED.encode(END).ids
     assert split_reasoning(SPELLED, [*emoji[:2], *tag, *emoji[2:]], END) == Parts(
@@ -105,7 +107,7 @@ def test_ids_that_are_no_text():
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=20), st.text(max_size=20), st.sampled_from(TOKENIZERS))
 @example("<think>", END, TOKENIZERS[1])
-def test_any_text_is_cut_at_its_first_tag(thought, answer, kind):
+def test_any_text_is_cut_at_its_first_tag(thought: Any, answer: Any, kind: Any) -> None:
     tokenizer, end = kind
     parts = split(thought + end + answer, tokenizer, end)
     decoded = tokenizer.decode(tokenizer.encode(thought + end + answer, add_special_tokens=False).ids)
@@ -115,7 +117,7 @@ def test_any_text_is_cut_at_its_first_tag(thought, answer, kind):
         assert parts.reasoning == decoded[: decoded.index(END) + len(END)]
 
 
-def test_spans_move_onto_the_completion_and_missed_stay_on_the_reference():
+def test_spans_move_onto_the_completion_and_missed_stay_on_the_reference() -> None:
     span = Span(2, 5, 0.0, -0.3, "attribute", "", 0)
     verdict = Verdict(0.5, spans=(span,), missed=(span,))
     parts = split("Red?</think>A red star.")
@@ -163,7 +165,9 @@ def dataset() -> Dataset:
 
 
 @pytest.mark.parametrize("parsed", [False, True], ids=["decoded", "parsed"])
-def test_reasoning_is_not_judged_and_carries_no_credit(tmp_path, dataset, monkeypatch, parsed):
+def test_reasoning_is_not_judged_and_carries_no_credit(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, parsed: bool
+) -> None:
     """The row that thinks has the advantages of the row that does not, on the same words."""
     thought = "<think>A red star? A red star.</think>"
     reward = ByAnswer({ANSWER: Verdict(0.25, spans=SPANS), "": Verdict(0.0, Status.EMPTY), "No.": Verdict(0.75)})
@@ -198,7 +202,9 @@ def test_reasoning_is_not_judged_and_carries_no_credit(tmp_path, dataset, monkey
     assert trainer._metrics["train"]["spans/unaligned_fraction"] == [0.0]
 
 
-def test_without_the_option_a_parsed_answer_does_not_line_up(tmp_path, dataset, monkeypatch):
+def test_without_the_option_a_parsed_answer_does_not_line_up(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """TRL's content lacks what the ids hold: scored, but no span credit, and counted."""
     reward = ByAnswer({ANSWER: Verdict(0.25, spans=SPANS), "No.": Verdict(0.75)})
     trainer = make_trainer(tmp_path, dataset, [reward], span_coef=2.0, max_completion_length=128)
@@ -211,7 +217,9 @@ def test_without_the_option_a_parsed_answer_does_not_line_up(tmp_path, dataset, 
 
 
 @pytest.mark.parametrize("text", ["<think>A red star", "<think>A red star</think>", "A red star</think>\n\n "])
-def test_no_answer_is_a_real_zero_for_which_no_judge_is_asked(tmp_path, dataset, monkeypatch, text):
+def test_no_answer_is_a_real_zero_for_which_no_judge_is_asked(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
     judge = FakeJudge()
     rewards = [PoshReward(judge), LaveReward(judge), HarmonicReward(judge, criteria=["clarity"])]
     rows = dataset.add_column("question", ["What is it?"] * len(dataset))
@@ -224,7 +232,7 @@ def test_no_answer_is_a_real_zero_for_which_no_judge_is_asked(tmp_path, dataset,
     assert output["advantages"].abs().max() == 0
 
 
-def test_several_messages_are_refused_all_the_same(tmp_path, dataset):
+def test_several_messages_are_refused_all_the_same(tmp_path: Path, dataset: Dataset) -> None:
     trainer = make_trainer(tmp_path, dataset, [PoshReward(FakeJudge())], reasoning_end=END)
     messages = [{"role": "assistant", "content": "a"}, {"role": "tool", "content": "b"}]
     parts = [Parts("", "a", finished=True)]
@@ -232,6 +240,6 @@ def test_several_messages_are_refused_all_the_same(tmp_path, dataset):
         trainer.overlap.finish([""], [messages], {"reference": ["A star."]}, parts)
 
 
-def test_an_empty_tag_is_refused(tmp_path):
+def test_an_empty_tag_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"reasoning_end must be a tag such as </think>"):
         SpanGRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, reasoning_end="")

@@ -49,13 +49,13 @@ def recipe(output: Path, **changes: Any) -> Recipe:
 
 
 @pytest.mark.parametrize("name", list(CONFIGS))
-def test_the_table_of_models(name):
+def test_the_table_of_models(name: Any) -> None:
     size = size_by_name(name)
     assert size is not None
     assert round(size.parameters / 1e9, 2) == BILLIONS[name]
 
 
-def test_sizes_of_folders(tmp_path):
+def test_sizes_of_folders(tmp_path: Path) -> None:
     config = Qwen2Config(hidden_size=8, intermediate_size=12, num_hidden_layers=1, num_attention_heads=2, vocab_size=20)
     config.save_pretrained(tmp_path / "model")
     size = size_by_name(str(tmp_path / "model"))
@@ -79,7 +79,7 @@ def test_sizes_of_folders(tmp_path):
         {"max_steps": 7},
     ],
 )
-def test_steps_are_those_of_the_trainer(tmp_path, settings):
+def test_steps_are_those_of_the_trainer(tmp_path: Path, settings: Any) -> None:
     asked = recipe(tmp_path / "out", rewards=[{"metric": "posh"}], trainer=settings)
     plan = dry_run(asked)["steps"]
     trainer = build_trainer(asked, build_rewards(asked.rewards))
@@ -92,7 +92,7 @@ def test_steps_are_those_of_the_trainer(tmp_path, settings):
 
 
 @pytest.mark.parametrize("ask", ["descriptions", "questions", "both"])
-def test_rows_and_steps_of_sft_are_those_of_the_trainer(tmp_path, ask):
+def test_rows_and_steps_of_sft_are_those_of_the_trainer(tmp_path: Path, ask: str) -> None:
     data = {"source": "scenes", "count": 13, "references": 2, "ask": ask}
     settings = {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 2, "num_train_epochs": 2}
     fields = {"algorithm": "sft", "output": str(tmp_path / "out"), "policy": {"model": "tiny"}, "data": data}
@@ -105,7 +105,7 @@ def test_rows_and_steps_of_sft_are_those_of_the_trainer(tmp_path, ask):
     assert plan["questions"] == plan["judges"] == []
 
 
-def test_rows_of_files(tmp_path):
+def test_rows_of_files(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"a": 1}\n\n{"a": 2}\n{"a": 3}\n')
     assert row_count(JsonlPart(source="jsonl", path=str(path)), completions=False) == 3
@@ -124,7 +124,7 @@ def test_rows_of_files(tmp_path):
         {"metric": "harmonic", "options": {"spans": "none", "criteria": ["clarity", "fluency"]}},
     ],
 )
-def test_exact_numbers_of_questions_are_those_asked(tmp_path, reward):
+def test_exact_numbers_of_questions_are_those_asked(tmp_path: Path, reward: Any) -> None:
     asked = recipe(tmp_path, rewards=[reward])
     (fact,) = dry_run(asked)["questions"]
     (built,) = build_rewards(asked.rewards)
@@ -139,13 +139,13 @@ def test_exact_numbers_of_questions_are_those_asked(tmp_path, reward):
     assert fact["per_batch"] == fact["per_completion"] * 4
 
 
-def test_estimates_say_so(tmp_path):
+def test_estimates_say_so(tmp_path: Path) -> None:
     facts = {fact["reward"]: fact for fact in dry_run(recipe(tmp_path))["questions"]}
     assert {name: fact["exact"] for name, fact in facts.items()} == {"posh": False, "lave": True, "harmonic": False}
     assert facts["harmonic"]["per_completion"] == 5 * (1 + 4)
 
 
-def test_groups_that_do_not_divide_the_batch(tmp_path):
+def test_groups_that_do_not_divide_the_batch(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=r"12 completions \(4 x 3 on 1 processes\) .* trainer.num_generations 8"):
         dry_run(recipe(tmp_path, trainer={"steps_per_generation": 3, "num_generations": 8}))
 
@@ -154,12 +154,12 @@ def test_groups_that_do_not_divide_the_batch(tmp_path):
     ("name", "processes", "sharding"),
     [("cpu", 1, "none"), ("ddp", 8, "none"), ("zero2", 8, "zero2"), ("zero3", 8, "zero3"), ("fsdp2", 8, "fsdp")],
 )
-def test_the_configurations_of_accelerate(name, processes, sharding):
+def test_the_configurations_of_accelerate(name: str, processes: int, sharding: str) -> None:
     launch = read_launch(str(CONFIG / f"{name}.yaml"))
     assert (launch.processes, launch.sharding) == (processes, sharding)
 
 
-def test_what_is_no_configuration(tmp_path):
+def test_what_is_no_configuration(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text("distributed_type: NO\nnum_procesess: 2\n")
     for path in (wrong, tmp_path / "none.yaml"):
@@ -167,12 +167,14 @@ def test_what_is_no_configuration(tmp_path):
             read_launch(str(path))
 
 
-def test_names_of_judges():
+def test_names_of_judges() -> None:
     named = {"match": ("match", ""), "vllm:a/b": ("vllm", "a/b"), "server:http://h:80/v1#a/b": ("server", "a/b")}
     assert {name: judge_model(name) for name in named} == named
 
 
-def test_a_large_recipe_is_shown_without_loading_anything(tmp_path, monkeypatch, capsys):
+def test_a_large_recipe_is_shown_without_loading_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("nothing may be loaded")
 
@@ -203,20 +205,20 @@ def test_a_large_recipe_is_shown_without_loading_anything(tmp_path, monkeypatch,
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_with_a_run_in_it_is_told(tmp_path):
+def test_a_folder_with_a_run_in_it_is_told(tmp_path: Path) -> None:
     (tmp_path / "out" / "checkpoint-5").mkdir(parents=True)
     state = dry_run(recipe(tmp_path / "out"))["recipe"]["folder"]
     assert state == "not empty, a new run would be refused; --resume would go on from checkpoint-5"
 
 
-def test_switches_of_a_dry_run_alone(monkeypatch, capsys):
+def test_switches_of_a_dry_run_alone(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "argv", ["train.py", "recipe.yaml", "--json", "plan.json"])
     with pytest.raises(SystemExit):
         main()
     assert "go with --dry-run" in capsys.readouterr().err
 
 
-def test_of_several_judges_the_largest_is_reckoned_awake_and_all_asleep(tmp_path):
+def test_of_several_judges_the_largest_is_reckoned_awake_and_all_asleep(tmp_path: Path) -> None:
     written = load_recipe(ROOT / "recipes" / "qwen2.5-vl-7b" / "mixed-dapo.yaml")
     launch = Launch(8, "zero3")
     both = memory_facts(written, settings_of(written), launch)
@@ -227,7 +229,7 @@ def test_of_several_judges_the_largest_is_reckoned_awake_and_all_asleep(tmp_path
     assert both["main_memory"] > 1.4 * alone["main_memory"]
 
 
-def test_a_judge_over_several_gpus_and_a_second_one_for_texts(tmp_path):
+def test_a_judge_over_several_gpus_and_a_second_one_for_texts(tmp_path: Path) -> None:
     part = {"metric": "harmonic", "options": {"text_judge": "vllm:Qwen/Qwen3-8B"}}
     judge = {"name": "vllm:Qwen/Qwen3-VL-8B-Instruct", "placement": "rank0"}
     asked = recipe(tmp_path, rewards=[{**part, "judge": {**judge, "options": {"tensor_parallel": 2}}}])
@@ -239,7 +241,7 @@ def test_a_judge_over_several_gpus_and_a_second_one_for_texts(tmp_path):
     assert memory["judging"]["other judges' processes"] == PROCESS
 
 
-def test_what_a_judges_cache_holds_is_told(tmp_path, capsys):
+def test_what_a_judges_cache_holds_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def asked(**options: Any) -> Recipe:
         judge = {"name": "vllm:Qwen/Qwen3-14B", "options": options}
         return recipe(tmp_path, rewards=[{"metric": "posh", "judge": judge}])

@@ -9,7 +9,7 @@ POLICY = Size(parameters=1000, layers=2, hidden=10, kv_numbers=4, vocabulary=50,
 JUDGE = Size(parameters=4000, layers=3, hidden=16, kv_numbers=8, vocabulary=50, linear=40, context=99)
 
 
-def test_one_gpu_trains_everything():
+def test_one_gpu_trains_everything() -> None:
     plan = Plan(POLICY, JUDGE, gpus=1, sharding="none", tokens=7, kv_tokens=5)
     assert plan.training == {
         "policy": 2000,
@@ -35,19 +35,19 @@ def test_one_gpu_trains_everything():
     ("sharding", "weights", "gradients", "optimizer"),
     [("zero1", 2000, 2000, 3000), ("zero2", 2000, 500, 3000), ("zero3", 500, 500, 3000), ("fsdp", 500, 500, 3000)],
 )
-def test_what_each_way_of_sharding_divides_by_four(sharding, weights, gradients, optimizer):
+def test_what_each_way_of_sharding_divides_by_four(sharding: str, weights: int, gradients: int, optimizer: int) -> None:
     training = Plan(POLICY, JUDGE, gpus=4, sharding=sharding).training
     assert (training["policy"], training["gradients"], training["optimizer"]) == (weights, gradients, optimizer)
 
 
-def test_adapters_are_all_that_is_trained():
+def test_adapters_are_all_that_is_trained() -> None:
     plan = Plan(POLICY, JUDGE, gpus=1, sharding="none", lora_rank=3)
     assert plan.trained == 90
     assert (plan.training["policy"], plan.training["gradients"]) == (2180, 180)
     assert plan.state["optimizer"] == 12 * 90
 
 
-def test_where_the_judge_is():
+def test_where_the_judge_is() -> None:
     one, several, elsewhere = (Plan(POLICY, JUDGE, 4, placement=p) for p in ("rank0", "per_rank", "server"))
     assert (one.main_memory, several.main_memory, elsewhere.main_memory) == (8000 * PINNED, 32_000 * PINNED, 0)
     assert one.judging == several.judging
@@ -58,7 +58,7 @@ def test_where_the_judge_is():
     assert halves.main_memory == 16_000 * PINNED
 
 
-def test_sizes_are_exact():
+def test_sizes_are_exact() -> None:
     config = Qwen2Config(
         hidden_size=8, intermediate_size=12, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
         vocab_size=20, tie_word_embeddings=False, max_position_embeddings=77,
@@ -69,7 +69,7 @@ def test_sizes_are_exact():
     assert size_of(config) == Size(2 * 20 * 8 + 2 * layer + 8, 2, 8, 4, 20, 2 * linear, 77)
 
 
-def test_a_picture_model_is_counted_with_its_tower():
+def test_a_picture_model_is_counted_with_its_tower() -> None:
     text = {"hidden_size": 8, "intermediate_size": 12, "num_hidden_layers": 1, "num_attention_heads": 2}
     tower = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
     config = LlavaConfig(

@@ -28,7 +28,7 @@ def solve(text: str, scene: Scene) -> str:
     return thing.color if words[0] == "What" else place_name(thing.row, thing.column)
 
 
-def test_the_most_frequent_answer_is_the_right_one():
+def test_the_most_frequent_answer_is_the_right_one() -> None:
     kinds = set()
     for row, scene in zip(load_data(ASK), load_scenes(ASK), strict=True):
         right = solve(row["question"], scene)
@@ -47,7 +47,7 @@ def asked(count: int, unsure: float = 0.0) -> list[tuple[str, SceneQuestion]]:
     return [(solve(question.text, scene), question) for scene, question in questions]
 
 
-def test_people_vary_and_slip():
+def test_people_vary_and_slip() -> None:
     questions = asked(500)
     usual = sum(question.answers.count(right) for right, question in questions) / (PEOPLE * len(questions))
     assert 0.7 < usual < 0.85
@@ -55,35 +55,35 @@ def test_people_vary_and_slip():
     assert min(vqa_accuracy(right, question.answers) for right, question in questions) >= 0.9
 
 
-def test_unsure_people_answer_less():
+def test_unsure_people_answer_less() -> None:
     unsure = sum(question.answers.count(UNSURE) for _, question in asked(500, 0.4)) / (PEOPLE * 500)
     assert 0.37 < unsure < 0.43
     assert not any(UNSURE in question.answers for _, question in asked(500))
 
 
-def test_yes_and_no_are_right_equally_often():
+def test_yes_and_no_are_right_equally_often() -> None:
     counts = Counter(right for right, question in asked(2000) if question.kind == "presence")
     assert set(counts) == {"yes", "no"}
     assert abs(counts["yes"] - counts["no"]) < 3 * counts.total() ** 0.5  # three standard deviations
 
 
-def test_the_same_questions_each_time_and_other_ones_held_out():
+def test_the_same_questions_each_time_and_other_ones_held_out() -> None:
     assert load_data(ASK)["answers"] == load_data(ASK)["answers"]
     held_out = load_scenes(ASK.model_copy(update={"split": "test"}))
     assert not {scene.objects for scene in held_out} & {scene.objects for scene in load_scenes(ASK)}
 
 
-def test_a_full_picture_of_one_shape_can_still_be_asked_about():
+def test_a_full_picture_of_one_shape_can_still_be_asked_about() -> None:
     scene = Scene(tuple(Thing("star", "red", "small", row, "left") for row in ("top", "bottom")), "x")
     texts = {ask(scene, random.Random(number)).text.split()[0] for number in range(50)}
     assert texts == {"How", "Is"}  # which of the two stars would be meant by color or place is not clear
 
 
-def test_number_words_are_the_numbers():
+def test_number_words_are_the_numbers() -> None:
     assert all(normalise(word) == str(number) for number, word in COUNTS.items())
 
 
-def test_captions_and_questions_in_turns():
+def test_captions_and_questions_in_turns() -> None:
     rows = load_data(BOTH)
     assert len(rows) == len(load_scenes(BOTH)) == 8
     for number, row in enumerate(rows):
@@ -93,7 +93,7 @@ def test_captions_and_questions_in_turns():
         assert row["prompt"][0]["content"] == ("Describe the picture." if described else row["question"])
 
 
-def test_a_question_is_one_sft_row():
+def test_a_question_is_one_sft_row() -> None:
     rows = load_data(BOTH, completions=True)
     assert len(rows) == 4 * 3 + 4
     for row in rows:
@@ -101,6 +101,6 @@ def test_a_question_is_one_sft_row():
         assert turn["content"] in (row["reference"] or row["answers"][:1])
 
 
-def test_a_share_outside_of_0_and_1_is_refused():
+def test_a_share_outside_of_0_and_1_is_refused() -> None:
     with pytest.raises(RecipeError, match=r"recipe key data.unsure: .* got 1.5"):
         load_recipe("recipes/quickstart/scenes-lave-dapo.yaml", ["data.unsure=1.5"])

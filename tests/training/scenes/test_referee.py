@@ -2,6 +2,7 @@
 
 import random
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
@@ -31,7 +32,7 @@ def right_words(text: str, scene: Scene) -> list[str]:
     return [text[start:end] for start, end in judge_description(text, scene).right]
 
 
-def test_everything_right():
+def test_everything_right() -> None:
     text = f"{STAR} {SQUARE}"
     assert judge_description(text, TWO) == Truth(
         precision=1.0,
@@ -50,7 +51,7 @@ def test_everything_right():
     ("right", "wrong"),
     [("small", "large"), ("red", "green"), ("star", "circle"), ("top", "bottom"), ("left", "right")],
 )
-def test_one_wrong_word(right, wrong):
+def test_one_wrong_word(right: str, wrong: str) -> None:
     text = STAR.replace(right, wrong)
     truth = judge_description(text, ONE)
     start = text.index(wrong)
@@ -60,7 +61,7 @@ def test_one_wrong_word(right, wrong):
     assert len(truth.right) == 4
 
 
-def test_an_edge_is_the_middle_of_it():
+def test_an_edge_is_the_middle_of_it() -> None:
     text = "There is a small red star at the top edge."
     assert wrong_words(text, ONE) == ["edge"]
     assert right_words(text, ONE) == ["small", "red", "star", "top"]
@@ -68,11 +69,11 @@ def test_an_edge_is_the_middle_of_it():
     assert wrong_words("A star is at the left edge.", ONE) == ["edge"]
 
 
-def test_a_corner_for_what_lies_at_an_edge():
+def test_a_corner_for_what_lies_at_an_edge() -> None:
     assert wrong_words("There is a large blue square in the top right corner.", TWO) == ["top"]
 
 
-def test_center_is_one_word_for_two_facts():
+def test_center_is_one_word_for_two_facts() -> None:
     scene = Scene((BLACK_CIRCLE,), seed="")
     truth = judge_description("A black circle is in the center.", scene)
     assert (truth.precision, truth.recall) == (1.0, 4 / 5)
@@ -82,7 +83,7 @@ def test_center_is_one_word_for_two_facts():
     assert (24, 30) not in half.right
 
 
-def test_invented_object_is_wrong_in_all_its_words():
+def test_invented_object_is_wrong_in_all_its_words() -> None:
     text = f"{STAR} There is a large green circle at the bottom edge."
     assert wrong_words(text, ONE) == ["large", "green", "circle", "bottom", "edge"]
     truth = judge_description(text, ONE)
@@ -91,7 +92,7 @@ def test_invented_object_is_wrong_in_all_its_words():
 
 
 @pytest.mark.parametrize("times", [2, 3, 10])
-def test_repeated_object_counts_once(times):
+def test_repeated_object_counts_once(times: int) -> None:
     truth = judge_description(" ".join([STAR] * times), ONE)
     assert truth.precision == pytest.approx(1 / times)
     assert truth.recall == 1.0
@@ -99,24 +100,24 @@ def test_repeated_object_counts_once(times):
     assert len(truth.wrong) == 5 * (times - 1)
 
 
-def test_omitted_object_costs_recall_only():
+def test_omitted_object_costs_recall_only() -> None:
     truth = judge_description(STAR, TWO)
     assert (truth.precision, truth.recall, truth.wrong) == (1.0, 1 / 2, ())
     assert truth.f1 == pytest.approx(2 / 3)
 
 
-def test_less_is_true_too():
+def test_less_is_true_too() -> None:
     truth = judge_description("There is a star. There is a blue square.", TWO)
     assert (truth.precision, truth.recall) == (1.0, 3 / 10)
 
 
-def test_wrong_object_when_nothing_speaks_for_it():
+def test_wrong_object_when_nothing_speaks_for_it() -> None:
     truth = judge_description("There is a large green circle.", ONE)
     assert (truth.precision, truth.recall, truth.f1) == (0.0, 0.0, 0.0)
     assert len(truth.wrong) == 3
 
 
-def test_two_of_a_kind_are_told_apart_by_what_else_is_said():
+def test_two_of_a_kind_are_told_apart_by_what_else_is_said() -> None:
     other = Thing("star", "red", "large", "bottom", "right")
     scene = Scene((RED_STAR, other), seed="")
     text = "A large red star is in the bottom right corner, and a small red star is in the top left corner."
@@ -126,7 +127,7 @@ def test_two_of_a_kind_are_told_apart_by_what_else_is_said():
     assert judge_description(text, scene).wrong == ((34, 38),)
 
 
-def test_definite_repetition_adds_only_its_relation():
+def test_definite_repetition_adds_only_its_relation() -> None:
     text = f"{STAR} {SQUARE} The red star is above the blue square."
     truth = judge_description(text, TWO)
     assert (truth.precision, truth.recall, truth.wrong) == (1.0, 1.0, ())
@@ -136,7 +137,7 @@ def test_definite_repetition_adds_only_its_relation():
     assert wrong.recall == 1.0
 
 
-def test_definite_repetition_of_a_wrong_claim_marks_it_again_and_counts_it_once():
+def test_definite_repetition_of_a_wrong_claim_marks_it_again_and_counts_it_once() -> None:
     text = f"{STAR.replace('red', 'green')} {SQUARE} The green star is above the blue square."
     truth = judge_description(text, TWO)
     assert wrong_words(text, TWO) == ["green", "green"]
@@ -144,29 +145,29 @@ def test_definite_repetition_of_a_wrong_claim_marks_it_again_and_counts_it_once(
     assert truth.recall == 9 / 10
 
 
-def test_definite_mention_adds_what_is_new():
+def test_definite_mention_adds_what_is_new() -> None:
     text = "There is a star. The star is in the top left corner."
     truth = judge_description(text, ONE)
     assert (truth.precision, truth.recall) == (1.0, 3 / 5)
     assert wrong_words("There is a star. The star is at the right edge.", ONE) == ["right", "edge"]
 
 
-def test_definite_mention_takes_up_the_one_it_fits_best():
+def test_definite_mention_takes_up_the_one_it_fits_best() -> None:
     scene = Scene((Thing("star", "blue", "small", "top", "left"), Thing("star", "red", "small", "top", "right")), "")
     text = "A star is in the top left corner. A red star is in the top right corner. The red star is small."
     assert wrong_words(text.replace(" is small", " is here"), scene) == []
 
 
-def test_definite_first_mention_is_a_mention():
+def test_definite_first_mention_is_a_mention() -> None:
     assert judge_description("The small red star is in the top left corner.", ONE).f1 == 1.0
 
 
-def test_definite_mention_of_another_object_is_a_new_mention():
+def test_definite_mention_of_another_object_is_a_new_mention() -> None:
     truth = judge_description(f"{STAR} The blue star is in the top left corner.", ONE)
     assert truth.precision == 5 / 9
 
 
-def test_the_place_said_again_belongs_to_its_own_object():
+def test_the_place_said_again_belongs_to_its_own_object() -> None:
     text = f"{STAR} The red star is in the top left corner, and a large blue square is at the right edge."
     truth = judge_description(text, TWO)
     assert (truth.precision, truth.recall, truth.wrong) == (1.0, 1.0, ())
@@ -176,7 +177,7 @@ def test_the_place_said_again_belongs_to_its_own_object():
     ("relation", "holds"),
     [("above", True), ("below", False), ("to the left of", True), ("to the right of", False)],
 )
-def test_relations(relation, holds):
+def test_relations(relation: str, holds: bool) -> None:
     text = f"{STAR} {SQUARE} The red star is {relation} the blue square."
     start = text.index(f" {relation} the blue", len(STAR) + len(SQUARE)) + 1
     said = (text.index(relation.split()[-2], start) if " " in relation else start, start + len(relation))
@@ -186,18 +187,18 @@ def test_relations(relation, holds):
     assert text[slice(*said)] == relation.removeprefix("to the ")
 
 
-def test_a_relation_with_something_invented_is_wrong():
+def test_a_relation_with_something_invented_is_wrong() -> None:
     text = f"{STAR} A star is above a circle."
     assert wrong_words(text, ONE) == ["star", "above", "circle"]
 
 
-def test_two_relations_of_one_object():
+def test_two_relations_of_one_object() -> None:
     text = f"{STAR} {SQUARE} The red star is above and to the right of the blue square."
     assert wrong_words(text, TWO) == ["right of"]
     assert judge_description(text, TWO).precision == 11 / 12
 
 
-def test_a_relation_to_nothing_is_wrong():
+def test_a_relation_to_nothing_is_wrong() -> None:
     text = f"{STAR} The red star is above."
     assert wrong_words(text, ONE) == ["above"]
     assert judge_description(text, ONE).precision == 5 / 6
@@ -212,7 +213,7 @@ def test_a_relation_to_nothing_is_wrong():
         (f"{SQUARE} A small red star sits in the bottom left corner", " in the top left corner"),
     ],
 )
-def test_saying_what_is_right_more_often_does_not_raise_precision(said, again):
+def test_saying_what_is_right_more_often_does_not_raise_precision(said: str, again: str) -> None:
     once = judge_description(said.replace(" red star", f"{again} red star") if again == " red" else said + again, TWO)
     often = judge_description(
         said.replace(" red star", f"{again * 9} red star") if again == " red" else said + again * 9, TWO
@@ -222,7 +223,7 @@ def test_saying_what_is_right_more_often_does_not_raise_precision(said, again):
     assert often.recall == once.recall
 
 
-def test_words_of_no_object_are_wrong():
+def test_words_of_no_object_are_wrong() -> None:
     text = f"{STAR} A large blue. In the bottom corner."
     assert wrong_words(text, ONE) == ["large", "blue", "bottom"]
     assert judge_description(text, ONE).precision == 5 / 8
@@ -231,21 +232,21 @@ def test_words_of_no_object_are_wrong():
 @pytest.mark.parametrize(
     "text", ["", " ", ".", "🙂", "\n\n", "The cat sat on the mat.", "a the an", "starred redder", "é"]
 )
-def test_no_claims(text):
+def test_no_claims(text: str) -> None:
     assert judge_description(text, ONE) == Truth(0.0, 0.0, 0.0, (), ())
 
 
-def test_no_relation_reads_as_a_place():
+def test_no_relation_reads_as_a_place() -> None:
     assert judge_description("To the left of it.", ONE) == Truth(0.0, 0.0, 0.0, (), ())
 
 
 @pytest.mark.parametrize("before", ["🙂🙂 ", "👩‍👩‍👧 ", "e\u0301 ", "日本 ", "  \n"])
-def test_offsets_are_characters_of_the_text_as_given(before):
+def test_offsets_are_characters_of_the_text_as_given(before: str) -> None:
     text = before + STAR.replace("red", "blue")
     assert judge_description(text, ONE).wrong == ((len(before) + 17, len(before) + 21),)
 
 
-def test_case_does_not_matter():
+def test_case_does_not_matter() -> None:
     text = STAR.replace("left", "right").upper()
     assert wrong_words(text, ONE) == ["RIGHT"]
     assert judge_description(text, ONE).precision == 4 / 5
@@ -276,7 +277,7 @@ VOCABULARY = [
 
 @settings(max_examples=150, deadline=None)
 @given(words=st.lists(st.sampled_from(VOCABULARY), max_size=40), level=st.sampled_from(sorted(LEVELS)))
-def test_any_text_has_a_lawful_verdict(words, level):
+def test_any_text_has_a_lawful_verdict(words: Any, level: Any) -> None:
     text = " ".join(words)
     truth = judge_description(text, SCENES[level][0])
     assert 0 <= truth.precision <= 1
@@ -295,14 +296,14 @@ def test_any_text_has_a_lawful_verdict(words, level):
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=60))
-def test_any_unicode_is_read(text):
+def test_any_unicode_is_read(text: Any) -> None:
     truth = judge_description(text, TWO)
     assert all(0 <= start < end <= len(text) for start, end in (*truth.wrong, *truth.right))
 
 
 @settings(max_examples=100, deadline=None)
 @given(data=st.data(), level=st.sampled_from(sorted(LEVELS)), wording=st.sampled_from(WORDINGS))
-def test_one_attribute_swapped(data, level, wording):
+def test_one_attribute_swapped(data: Any, level: Any, wording: Any) -> None:
     scene = data.draw(st.sampled_from(SCENES[level]))
     number = data.draw(st.integers(0, len(scene.objects) - 1))
     fact = data.draw(st.sampled_from(["size", "color", "shape"]))
@@ -323,7 +324,7 @@ def test_one_attribute_swapped(data, level, wording):
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), wording=st.sampled_from(WORDINGS))
-def test_the_order_of_the_sentences_does_not_matter(data, wording):
+def test_the_order_of_the_sentences_does_not_matter(data: Any, wording: Any) -> None:
     scene = data.draw(st.sampled_from(SCENES[3]))
     told = data.draw(st.permutations(scene.objects))
     text = wording([(noun_phrase(thing, random.Random(0)), place_phrase(thing)) for thing in told])

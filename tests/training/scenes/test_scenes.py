@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,26 +30,26 @@ levels = pytest.mark.parametrize("level", sorted(LEVELS))
 
 
 @levels
-def test_same_seed_same_scenes_and_pictures(level):
+def test_same_seed_same_scenes_and_pictures(level: Any) -> None:
     first, second = make_scenes("train", level, 20, seed=3), make_scenes("train", level, 20, seed=3)
     assert first == second
     assert [draw(scene).tobytes() for scene in first] == [draw(scene).tobytes() for scene in second]
     assert first != make_scenes("train", level, 20, seed=4)
 
 
-def test_the_first_scene_is_the_same_on_every_machine():
+def test_the_first_scene_is_the_same_on_every_machine() -> None:
     (scene,) = make_scenes("train", 1, 1)
     square = Thing("square", "red", "large", "bottom", "center")
     triangle = Thing("triangle", "green", "large", "bottom", "right")
     assert scene == Scene((square, triangle), seed="train 1 0 0")
 
 
-def test_fewer_scenes_are_the_beginning_of_more():
+def test_fewer_scenes_are_the_beginning_of_more() -> None:
     assert make_scenes("test", 2, 5) == make_scenes("test", 2, 30)[:5]
 
 
 @levels
-def test_splits_share_no_contents_whatever_the_seed(level):
+def test_splits_share_no_contents_whatever_the_seed(level: Any) -> None:
     contents = {
         split: {scene.objects for seed in (0, 1) for scene in make_scenes(split, level, 150, seed)}
         for split in ("train", "validation", "test")
@@ -60,13 +61,13 @@ def test_splits_share_no_contents_whatever_the_seed(level):
 
 
 @levels
-def test_no_scene_twice_in_one_split(level):
+def test_no_scene_twice_in_one_split(level: Any) -> None:
     scenes = make_scenes("validation", level, 200)
     assert len({scene.objects for scene in scenes}) == len({scene.seed for scene in scenes}) == 200
 
 
 @levels
-def test_object_counts_places_and_reading_order(level):
+def test_object_counts_places_and_reading_order(level: Any) -> None:
     least, most = LEVELS[level]
     scenes = make_scenes("train", level, 200)
     assert {len(scene.objects) for scene in scenes} == set(range(least, most + 1))
@@ -75,7 +76,7 @@ def test_object_counts_places_and_reading_order(level):
         assert places == sorted(set(places))
 
 
-def test_every_fact_occurs():
+def test_every_fact_occurs() -> None:
     things = [thing for scene in make_scenes("train", 3, 100) for thing in scene.objects]
     assert {thing.shape for thing in things} == set(SHAPES)
     assert {thing.color for thing in things} == set(COLORS)
@@ -86,12 +87,12 @@ def test_every_fact_occurs():
     ("split", "level", "named"),
     [("dev", 1, "train, validation and test, not 'dev'"), ("train", 4, r"levels \[1, 2, 3\], not 4")],
 )
-def test_unknown_split_or_level(split, level, named):
+def test_unknown_split_or_level(split: str, level: int, named: str) -> None:
     with pytest.raises(ValueError, match=named):
         make_scenes(split, level, 1)
 
 
-def test_too_many_scenes_is_an_error_and_not_an_endless_search(monkeypatch):
+def test_too_many_scenes_is_an_error_and_not_an_endless_search(monkeypatch: pytest.MonkeyPatch) -> None:
     objects = make_scenes("train", 1, 1)[0].objects
     monkeypatch.setattr("training.scenes.world.random_objects", lambda generator, least, most: objects)
     with pytest.raises(ValueError, match=r"fewer than 2 different train scenes \(found 1\)"):
@@ -100,7 +101,7 @@ def test_too_many_scenes_is_an_error_and_not_an_endless_search(monkeypatch):
 
 @pytest.mark.parametrize("pixels", [48, 64])
 @levels
-def test_picture_has_each_colour_where_its_object_is(level, pixels):
+def test_picture_has_each_colour_where_its_object_is(level: Any, pixels: int) -> None:
     for scene in make_scenes("train", level, 20):
         picture = np.asarray(draw(scene, pixels)).astype(int)
         assert picture.shape == (pixels, pixels, 3)
@@ -114,8 +115,8 @@ def test_picture_has_each_colour_where_its_object_is(level, pixels):
                 assert nearest == expected, (scene, row, column)
 
 
-def test_large_covers_more_than_small_of_every_shape():
-    def covered(shape, size):
+def test_large_covers_more_than_small_of_every_shape() -> None:
+    def covered(shape: Any, size: Any) -> Any:
         picture = np.asarray(draw(Scene((Thing(shape, "black", size, "middle", "center"),), "s"))).astype(int)
         return (abs(picture - BACKGROUND).max(axis=-1) > 100).sum()
 
@@ -123,13 +124,13 @@ def test_large_covers_more_than_small_of_every_shape():
         assert covered(shape, "large") > 2 * covered(shape, "small") > 20
 
 
-def test_shapes_can_be_told_apart():
+def test_shapes_can_be_told_apart() -> None:
     pictures = {draw(Scene((Thing(shape, "red", "large", "top", "left"),), "s")).tobytes() for shape in SHAPES}
     assert len(pictures) == len(SHAPES)
 
 
 @levels
-def test_complete_descriptions_say_everything_and_nothing_wrong(level):
+def test_complete_descriptions_say_everything_and_nothing_wrong(level: Any) -> None:
     generator = random.Random(7)
     for scene in make_scenes("test", level, 100):
         for _ in range(3):
@@ -140,7 +141,7 @@ def test_complete_descriptions_say_everything_and_nothing_wrong(level):
 
 @pytest.mark.parametrize("wording", WORDINGS)
 @levels
-def test_every_wording_is_complete(wording, level):
+def test_every_wording_is_complete(wording: Any, level: Any) -> None:
     for scene in make_scenes("validation", level, 40):
         text = wording([(noun_phrase(thing, random.Random(0)), place_phrase(thing)) for thing in scene.objects])
         truth = judge_description(text, scene)
@@ -153,7 +154,7 @@ def test_every_wording_is_complete(wording, level):
 @levels
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), keep_object=st.floats(0, 1), keep_attribute=st.floats(0, 1))
-def test_terse_descriptions_are_true(level, seed, keep_object, keep_attribute):
+def test_terse_descriptions_are_true(level: Any, seed: Any, keep_object: Any, keep_attribute: Any) -> None:
     generator = random.Random(seed)
     (scene,) = make_scenes("train", level, 1, seed)
     truth = judge_description(describe(scene, generator, keep_object, keep_attribute), scene)
@@ -162,13 +163,13 @@ def test_terse_descriptions_are_true(level, seed, keep_object, keep_attribute):
     assert truth.recall >= 1 / (5 * len(scene.objects))  # one object, its shape at least
 
 
-def test_tersest_description_names_one_shape():
+def test_tersest_description_names_one_shape() -> None:
     scene = make_scenes("train", 3, 1)[0]
     truth = judge_description(describe(scene, random.Random(0), keep_object=0.0, keep_attribute=0.0), scene)
     assert truth.recall == pytest.approx(1 / (5 * len(scene.objects)))
 
 
-def test_terse_descriptions_say_too_little():
+def test_terse_descriptions_say_too_little() -> None:
     scenes = make_scenes("train", 2, 200)
     generator = random.Random(0)
     recall = [judge_description(describe(scene, generator, 0.6, 0.55), scene).recall for scene in scenes]
@@ -176,7 +177,7 @@ def test_terse_descriptions_say_too_little():
     assert np.mean(recall) == pytest.approx(0.6 * (1 + 4 * 0.55) / 5, abs=0.03)
 
 
-def test_at_least_four_wordings_and_some_relations_occur():
+def test_at_least_four_wordings_and_some_relations_occur() -> None:
     scene = Scene(
         (Thing("star", "red", "small", "top", "left"), Thing("square", "blue", "large", "middle", "right")), ""
     )
@@ -194,7 +195,7 @@ def test_at_least_four_wordings_and_some_relations_occur():
     assert any(text.endswith(" The blue square is below the red star.") for text in texts)
 
 
-def test_no_relation_between_objects_of_one_name():
+def test_no_relation_between_objects_of_one_name() -> None:
     scene = Scene((Thing("star", "red", "small", "top", "left"), Thing("star", "red", "large", "middle", "right")), "")
     assert not any(" The " in describe(scene, random.Random(seed)) for seed in range(100))
 
@@ -209,6 +210,6 @@ def test_no_relation_between_objects_of_one_name():
         (("middle", "right"), ("top", "center"), {"below", "to the right of"}),
     ],
 )
-def test_relations_by_hand(first, second, relations):
+def test_relations_by_hand(first: Any, second: Any, relations: Any) -> None:
     one, two = Thing("star", "red", "small", *first), Thing("star", "red", "small", *second)
     assert {relation_between(one, two, random.Random(seed)) for seed in range(30)} == relations

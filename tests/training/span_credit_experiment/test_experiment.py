@@ -1,6 +1,8 @@
 """The truth as a reward, its lying spans, and one shrunk run of the experiment."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +22,7 @@ def sample(text: str = TEXT) -> Sample:
     return Sample(prompt="", completion=text, id="a")
 
 
-def test_the_truth_and_its_spans():
+def test_the_truth_and_its_spans() -> None:
     (verdict,) = TruthReward({"a": SCENE}).assess([sample()])
     truth = judge_description(TEXT, SCENE)
     assert verdict.score == truth.f1 == pytest.approx(2 * (4 / 6) * (4 / 5) / (4 / 6 + 4 / 5))
@@ -32,12 +34,12 @@ def test_the_truth_and_its_spans():
     assert words["blue"].kind == "color"
 
 
-def test_a_text_that_says_nothing_right_has_no_spans():
+def test_a_text_that_says_nothing_right_has_no_spans() -> None:
     (verdict,) = TruthReward({"a": SCENE}).assess([sample("There is a circle.")])
     assert (verdict.score, verdict.spans) == (0.0, ())
 
 
-def test_flipped_spans_lie_about_three_in_ten_and_the_score_does_not():
+def test_flipped_spans_lie_about_three_in_ten_and_the_score_does_not() -> None:
     samples = [sample()] * 200
     plain, flipped = TruthReward({"a": SCENE}).assess(samples), TruthReward({"a": SCENE}, "flipped").assess(samples)
     assert [verdict.score for verdict in flipped] == [verdict.score for verdict in plain]
@@ -47,7 +49,7 @@ def test_flipped_spans_lie_about_three_in_ten_and_the_score_does_not():
     assert 0.25 < sum(a != b for a, b in pairs) / len(pairs) < 0.35  # 1,200 spans: four standard deviations
 
 
-def test_permuted_spans_are_the_groups_own():
+def test_permuted_spans_are_the_groups_own() -> None:
     samples = [sample(), sample("There is a red star."), Sample(prompt="", completion="A circle, a star.", id="b")]
     scenes = {"a": SCENE, "b": SCENE}
     plain, permuted = TruthReward(scenes).assess(samples), TruthReward(scenes, "permuted").assess(samples)
@@ -62,7 +64,7 @@ def test_permuted_spans_are_the_groups_own():
 
 
 @pytest.mark.parametrize(("arm", "reward"), [("scalar", "truth"), ("spans", "truth"), ("spans", "posh")])
-def test_one_step_of_an_arm(tmp_path, arm, reward):
+def test_one_step_of_an_arm(tmp_path: Path, arm: str, reward: str) -> None:
     model, processor = load_policy("tiny", 0)
     model.save_pretrained(tmp_path)
     processor.save_pretrained(tmp_path)
@@ -82,7 +84,7 @@ def test_one_step_of_an_arm(tmp_path, arm, reward):
         (["--arms", "span"], "no arm 'span': choose from scalar, spans, flipped, permuted"),
     ],
 )
-def test_the_command_names_what_there_is_not(tmp_path, options, said):
+def test_the_command_names_what_there_is_not(tmp_path: Path, options: Any, said: str) -> None:
     done = spanreward("credit", "--output", tmp_path, "run", "--base", "no", "--level", "1", *options)
     assert done.code == 1
     assert said in done.err

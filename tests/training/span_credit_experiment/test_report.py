@@ -25,11 +25,11 @@ def curves(*rows: list[float], seeds: tuple[int, ...] | None = None) -> Curves:
     return Curves(seeds or tuple(range(len(rows))), STEPS, f1, np.array(rows), np.array(rows))
 
 
-def test_moving_average_by_hand():
+def test_moving_average_by_hand() -> None:
     assert moving_average(np.array([[0.0, 0.3, 0.6, 0.9]])) == pytest.approx(np.array([[0.3, 0.6]]))
 
 
-def test_steps_to_reach():
+def test_steps_to_reach() -> None:
     rising = np.array([[0.0, 0.3, 0.6, 0.9, 0.9]])  # moving averages 0.3 at step 10, 0.6 at 15, 0.8 at 20
     assert steps_to_reach(STEPS, rising, 0.3) == [10]
     assert steps_to_reach(STEPS, rising, 0.31) == [15]
@@ -39,7 +39,7 @@ def test_steps_to_reach():
     assert steps_to_reach(STEPS, both, 0.5).tolist() == [15, 10]
 
 
-def test_an_arm_against_the_scalar():
+def test_an_arm_against_the_scalar() -> None:
     scalar = curves([0.0, 0.3, 0.6, 0.6, 0.6], [0.0, 0.3, 0.6, 0.6, 0.6])
     spans = curves([0.0, 0.6, 0.9, 0.9, 0.9], [0.3, 0.6, 0.9, 0.9, 0.9])
     figures = compare(scalar, spans)
@@ -53,14 +53,14 @@ def test_an_arm_against_the_scalar():
     assert (figures["ratio"]["low"], figures["ratio"]["high"]) == pytest.approx((0.5, 0.75))
 
 
-def test_the_scalar_against_itself():
+def test_the_scalar_against_itself() -> None:
     arm = curves([0.0, 0.2, 0.4, 0.5, 0.6], [0.1, 0.2, 0.3, 0.7, 0.8])
     figures = compare(arm, arm)
     assert figures["difference"] == {"mean": 0.0, "low": 0.0, "high": 0.0}
     assert figures["ratio"] == {"mean": 1.0, "low": 1.0, "high": 1.0}
 
 
-def test_arms_of_other_seeds_are_refused():
+def test_arms_of_other_seeds_are_refused() -> None:
     with pytest.raises(ValueError, match="same seeds"):
         compare(curves([0.0] * 5), curves([0.0] * 5, seeds=(3,)))
 
@@ -76,7 +76,7 @@ def run_file(
     (folder / f"level2-{reward}-{arm}-{rate}-{seed}.json").write_text(json.dumps({**run, "evaluations": measured}))
 
 
-def test_only_seeds_that_both_have_are_compared(tmp_path):
+def test_only_seeds_that_both_have_are_compared(tmp_path: Path) -> None:
     for seed in (0, 1, 2):
         run_file(tmp_path, "scalar", seed, [0.1, 0.2, 0.3], [0, 5, 10])
     run_file(tmp_path, "spans", 1, [0.1, 0.3, 0.5], [0, 5, 10])
@@ -87,7 +87,7 @@ def test_only_seeds_that_both_have_are_compared(tmp_path):
     assert rows["spans"]["difference"]["mean"] == pytest.approx(0.1)
 
 
-def test_arms_are_compared_with_scalars_of_all_rates(tmp_path):
+def test_arms_are_compared_with_scalars_of_all_rates(tmp_path: Path) -> None:
     for rate, last in ((1e-4, 0.3), (2e-4, 0.5)):
         run_file(tmp_path, "scalar", 0, [last] * 3, [0, 5, 10], rate=rate)
     run_file(tmp_path, "spans", 0, [0.6] * 3, [0, 5, 10], rate=1e-4)
@@ -98,14 +98,14 @@ def test_arms_are_compared_with_scalars_of_all_rates(tmp_path):
     assert found["scalar", 2e-4, 1e-4] == pytest.approx(0.2)
 
 
-def test_runs_measured_at_other_steps_are_told(tmp_path):
+def test_runs_measured_at_other_steps_are_told(tmp_path: Path) -> None:
     run_file(tmp_path, "scalar", 0, [0.1, 0.2], [0, 5])
     run_file(tmp_path, "scalar", 1, [0.1, 0.2], [0, 7])
     with pytest.raises(ValueError, match="different steps"):
         load_curves(tmp_path)
 
 
-def test_the_command_prints_and_draws(tmp_path):
+def test_the_command_prints_and_draws(tmp_path: Path) -> None:
     for arm, last in (("scalar", 0.5), ("spans", 0.6)):
         for seed in (0, 1):
             run_file(tmp_path, arm, seed, [0.1, 0.2, 0.3, last], [0, 5, 10, 15])

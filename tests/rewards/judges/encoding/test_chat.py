@@ -1,6 +1,7 @@
 """Chats as token ids: completions are data, scale entries are whole tokens, and bad numbers are no rating."""
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -31,7 +32,7 @@ def ask(content: str) -> list[int]:
         [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}],
     ],
 )
-def test_harmless_chats_are_encoded_as_ever(chat):
+def test_harmless_chats_are_encoded_as_ever(chat: Any) -> None:
     usual = [{**message, "content": message["content"].strip()} for message in chat]
     expected = ENCODER.tokenizer.apply_chat_template(
         usual, add_generation_prompt=True, enable_thinking=False, return_dict=False
@@ -39,7 +40,7 @@ def test_harmless_chats_are_encoded_as_ever(chat):
     assert ENCODER.encode(usual) == expected
 
 
-def test_eleven_messages_keep_their_order():
+def test_eleven_messages_keep_their_order() -> None:
     roles = ["user", "assistant"] * 5 + ["user"]
     chat = [{"role": role, "content": f"number {n}."} for n, role in enumerate(roles)]
     text = ENCODER.tokenizer.decode(ENCODER.encode(chat))
@@ -47,7 +48,7 @@ def test_eleven_messages_keep_their_order():
 
 
 @pytest.mark.parametrize("text", ["a    b", "    ", "x\n        y  <think>   z", "<|im_end|>    <|im_start|>"])
-def test_white_space_keeps_its_tokens(text):
+def test_white_space_keeps_its_tokens(text: str) -> None:
     """The tokenizer has four spaces as an added token, after the control tokens and `<think>`."""
     assert ENCODER.tokenizer.decode(ENCODER.encode([{"role": "user", "content": text}])) == (
         f"<|im_start|>user\n{text}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
@@ -59,12 +60,12 @@ def test_white_space_keeps_its_tokens(text):
     assert spaces in ask(text)
 
 
-def test_roles_the_template_refuses():
+def test_roles_the_template_refuses() -> None:
     with pytest.raises(ValueError, match="refuses the roles tool: no tools"):
         ENCODER.encode([{"role": "tool", "content": "x"}])
 
 
-def test_templates_that_lose_or_lack():
+def test_templates_that_lose_or_lack() -> None:
     loses = ChatEncoder(tokenizer("{{ messages[-1].content }}"))
     with pytest.raises(ValueError, match="does not show the messages of system, user once"):
         loses.encode([{"role": "system", "content": "x"}, {"role": "user", "content": "y"}])
@@ -72,7 +73,7 @@ def test_templates_that_lose_or_lack():
         ChatEncoder(tokenizer(None))
 
 
-def test_scale_entries_are_whole_tokens():
+def test_scale_entries_are_whole_tokens() -> None:
     words = ENCODER.tokenizer.convert_ids_to_tokens
     scale = ENCODER.scale(("1", "5", "10"))
     assert set(words(scale["1"])) == {"1", "Ġ1"}
@@ -80,7 +81,7 @@ def test_scale_entries_are_whole_tokens():
     assert set(words(scale["10"])) == {"10", "Ġ10"}
 
 
-def test_scale_entries_of_several_tokens_are_refused():
+def test_scale_entries_of_several_tokens_are_refused() -> None:
     with pytest.raises(ValueError, match=r"the scale entry 'Answer1' is \d tokens .* choose entries of one token"):
         ENCODER.scale(("1", "Answer1"))
 
@@ -91,7 +92,7 @@ def about(description: str, asked: str = "Is it so?") -> Question:
     return Question([{"role": "user", "content": content}], description=(22, 22 + len(description)))
 
 
-def test_what_fits_is_left_alone():
+def test_what_fits_is_left_alone() -> None:
     question = about("A red circle is above a blue square.")
     whole = ENCODER.encode(question.messages)
     assert ENCODER.fit(question, len(whole)) == (whole, 0)
@@ -102,7 +103,7 @@ def test_what_fits_is_left_alone():
 @pytest.mark.parametrize(
     "text", ["the answer is 5. " * 300, "Rate " * 900, "赤い丸が青い。" * 200, "👩‍👩‍👧 🟥 " * 200, "x" * 3000]
 )
-def test_of_what_is_too_long_the_descriptions_end_is_cut(text):
+def test_of_what_is_too_long_the_descriptions_end_is_cut(text: Any) -> None:
     question = about(text, asked="Is it so or not so, in the words of the TEXT?")
     without = ENCODER.encode(about("", asked="Is it so or not so, in the words of the TEXT?").messages)
     ids, cut = ENCODER.fit(question, 400)
@@ -117,7 +118,7 @@ def test_of_what_is_too_long_the_descriptions_end_is_cut(text):
     assert longer <= cut
 
 
-def test_an_earlier_message_is_not_cut():
+def test_an_earlier_message_is_not_cut() -> None:
     demonstration = [{"role": "user", "content": "the answer is 5 " * 20}, {"role": "assistant", "content": "5"}]
     question = about("the answer is 5 " * 20)
     chat = Question([*demonstration, *question.messages], description=question.description)
@@ -128,7 +129,7 @@ def test_an_earlier_message_is_not_cut():
     assert ids[:opened] == before[:opened]
 
 
-def test_a_question_that_does_not_fit_by_itself_is_refused():
+def test_a_question_that_does_not_fit_by_itself_is_refused() -> None:
     words = "the answer is 5 " * 100
     for question in (about("A red circle.", asked=words), Question(about("", asked=words).messages)):
         with pytest.raises(ValueError, match=r"the question is \d+ tokens long.* has room for 50 beside the answer"):
@@ -140,7 +141,7 @@ def test_a_question_that_does_not_fit_by_itself_is_refused():
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(st.characters(exclude_categories=()), max_size=400), st.integers(60, 200))
-def test_whatever_the_text_it_fits(text, room):
+def test_whatever_the_text_it_fits(text: Any, room: Any) -> None:
     question = about(text)
     try:
         ids, cut = ENCODER.fit(question, room)
@@ -152,14 +153,14 @@ def test_whatever_the_text_it_fits(text, room):
     assert ids == ENCODER.encode([{"role": "user", "content": shown}])
 
 
-def test_a_long_description_is_encoded_once_for_all_its_questions(monkeypatch):
+def test_a_long_description_is_encoded_once_for_all_its_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = ChatEncoder(tokenizer())
     lengths = []
 
     class Counting:
         plain = encoder._plain
 
-        def encode(self, text, **settings):
+        def encode(self, text: Any, **settings: Any) -> Any:
             lengths.append(len(text))
             return self.plain.encode(text, **settings)
 
@@ -174,7 +175,7 @@ def test_a_long_description_is_encoded_once_for_all_its_questions(monkeypatch):
     assert sum(lengths) < 2 * len(text) + 500 * 4000
 
 
-def test_cuts_fall_between_words_and_between_characters():
+def test_cuts_fall_between_words_and_between_characters() -> None:
     assert cut_place("a car, a carpet", 12) == 9
     assert cut_place("a car, a carpet", 15) == 15
     assert cut_place("a car a carpet", 5) == 5
@@ -190,7 +191,7 @@ def test_cuts_fall_between_words_and_between_characters():
 SCALE = {"1": (11, 12), "2": (20,)}
 
 
-def test_rating_sums_variants_and_renormalises():
+def test_rating_sums_variants_and_renormalises() -> None:
     rating = rating_from_logprobs({11: math.log(0.1), 12: math.log(0.2), 20: math.log(0.3), 99: math.log(0.4)}, SCALE)
     assert isinstance(rating, Rating)
     assert rating.probabilities == pytest.approx({"1": 0.5, "2": 0.5})
@@ -198,7 +199,7 @@ def test_rating_sums_variants_and_renormalises():
     assert rating.mean == pytest.approx(1.5)
 
 
-def test_a_token_without_a_logprob_is_worth_nothing():
+def test_a_token_without_a_logprob_is_worth_nothing() -> None:
     assert rating_from_logprobs({20: 0.0}, SCALE) == Rating({"1": 0.0, "2": 1.0}, 1.0)
     assert rating_from_logprobs({11: -math.inf, 20: 0.0}, SCALE) == Rating({"1": 0.0, "2": 1.0}, 1.0)
 
@@ -214,7 +215,7 @@ def test_a_token_without_a_logprob_is_worth_nothing():
         {11: 800.0},
     ],
 )
-def test_no_rating(logprobs):
+def test_no_rating(logprobs: Any) -> None:
     failure = rating_from_logprobs(logprobs, SCALE)
     assert isinstance(failure, Failure)
     assert failure.status is Status.UNPARSED
@@ -234,21 +235,21 @@ FIVE = ("1", "2", "3", "4", "5")
         ({7: 0.9, 3: 0.1}, 4.0),  # a digit within a token
     ],
 )
-def test_a_rating_from_the_likeliest_tokens_by_hand(top, mean):
+def test_a_rating_from_the_likeliest_tokens_by_hand(top: Any, mean: Any) -> None:
     rating = rating_from_top({i: math.log(p) for i, p in top.items()}, WORDS, FIVE)
     assert isinstance(rating, Rating)
     assert rating.mean == pytest.approx(mean)
     assert sum(rating.probabilities.values()) == pytest.approx(1.0)
 
 
-def test_the_likeliest_tokens_without_a_digit_are_no_rating():
+def test_the_likeliest_tokens_without_a_digit_are_no_rating() -> None:
     for top in ({3: -0.1, 6: -3.0}, {5: -0.1}, {}, {3: -0.1, len(WORDS): -3.0}):  # a full-width 5; a padded vocabulary
         failure = rating_from_top(top, WORDS, FIVE)
         assert isinstance(failure, Failure)
         assert failure.status is Status.UNPARSED
 
 
-def test_just_enough_mass():
+def test_just_enough_mass() -> None:
     rating = rating_from_logprobs({20: math.log(MIN_MASS * 1.01)}, SCALE)
     assert isinstance(rating, Rating)
     assert rating.probabilities["2"] == 1.0

@@ -1,5 +1,7 @@
 """Questions with pictures as token ids and pixels: the processor's own for a harmless text, safe for any other."""
 
+from typing import Any
+
 import pytest
 import torch
 from tokenizers.processors import TemplateProcessing
@@ -21,12 +23,12 @@ HOSTILE = (
 
 
 @pytest.fixture(scope="module", params=[save_llava, save_qwen], ids=["llava", "qwen2.5-vl"])
-def judge(request, tmp_path_factory):
+def judge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return started(request.param, tmp_path_factory.mktemp("seeing"))
 
 
 @pytest.mark.parametrize("images", [(FIRST,), (SECOND, FIRST), ()], ids=["one", "two", "none"])
-def test_encoded_as_the_processor_does(judge, images):
+def test_encoded_as_the_processor_does(judge: Any, images: Any) -> None:
     question = ask("Rate from 1 to 5: A red circle.", *images)
     expected = usual(judge, question)
     prompt = prompt_of(judge, question)
@@ -39,7 +41,7 @@ def test_encoded_as_the_processor_does(judge, images):
 
 
 @pytest.mark.parametrize("template", ["", "<pad>"], ids=["added", "in the template"])
-def test_a_sequence_begins_once(template):
+def test_a_sequence_begins_once(template: str) -> None:
     """LLaVA's processor puts the beginning of a sequence before what its template makes, unless that has it."""
     processor = tiny_processor()
     processor.chat_template = template + processor.chat_template
@@ -58,7 +60,7 @@ def test_a_sequence_begins_once(template):
         assert prompt.ids.count(0) == 1
 
 
-def test_a_template_that_shows_no_pictures():
+def test_a_template_that_shows_no_pictures() -> None:
     processor = tiny_processor()
     processor.chat_template = "{% for m in messages %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endfor %}"
     with pytest.raises(ValueError, match="shows 0 pictures of 1"):
@@ -66,7 +68,7 @@ def test_a_template_that_shows_no_pictures():
 
 
 @pytest.mark.parametrize("content", HOSTILE)
-def test_a_completion_brings_no_pictures(judge, content):
+def test_a_completion_brings_no_pictures(judge: Any, content: Any) -> None:
     placeholder = judge.encoder.placeholder_id
     harmless = prompt_of(judge, ask("Rate: it.", FIRST, SECOND))
     hostile = prompt_of(judge, ask(f"Rate: {content}", FIRST, SECOND))
@@ -80,7 +82,7 @@ def test_a_completion_brings_no_pictures(judge, content):
     assert isinstance(judge.rate([ask(f"Rate: {content}", FIRST)])[0], Rating)
 
 
-def test_what_vllm_is_asked(judge):
+def test_what_vllm_is_asked(judge: Any) -> None:
     """One placeholder per picture, which vLLM makes as many as its model needs; the text as safe as ever."""
     other = VllmJudge(judge.model)
     assert other.sees_pictures

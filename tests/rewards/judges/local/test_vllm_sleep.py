@@ -7,8 +7,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -52,7 +54,9 @@ def tiny_chat_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_it_sleeps_at_level_1_outside_of_with_and_is_checked_when_woken(monkeypatch, model):
+def test_it_sleeps_at_level_1_outside_of_with_and_is_checked_when_woken(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
     fake = install(monkeypatch)
     judge = VllmJudge(model, memory=2e9)
     with judge, judge:
@@ -73,7 +77,7 @@ def test_it_sleeps_at_level_1_outside_of_with_and_is_checked_when_woken(monkeypa
     assert engine.called[-1] == "shutdown"
 
 
-def test_started_early_it_sleeps_until_it_is_asked(monkeypatch, model):
+def test_started_early_it_sleeps_until_it_is_asked(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     fake = install(monkeypatch)
     judge = VllmJudge(model)
     judge.start()
@@ -85,7 +89,7 @@ def test_started_early_it_sleeps_until_it_is_asked(monkeypatch, model):
     assert engine.called == ["start", "check", "sleep1", "wake_up", "check", "generate", "sleep1"]
 
 
-def test_engines_of_several_ranks_on_the_same_devices_are_refused(monkeypatch, model):
+def test_engines_of_several_ranks_on_the_same_devices_are_refused(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     fake = install(monkeypatch)
     monkeypatch.setenv("LOCAL_RANK", "1")
     with pytest.raises(ValueError, match=r"tensor_parallel=2 would put .* \(placement: rank0\)"):
@@ -93,7 +97,7 @@ def test_engines_of_several_ranks_on_the_same_devices_are_refused(monkeypatch, m
     assert fake.built == []
 
 
-def test_the_engine_inherits_no_store_of_torchrun(monkeypatch, model):
+def test_the_engine_inherits_no_store_of_torchrun(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     fake = install(monkeypatch)
     seen = []
     monkeypatch.setattr(fake, "_call", lambda self, name: seen.append(os.environ.get("TORCHELASTIC_USE_AGENT_STORE")))
@@ -103,7 +107,7 @@ def test_the_engine_inherits_no_store_of_torchrun(monkeypatch, model):
     assert os.environ["TORCHELASTIC_USE_AGENT_STORE"] == "True"
 
 
-def test_cuda_is_initialised_before_a_device_is_pinned(monkeypatch, model):
+def test_cuda_is_initialised_before_a_device_is_pinned(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     """In a process that has touched CUDA only inside the pinned environment, other devices would be invisible."""
     fake = install(monkeypatch)
     order = []
@@ -119,7 +123,9 @@ def test_cuda_is_initialised_before_a_device_is_pinned(monkeypatch, model):
     assert order[-1] == ("sleep1", "4,5")
 
 
-def test_out_of_memory_on_wake_says_what_to_do_and_fails_the_step_only(monkeypatch, model):
+def test_out_of_memory_on_wake_says_what_to_do_and_fails_the_step_only(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
     fake = install(monkeypatch)
     judge = VllmJudge(model)
     with judge:
@@ -140,7 +146,7 @@ def test_out_of_memory_on_wake_says_what_to_do_and_fails_the_step_only(monkeypat
     assert len(fake.built) == 2
 
 
-def test_a_judge_that_woke_badly_is_started_anew(monkeypatch, model):
+def test_a_judge_that_woke_badly_is_started_anew(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     fake = install(monkeypatch)
     judge = VllmJudge(model)
     with judge:
@@ -151,7 +157,7 @@ def test_a_judge_that_woke_badly_is_started_anew(monkeypatch, model):
     assert [engine.called[-1] for engine in fake.built] == ["shutdown", "sleep1"]
 
 
-def test_a_judge_that_cannot_sleep_is_closed(monkeypatch, model):
+def test_a_judge_that_cannot_sleep_is_closed(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     fake = install(monkeypatch)
     judge = VllmJudge(model)
     fake.raises = {"sleep1": [RuntimeError("no room in main memory")]}
@@ -162,7 +168,9 @@ def test_a_judge_that_cannot_sleep_is_closed(monkeypatch, model):
         assert isinstance(judge.rate(ASK)[0], Rating)
 
 
-def test_beside_trls_colocated_engine_it_starts_and_restarts_in_a_process_of_its_own(monkeypatch, model):
+def test_beside_trls_colocated_engine_it_starts_and_restarts_in_a_process_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
     """TRL sets vLLM to engines within the process, of which only one can sleep, and vLLM keeps its view of that."""
     fake = install(monkeypatch, colocated=True)
     envs = sys.modules["vllm"].envs
@@ -176,7 +184,7 @@ def test_beside_trls_colocated_engine_it_starts_and_restarts_in_a_process_of_its
     assert envs._is_envs_cache_enabled()
 
 
-def test_a_second_judge_starts_beside_one_that_sleeps_and_a_policy(monkeypatch, model):
+def test_a_second_judge_starts_beside_one_that_sleeps_and_a_policy(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     fake = install(monkeypatch)
     first, second = VllmJudge(model, memory=4e9), VllmJudge(model, memory=4e9)
     first.start()
@@ -188,7 +196,7 @@ def test_a_second_judge_starts_beside_one_that_sleeps_and_a_policy(monkeypatch, 
     assert len(fake.built) == 2
 
 
-def test_by_a_fraction_it_does_not_start_beside_a_policy(monkeypatch, model):
+def test_by_a_fraction_it_does_not_start_beside_a_policy(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     """What the stand-in is for: it refuses as vLLM does."""
     fake = install(monkeypatch)
     fake.device.taken = 60 * GB
@@ -201,7 +209,9 @@ def test_by_a_fraction_it_does_not_start_beside_a_policy(monkeypatch, model):
         VllmJudge(model, memory=4e9).start()
 
 
-def test_waking_beside_a_full_gpu_fails_the_step_and_the_next_goes_on(monkeypatch, model):
+def test_waking_beside_a_full_gpu_fails_the_step_and_the_next_goes_on(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
     fake = install(monkeypatch)
     judge = VllmJudge(model, memory=4e9)
     judge.start()
@@ -215,7 +225,7 @@ def test_waking_beside_a_full_gpu_fails_the_step_and_the_next_goes_on(monkeypatc
         assert isinstance(judge.rate(ASK)[0], Rating)
 
 
-def test_one_that_wakes_with_other_weights_is_started_anew(monkeypatch, model):
+def test_one_that_wakes_with_other_weights_is_started_anew(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     """Finite answers are not enough: an adapter came back wrong without a word (vLLM #53888)."""
     fake = install(monkeypatch)
     judge = VllmJudge(model)
@@ -234,13 +244,13 @@ def test_one_that_wakes_with_other_weights_is_started_anew(monkeypatch, model):
     assert len(fake.built) == 3
 
 
-def test_the_engine_falls_asleep_before_the_next_one_starts(monkeypatch, model):
+def test_the_engine_falls_asleep_before_the_next_one_starts(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     """Eight engines that pin main memory at once take longer than one after another."""
     fake = install(monkeypatch)
     order = []
 
     @contextmanager
-    def lock():
+    def lock() -> Iterator[Any]:
         order.append("lock")
         yield
         order.append("unlock")
@@ -251,7 +261,9 @@ def test_the_engine_falls_asleep_before_the_next_one_starts(monkeypatch, model):
     assert order == ["lock", "sleep", "unlock"]
 
 
-def test_an_engine_that_cannot_answer_when_it_is_new_is_not_left_behind(monkeypatch, model):
+def test_an_engine_that_cannot_answer_when_it_is_new_is_not_left_behind(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
     fake = install(monkeypatch)
     fake.raises = {"check": [RuntimeError("the adapter cannot be read")]}
     judge = VllmJudge(model)
@@ -260,7 +272,7 @@ def test_an_engine_that_cannot_answer_when_it_is_new_is_not_left_behind(monkeypa
     assert fake.built[0].called[-1] == "shutdown"
 
 
-def test_interrupted_it_leaves_no_engine(monkeypatch, model):
+def test_interrupted_it_leaves_no_engine(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     fake = install(monkeypatch)
     judge = VllmJudge(model)
     fake.raises = {"generate": [KeyboardInterrupt()]}
@@ -269,7 +281,7 @@ def test_interrupted_it_leaves_no_engine(monkeypatch, model):
     assert fake.built[0].called == ["start", "check", "generate", "shutdown"]
 
 
-def test_an_engine_that_does_not_come_up_leaves_no_process(monkeypatch, model):
+def test_an_engine_that_does_not_come_up_leaves_no_process(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     fake = install(monkeypatch)
     monkeypatch.setattr("rewards.judges.local.vllm_judge.END_SECONDS", 0.1)
     children = []
@@ -286,7 +298,7 @@ def test_an_engine_that_does_not_come_up_leaves_no_process(monkeypatch, model):
     assert [child.is_alive() for child in children] == [False]
 
 
-def test_a_dead_engine_is_not_waited_for(monkeypatch, model):
+def test_a_dead_engine_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     """vLLM itself never comes back from a call in whose middle its process is killed."""
     fake = install(monkeypatch)
     never = threading.Event()
@@ -310,7 +322,7 @@ def test_a_dead_engine_is_not_waited_for(monkeypatch, model):
     assert "ended in the middle of a call, then ZeroDivisionError" in failure.message
 
 
-def test_a_hanging_engine_is_given_up_at_the_deadline(monkeypatch, model):
+def test_a_hanging_engine_is_given_up_at_the_deadline(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     fake = install(monkeypatch)
     judge = VllmJudge(model, deadline=1.0)
     judge.start()
@@ -332,12 +344,12 @@ def test_a_hanging_engine_is_given_up_at_the_deadline(monkeypatch, model):
 @pytest.mark.parametrize(
     ("config", "room"), [({"r": 4}, 8), ({"r": 16}, 16), ({"r": 8, "rank_pattern": {"q": 40}}, 64)]
 )
-def test_room_for_an_adapter(tmp_path, config, room):
+def test_room_for_an_adapter(tmp_path: Path, config: Any, room: int) -> None:
     (tmp_path / "adapter_config.json").write_text(json.dumps(config))
     assert lora_rank(tmp_path) == room
 
 
-def test_an_adapter_that_is_none_or_too_large(monkeypatch, model, tmp_path):
+def test_an_adapter_that_is_none_or_too_large(monkeypatch: pytest.MonkeyPatch, model: str, tmp_path: Path) -> None:
     install(monkeypatch)
     judge = VllmJudge(model, adapter=str(tmp_path))
     with pytest.raises(FileNotFoundError, match=r"has no adapter_config\.json: give the folder peft has saved to"):
@@ -347,7 +359,7 @@ def test_an_adapter_that_is_none_or_too_large(monkeypatch, model, tmp_path):
         judge.start()
 
 
-def test_the_adapter_is_part_of_the_name(model, tmp_path):
+def test_the_adapter_is_part_of_the_name(model: str, tmp_path: Path) -> None:
     names = {VllmJudge(model).name}
     for alpha in (8, 9):
         (tmp_path / "adapter_config.json").write_text(json.dumps({"r": 8, "lora_alpha": alpha}))
@@ -365,7 +377,7 @@ time.sleep(1000)
 """
 
 
-def test_a_guarded_process_does_not_outlive_a_killed_parent():
+def test_a_guarded_process_does_not_outlive_a_killed_parent() -> None:
     parent = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     child = psutil.Process(int(parent.stdout.readline()))
@@ -375,7 +387,7 @@ def test_a_guarded_process_does_not_outlive_a_killed_parent():
     assert not child.is_running()
 
 
-def test_a_released_guard_is_gone_and_kills_nobody():
+def test_a_released_guard_is_gone_and_kills_nobody() -> None:
     child = subprocess.Popen(["sleep", "1000"])
     guard = Guard([child.pid])
     guard.release()

@@ -2,7 +2,9 @@
 
 import copy
 import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -19,14 +21,14 @@ SEEN = [Question([{"role": "user", "content": "Rate it."}], images=(Image.new("R
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("llama")
     save_llama(folder)
     return str(folder)
 
 
 @pytest.mark.parametrize("save", [save_llama, save_llava, save_qwen])
-def test_bfloat16_on_the_cpu(save, tmp_path):
+def test_bfloat16_on_the_cpu(save: Any, tmp_path: Path) -> None:
     save(tmp_path)
     single, half = (TransformersJudge(str(tmp_path), dtype=dtype, min_mass=0.0) for dtype in ("float32", "bfloat16"))
     asked = questions()[:3] + (SEEN if single.sees_pictures else [])
@@ -39,7 +41,7 @@ def test_bfloat16_on_the_cpu(save, tmp_path):
 
 
 @pytest.mark.parametrize("bits", ["4bit", "8bit"])
-def test_quantization_needs_what_it_needs(folder, bits):
+def test_quantization_needs_what_it_needs(folder: Any, bits: str) -> None:
     if torch.cuda.is_available() and importlib.util.find_spec("bitsandbytes") is not None:
         pytest.skip("this machine can quantize")
     judge = TransformersJudge(folder, quantization=bits)
@@ -48,7 +50,7 @@ def test_quantization_needs_what_it_needs(folder, bits):
         judge.start()
 
 
-def test_other_quantizations_do_not_exist(folder):
+def test_other_quantizations_do_not_exist(folder: Any) -> None:
     with pytest.raises(ValueError, match="unknown quantization '4-bit': did you mean '4bit'"):
         TransformersJudge(folder, quantization="4-bit")
 
@@ -60,7 +62,7 @@ def save_adapter(model: torch.nn.Module, folder: Path, seed: int) -> None:
     get_peft_model(copy.deepcopy(model), config).save_pretrained(folder)
 
 
-def test_an_adapter_is_another_judge(folder, tmp_path):
+def test_an_adapter_is_another_judge(folder: Any, tmp_path: Path) -> None:
     plain = TransformersJudge(folder, min_mass=0.0)
     plain.start()
     for seed in (1, 2):
@@ -76,7 +78,7 @@ def test_an_adapter_is_another_judge(folder, tmp_path):
     assert close(plain.rate(asked), ratings[1])
 
 
-def test_an_adapter_of_a_model_that_sees(tmp_path):
+def test_an_adapter_of_a_model_that_sees(tmp_path: Path) -> None:
     save_qwen(tmp_path / "qwen")
     plain = TransformersJudge(str(tmp_path / "qwen"), min_mass=0.0)
     plain.start()
@@ -85,13 +87,13 @@ def test_an_adapter_of_a_model_that_sees(tmp_path):
     assert abs(plain.rate(SEEN)[0].mean - adapted.rate(SEEN)[0].mean) > 1e-3
 
 
-def test_an_adapter_that_is_none(folder, tmp_path):
+def test_an_adapter_that_is_none(folder: Any, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"has no adapter_config.json: give the folder peft has saved to"):
         TransformersJudge(folder, adapter=str(tmp_path)).start()
 
 
 @pytest.fixture
-def zero3():
+def zero3() -> Iterator[Any]:
     """What makes ZeRO-3 known to transformers, as the training arguments do it."""
     settings = {"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": 1}
 
@@ -107,7 +109,7 @@ def zero3():
 
 
 @pytest.mark.parametrize("save", [save_llama, save_qwen])
-def test_zero3_does_not_partition_the_judge(save, tmp_path, zero3):
+def test_zero3_does_not_partition_the_judge(save: Any, tmp_path: Path, zero3: Any) -> None:
     save(tmp_path)
     early, late = (TransformersJudge(str(tmp_path), min_mass=0.0) for _ in range(2))
     asked = questions()[:3] + (SEEN if early.sees_pictures else [])

@@ -1,6 +1,7 @@
 """MatchJudge: presence questions answered from the words alone."""
 
 import pickle
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,7 @@ def rating(probe: PresenceProbe) -> float:
         (Mention("square", (), (Link("above", Mention("circle")),)), 2),
     ],
 )
-def test_entities(mention, expected):
+def test_entities(mention: Any, expected: Any) -> None:
     assert rating(PresenceProbe(TEXT, "entity", mention)) == expected
 
 
@@ -57,7 +58,7 @@ def test_entities(mention, expected):
         (Mention("cat"), "red", ABSENT),
     ],
 )
-def test_attributes(mention, words, expected):
+def test_attributes(mention: Any, words: str, expected: Any) -> None:
     assert rating(PresenceProbe(TEXT, "attribute", mention, words)) == expected
 
 
@@ -74,7 +75,7 @@ def test_attributes(mention, words, expected):
         ("dog", "on", "table", ABSENT),
     ],
 )
-def test_relations(mention, words, other, expected):
+def test_relations(mention: str, words: str, other: str, expected: Any) -> None:
     probe = PresenceProbe(TEXT, "relation", Mention(mention), words, Mention(other))
     assert rating(probe) == expected
 
@@ -88,31 +89,31 @@ def test_relations(mention, words, other, expected):
         ("A box at the bottom.", "top", ABSENT),
     ],
 )
-def test_light_nouns(text, name, expected):
+def test_light_nouns(text: str, name: str, expected: Any) -> None:
     assert rating(PresenceProbe(text, "entity", Mention(name))) == expected
 
 
-def test_near_is_said_both_ways():
+def test_near_is_said_both_ways() -> None:
     probe = PresenceProbe("A cat is near a dog.", "relation", Mention("dog"), "near", Mention("cat"))
     assert rating(probe) == 5
 
 
-def test_any_of_several_satisfies_unless_the_question_tells_which_is_meant():
+def test_any_of_several_satisfies_unless_the_question_tells_which_is_meant() -> None:
     text = "A small red circle. A large blue circle."
     assert rating(PresenceProbe(text, "attribute", Mention("circle"), "blue")) == 5
     assert rating(PresenceProbe(text, "attribute", Mention("circle", details=("small", "blue", "red")), "blue")) == 1
     assert rating(PresenceProbe(text, "attribute", Mention("circle", ("small",)), "blue")) == 1
 
 
-def test_a_graph_brought_along_spares_the_parser():
+def test_a_graph_brought_along_spares_the_parser() -> None:
     (graph,) = describe(["A red circle."])
     assert rating(PresenceProbe("not parsed: a dog", "entity", Mention("circle"), graph=graph)) == 5
 
 
-def test_each_text_is_parsed_once(monkeypatch):
+def test_each_text_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed = []
 
-    def counted(texts, **settings):
+    def counted(texts: Any, **settings: Any) -> Any:
         parsed.append(list(texts))
         return describe(texts, **settings)
 
@@ -127,7 +128,7 @@ def test_each_text_is_parsed_once(monkeypatch):
     assert pickle.loads(pickle.dumps(judge)).rate(questions) == first
 
 
-def test_without_a_probe_there_is_no_answer():
+def test_without_a_probe_there_is_no_answer() -> None:
     judge = MatchJudge()
     question = Question([{"role": "user", "content": 'Is "cat" mentioned? Respond with 5.'}])
     (rated,) = judge.rate([question])
@@ -142,22 +143,22 @@ def test_without_a_probe_there_is_no_answer():
     ["circle circles", "ride rides riding", "sit sits sitting sat", "hold holding held", "box boxes", "man men",
      "party parties", "two 2", "paint painted painting", "glass glasses", "horse horses", "bus buses", "gray grey"],
 )  # fmt: skip
-def test_forms_of_one_word_meet(forms):
+def test_forms_of_one_word_meet(forms: str) -> None:
     assert len({lemma(form) for form in forms.split()}) == 1
 
 
 @pytest.mark.parametrize("pair", ["red read", "left leaf", "bed be", "ring r", "this the", "string star"])
-def test_different_words_stay_apart(pair):
+def test_different_words_stay_apart(pair: str) -> None:
     first, second = pair.split()
     assert lemma(first) != lemma(second)
 
 
-def test_lemmas_leave_out_articles():
+def test_lemmas_leave_out_articles() -> None:
     assert lemmas("sits in the corners") == {"sit", "in", "corner"}
     assert lemmas("of") == {"of"}
 
 
-def test_remembered_texts_are_bounded_in_characters(monkeypatch):
+def test_remembered_texts_are_bounded_in_characters(monkeypatch: pytest.MonkeyPatch) -> None:
     """The least recently used go first, and answers are the same; a text that is longer than all is read, too."""
     monkeypatch.setattr("rewards.judges.match.match_judge.REMEMBERED_CHARACTERS", 100)
 

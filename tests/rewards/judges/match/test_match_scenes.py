@@ -31,7 +31,7 @@ FLOOR = 0.91  # 0.923 when written, 0.922 before the judge knew spellings and li
         ("A cat on top of a box.", "A cat sitting on a box."),
     ],
 )
-def test_other_wordings_are_the_same(said, reference):
+def test_other_wordings_are_the_same(said: str, reference: str) -> None:
     (verdict,) = PoshReward(MatchJudge()).assess([Sample("", said, references=(reference,))])
     assert verdict.parts["precision"] > 0.75, [span.note for span in verdict.spans]
 
@@ -46,7 +46,7 @@ def test_other_wordings_are_the_same(said, reference):
         ("The dog chases the cat.", "The cat chases the dog."),
     ],
 )
-def test_other_contents_are_not(said, reference):
+def test_other_contents_are_not(said: str, reference: str) -> None:
     (verdict,) = PoshReward(MatchJudge()).assess([Sample("", said, references=(reference,))])
     assert any(span.score < 0.5 for span in verdict.spans)
 
@@ -83,7 +83,7 @@ def cases(count: int = 150) -> tuple[list[Sample], list[float]]:
     return samples, truths
 
 
-def test_scores_order_descriptions_as_the_truth_does():
+def test_scores_order_descriptions_as_the_truth_does() -> None:
     samples, truths = cases()
     scores = [verdict.score for verdict in PoshReward(MatchJudge()).assess(samples)]
     correlation = spearmanr(scores, truths).statistic

@@ -1,5 +1,7 @@
 """The match judge on answers: every rule of its table, by hand."""
 
+from typing import Any
+
 import pytest
 
 from rewards.judges import Failure, MatchJudge, Question
@@ -51,12 +53,12 @@ COLOR, COUNT, PLACE = "What color is it?", "How many are there?", "Where is it?"
         ("What?", "dog", (), 1),
     ],
 )
-def test_ratings(question, candidate, references, rating):
+def test_ratings(question: Any, candidate: str, references: Any, rating: int) -> None:
     assert rate_answer(AnswerProbe(question, candidate, references))[0] == rating
     assert rate_answer(AnswerProbe(question, candidate, references[::-1]))[0] == rating
 
 
-def test_both_ways_to_be_asked():
+def test_both_ways_to_be_asked() -> None:
     judge = MatchJudge()
     question = Question([], probe=AnswerProbe(COLOR, "blue", ("red",)))
     assert judge.rate([question], ("1", "2", "3"))[0].probabilities == {"1": 1.0, "2": 0.0, "3": 0.0}

@@ -1,5 +1,7 @@
 """MatchJudge on criteria: what words can tell, and "does not know" for the rest."""
 
+from typing import Any
+
 import pytest
 
 from rewards import HarmonicReward, MatchJudge
@@ -13,12 +15,12 @@ CONTEXT = "A large blue square sits in the bottom right corner. A small red circ
 UNIFORM = dict.fromkeys("12345", 0.2)
 
 
-def rate(name: str, text: str, context: str = CONTEXT, sentence: str = ""):
+def rate(name: str, text: str, context: str = CONTEXT, sentence: str = "") -> Any:
     (rating,) = MatchJudge().rate([Question([], probe=CriterionProbe(name, text, context, sentence))])
     return rating
 
 
-def test_by_hand():
+def test_by_hand() -> None:
     """A red circle: entity 5 and attribute 1 in "A blue circle.", and one statement of which nothing is known."""
     rating = rate("correctness", "A red circle.", "A blue circle.")
     assert rating.probabilities == pytest.approx({"1": 1.2 / 3, "2": 0.2 / 3, "3": 0.2 / 3, "4": 0.2 / 3, "5": 1.2 / 3})
@@ -26,26 +28,26 @@ def test_by_hand():
 
 
 @pytest.mark.parametrize("name", ["clarity", "fluency", "conciseness", "safety", "overall"])
-def test_what_words_cannot_tell_is_not_known(name):
+def test_what_words_cannot_tell_is_not_known(name: str) -> None:
     rating = rate(name, CONTEXT, context="")
     assert rating.probabilities == pytest.approx(UNIFORM)
     assert (rating.mean, rating.std) == pytest.approx((3.0, 2**0.5))
 
 
-def test_saying_more_that_is_right_is_more_complete_and_surer():
+def test_saying_more_that_is_right_is_more_complete_and_surer() -> None:
     part, all_of_it = "A small red circle sits in the top left corner.", CONTEXT
     assert rate("completeness", part).mean < rate("completeness", all_of_it).mean
     assert rate("correctness", part).std > rate("correctness", all_of_it).std
     assert rate("correctness", all_of_it).mean > 4.8
 
 
-def test_saying_what_is_wrong_is_less_correct_and_not_less_complete():
+def test_saying_what_is_wrong_is_less_correct_and_not_less_complete() -> None:
     wrong = CONTEXT + " A green star is at the left edge."
     assert rate("correctness", wrong).mean < rate("correctness", CONTEXT).mean
     assert rate("completeness", wrong).mean == pytest.approx(rate("completeness", CONTEXT).mean)
 
 
-def test_saying_a_right_thing_again_makes_it_two_things():
+def test_saying_a_right_thing_again_makes_it_two_things() -> None:
     """The first circle and its colour are right, the second and its colour are not there; one statement is unknown."""
     once, twice = "A red circle.", "A red circle. A red circle."
     assert rate("correctness", once, once).mean == pytest.approx((5 + 5 + 3) / 3)
@@ -55,11 +57,11 @@ def test_saying_a_right_thing_again_makes_it_two_things():
     assert rate("completeness", twice, once) == rate("completeness", once, once)
 
 
-def test_what_says_nothing_is_not_known_to_be_correct():
+def test_what_says_nothing_is_not_known_to_be_correct() -> None:
     assert rate("correctness", "!!!").probabilities == pytest.approx(UNIFORM)
 
 
-def test_a_sentence_is_looked_up_in_its_place():
+def test_a_sentence_is_looked_up_in_its_place() -> None:
     text = "A small red circle sits in the top left corner. A green star is at the left edge."
     right, wrong = "A small red circle sits in the top left corner.", "A green star is at the left edge."
     assert rate("correctness", text, sentence=right).mean > 4.5
@@ -68,14 +70,14 @@ def test_a_sentence_is_looked_up_in_its_place():
     assert rate("completeness", text, sentence=right) == rate("completeness", right)
 
 
-def test_which_of_two_circles_is_meant():
+def test_which_of_two_circles_is_meant() -> None:
     two = "A red circle is above a square. A blue circle is below a star."
     assert rate("correctness", "A red circle is above a square.", two).mean > 4
     swapped = rate("correctness", "A blue circle is above a square.", two).mean
     assert swapped < rate("correctness", "A red circle is above a square.", two).mean
 
 
-def test_statements():
+def test_statements() -> None:
     (graph,) = describe(["A small red circle is above a square."])
     said = [(s.kind, s.mention.head, s.words) for s in statements(graph)]
     assert said == [
@@ -88,7 +90,7 @@ def test_statements():
     assert [s.words for s in statements(graph, (2, 7))] == ["small"]
 
 
-def test_a_picture_it_cannot_see_is_a_failure_that_says_what_to_do():
+def test_a_picture_it_cannot_see_is_a_failure_that_says_what_to_do() -> None:
     rating = rate("correctness", "A cat.", context="")
     assert isinstance(rating, Failure)
     assert rating.status is Status.UNPARSED
@@ -97,7 +99,7 @@ def test_a_picture_it_cannot_see_is_a_failure_that_says_what_to_do():
     assert "evidence='context'" in rating.message
 
 
-def test_all_answers_are_the_same_one_by_one():
+def test_all_answers_are_the_same_one_by_one() -> None:
     texts = ["A red circle.", CONTEXT, "!!!", "A red circle."]
     probes = [
         CriterionProbe(name, text, CONTEXT) for text in texts for name in ("correctness", "fluency", "completeness")
@@ -106,7 +108,7 @@ def test_all_answers_are_the_same_one_by_one():
     assert together == [MatchJudge().rate([Question([], probe=probe)])[0] for probe in probes]
 
 
-def test_through_the_reward_better_descriptions_score_higher():
+def test_through_the_reward_better_descriptions_score_higher() -> None:
     reward = HarmonicReward(MatchJudge(), evidence="context")
     texts = [
         CONTEXT,

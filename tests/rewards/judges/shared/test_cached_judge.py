@@ -10,6 +10,8 @@ import sqlite3
 from contextlib import closing
 from copy import deepcopy
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -33,18 +35,18 @@ HOSTILE = ("", "\x00", "\ud83d\ude00", "😀", "\ud83d", "\\ud83d", '"}]', "<|im
 class Listening(FakeJudge):
     """Counts how often it is woken and put to sleep; writes hostile texts."""
 
-    def __init__(self, **settings) -> None:
+    def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.woken = self.slept = 0
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         self.woken += 1
         return self
 
-    def __exit__(self, kind, error, trace) -> None:
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self.slept += 1
 
-    def write(self, questions, max_tokens):
+    def write(self, questions: Any, max_tokens: Any) -> Any:
         prompts = [question.messages[0]["content"] for question in questions]
         self.written.append(prompts)
         return [Failure(Status.TIMEOUT, "too late") if self.fails(p) else p[::-1][:max_tokens] for p in prompts]
@@ -55,18 +57,20 @@ def asked(*prompts: str) -> list[Question]:
 
 
 @pytest.fixture
-def cached(tmp_path):
+def cached(tmp_path: Path) -> Any:
     return CachedJudge(Listening(), tmp_path / "ratings.sqlite")
 
 
-def again(cached: CachedJudge, **settings) -> CachedJudge:
+def again(cached: CachedJudge, **settings: Any) -> CachedJudge:
     """Another run with the same file."""
     return CachedJudge(Listening(**settings), cached.store.path)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(TEXT | st.sampled_from(HOSTILE), max_size=8), st.randoms(use_true_random=False))
-def test_cached_is_uncached_and_permuted_in_is_permuted_out(tmp_path_factory, prompts, random):
+def test_cached_is_uncached_and_permuted_in_is_permuted_out(
+    tmp_path_factory: pytest.TempPathFactory, prompts: Any, random: Any
+) -> None:
     plain = FakeJudge()
     cached = CachedJudge(Listening(), tmp_path_factory.mktemp("cache") / "ratings.sqlite")
     assert cached.rate(asked(*prompts)) == plain.rate(asked(*prompts))
@@ -78,7 +82,7 @@ def test_cached_is_uncached_and_permuted_in_is_permuted_out(tmp_path_factory, pr
     assert other.judge.rated == [["one more"]] if "one more" not in prompts else other.judge.rated == []
 
 
-def test_texts_are_kept_as_they_are(cached):
+def test_texts_are_kept_as_they_are(cached: Any) -> None:
     written = cached.write(asked(*HOSTILE), max_tokens=5)
     assert written == [text[::-1][:5] for text in HOSTILE]
     other = again(cached)
@@ -90,7 +94,9 @@ def test_texts_are_kept_as_they_are(cached):
 
 @settings(max_examples=60, deadline=None)
 @given(st.dictionaries(TEXT, st.floats(0, 1), min_size=1), st.floats(0, 1))
-def test_ratings_are_kept_to_the_last_bit(tmp_path_factory, probabilities, mass):
+def test_ratings_are_kept_to_the_last_bit(
+    tmp_path_factory: pytest.TempPathFactory, probabilities: Any, mass: Any
+) -> None:
     path = tmp_path_factory.mktemp("cache") / "ratings.sqlite"
     rating = Rating(probabilities, mass)
     CachedJudge(FakeJudge(rate=lambda prompt: rating), path).rate(asked("a"))
@@ -99,7 +105,7 @@ def test_ratings_are_kept_to_the_last_bit(tmp_path_factory, probabilities, mass)
     assert list(kept.probabilities) == list(probabilities)  # the order decides the mean's last bit
 
 
-def test_the_judge_is_asked_once_in_order(cached):
+def test_the_judge_is_asked_once_in_order(cached: Any) -> None:
     cached.rate(asked("b", "a"))
     cached.rate(asked("c", "a", "d", "c", "b"))
     assert cached.judge.rated == [["b", "a"], ["c", "d"]]
@@ -107,7 +113,7 @@ def test_the_judge_is_asked_once_in_order(cached):
     assert cached.rate([]) == []
 
 
-def test_failures_are_asked_again(cached):
+def test_failures_are_asked_again(cached: Any) -> None:
     cached.judge.fails = lambda prompt: prompt == "b"
     first = cached.rate(asked("a", "b", "b"))
     assert [type(answer) for answer in first] == [Rating, Failure, Failure]
@@ -119,7 +125,7 @@ def test_failures_are_asked_again(cached):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_a_flipped_bit_is_asked_again(cached, seed):
+def test_a_flipped_bit_is_asked_again(cached: Any, seed: Any) -> None:
     """In a value: never an error, never another answer, and the next run knows it again."""
     cached.rate(asked("a", "b"))
     cached.write(asked("a"), 3)
@@ -140,7 +146,7 @@ def test_a_flipped_bit_is_asked_again(cached, seed):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_a_flipped_bit_of_the_file_changes_no_answer(cached, seed):
+def test_a_flipped_bit_of_the_file_changes_no_answer(cached: Any, seed: Any) -> None:
     prompts = [f"question {number}" for number in range(40)]
     cached.rate(asked(*prompts))
     content = bytearray(cached.store.path.read_bytes())
@@ -151,8 +157,8 @@ def test_a_flipped_bit_of_the_file_changes_no_answer(cached, seed):
         assert again(cached).rate(asked(*prompts)) == [hashed_rating(prompt) for prompt in prompts]
 
 
-def test_what_the_judge_raises_is_raised_and_not_kept(cached):
-    def interrupted(prompt):
+def test_what_the_judge_raises_is_raised_and_not_kept(cached: Any) -> None:
+    def interrupted(prompt: Any) -> None:
         raise KeyboardInterrupt
 
     cached.judge.answer = interrupted
@@ -162,7 +168,7 @@ def test_what_the_judge_raises_is_raised_and_not_kept(cached):
     assert again(cached).rate(asked("a")) == [hashed_rating("a")]
 
 
-def test_the_judge_wakes_at_the_first_unknown_question_only(cached):
+def test_the_judge_wakes_at_the_first_unknown_question_only(cached: Any) -> None:
     inner = cached.judge
     with cached:
         assert inner.woken == 0
@@ -181,8 +187,8 @@ def test_the_judge_wakes_at_the_first_unknown_question_only(cached):
     assert (inner.woken, inner.slept) == (2, 2)
 
 
-def test_a_judge_that_cannot_wake_is_not_put_to_sleep(cached, monkeypatch):
-    def broken(self):
+def test_a_judge_that_cannot_wake_is_not_put_to_sleep(cached: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: Any) -> None:
         raise RuntimeError("no memory")
 
     monkeypatch.setattr(Listening, "__enter__", broken)
@@ -193,7 +199,7 @@ def test_a_judge_that_cannot_wake_is_not_put_to_sleep(cached, monkeypatch):
     assert cached.rate(asked("a")) == [hashed_rating("a")]
 
 
-def test_pickled_as_settings(tmp_path):
+def test_pickled_as_settings(tmp_path: Path) -> None:
     cached = CachedJudge(MatchJudge(), tmp_path / "ratings.sqlite")
     questions = [Question([], probe=probe) for probe in presences()]
     with cached:
@@ -215,7 +221,7 @@ def rate_in_child(cached: CachedJudge, name: str) -> None:
             assert cached.rate(asked(*prompts)) == [hashed_rating(prompt) for prompt in prompts]
 
 
-def test_processes_share_what_they_learn(cached):
+def test_processes_share_what_they_learn(cached: Any) -> None:
     cached.rate(asked("parent"))
     fork = multiprocessing.get_context("fork")
     processes = [fork.Process(target=rate_in_child, args=(cached, name)) for name in ("one", "two")]
@@ -229,7 +235,7 @@ def test_processes_share_what_they_learn(cached):
     assert (other.hits, other.misses) == (151, 0)
 
 
-def test_a_full_disk_costs_only_the_memory(cached, caplog):
+def test_a_full_disk_costs_only_the_memory(cached: Any, caplog: pytest.LogCaptureFixture) -> None:
     cached.rate(asked("a"))
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1, before[1]))
@@ -243,7 +249,7 @@ def test_a_full_disk_costs_only_the_memory(cached, caplog):
     assert again(cached).rate(asked("a")) == [hashed_rating("a")]
 
 
-def test_another_judge_scale_or_version_is_another_question(cached, monkeypatch):
+def test_another_judge_scale_or_version_is_another_question(cached: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     cached.rate(asked("a"))
     for scale in (("1", "2", "3"), ("5", "4", "3", "2", "1"), ("1,2", "3", "4", "5")):
         before = cached.misses
@@ -299,7 +305,7 @@ def presences() -> list[PresenceProbe]:
     ]
 
 
-def test_editing_any_file_that_answers_makes_other_keys(tmp_path):
+def test_editing_any_file_that_answers_makes_other_keys(tmp_path: Path) -> None:
     """All that judges import, theirs and not, but for what cannot change an answer."""
     package, hash_of = tmp_path / "rewards", code_hash.__wrapped__
     shutil.copytree(ROOT / "rewards", package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -319,7 +325,7 @@ def test_editing_any_file_that_answers_makes_other_keys(tmp_path):
         file.write_text(code)
 
 
-def test_questions_that_differ_have_different_keys():
+def test_questions_that_differ_have_different_keys() -> None:
     user, system = {"role": "user", "content": "a"}, {"role": "system", "content": "a"}
     questions = [Question([user]), Question([system]), Question([user, user]), Question([{**user, "name": "b"}])]
     questions += [Question([{"role": "user", "content": text}]) for text in HOSTILE if text != "a"]
@@ -334,7 +340,7 @@ def test_questions_that_differ_have_different_keys():
     assert alone == keys[: len(questions)]  # whatever else is asked
 
 
-def test_equal_questions_have_equal_keys(tmp_path):
+def test_equal_questions_have_equal_keys(tmp_path: Path) -> None:
     picture, probe = pictures()[1], presences()[8]
     copies = (deepcopy(picture), replace(probe, graph=deepcopy(probe.graph)))
     one = Question([{"role": "user", "content": "a"}], images=(picture,), probe=probe)
@@ -347,7 +353,7 @@ def test_equal_questions_have_equal_keys(tmp_path):
     assert question_keys([one], {}) == question_keys([read], {})
 
 
-def test_a_turned_picture_looks_different(tmp_path):
+def test_a_turned_picture_looks_different(tmp_path: Path) -> None:
     """Why the orientation is in the key: the pixels are the same."""
     picture = pictures()[1]
     exif = Image.Exif()
@@ -367,7 +373,7 @@ def samples() -> list[Sample]:
 
 
 @pytest.mark.parametrize("judge", [FakeJudge(), MatchJudge()], ids=["fake", "match"])
-def test_posh_asks_nothing_twice(tmp_path, judge):
+def test_posh_asks_nothing_twice(tmp_path: Path, judge: Any) -> None:
     cached = CachedJudge(judge, tmp_path / "ratings.sqlite")
     verdicts = PoshReward(judge).assess(samples())
     assert PoshReward(cached).assess(samples()) == verdicts
@@ -378,7 +384,7 @@ def test_posh_asks_nothing_twice(tmp_path, judge):
     assert other.hits > 15
 
 
-def test_the_file_is_in_the_cache_folder_unless_said_otherwise(tmp_path, monkeypatch):
+def test_the_file_is_in_the_cache_folder_unless_said_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rewards.judges.shared.cached_judge.CACHE", tmp_path / "cache")
     monkeypatch.setenv("HOME", str(tmp_path))
     CachedJudge(FakeJudge()).rate(asked("a"))
@@ -387,7 +393,7 @@ def test_the_file_is_in_the_cache_folder_unless_said_otherwise(tmp_path, monkeyp
     assert (tmp_path / "mine.sqlite").is_file()
 
 
-def test_a_file_of_another_kind_is_refused(tmp_path):
+def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("keep me")
     with pytest.raises(ValueError, match=r"notes\.txt is not a cache of ratings"):
         CachedJudge(FakeJudge(), tmp_path / "notes.txt")

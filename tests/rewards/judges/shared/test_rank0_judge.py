@@ -38,7 +38,7 @@ def means(*prompts: str) -> list[float]:
     return [hashed_rating(prompt).mean for prompt in prompts]
 
 
-def test_ranks_make_different_numbers_of_calls(ranks):
+def test_ranks_make_different_numbers_of_calls(ranks: tuple[dict[str, Any], dict[str, Any]]) -> None:
     for rank, seen in enumerate(ranks):
         waves = range(1 + 3 * rank)
         assert seen["waves"]["answers"] == [means(f"{rank} {wave}", f"all {wave}") for wave in waves]
@@ -50,34 +50,34 @@ def test_ranks_make_different_numbers_of_calls(ranks):
     assert [seen["waves"]["tokens"] for seen in ranks] == [100, 0]
 
 
-def test_a_rank_may_have_nothing_to_ask(ranks):
+def test_a_rank_may_have_nothing_to_ask(ranks: tuple[dict[str, Any], dict[str, Any]]) -> None:
     assert ranks[0]["nothing_to_ask"] == [[means("0"), None, None], 2]
     assert ranks[1]["nothing_to_ask"] == [[None, means("1"), None], 0]
 
 
-def test_a_call_outside_of_any_with(ranks):
+def test_a_call_outside_of_any_with(ranks: tuple[dict[str, Any], dict[str, Any]]) -> None:
     assert [seen["without_with"] for seen in ranks] == [[means("0"), 1], [means("1"), 0]]
 
 
-def test_rating_and_writing_in_one_round(ranks):
+def test_rating_and_writing_in_one_round(ranks: tuple[dict[str, Any], dict[str, Any]]) -> None:
     assert ranks[0]["mixed"][:2] == [means("one"), means("three")]
     assert ranks[1]["mixed"][:2] == [["the two"], means("three")]
     assert [seen["mixed"][2] for seen in ranks] == [3, 0]  # the two scales are two calls
 
 
-def test_an_exception_on_rank_0_is_failures_for_all_who_asked(ranks):
+def test_an_exception_on_rank_0_is_failures_for_all_who_asked(ranks: tuple[dict[str, Any], dict[str, Any]]) -> None:
     failure = ["error", "the judge on rank 0: ValueError: this question breaks the judge"]
     for seen in ranks:
         assert seen["broken_question"] == [[failure], means("fine")]
         assert seen["broken_judge"] == [["error", "the judge on rank 0: OSError: no such model"]]
 
 
-def test_a_rank_that_raises_leaves_the_others_their_answers(ranks):
+def test_a_rank_that_raises_leaves_the_others_their_answers(ranks: tuple[dict[str, Any], dict[str, Any]]) -> None:
     assert ranks[0]["broken_metric"] == str(means("fine"))
     assert "cannot pickle" in ranks[1]["broken_metric"]
 
 
-def test_two_judges_at_once(ranks):
+def test_two_judges_at_once(ranks: tuple[dict[str, Any], dict[str, Any]]) -> None:
     for rank, seen in enumerate(ranks):
         answers, *slept = seen["two_judges"]
         assert answers[: 1 + 2 * rank] == [means(f"{rank} {wave}") for wave in range(1 + 2 * rank)]
@@ -86,24 +86,24 @@ def test_two_judges_at_once(ranks):
         assert slept == [1 - rank, 1 - rank]
 
 
-def test_a_judge_that_rank_0_enters_later_is_waited_for(ranks):
+def test_a_judge_that_rank_0_enters_later_is_waited_for(ranks: tuple[dict[str, Any], dict[str, Any]]) -> None:
     first, second = (seen["one_after_the_other"] for seen in ranks)
     assert first == second
     assert isinstance(first[0], float)
 
 
-def test_threads_of_one_rank_take_turns(ranks):
+def test_threads_of_one_rank_take_turns(ranks: tuple[dict[str, Any], dict[str, Any]]) -> None:
     for rank, seen in enumerate(ranks):
         assert seen["threads"] == [[f"{rank} {number}", means(f"{rank} {number}")] for number in range(4)]
 
 
-def test_pictures_arrive_whole(ranks):
+def test_pictures_arrive_whole(ranks: tuple[dict[str, Any], dict[str, Any]]) -> None:
     for seen in ranks:
         assert seen["pictures"][0] == seen["pictures"][1]
     assert ranks[0]["pictures"] != ranks[1]["pictures"]
 
 
-def test_a_metric_is_the_same_as_with_a_judge_per_rank(ranks):
+def test_a_metric_is_the_same_as_with_a_judge_per_rank(ranks: tuple[dict[str, Any], dict[str, Any]]) -> None:
     assert [seen["posh"][0] for seen in ranks] == [5, 123]
     for seen in ranks:
         count, scores, same = seen["posh"]
@@ -112,11 +112,11 @@ def test_a_metric_is_the_same_as_with_a_judge_per_rank(ranks):
     assert len(set(ranks[0]["posh"][1])) > 2
 
 
-def test_a_metric_with_nothing_to_ask_on_one_rank(ranks):
+def test_a_metric_with_nothing_to_ask_on_one_rank(ranks: tuple[dict[str, Any], dict[str, Any]]) -> None:
     assert [seen["posh_with_nothing_to_ask"] for seen in ranks] == [[["ok"] * 3, True], [["empty"] * 2, False]]
 
 
-def test_a_late_rank_is_failures_and_the_next_use_begins_anew(ranks):
+def test_a_late_rank_is_failures_and_the_next_use_begins_anew(ranks: tuple[dict[str, Any], dict[str, Any]]) -> None:
     for seen in ranks:
         first, second, third, _ = seen["late"]
         for ((status, message),) in (first, second):
@@ -128,19 +128,19 @@ def test_a_late_rank_is_failures_and_the_next_use_begins_anew(ranks):
     assert ranks[0]["late"][3] == 2
 
 
-def test_an_interrupted_rank_is_not_waited_for(ranks):
+def test_an_interrupted_rank_is_not_waited_for(ranks: tuple[dict[str, Any], dict[str, Any]]) -> None:
     assert ranks[1]["interrupted"] == ["interrupted"]
     ((status, message),) = ranks[0]["interrupted"]
     assert status == "error"
     assert "lost the round" in message
 
 
-def test_nothing_is_left_running(ranks):
+def test_nothing_is_left_running(ranks: tuple[dict[str, Any], dict[str, Any]]) -> None:
     for seen in ranks:
         assert seen["threads_left"] == []
 
 
-def test_alone_it_is_the_inner_judge():
+def test_alone_it_is_the_inner_judge() -> None:
     inner = FakeJudge()
     judge = Rank0Judge(inner)
     questions = [Question([{"role": "user", "content": text}]) for text in ("one", "two")]
@@ -153,13 +153,13 @@ def test_alone_it_is_the_inner_judge():
         judge.rate([Question([])])
 
 
-def test_several_ranks_without_a_group_are_refused(monkeypatch):
+def test_several_ranks_without_a_group_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "8")
     with pytest.raises(RuntimeError, match="one judge for 8 ranks needs their process group"):
         Rank0Judge(FakeJudge()).rate([])
 
 
-def test_other_ranks_start_nothing(monkeypatch):
+def test_other_ranks_start_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANK", "1")
     judge = Rank0Judge(VllmJudge("/no/such/model"))
     judge.start()
@@ -169,17 +169,17 @@ def test_other_ranks_start_nothing(monkeypatch):
         judge.start()
 
 
-def test_a_cache_around_it_is_refused():
+def test_a_cache_around_it_is_refused() -> None:
     with pytest.raises(TypeError, match=r"Rank0Judge\(CachedJudge\(judge\)\)"):
         CachedJudge(Rank0Judge(MatchJudge()))
 
 
-def test_pickled_as_settings():
+def test_pickled_as_settings() -> None:
     copy = pickle.loads(pickle.dumps(Rank0Judge(MatchJudge(coref="none"), timeout=7.0)))
     assert (copy.judge.coref, copy.timeout) == ("none", 7.0)
 
 
-def test_every_rank_frees_its_gpu_before_the_first_round(monkeypatch):
+def test_every_rank_frees_its_gpu_before_the_first_round(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine on several devices wakes on those of other ranks too."""
     freed: list[int] = []
     monkeypatch.setattr("rewards.judges.shared.rank0_judge._alone", lambda: False)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ MIB = 1 << 20
 
 
 @pytest.fixture
-def path(tmp_path):
+def path(tmp_path: Path) -> Any:
     return tmp_path / "folder" / "ratings.sqlite"
 
 
@@ -37,7 +38,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-def test_what_was_written_first_is_read(path):
+def test_what_was_written_first_is_read(path: Any) -> None:
     store = Store(path, MIB)
     assert store.read(["a"]) == {}
     store.write({"a": b"\x00 \xff", "b": b""})
@@ -47,13 +48,13 @@ def test_what_was_written_first_is_read(path):
     assert [file.name for file in path.parent.iterdir()] == ["ratings.sqlite"]
 
 
-def test_many_keys_at_once(path):
+def test_many_keys_at_once(path: Any) -> None:
     store, values = Store(path, 64 * MIB), rows("row", 40_000)
     store.write(values)
     assert store.read(list(values)) == values
 
 
-def write_rows(path: Path, name: str, start) -> None:
+def write_rows(path: Path, name: str, start: Any) -> None:
     store = Store(path, 16 * MIB)
     start.wait()
     for number in range(20):
@@ -62,7 +63,7 @@ def write_rows(path: Path, name: str, start) -> None:
         assert store.read(list(values)) == values
 
 
-def test_processes_write_at_once(path, caplog):
+def test_processes_write_at_once(path: Any, caplog: pytest.LogCaptureFixture) -> None:
     start = FORK.Barrier(5)
     names = ("one", "two", "three", "four")
     processes = [FORK.Process(target=write_rows, args=(path, name, start)) for name in names]
@@ -83,16 +84,18 @@ def test_processes_write_at_once(path, caplog):
 class Endless(dict):
     """Rows that stop coming after 50,000, more than SQLite holds in memory."""
 
-    def __init__(self, reached) -> None:
+    def __init__(self, reached: Any) -> None:
         self.reached = reached
 
-    def items(self) -> Iterator[tuple[str, bytes]]:
+    def items(self) -> Any:
         yield from rows("unfinished", 50_000).items()
         self.reached.set()
         time.sleep(600)
 
 
-def test_a_process_killed_while_it_writes_leaves_what_was_committed(path, caplog):
+def test_a_process_killed_while_it_writes_leaves_what_was_committed(
+    path: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     store, before = Store(path, 64 * MIB), rows("before", 100)
     store.write(before)
     reached = FORK.Event()
@@ -113,7 +116,7 @@ def test_a_process_killed_while_it_writes_leaves_what_was_committed(path, caplog
     assert warnings(caplog) == []
 
 
-def test_what_a_killed_process_left_is_not_mixed_into_a_new_file(path, caplog):
+def test_what_a_killed_process_left_is_not_mixed_into_a_new_file(path: Any, caplog: pytest.LogCaptureFixture) -> None:
     store = Store(path, 64 * MIB)
     reached = FORK.Event()
     process = FORK.Process(target=write_and_wait, args=(store, reached))
@@ -129,7 +132,7 @@ def test_what_a_killed_process_left_is_not_mixed_into_a_new_file(path, caplog):
     assert warnings(caplog) == []
 
 
-def write_and_wait(store: Store, reached) -> None:
+def write_and_wait(store: Store, reached: Any) -> None:
     store.write(rows("old", 1000))
     with store._connection() as connection:  # the last one to be closed would tidy up
         connection.execute("SELECT 1 FROM answers").fetchall()
@@ -138,7 +141,7 @@ def write_and_wait(store: Store, reached) -> None:
         time.sleep(600)
 
 
-def test_eviction_keeps_what_is_used(path):
+def test_eviction_keeps_what_is_used(path: Any) -> None:
     store = Store(path, MIB)
     used, unused = rows("used", 50), rows("unused", 50)
     store.write(used | unused)
@@ -157,7 +160,7 @@ def test_eviction_keeps_what_is_used(path):
     assert kept > MIB / 4  # no more is forgotten than needs be
 
 
-def test_more_than_fits_at_once(path):
+def test_more_than_fits_at_once(path: Any) -> None:
     store = Store(path, 1 << 16)
     store.write(rows("row", 5000))
     left = store.read(list(rows("row", 5000)))
@@ -169,7 +172,7 @@ def test_more_than_fits_at_once(path):
     assert store.read(["small"]) == {"small": b"1"}
 
 
-def test_reading_writes_nothing_while_there_is_room(path):
+def test_reading_writes_nothing_while_there_is_room(path: Any) -> None:
     store, values = Store(path, MIB), rows("row", 1000)
     store.write(values)
     before = path.read_bytes()
@@ -188,7 +191,7 @@ def no_file_larger_than(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_a_full_disk_is_said_once_and_forgets_the_call(path, caplog):
+def test_a_full_disk_is_said_once_and_forgets_the_call(path: Any, caplog: pytest.LogCaptureFixture) -> None:
     store, before = Store(path, 64 * MIB), rows("before", 100)
     store.write(before)
     with no_file_larger_than(MIB):
@@ -230,7 +233,7 @@ assert store.read(["before", "after"]) == {"before": b"1", "after": b"2"}
 """
 
 
-def test_a_disk_that_is_really_full(tmp_path):
+def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
     """A small disk of its own, in a mount namespace that ends with the process."""
     mount = 'mount -t tmpfs -o size=400k tmpfs "$0" && exec "$@"'
     start = ["unshare", "--mount", "sh", "-c", mount, str(tmp_path)]
@@ -263,7 +266,7 @@ def read_only(folder: Path) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_a_read_only_folder_is_said_once(exists, caplog):
+def test_a_read_only_folder_is_said_once(exists: bool, caplog: pytest.LogCaptureFixture) -> None:
     with tempfile.TemporaryDirectory() as folder:  # unlike tmp_path, in a folder that all may enter
         path = Path(folder) / "ratings.sqlite"
         if exists:
@@ -278,7 +281,7 @@ def test_a_read_only_folder_is_said_once(exists, caplog):
         assert Store(path, MIB).read(["a", "b"]) == ({"a": b"1"} if exists else {})
 
 
-def test_a_folder_that_cannot_be(tmp_path, caplog):
+def test_a_folder_that_cannot_be(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("no folder")
     store = Store(tmp_path / "file" / "ratings.sqlite", MIB)
     store.write({"a": b"1"})
@@ -286,7 +289,9 @@ def test_a_folder_that_cannot_be(tmp_path, caplog):
     assert len(warnings(caplog)) == 1
 
 
-def test_a_lock_that_is_held_too_long_is_not_waited_for(path, caplog, monkeypatch):
+def test_a_lock_that_is_held_too_long_is_not_waited_for(
+    path: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = Store(path, MIB)
     store.write({"a": b"1"})
     monkeypatch.setattr(module, "PATIENCE", 0.1)
@@ -298,7 +303,7 @@ def test_a_lock_that_is_held_too_long_is_not_waited_for(path, caplog, monkeypatc
     assert "database is locked" in message
 
 
-def test_only_the_first_call_waits_for_a_lock(path, monkeypatch):
+def test_only_the_first_call_waits_for_a_lock(path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(path, MIB)
     store.write({"a": b"1"})
     monkeypatch.setattr(module, "PATIENCE", 2.0)
@@ -321,7 +326,9 @@ def test_only_the_first_call_waits_for_a_lock(path, monkeypatch):
 @pytest.mark.parametrize(
     "value", ["'text'", "'1'", "CAST(x'ff' AS TEXT)", "7", "x''", "x'00'", "(SELECT value FROM answers LIMIT 1)"]
 )
-def test_a_damaged_value_is_none_and_makes_room_for_another(path, caplog, value):
+def test_a_damaged_value_is_none_and_makes_room_for_another(
+    path: Any, caplog: pytest.LogCaptureFixture, value: str
+) -> None:
     store = Store(path, MIB)
     store.write({"a": b"1", "b": b"2"})
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -334,7 +341,7 @@ def test_a_damaged_value_is_none_and_makes_room_for_another(path, caplog, value)
     assert store.damaged == 1
 
 
-def test_a_damaged_file_is_said_once_and_left_to_its_owner(path, caplog):
+def test_a_damaged_file_is_said_once_and_left_to_its_owner(path: Any, caplog: pytest.LogCaptureFixture) -> None:
     Store(path, MIB).write(rows("row", 1000))
     whole = path.read_bytes()
     damaged = whole[:4096] + b"\xa5" * (len(whole) - 4096)
@@ -369,7 +376,7 @@ def other_version(path: Path) -> None:
         lambda path: path.write_bytes(b""),
     ],
 )
-def test_other_files_are_refused_and_left_as_they_are(tmp_path, make):
+def test_other_files_are_refused_and_left_as_they_are(tmp_path: Path, make: Any) -> None:
     path = tmp_path / "file"
     make(path)
     before = path.read_bytes()
@@ -378,7 +385,7 @@ def test_other_files_are_refused_and_left_as_they_are(tmp_path, make):
     assert path.read_bytes() == before
 
 
-def test_a_bound_that_holds_nothing_is_refused(path):
+def test_a_bound_that_holds_nothing_is_refused(path: Any) -> None:
     with pytest.raises(ValueError, match="max_bytes is 1000, and a cache needs at least 65536"):
         Store(path, 1000)
     assert not path.exists()
