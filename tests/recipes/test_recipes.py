@@ -158,7 +158,7 @@ def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_recipe_runs(path: Any, runs: dict[Path, dict[str, Any]]) -> None:
+def test_recipe_runs(path: Path, runs: dict[Path, dict[str, Any]]) -> None:
     done = runs[path]
     assert done["returncode"] == 0, done["stderr"]
     _, *overrides = done["arguments"]

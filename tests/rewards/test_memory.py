@@ -22,10 +22,10 @@ def test_verdicts_on_new_words_leave_little_behind() -> None:
     def word() -> Any:
         return "".join(generator.choices(string.ascii_lowercase, k=8))
 
-    def sentences(count: Any) -> Any:
+    def sentences(count: int) -> Any:
         return " ".join(f"A {word()} {word()} sits on the {word()} {word()} near {word()}." for _ in range(count))
 
-    def judge(count: Any) -> None:
+    def judge(count: int) -> None:
         for _ in range(count // BATCH):
             verdicts = reward.assess([Sample("", "A circle.", references=(sentences(4),)) for _ in range(BATCH)])
             assert {verdict.status for verdict in verdicts} == {Status.OK}

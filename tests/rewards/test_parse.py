@@ -196,7 +196,7 @@ WORDS = st.sampled_from(
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(WORDS, max_size=25).map(" ".join) | st.text(max_size=40), st.sampled_from(["published", "default"]))
-def test_every_span_is_a_token_of_the_text(text: Any, mode: Any) -> None:
+def test_every_span_is_a_token_of_the_text(text: str, mode: Any) -> None:
     doc = load_pipeline(SMALL)(text.strip())
     offset = len(text) - len(text.lstrip())
     tokens = {(token.idx + offset, token.idx + offset + len(token)): token.text for token in doc}

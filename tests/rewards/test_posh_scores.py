@@ -85,7 +85,7 @@ def test_scores_by_name() -> None:
         None,
     ],
 )
-def test_other_scores_are_refused(score: Any) -> None:
+def test_other_scores_are_refused(score: float) -> None:
     with pytest.raises(
         ValueError, match=r"^score is 'precision', 'recall', 'f1' or another F-score such as 'f0\.5', got "
     ):
@@ -147,7 +147,7 @@ RATED = st.lists(st.tuples(st.floats(1, 5), st.sampled_from([0.0, 0.5, 1.0, 3.0]
 
 
 @given(said=RATED, wanted=RATED, score=st.sampled_from(["f1", "f2", "f0.5", "precision"]))
-def test_credit_is_the_scores_derivative(said: Any, wanted: Any, score: Any) -> None:
+def test_credit_is_the_scores_derivative(said: Any, wanted: Any, score: float) -> None:
     """Measured on the means: a component is said a little more, and as much more of the reference is right."""
     precision, recall = (direction_score(*zip(*side, strict=True)) for side in (said, wanted))
     total_said, total_wanted = (sum(weight for _, weight in side) for side in (said, wanted))

@@ -1,7 +1,6 @@
 """Texts in prompts: none spells the mark that ends it or leaves its quotes, and prose stays as it is."""
 
 import time
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -55,7 +54,7 @@ def test_prose_stays_as_it_is(text: str) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=40))
-def test_whatever_the_text_its_length_stays(text: Any) -> None:
+def test_whatever_the_text_its_length_stays(text: str) -> None:
     assert len(masked(text, MARK)) == len(text)
     assert masked(f"{text} {MARK} {text}", MARK).count(MARK) == 0
 
@@ -68,7 +67,7 @@ def test_the_time_is_linear(piece: str) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=40))
-def test_one_line_has_no_quotes_and_nothing_unseen(text: Any) -> None:
+def test_one_line_has_no_quotes_and_nothing_unseen(text: str) -> None:
     line = one_line(text)
     assert not set(line) & set('"\n\r\t\u2028\u201c\u201d\u00ab\u00bb\uff02\u200b')
     assert one_line(line) == line

@@ -15,13 +15,13 @@ from training.scenes.language import describe
 from training.scenes.world import make_scenes
 
 
-def judged(completion: Any, *references: Any, judge: Any = None, **settings: Any) -> Any:
+def judged(completion: str, *references: Any, judge: Any = None, **settings: Any) -> Any:
     reward = PoshReward(judge or MatchJudge(), **settings)
     (verdict,) = reward.assess([Sample("Describe.", completion, references=references)])
     return verdict
 
 
-def supported(completion: Any, *references: Any, **settings: Any) -> Any:
+def supported(completion: str, *references: Any, **settings: Any) -> Any:
     """The words of what is stated from left to right, with 1 where they are right and 0 where they are wrong."""
     spans = sorted(judged(completion, *references, **settings).spans, key=lambda span: span.start)
     spans = [span for span in spans if span.kind != FILLER]
@@ -93,7 +93,9 @@ def test_names_are_compared_by_lemma_and_without_their_articles() -> None:
         ("A dog. A wolf.", [1, 1]),
     ],
 )
-def test_under_a_name_the_reference_lacks_only_what_says_nothing_new_is_surplus(completion: str, scores: Any) -> None:
+def test_under_a_name_the_reference_lacks_only_what_says_nothing_new_is_surplus(
+    completion: str, scores: list[float]
+) -> None:
     assert [score for _, score in supported(completion, "A cat.", judge=yes())] == scores
 
 

@@ -38,20 +38,20 @@ class Length(Reward):
         return [Verdict(min(len(s.completion) / 10, 1.0), parts={"characters": len(s.completion)}) for s in samples]
 
 
-def write(path: Any, *rows: Any) -> Any:
+def write(path: Path, *rows: Any) -> Any:
     path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
     return path
 
 
-def read(path: Any) -> Any:
+def read(path: Path) -> Any:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def rows(count: Any) -> Any:
+def rows(count: int) -> Any:
     return [{"id": f"r{i}", "completion": "x" * (i % 7), "reference": "y"} for i in range(count)]
 
 
-def row(completion: Any, reference: str = "A red circle.", **more: Any) -> Any:
+def row(completion: str, reference: str = "A red circle.", **more: Any) -> Any:
     return {"completion": completion, "reference": reference, **more}
 
 
@@ -94,7 +94,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("line", "reason"), BAD, ids=[line[:60] for line, _ in BAD])
-def test_a_bad_row_is_reported_and_the_others_are_scored(tmp_path: Path, line: Any, reason: Any) -> None:
+def test_a_bad_row_is_reported_and_the_others_are_scored(tmp_path: Path, line: str, reason: Any) -> None:
     verdicts, summary = posh(tmp_path, row("A red circle."), line, row("A circle."))
     assert [v["status"] for v in verdicts] == ["ok", "not_applicable", "ok"]
     assert (verdicts[1]["score"], verdicts[1]["spans"]) == (None, [])
@@ -254,7 +254,7 @@ def test_an_output_of_other_rows_or_of_unknown_origin_is_refused(tmp_path: Path)
 
 
 @pytest.mark.parametrize("line", ["{}", "[]", "7", "null", '{"id": "r1"}', "broken", "\\xff", "[" * 100_000])
-def test_an_output_with_a_line_that_is_no_verdict_is_refused(tmp_path: Path, line: Any) -> None:
+def test_an_output_with_a_line_that_is_no_verdict_is_refused(tmp_path: Path, line: str) -> None:
     source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
     score_file(Length(), source, output, SETTINGS)
     first, *_ = output.read_text().splitlines()

@@ -49,7 +49,7 @@ def test_equal_texts_and_their_order() -> None:
     st.text(max_size=80)
     | st.lists(st.sampled_from(["A cat.", " ", "It is red", ".", "\n", "🟥", "!?", "\x00"])).map("".join)
 )
-def test_sentences_hold_all_but_white_space(text: Any) -> None:
+def test_sentences_hold_all_but_white_space(text: str) -> None:
     (places,) = split_sentences([text])
     assert all(start < end for start, end in places)
     assert all(left[1] <= right[0] for left, right in pairwise(places))

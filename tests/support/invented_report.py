@@ -61,7 +61,7 @@ def invented_curves() -> Any:
     return {"sft": sft, "dapo": dapo}
 
 
-def span(text: Any, phrase: Any, score: Any, note: str = "") -> Any:
+def span(text: str, phrase: str, score: float, note: str = "") -> Any:
     start = text.index(phrase)
     return Span(start, start + len(phrase), score, 0.0, "entity", note, 0)
 

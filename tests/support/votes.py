@@ -12,7 +12,7 @@ def write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
     return path.parent
 
 
-def wildvision(question: str, score: Any, model: str = "m", **more: Any) -> dict[str, Any]:
+def wildvision(question: str, score: float, model: str = "m", **more: Any) -> dict[str, Any]:
     """A vote on the anchor "a" shown first and `model`."""
     row = {"question_id": question, "model": model, "anchor": "a", "order": "anchor first", "score": score}
     return {**row, "raw": score, "judge_failed": False, "length_model": 10, "length_anchor": 10, **more}

@@ -4,7 +4,6 @@ import re
 import time
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -41,7 +40,7 @@ def test_there_are_recipes() -> None:
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_every_recipe_loads_as_written(path: Any) -> None:
+def test_every_recipe_loads_as_written(path: Path) -> None:
     recipe = load_recipe(path)
     raw = yaml.safe_load(path.read_text())
     assert recipe.algorithm == raw["algorithm"]
@@ -54,7 +53,7 @@ def test_every_recipe_loads_as_written(path: Any) -> None:
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_every_recipe_survives_being_written_again(path: Any, tmp_path: Path) -> None:
+def test_every_recipe_survives_being_written_again(path: Path, tmp_path: Path) -> None:
     recipe = load_recipe(path)
     again = written(tmp_path, yaml.safe_dump(recipe.model_dump(), sort_keys=False))
     assert load_recipe(again) == recipe
@@ -238,7 +237,7 @@ def test_defaults(tmp_path: Path) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(-(2**40), 2**40))
-def test_any_seed(seed: Any) -> None:
+def test_any_seed(seed: int) -> None:
     assert load_recipe(DAPO, [f"seed={seed}"]).seed == seed
 
 
@@ -269,7 +268,7 @@ def test_sft_and_dapo_learn_from_the_same_data() -> None:
 
 
 @pytest.mark.parametrize("path", DATA, ids=lambda path: path.stem)
-def test_every_data_file_is_used(path: Any) -> None:
+def test_every_data_file_is_used(path: Path) -> None:
     assert any(f"../data/{path.name}" in recipe.read_text() for recipe in RECIPES)
 
 
@@ -413,7 +412,7 @@ LAUGHS = "a: &a [x, x]\n" + "".join(
         ('output: "a\\0b"', "holds the character NUL"),
     ],
 )
-def test_yaml_that_is_no_data_is_one_sentence(tmp_path: Path, text: Any, reason: str) -> None:
+def test_yaml_that_is_no_data_is_one_sentence(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "recipe.yaml"
     path.write_text(text)
     start = time.monotonic()

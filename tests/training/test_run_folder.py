@@ -119,7 +119,7 @@ FILES = ["trainer_state.json", "config.json", "model.safetensors", "optimizer.pt
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("kept", [0.0, 0.5, 0.99])
 def test_a_checkpoint_that_was_cut_is_passed_over(
-    tmp_path: Path, name: Any, kept: float, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, name: str, kept: float, caplog: pytest.LogCaptureFixture
 ) -> None:
     begin(recipe(tmp_path), processes=1)
     for step in (2, 4):

@@ -38,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         ("transformers:smollm2", True, "ratings.sqlite"),
     ],
 )
-def test_what_is_remembered(spec: Any, cache: Any, path: Any, folder: Any) -> None:
+def test_what_is_remembered(spec: Any, cache: Any, path: Path, folder: Path) -> None:
     judge = load_judge(spec, cache=folder / cache if isinstance(cache, str) else cache)
     assert isinstance(judge, CachedJudge) == (path is not None)
     if isinstance(judge, CachedJudge):

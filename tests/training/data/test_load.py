@@ -203,7 +203,7 @@ def test_what_nobody_draws(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_a_mutated_picture_is_one_sentence_or_a_picture(folder: Path, seed: Any) -> None:
+def test_a_mutated_picture_is_one_sentence_or_a_picture(folder: Path, seed: int) -> None:
     chance = random.Random(seed)
     content = bytearray((folder / "a.png").read_bytes())
     for _ in range(3):

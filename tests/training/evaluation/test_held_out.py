@@ -61,7 +61,7 @@ def test_training_rows_are_never_taken_unsaid(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_dataset_whose_splits_are_not_known_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown(name: Any, subset: Any, revision: Any) -> None:
+    def unknown(name: str, subset: Any, revision: Any) -> None:
         raise DatasetNotFoundError("not reached")
 
     monkeypatch.setattr(hub, "get_dataset_split_names", unknown)

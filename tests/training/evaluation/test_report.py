@@ -33,9 +33,9 @@ from training.evaluation.statistics import summarise_models
 
 
 def minimal_report(
-    path: Any,
-    text: Any,
-    verdict: Any,
+    path: Path,
+    text: str,
+    verdict: Verdict,
     model: str = "dapo",
     prompt: str = "Describe.",
     image: Any = None,
@@ -243,7 +243,7 @@ def test_curves_have_gaps_where_values_are_missing() -> None:
 
 @given(texts, st.integers(2, 20))
 @example("aaa\xadb", 3)  # a soft hyphen has no width, and may stand behind the last column
-def test_layout_places_every_character_inside_the_lines(text: Any, columns: Any) -> None:
+def test_layout_places_every_character_inside_the_lines(text: str, columns: Any) -> None:
     places = layout(text, columns)
     assert len(places) == len(text)
     assert places == sorted(places)

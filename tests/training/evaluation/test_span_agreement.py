@@ -34,13 +34,13 @@ SPANS = [("star", 1.0, 0.2, "entity"), ("blue", 0.0, -0.1, "attribute"), ("in", 
 SPANS += [("corner", 1.0, 0.1, "entity"), ("top", 0.25, -0.02, "attribute")]
 
 
-def span(text: Any, word: Any, score: Any, credit: Any, kind: Any, component: Any) -> Any:
+def span(text: str, word: str, score: float, credit: Any, kind: Any, component: Any) -> Any:
     start = text.index(word)
     place = {"start": start, "end": start + len(word)}
     return {**place, "score": score, "credit": credit, "kind": kind, "note": "", "component": component}
 
 
-def judged(model: str = "dapo", text: Any = TEXT, spans: Any = SPANS, scene: Any = SCENE) -> Any:
+def judged(model: str = "dapo", text: str = TEXT, spans: Any = SPANS, scene: Any = SCENE) -> Any:
     return Judged(model, text, tuple(span(text, *one, number) for number, one in enumerate(spans)), scene)  # type: ignore[call-arg]
 
 
@@ -204,7 +204,7 @@ def folder(tmp_path: Path) -> Any:
     return tmp_path
 
 
-def test_reads_what_compare_wrote(folder: Any) -> None:
+def test_reads_what_compare_wrote(folder: Path) -> None:
     completions, skipped = read_completions(folder, count=99)
     assert (len(completions), skipped) == (12, 4)
     assert completions[0].scene == make_scenes("test", 2, 4)[0]
@@ -222,7 +222,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> Any:
 
 
 def test_the_command_prints_and_writes_the_same(
-    folder: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     assert (
@@ -239,7 +239,7 @@ def test_the_command_prints_and_writes_the_same(
 
 
 def test_mistakes_are_sentences(
-    folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(monkeypatch, "spans", tmp_path / "none").startswith("agreement.py: there is no ")
     assert "no model 'sft', only ['base', 'dapo']" in run(monkeypatch, "spans", folder, "--models", "base", "sft")

@@ -178,7 +178,7 @@ def test_another_text_is_none(text: str) -> None:
 @example(TEXTS[3])
 @example(TEXTS[4])
 @example(TEXTS[5])
-def test_any_text_is_cut_where_its_bytes_are(text: Any) -> None:
+def test_any_text_is_cut_where_its_bytes_are(text: str) -> None:
     """Every tiny token is a run of bytes: its characters are those its bytes fall into, computed from UTF-8 here."""
     ids = ids_of(text)
     if decoded(ids) != text:  # the text holds a special token's name
@@ -212,7 +212,7 @@ def test_any_ids_cover_their_text(ids: Any) -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(st.text(max_size=20), st.data())
-def test_special_tokens_move_nothing(text: Any, data: Any) -> None:
+def test_special_tokens_move_nothing(text: str, data: Any) -> None:
     ids = ids_of(text)
     plain = token_offsets(TINY, ids, decoded(ids))
     mixed = [token for i in ids for token in (*data.draw(st.lists(st.sampled_from(SPECIAL), max_size=3)), i)]
@@ -278,7 +278,7 @@ def test_a_special_token_inside_a_span_gets_nothing() -> None:
     st.text(min_size=1, max_size=20),
     st.lists(st.tuples(st.integers(0, 25), st.integers(1, 10), st.integers(-8, 8), st.integers(0, 5)), max_size=8),
 )
-def test_credit_is_neither_lost_nor_made(text: Any, drawn: Any) -> None:
+def test_credit_is_neither_lost_nor_made(text: str, drawn: Any) -> None:
     ids = ids_of(text)
     offsets = token_offsets(TINY, ids, decoded(ids))
     assert offsets is not None

@@ -73,7 +73,7 @@ def test_failures_by_look() -> None:
         *("<\uff5cUser\uff5c>", "<\uff5cend\u2581of\u2581sentence\uff5c>", "[AVAILABLE_TOOLS]", "<|vision_start|>"),
     ],
 )
-def test_texts_that_spell_a_control_token(text: Any) -> None:
+def test_texts_that_spell_a_control_token(text: str) -> None:
     assert looks_of(text, 3, 10) == {"short", "control_tokens"}
 
 

@@ -49,7 +49,7 @@ def recipe(output: Path, **changes: Any) -> Recipe:
 
 
 @pytest.mark.parametrize("name", list(CONFIGS))
-def test_the_table_of_models(name: Any) -> None:
+def test_the_table_of_models(name: str) -> None:
     size = size_by_name(name)
     assert size is not None
     assert round(size.parameters / 1e9, 2) == BILLIONS[name]

@@ -277,7 +277,7 @@ VOCABULARY = [
 
 @settings(max_examples=150, deadline=None)
 @given(words=st.lists(st.sampled_from(VOCABULARY), max_size=40), level=st.sampled_from(sorted(LEVELS)))
-def test_any_text_has_a_lawful_verdict(words: Any, level: Any) -> None:
+def test_any_text_has_a_lawful_verdict(words: int, level: Any) -> None:
     text = " ".join(words)
     truth = judge_description(text, SCENES[level][0])
     assert 0 <= truth.precision <= 1
@@ -296,7 +296,7 @@ def test_any_text_has_a_lawful_verdict(words: Any, level: Any) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=60))
-def test_any_unicode_is_read(text: Any) -> None:
+def test_any_unicode_is_read(text: str) -> None:
     truth = judge_description(text, TWO)
     assert all(0 <= start < end <= len(text) for start, end in (*truth.wrong, *truth.right))
 

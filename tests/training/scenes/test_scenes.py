@@ -154,7 +154,7 @@ def test_every_wording_is_complete(wording: Any, level: Any) -> None:
 @levels
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), keep_object=st.floats(0, 1), keep_attribute=st.floats(0, 1))
-def test_terse_descriptions_are_true(level: Any, seed: Any, keep_object: Any, keep_attribute: Any) -> None:
+def test_terse_descriptions_are_true(level: Any, seed: int, keep_object: Any, keep_attribute: Any) -> None:
     generator = random.Random(seed)
     (scene,) = make_scenes("train", level, 1, seed)
     truth = judge_description(describe(scene, generator, keep_object, keep_attribute), scene)

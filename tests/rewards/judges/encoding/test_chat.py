@@ -103,7 +103,7 @@ def test_what_fits_is_left_alone() -> None:
 @pytest.mark.parametrize(
     "text", ["the answer is 5. " * 300, "Rate " * 900, "赤い丸が青い。" * 200, "👩‍👩‍👧 🟥 " * 200, "x" * 3000]
 )
-def test_of_what_is_too_long_the_descriptions_end_is_cut(text: Any) -> None:
+def test_of_what_is_too_long_the_descriptions_end_is_cut(text: str) -> None:
     question = about(text, asked="Is it so or not so, in the words of the TEXT?")
     without = ENCODER.encode(about("", asked="Is it so or not so, in the words of the TEXT?").messages)
     ids, cut = ENCODER.fit(question, 400)
@@ -141,7 +141,7 @@ def test_a_question_that_does_not_fit_by_itself_is_refused() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(st.characters(exclude_categories=()), max_size=400), st.integers(60, 200))
-def test_whatever_the_text_it_fits(text: Any, room: Any) -> None:
+def test_whatever_the_text_it_fits(text: str, room: Any) -> None:
     question = about(text)
     try:
         ids, cut = ENCODER.fit(question, room)
@@ -160,7 +160,7 @@ def test_a_long_description_is_encoded_once_for_all_its_questions(monkeypatch: p
     class Counting:
         plain = encoder._plain
 
-        def encode(self, text: Any, **settings: Any) -> Any:
+        def encode(self, text: str, **settings: Any) -> Any:
             lengths.append(len(text))
             return self.plain.encode(text, **settings)
 

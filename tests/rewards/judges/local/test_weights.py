@@ -41,7 +41,7 @@ def test_bfloat16_on_the_cpu(save: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bits", ["4bit", "8bit"])
-def test_quantization_needs_what_it_needs(folder: Any, bits: str) -> None:
+def test_quantization_needs_what_it_needs(folder: Path, bits: str) -> None:
     if torch.cuda.is_available() and importlib.util.find_spec("bitsandbytes") is not None:
         pytest.skip("this machine can quantize")
     judge = TransformersJudge(folder, quantization=bits)
@@ -50,7 +50,7 @@ def test_quantization_needs_what_it_needs(folder: Any, bits: str) -> None:
         judge.start()
 
 
-def test_other_quantizations_do_not_exist(folder: Any) -> None:
+def test_other_quantizations_do_not_exist(folder: Path) -> None:
     with pytest.raises(ValueError, match="unknown quantization '4-bit': did you mean '4bit'"):
         TransformersJudge(folder, quantization="4-bit")
 
@@ -62,7 +62,7 @@ def save_adapter(model: torch.nn.Module, folder: Path, seed: int) -> None:
     get_peft_model(copy.deepcopy(model), config).save_pretrained(folder)
 
 
-def test_an_adapter_is_another_judge(folder: Any, tmp_path: Path) -> None:
+def test_an_adapter_is_another_judge(folder: Path, tmp_path: Path) -> None:
     plain = TransformersJudge(folder, min_mass=0.0)
     plain.start()
     for seed in (1, 2):
@@ -87,7 +87,7 @@ def test_an_adapter_of_a_model_that_sees(tmp_path: Path) -> None:
     assert abs(plain.rate(SEEN)[0].mean - adapted.rate(SEEN)[0].mean) > 1e-3
 
 
-def test_an_adapter_that_is_none(folder: Any, tmp_path: Path) -> None:
+def test_an_adapter_that_is_none(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"has no adapter_config.json: give the folder peft has saved to"):
         TransformersJudge(folder, adapter=str(tmp_path)).start()
 

@@ -113,7 +113,7 @@ def test_a_graph_brought_along_spares_the_parser() -> None:
 def test_each_text_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed = []
 
-    def counted(texts: Any, **settings: Any) -> Any:
+    def counted(texts: list[str], **settings: Any) -> Any:
         parsed.append(list(texts))
         return describe(texts, **settings)
 

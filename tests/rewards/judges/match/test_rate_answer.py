@@ -53,7 +53,7 @@ COLOR, COUNT, PLACE = "What color is it?", "How many are there?", "Where is it?"
         ("What?", "dog", (), 1),
     ],
 )
-def test_ratings(question: Any, candidate: str, references: Any, rating: int) -> None:
+def test_ratings(question: Question, candidate: str, references: Any, rating: int) -> None:
     assert rate_answer(AnswerProbe(question, candidate, references))[0] == rating
     assert rate_answer(AnswerProbe(question, candidate, references[::-1]))[0] == rating
 

@@ -70,7 +70,7 @@ def server() -> Iterator[Any]:
 
 
 @pytest.fixture
-def judge(server: Any, folder: Any) -> Any:
+def judge(server: Any, folder: Path) -> Any:
     return ServerJudge(server.url, "m", folder, deadline=60.0)
 
 
@@ -100,7 +100,7 @@ def test_a_rating_is_read_from_exactly_the_scales_tokens(server: Any, judge: Any
 
 
 @pytest.mark.parametrize("kind", ["ids", "text", "chat"])
-def test_a_rating_from_the_likeliest_tokens(folder: Any, kind: str) -> None:
+def test_a_rating_from_the_likeliest_tokens(folder: Path, kind: str) -> None:
     """The server's "2" .1, "5" .8, "50" .05 and "4." e^-5: every one of them has a digit, none of the rest counts."""
     server = Server(extended=kind == "ids")
     judge = ChatJudge(server.url, "m") if kind == "chat" else ServerJudge(server.url, "m", folder, min_mass=0.99)
@@ -135,7 +135,7 @@ def test_ids_that_the_tokenizer_does_not_have_are_no_digits(server: Any, judge: 
 
 
 @pytest.mark.parametrize("chat", [False, True])
-def test_tokens_as_text_are_compared_whole(folder: Any, chat: bool) -> None:
+def test_tokens_as_text_are_compared_whole(folder: Path, chat: bool) -> None:
     server = Server(extended=False)
     judge = ChatJudge(server.url, "m") if chat else ServerJudge(server.url, "m", folder)
     (rating,) = judge.rate([give(4)])
@@ -176,7 +176,7 @@ def test_answers_out_of_order(server: Any, judge: Any) -> None:
     assert len(server.bodies) == 30
 
 
-def test_bounded_concurrency(server: Any, folder: Any) -> None:
+def test_bounded_concurrency(server: Any, folder: Path) -> None:
     server.delay = lambda body: 0.2
     judge = ServerJudge(server.url, "m", folder, concurrency=4)
     assert len(rated(judge.rate([ask(f"number {n}, give 3") for n in range(24)]))) == 24
@@ -273,7 +273,7 @@ def test_of_an_answer_without_end_only_so_much_is_read(
     assert rated(answers) == ["1", "2", "4", "5"]
 
 
-def test_what_hangs_is_given_up_at_the_deadline(server: Any, folder: Any) -> None:
+def test_what_hangs_is_given_up_at_the_deadline(server: Any, folder: Path) -> None:
     server.hang = lambda body: "give 3" in text_of(body)
     judge = ServerJudge(server.url, "m", folder, deadline=5.0)
     start = time.monotonic()
@@ -285,7 +285,7 @@ def test_what_hangs_is_given_up_at_the_deadline(server: Any, folder: Any) -> Non
     assert judge.usage.timeouts == 1
 
 
-def test_what_waits_for_its_turn_is_given_up_too(server: Any, folder: Any) -> None:
+def test_what_waits_for_its_turn_is_given_up_too(server: Any, folder: Path) -> None:
     server.hang = lambda body: True
     judge = ServerJudge(server.url, "m", folder, deadline=0.5, concurrency=2)
     start = time.monotonic()
@@ -296,7 +296,7 @@ def test_what_waits_for_its_turn_is_given_up_too(server: Any, folder: Any) -> No
     assert judge.usage.timeouts == 50
 
 
-def test_within_a_with_all_calls_share_one_deadline(server: Any, folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_within_a_with_all_calls_share_one_deadline(server: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     clock = SimpleNamespace(monotonic=lambda: now, time=time.time)
     monkeypatch.setattr(endpoint_module, "time", clock)
@@ -322,14 +322,14 @@ def test_within_a_with_all_calls_share_one_deadline(server: Any, folder: Any, mo
     assert ServerJudge("http://127.0.0.1:1", "m", folder, spawn=True, start_deadline=9.0, deadline=3.0).deadline == 12
 
 
-def test_an_attempt_that_hangs_is_made_again(server: Any, folder: Any) -> None:
+def test_an_attempt_that_hangs_is_made_again(server: Any, folder: Path) -> None:
     server.hang = lambda body: len(server.bodies) == 1
     judge = ServerJudge(server.url, "m", folder, deadline=60.0, read_timeout=2.0)
     assert rated(judge.rate([give(4)])) == ["4"]
     assert judge.usage.retries >= 1
 
 
-def test_a_server_that_trickles_does_not_hold_us(folder: Any) -> None:
+def test_a_server_that_trickles_does_not_hold_us(folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=trickle, args=(listener,), daemon=True).start()
         judge = ServerJudge(f"http://127.0.0.1:{listener.getsockname()[1]}", "m", folder, deadline=0.6)
@@ -348,7 +348,7 @@ def trickle(listener: socket.socket) -> None:
             time.sleep(0.05)
 
 
-def test_nobody_listens(folder: Any) -> None:
+def test_nobody_listens(folder: Path) -> None:
     judge = ServerJudge(f"http://127.0.0.1:{free_port()}", "m", folder, deadline=3.0)
     start = time.monotonic()
     (answer,) = judge.rate([give(4)])
@@ -357,7 +357,7 @@ def test_nobody_listens(folder: Any) -> None:
     assert judge.usage.retries > 0
 
 
-def test_killed_and_back_within_the_deadline(folder: Any) -> None:
+def test_killed_and_back_within_the_deadline(folder: Path) -> None:
     """As soon as all its places hang; and away for some attempts."""
     first = Server()
     first.hang = lambda body: len(first.bodies) > 10
@@ -416,7 +416,7 @@ def test_a_token_beside_the_scale_is_no_rating(server: Any, judge: Any) -> None:
 
 
 @pytest.mark.parametrize(("status", "advice"), [(404, "/v1/models"), (401, endpoint_module.KEY), (403, "key")])
-def test_what_cannot_heal_is_not_asked_again(server: Any, folder: Any, status: int, advice: Any) -> None:
+def test_what_cannot_heal_is_not_asked_again(server: Any, folder: Path, status: int, advice: Any) -> None:
     server.behave = lambda body, number: status
     judge = ServerJudge(server.url, "m", folder, concurrency=2)
     answers = judge.rate([ask(f"number {n}") for n in range(20)])
@@ -496,7 +496,7 @@ def test_within_a_running_loop(judge: Any) -> None:
     assert rated(asyncio.run(notebook())) == ["4"]
 
 
-def test_ctrl_c_passes_through(server: Any, folder: Any) -> None:
+def test_ctrl_c_passes_through(server: Any, folder: Path) -> None:
     server.hang = lambda body: True
     judge = ServerJudge(server.url, "m", folder, deadline=3 * SOON, read_timeout=3 * SOON)
 
@@ -515,7 +515,7 @@ def test_ctrl_c_passes_through(server: Any, folder: Any) -> None:
     assert rated(judge.rate([give(4)])) == ["4"]
 
 
-def test_equal_names_are_equal_judges(server: Any, folder: Any) -> None:
+def test_equal_names_are_equal_judges(server: Any, folder: Path) -> None:
     judge = ServerJudge(server.url, "m", folder)
     assert re.fullmatch(r"server:m@/weights/m tokens-[0-9a-f]{12} mass>=0.05", judge.name)
     other = Server()
@@ -530,7 +530,7 @@ def test_equal_names_are_equal_judges(server: Any, folder: Any) -> None:
     other.stop()
 
 
-def test_a_name_without_a_server_never_comes_again(server: Any, folder: Any, tmp_path: Path) -> None:
+def test_a_name_without_a_server_never_comes_again(server: Any, folder: Path, tmp_path: Path) -> None:
     away = ServerJudge(f"http://127.0.0.1:{free_port()}", "m", folder, deadline=0.3)
     assert away.name != away.name
     assert ServerJudge(server.url, "not served", folder).name != ServerJudge(server.url, "not served", folder).name
@@ -538,7 +538,7 @@ def test_a_name_without_a_server_never_comes_again(server: Any, folder: Any, tmp
     failed(cached.rate([give(4)])[0], Status.TIMEOUT)
 
 
-def test_a_run_begins_with_a_server_that_has_the_model(server: Any, judge: Any, folder: Any) -> None:
+def test_a_run_begins_with_a_server_that_has_the_model(server: Any, judge: Any, folder: Path) -> None:
     judge.start()
     with pytest.raises(RuntimeError, match=r"/v1/models does not list the judge's model 'not served'"):
         ServerJudge(server.url, "not served", folder).start()
@@ -635,7 +635,7 @@ def test_the_server_listens_here_only(monkeypatch: pytest.MonkeyPatch, tmp_path:
         ServerJudge("http://0.0.0.0:8000", "m", spawn=True)
 
 
-def test_a_judge_starts_its_server_once_and_anew_when_it_died(stand_in: Any, folder: Any) -> None:
+def test_a_judge_starts_its_server_once_and_anew_when_it_died(stand_in: Any, folder: Path) -> None:
     judge = ServerJudge(f"http://127.0.0.1:{free_port()}", folder, spawn=True, deadline=60.0)
     for _ in range(2):
         with judge, judge:
@@ -687,7 +687,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_
 
 @pytest.mark.parametrize("deaths", [1, 9])
 def test_a_spawned_server_that_dies_in_a_call_is_started_again_once(
-    stand_in: Any, folder: Any, monkeypatch: pytest.MonkeyPatch, deaths: int
+    stand_in: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, deaths: int
 ) -> None:
     words = [sys.executable, "-c", MORTAL]
     lives = stand_in / "lives"
@@ -709,7 +709,7 @@ def test_a_spawned_server_that_dies_in_a_call_is_started_again_once(
 
 
 def test_a_spawned_server_that_dies_and_does_not_come_back(
-    stand_in: Any, folder: Any, monkeypatch: pytest.MonkeyPatch
+    stand_in: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judge = ServerJudge(f"http://127.0.0.1:{free_port()}", folder, spawn=True, deadline=3 * SOON)
     lives = stand_in / "lives"

@@ -38,7 +38,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-def test_what_was_written_first_is_read(path: Any) -> None:
+def test_what_was_written_first_is_read(path: Path) -> None:
     store = Store(path, MIB)
     assert store.read(["a"]) == {}
     store.write({"a": b"\x00 \xff", "b": b""})
@@ -48,7 +48,7 @@ def test_what_was_written_first_is_read(path: Any) -> None:
     assert [file.name for file in path.parent.iterdir()] == ["ratings.sqlite"]
 
 
-def test_many_keys_at_once(path: Any) -> None:
+def test_many_keys_at_once(path: Path) -> None:
     store, values = Store(path, 64 * MIB), rows("row", 40_000)
     store.write(values)
     assert store.read(list(values)) == values
@@ -63,7 +63,7 @@ def write_rows(path: Path, name: str, start: Any) -> None:
         assert store.read(list(values)) == values
 
 
-def test_processes_write_at_once(path: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_processes_write_at_once(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     start = FORK.Barrier(5)
     names = ("one", "two", "three", "four")
     processes = [FORK.Process(target=write_rows, args=(path, name, start)) for name in names]
@@ -94,7 +94,7 @@ class Endless(dict):
 
 
 def test_a_process_killed_while_it_writes_leaves_what_was_committed(
-    path: Any, caplog: pytest.LogCaptureFixture
+    path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store, before = Store(path, 64 * MIB), rows("before", 100)
     store.write(before)
@@ -116,7 +116,7 @@ def test_a_process_killed_while_it_writes_leaves_what_was_committed(
     assert warnings(caplog) == []
 
 
-def test_what_a_killed_process_left_is_not_mixed_into_a_new_file(path: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_a_killed_process_left_is_not_mixed_into_a_new_file(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     store = Store(path, 64 * MIB)
     reached = FORK.Event()
     process = FORK.Process(target=write_and_wait, args=(store, reached))
@@ -141,7 +141,7 @@ def write_and_wait(store: Store, reached: Any) -> None:
         time.sleep(600)
 
 
-def test_eviction_keeps_what_is_used(path: Any) -> None:
+def test_eviction_keeps_what_is_used(path: Path) -> None:
     store = Store(path, MIB)
     used, unused = rows("used", 50), rows("unused", 50)
     store.write(used | unused)
@@ -160,7 +160,7 @@ def test_eviction_keeps_what_is_used(path: Any) -> None:
     assert kept > MIB / 4  # no more is forgotten than needs be
 
 
-def test_more_than_fits_at_once(path: Any) -> None:
+def test_more_than_fits_at_once(path: Path) -> None:
     store = Store(path, 1 << 16)
     store.write(rows("row", 5000))
     left = store.read(list(rows("row", 5000)))
@@ -172,7 +172,7 @@ def test_more_than_fits_at_once(path: Any) -> None:
     assert store.read(["small"]) == {"small": b"1"}
 
 
-def test_reading_writes_nothing_while_there_is_room(path: Any) -> None:
+def test_reading_writes_nothing_while_there_is_room(path: Path) -> None:
     store, values = Store(path, MIB), rows("row", 1000)
     store.write(values)
     before = path.read_bytes()
@@ -191,7 +191,7 @@ def no_file_larger_than(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_a_full_disk_is_said_once_and_forgets_the_call(path: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_full_disk_is_said_once_and_forgets_the_call(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     store, before = Store(path, 64 * MIB), rows("before", 100)
     store.write(before)
     with no_file_larger_than(MIB):
@@ -290,7 +290,7 @@ def test_a_folder_that_cannot_be(tmp_path: Path, caplog: pytest.LogCaptureFixtur
 
 
 def test_a_lock_that_is_held_too_long_is_not_waited_for(
-    path: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = Store(path, MIB)
     store.write({"a": b"1"})
@@ -303,7 +303,7 @@ def test_a_lock_that_is_held_too_long_is_not_waited_for(
     assert "database is locked" in message
 
 
-def test_only_the_first_call_waits_for_a_lock(path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_first_call_waits_for_a_lock(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(path, MIB)
     store.write({"a": b"1"})
     monkeypatch.setattr(module, "PATIENCE", 2.0)
@@ -327,7 +327,7 @@ def test_only_the_first_call_waits_for_a_lock(path: Any, monkeypatch: pytest.Mon
     "value", ["'text'", "'1'", "CAST(x'ff' AS TEXT)", "7", "x''", "x'00'", "(SELECT value FROM answers LIMIT 1)"]
 )
 def test_a_damaged_value_is_none_and_makes_room_for_another(
-    path: Any, caplog: pytest.LogCaptureFixture, value: str
+    path: Path, caplog: pytest.LogCaptureFixture, value: str
 ) -> None:
     store = Store(path, MIB)
     store.write({"a": b"1", "b": b"2"})
@@ -341,7 +341,7 @@ def test_a_damaged_value_is_none_and_makes_room_for_another(
     assert store.damaged == 1
 
 
-def test_a_damaged_file_is_said_once_and_left_to_its_owner(path: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_file_is_said_once_and_left_to_its_owner(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     Store(path, MIB).write(rows("row", 1000))
     whole = path.read_bytes()
     damaged = whole[:4096] + b"\xa5" * (len(whole) - 4096)
@@ -385,7 +385,7 @@ def test_other_files_are_refused_and_left_as_they_are(tmp_path: Path, make: Any)
     assert path.read_bytes() == before
 
 
-def test_a_bound_that_holds_nothing_is_refused(path: Any) -> None:
+def test_a_bound_that_holds_nothing_is_refused(path: Path) -> None:
     with pytest.raises(ValueError, match="max_bytes is 1000, and a cache needs at least 65536"):
         Store(path, 1000)
     assert not path.exists()
