@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from transformers.integrations import is_deepspeed_zero3_enabled
 from trl import SFTTrainer
 
 from rewards.judges import Judge, closing, load_judge
+from rewards.language.server_reader import ReaderFailure
 from rewards.metrics import build_reward
 from rewards.reward import Reward
 from training.callbacks.metrics_file import MetricsFile, ProgressBar
@@ -53,13 +54,14 @@ def run(recipe: Recipe, resume: bool = False, stop: StopOnSignal | None = None, 
     if not resume:
         check_new(recipe)
     rewards = build_rewards(recipe.rewards)
+    read_by = readers(rewards)
     with closing(judges_of(rewards)):
         start_judges(recipe.rewards, rewards)
         trainer = build_trainer(recipe, rewards)
         check_launch(trainer.accelerator)
         if stop is not None:
             trainer.add_callback(stop)
-        problem = train(trainer, recipe, checkpoint, stop_on)
+        problem = train(trainer, recipe, checkpoint, stop_on, read_by)
         if stop is None or stop.stopped_at is None:
             trainer.save_model(str(output))
         # A rank that leaves its process group to the interpreter's end may abort there, with everything written.
@@ -75,7 +77,9 @@ def processes() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
-def train(trainer: Trainer, recipe: Recipe, checkpoint: Path | None, stop_on: Collection[str]) -> str:
+def train(
+    trainer: Trainer, recipe: Recipe, checkpoint: Path | None, stop_on: Collection[str], read_by: Mapping[str, str]
+) -> str:
     """Train, from the checkpoint if there is one, and write the run's files as it goes. What ended it early, or ""."""
     output = Path(recipe.output)
     health = None
@@ -89,7 +93,7 @@ def train(trainer: Trainer, recipe: Recipe, checkpoint: Path | None, stop_on: Co
         if recipe.verdicts:
             trainer.add_callback(VerdictFile(trainer.recorders, output))
     if trainer.is_world_process_zero():
-        begin(recipe, processes(), checkpoint)
+        begin(recipe, processes(), checkpoint, read_by)
     trainer.accelerator.wait_for_everyone()
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     return health.stopped if health is not None else ""
@@ -167,6 +171,17 @@ def build_rewards(parts: Sequence[RewardPart]) -> list[Reward]:
                 judges[key] = load_judge(asked.name, asked.cache, asked.placement, **asked.options)
             rewards.append(build_reward(part.metric, judges[key], part.options))
         return rewards
+
+
+def readers(rewards: Sequence[Reward]) -> dict[str, str]:
+    """What reads the texts, by the names of those rewards that have them read. Raises RecipeError for one missing."""
+    found = {}
+    for reward in rewards:
+        try:
+            found[reward.__name__] = reward.reader()
+        except (ImportError, ReaderFailure) as error:
+            raise RecipeError(f"the reward {reward.__name__} cannot read texts: {error}") from error
+    return {name: reader for name, reader in found.items() if reader}
 
 
 def start_judges(parts: Sequence[RewardPart], rewards: Sequence[Reward]) -> None:

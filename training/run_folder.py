@@ -5,7 +5,8 @@
 
     recipe.yaml       the recipe as run, overrides and data files included
     versions.json     versions, git commit and whether files differ from it (null outside a clone), seeds, number of
-                      processes; under `resumed` the same of every time that the run was resumed
+                      processes, what reads the texts of each reward; under `resumed` the same of every time that the
+                      run was resumed
     metrics.jsonl     one line of numbers a logged step
     verdicts.jsonl    one line a completion: what was written and what the judges said (callbacks/verdict_file.py)
     spans/            a page of the best and worst completions every 50 steps (dapo; callbacks/span_table.py)
@@ -22,10 +23,11 @@ import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
@@ -130,11 +132,19 @@ def damage_of(checkpoint: Path) -> str:
     return ""
 
 
-def begin(recipe: Recipe, processes: int, checkpoint: Path | None = None) -> None:
-    """Write what is known before the first step; a run that begins clears away what an earlier one left there."""
+def begin(
+    recipe: Recipe,
+    processes: int,
+    checkpoint: Path | None = None,
+    read_by: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Write what is known before the first step; a run that begins clears away what an earlier one left there.
+
+    read_by: what reads the texts, by the reward's name.
+    """
     output = Path(recipe.output)
     output.mkdir(parents=True, exist_ok=True)
-    made = surroundings(recipe, processes)
+    made = surroundings(recipe, processes) | {"readers": dict(read_by)}
     if checkpoint is None:
         for folder in checkpoints(output):
             shutil.rmtree(folder)
@@ -146,6 +156,9 @@ def begin(recipe: Recipe, processes: int, checkpoint: Path | None = None) -> Non
         for name in versions():
             if made.get(name) != now[name]:
                 log.warning("the run began with %s %s and goes on with %s.", name, made.get(name), now[name])
+        for name, reader in made.get("readers", {}).items():
+            if reader != read_by.get(name):
+                log.warning("the texts of %s were read by %s and now are by %s.", name, reader, read_by.get(name))
         made["resumed"].append({"checkpoint": checkpoint.name, **now})
     write_whole(output / "versions.json", json.dumps(made, indent=2) + "\n")
 

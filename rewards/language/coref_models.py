@@ -5,7 +5,8 @@
 Both are in the extra `coref` and load their weights from the Hugging Face hub on first use: 2 GB under CC BY-NC-SA 4.0
 for Maverick, a pickled checkpoint, and 0.4 GB for F-coref. They were not run here, where there is no hub: the adapters
 are written from the sources of maverick-coref 1.0.7 and fastcoref 2.1.6 and tested with stand-ins that give known
-clusters. maverick-coref wants protobuf==3.20, so it cannot be installed beside vLLM: judge through a server then.
+clusters. maverick-coref wants protobuf==3.20, so it cannot be installed beside vLLM: let it read behind a
+server then (rewards/language/reader.py).
 """
 
 import random

@@ -77,6 +77,11 @@ def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
         precision, recall = (Path(path) for path in source)
     else:
         path = DEFAULT if source is None else Path(source)
+        if not path.exists():
+            raise FileNotFoundError(
+                f"there are no prompts at {path}: prompts= is a YAML file, or the folder with the published "
+                "precision.json and recall.json"
+            )
         if not path.is_dir():
             data = yaml.safe_load(path.read_text(encoding="utf-8"))
             return PoshPrompts(

@@ -27,9 +27,9 @@ from typing import Any
 
 from rewards.cost import WORDS_PER_TOKEN, Cost
 from rewards.judges.judge import Failure, Judge
-from rewards.language.coref import coref_method
-from rewards.language.parse import describe, reader_name
+from rewards.language.reader import Reader, load_reader
 from rewards.language.scene_graph import SceneGraph
+from rewards.language.server_reader import ReaderFailure
 from rewards.length import judged_part
 from rewards.memo import Memo
 from rewards.naming import check_mode
@@ -41,7 +41,7 @@ from rewards.posh.questions import PRESENCE_THRESHOLD, Interview, Mode, conduct
 from rewards.posh.repeats import surplus
 from rewards.posh.scores import KINDS, beta_of, coarse_scores, credit, direction_score, f1, kind_weights
 from rewards.posh.spans import spans_of
-from rewards.posh.unread import charge_unread, read_note
+from rewards.posh.unread import charge_unread, not_read, read_note
 from rewards.reward import Reward
 from rewards.verdict import Sample, Status, Verdict
 
@@ -88,6 +88,8 @@ class PoshReward(Reward):
         weights: what a component of each kind counts in precision and recall, 1 where not given, such as
             {"attribute": 2, "relation": 0.5}. A text without any component that counts names nothing.
         name: of the reward in logs.
+        reader: "server:URL", a reader in an environment of its own (`spanreward read --serve`), with its own pipeline
+            and coreference; those given beside it by name are what it must have. None reads in this process.
     """
 
     columns = ("reference",)
@@ -104,18 +106,17 @@ class PoshReward(Reward):
         name: str = "posh",
         presence_threshold: float = PRESENCE_THRESHOLD,
         weights: Mapping[str, float] | None = None,
+        reader: str | Reader | None = None,
     ) -> None:
         super().__init__(name)
         check_mode(mode)
         beta_of(score)
-        coref_method(coref)
         self.judge = judge
         self.judges = (judge,)
         self.prompts = load_prompts(prompts)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
         self.mode = mode
-        self.pipeline = pipeline
-        self.coref = coref
+        self.read_with = load_reader(reader, pipeline, coref)
         self.score = score
         self.presence_threshold = presence_threshold
         self.weights = kind_weights(weights)
@@ -126,7 +127,7 @@ class PoshReward(Reward):
         return {**self.__dict__, "_references": OrderedDict(), "_memo": Memo()}
 
     def reader(self) -> str:
-        return reader_name(self.pipeline, self.coref)
+        return self.read_with.name()
 
     def cost(self, words: float, references: int) -> Cost:
         """A question per entity, attribute and relation of the completion and of each reference, so many a word as was
@@ -155,7 +156,10 @@ class PoshReward(Reward):
         with ThreadPoolExecutor(max_workers=1) as parser, self.judge if len(parts) > 1 else nullcontext():
             parsed = [parser.submit(self._parse, part) for part in parts[:1]]
             for part, following in zip_longest(parts, parts[1:]):
-                graphs = parsed.pop().result()
+                try:
+                    graphs = parsed.pop().result()
+                except ReaderFailure as failure:  # nor would it read the others
+                    return [*verdicts, *(not_read(sample, failure) for sample in samples[len(verdicts) :])]
                 if following:
                     parsed.append(parser.submit(self._parse, following))
                 verdicts += self._assess_graphs(part, *graphs, self._memo)
@@ -170,7 +174,7 @@ class PoshReward(Reward):
         new = [text for text in references if text not in graphs]
         completions = [sample.completion for sample in judged if sample.completion.strip()]
         texts = list(dict.fromkeys([*new, *(text for text in completions if text not in graphs)]))
-        parsed = describe(texts, pipeline=self.pipeline, coref=self.coref, mode=self.mode) if texts else []
+        parsed = self.read_with.read(texts, self.mode) if texts else []
         graphs.update(zip(texts, parsed, strict=True))
         for text in references:  # as JSON a graph takes a fifth of the memory
             if text not in self._references:

@@ -1,4 +1,4 @@
-"""The part of a completion that was not judged, because it is too long, counts as wrong.
+"""What is too long to be judged counts as wrong; what no reader has read has no score.
 
 verdict = charge_unread(verdict, sample, "f1")      # precision pays for the characters past judged_length
 read_note([("the completion", 12_000, 3_588)])      # what a judge with a short context did not read
@@ -11,6 +11,7 @@ the verdict's note says so.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rewards.language.server_reader import ReaderFailure
 from rewards.length import judged_length
 from rewards.posh.scores import coarse_scores
 from rewards.verdict import Sample, Span, Status, Verdict
@@ -46,3 +47,10 @@ def read_note(texts: Sequence[tuple[str, int, int]]) -> str:
     return "; ".join(
         f"the judge read {size - cut:,} of {size:,} characters of {name}" for name, size, cut in texts if cut
     )
+
+
+def not_read(sample: Sample, failure: ReaderFailure) -> Verdict:
+    """The verdict on a sample whose texts the reader did not read."""
+    if not sample.references:
+        return Verdict(None, Status.NOT_APPLICABLE, note="no reference that names anything")
+    return Verdict(None, failure.status, note=str(failure))

