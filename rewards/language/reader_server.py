@@ -48,7 +48,10 @@ class ReaderServer(ThreadingHTTPServer):
         pipeline = pipeline_name(load_pipeline(reader.pipeline))
         self.reader = reader
         self.told = Told(pipeline=pipeline, coref=coref_name(reader.coref), version=version("spanreward"))
-        super().__init__((host, port), Handler)
+        try:
+            super().__init__((host, port), Handler)
+        except OSError as error:
+            raise OSError(f"cannot listen on {host}:{port} ({error.strerror}): choose another --port") from error
 
     @property
     def url(self) -> str:

@@ -25,6 +25,7 @@ from rewards.judges.match.match_judge import MatchJudge
 from rewards.language import server_reader
 from rewards.language.clusters import Cluster
 from rewards.language.reader import LocalReader, load_reader
+from rewards.language.reader_server import ReaderServer
 from rewards.language.server_reader import LARGEST_REQUEST, TEXTS_TOGETHER, ReaderFailure, ServerReader, batches
 from rewards.posh import PoshReward
 from rewards.verdict import Sample, Status
@@ -242,6 +243,8 @@ def test_a_pipeline_that_fails_is_told_through_the_server() -> None:
             return [[] for _ in docs]
         raise OSError("no\nweights")
 
+    with pytest.raises(OSError, match=r"^no\nweights$"):
+        ReaderServer("127.0.0.1", 0, LocalReader(SMALL, broken))
     reader = LocalReader(SMALL)
     with reader_thread(reader) as where:
         object.__setattr__(reader, "coref", broken)

@@ -34,10 +34,8 @@ def main() -> None:
                 print(json.dumps(graph.to_dict()))
             return
         server = ReaderServer(arguments.host, arguments.port, reader)
-    except (ValueError, ImportError) as error:
+    except (ValueError, ImportError, OSError) as error:
         sys.exit(f"{parser.prog}: {error}")
-    except OSError as error:
-        sys.exit(f"{parser.prog}: cannot listen on {arguments.host}:{arguments.port} ({error}): choose another --port.")
     with server:
         print(f"{server.told.name}: reads at {server.url}", flush=True)
         try:
