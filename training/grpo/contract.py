@@ -28,6 +28,7 @@ METHODS: dict[tuple[type, str], tuple[str, ...]] = {
     (Trainer, "_load_from_checkpoint"): ("resume_from_checkpoint", "model"),
     (Trainer, "_load_best_model"): (),
     (Trainer, "_get_output_dir"): ("trial",),
+    (Trainer, "_run_epoch"): (),
 }
 ATTRIBUTES = (
     *("_metrics", "_step", "_tokenizer", "eos_token_ids", "max_completion_length", "num_generations"),
