@@ -34,7 +34,8 @@ from zipfile import BadZipFile, ZipFile
 import yaml
 from safetensors import SafetensorError, safe_open
 
-from training.recipe import Recipe, RecipeError, check_recipe, read_mapping
+from training.recipe import Recipe, RecipeError, check_recipe
+from training.recipe_file import read_mapping
 
 log = logging.getLogger(__name__)
 

@@ -44,7 +44,7 @@ def judge_of(arguments: argparse.Namespace) -> Any:
 
 def read_option(text: str) -> tuple[str, Any]:
     """`key=value` with a YAML value, where also 2e9 is a number. Raises ValueError."""
-    from training.recipe import with_numbers
+    from training.recipe_file import with_numbers
 
     key, equals, value = text.partition("=")
     if not equals:
