@@ -7,10 +7,11 @@ Past JUDGED_CHARACTERS, or JUDGED_TOKENS words and signs, nobody parses a comple
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 
-from rewards.verdict import Sample
+from rewards.verdict import Sample, Span, Verdict
 
 JUDGED_CHARACTERS = 10_000
 JUDGED_TOKENS = 4_000  # English prose of JUDGED_CHARACTERS has 2,100; "!a!a!a" would have 10,000
@@ -29,3 +30,26 @@ def judged_length(text: str) -> int:
 def judged_part(sample: Sample) -> Sample:
     """The sample with as much of its completion as is judged."""
     return replace(sample, completion=sample.completion[: judged_length(sample.completion)])
+
+
+def charge_unread(
+    verdict: Verdict, read: int, total: int, charged: Callable[[dict[str, float], float], dict[str, float]]
+) -> Verdict:
+    """The verdict on the first `read` of `total` characters as one on all of them: the others count as wrong.
+
+    Score and credits are multiplied by the share that was read; the rest is one span of score 0 whose credit is what it
+    costs. charged(parts, kept): the metric's parts when the share `kept` of the text was read.
+    """
+    if read >= total or verdict.score is None:
+        return verdict
+    share = read / total
+    score = verdict.score * share
+    spans = [
+        replace(span, end=min(span.end, read), credit=span.credit * share)
+        for span in verdict.spans
+        if span.start < read
+    ]
+    note = f"not judged: past {read} characters"
+    number = max((span.component for span in spans), default=-1) + 1
+    unread = Span(read, total, 0.0, score - verdict.score, "unread", note, number)
+    return replace(verdict, score=score, parts=charged(verdict.parts, share), spans=(*spans, unread))

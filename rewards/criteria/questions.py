@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from rewards.judges.judge import Question
-from rewards.pairwise.questions import PairPrompts, Shown, ask
+from rewards.pairwise.questions import PairPrompts, Shown, ask, head
 from rewards.templates import fill
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
@@ -63,11 +63,9 @@ def ask_vote(
 
 def ask_criterion(prompts: CriteriaPrompts, pair: PairPrompts, shown: Shown, text: str, criterion: str) -> Question:
     """How far a text meets one criterion, to be rated from 1 to 5."""
-    head = [prompts.instructions, fill(pair.context, context=shown.context) if shown.context else pair.picture]
-    head += [fill(pair.request, request=shown.request)] if shown.request else []
-    before = "\n\n".join(head) + "\n\n" + prompts.text.split("{text}")[0]
-    tail = [fill(prompts.criterion, criterion=criterion), prompts.rating]
-    after = prompts.text.split("{text}")[1] + "\n\n" + "\n\n".join(tail)
+    begin, end = prompts.text.split("{text}")
+    before = head(prompts.instructions, pair, shown) + begin
+    after = "\n\n".join([end, fill(prompts.criterion, criterion=criterion), prompts.rating])
     return Question(
         [{"role": "user", "content": before + text + after}],
         images=shown.images,

@@ -17,13 +17,14 @@ from typing import Literal
 from rewards.cost import Cost, tokens_in
 from rewards.criteria.questions import CriteriaPrompts, ask_criterion, ask_vote, load_prompts, read_criteria
 from rewards.judges.judge import RATING_SCALE, Failure, Judge, Rating
-from rewards.judges.shared.cached_judge import question_keys
+from rewards.judges.shared.cached_judge import rate_once
 from rewards.pairwise.charge import charge, judged
-from rewards.pairwise.questions import Evidence, Shown, show
+from rewards.pairwise.questions import Evidence, Shown
 from rewards.pairwise.questions import load_prompts as load_pair_prompts
+from rewards.pairwise.rows import sort_rows
 from rewards.pairwise.votes import PairVotes, cast
 from rewards.reward import Reward
-from rewards.verdict import Sample, Status, Verdict
+from rewards.verdict import Sample, Verdict
 
 CRITERIA = 3  # of a row, which `cost` assumes: MLLM-Bench has one to three
 SCALE = ("A", "B", "C", "D")
@@ -75,18 +76,8 @@ class CriteriaReward(Reward):
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """One Verdict per sample, in order; all questions in one call, equal ones once."""
-        verdicts: dict[int, Verdict] = {}
-        shown: dict[int, Shown] = {}
-        for number, sample in enumerate(samples):
-            evidence = show(sample, self.evidence)
-            lacking = self._lacks(sample)
-            if isinstance(evidence, str) or lacking:
-                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=lacking or str(evidence))
-            elif not judged(sample).strip():
-                verdicts[number] = Verdict(0.0, Status.EMPTY, note="the completion says nothing")
-            else:
-                shown[number] = evidence
-        asked = {number: samples[number] for number in shown}
+        shown, verdicts = sort_rows(samples, self.evidence, self._lacks)
+        asked = {number: samples[number] for number in shown if number not in verdicts}
         found = self._vote(asked, shown) if self.form == "pairwise" else self._rate(asked, shown)
         return [verdicts.get(number) or found[number] for number in range(len(samples))]
 
@@ -106,10 +97,7 @@ class CriteriaReward(Reward):
             for number, criteria in of_rows.items()
             for criterion in criteria
         ]
-        keys = question_keys(questions, {})
-        distinct = dict(zip(keys, questions, strict=True))
-        answers = dict(zip(distinct, self.judge.rate(list(distinct.values())) if distinct else [], strict=True))
-        ratings = iter([answers[key] for key in keys])
+        ratings = iter(rate_once(self.judge, questions))
         return {
             number: rated([next(ratings) for _ in criteria], samples[number]) for number, criteria in of_rows.items()
         }

@@ -25,13 +25,13 @@ from rewards.filler import beside, charge_filler, find_filler
 from rewards.harmonic.prompts import Criterion, chosen_criteria, load_prompts
 from rewards.harmonic.questions import Evidence, Shown, ask, ask_why, show
 from rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, Aggregate, aggregate, check_weighting, unit
-from rewards.harmonic.spans import Place, ablation_spans, at_most, charge_unread, charged_parts, sentence_spans, without
+from rewards.harmonic.spans import Place, ablation_spans, at_most, charged_parts, sentence_spans, without
 from rewards.judges import load_judge
 from rewards.judges.judge import Failure, Judge, Question, Rating
-from rewards.judges.shared.cached_judge import question_keys
+from rewards.judges.shared.cached_judge import rate_once
 from rewards.language.pipeline import load_pipeline, pipeline_name
 from rewards.language.sentences import split_sentences
-from rewards.length import judged_part
+from rewards.length import charge_unread, judged_part
 from rewards.naming import check_mode, unknown
 from rewards.reward import Reward
 from rewards.verdict import Sample, Span, Status, Verdict
@@ -225,14 +225,10 @@ class HarmonicReward(Reward):
         answers: dict[int, Rating | Failure] = {}
         for judge in self.judges:
             own = [number for number, (criterion, _) in enumerate(asked) if self._judge_of(criterion) is judge]
-            keys = question_keys([asked[number][1] for number in own], {})
-            distinct = {key: asked[number][1] for key, number in zip(keys, own, strict=True)}
-            if not distinct and judge in self.held:
+            if not own and judge in self.held:
                 continue
             with judge:
-                ratings = judge.rate(list(distinct.values())) if distinct else []
-            of_key = dict(zip(distinct, ratings, strict=True))
-            answers |= {number: of_key[key] for key, number in zip(keys, own, strict=True)}
+                answers |= zip(own, rate_once(judge, [asked[number][1] for number in own]), strict=True)
         return [answers[number] for number in range(len(asked))]
 
     def _verdict(self, inquiry: Inquiry, rows: Sequence[Sequence[Rating | Failure]]) -> Verdict:
@@ -255,7 +251,7 @@ class HarmonicReward(Reward):
             found = find_filler(inquiry.text, beside(inquiry.sample))
             verdict = charge_filler(verdict, inquiry.text, found, charged_parts)
         read = len(inquiry.text) - max(rating.cut for rating in ratings[0].values())
-        return charge_unread(verdict, read, len(inquiry.sample.completion))
+        return charge_unread(verdict, read, len(inquiry.sample.completion), charged_parts)
 
     def _aggregate(self, ratings: Mapping[str, Rating]) -> Aggregate:
         tables = {criterion: rating.probabilities for criterion, rating in ratings.items()}

@@ -15,11 +15,10 @@ text of one sentence is nothing without it, and nothing scores 0: its credit is 
 """
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import replace
 from itertools import pairwise
 
 from rewards.harmonic.scores import Aggregate, overall, unit
-from rewards.verdict import Span, Verdict
+from rewards.verdict import Span
 
 Place = tuple[int, int]
 MOST_SENTENCES = 32
@@ -90,27 +89,6 @@ def ablation_spans(places: Sequence[Place], whole: Aggregate, others: Sequence[A
         moved = {c: w * (whole.means[c] - other.means[c]) / 4 for c, w in whole.weights.items()}
         spans.append(_span(place, (1 + credit) / 2, credit, moved, f"without it {_rated(other.means)}", number))
     return tuple(spans)
-
-
-def charge_unread(verdict: Verdict, read: int, total: int) -> Verdict:
-    """The verdict on the first `read` of `total` characters as one on all of them: the others count as wrong.
-
-    Every rating's distance from 1, and with it the score and the credits, is multiplied by the share that was read;
-    the rest is one span of score 0 whose credit is what it costs.
-    """
-    if read >= total or verdict.score is None:
-        return verdict
-    share = read / total
-    score = verdict.score * share
-    parts = charged_parts(verdict.parts, share)
-    spans = [
-        replace(span, end=min(span.end, read), credit=span.credit * share)
-        for span in verdict.spans
-        if span.start < read
-    ]
-    note = f"not judged: past {read} characters"
-    spans.append(Span(read, total, 0.0, score - verdict.score, "unread", note, len(spans)))
-    return replace(verdict, score=score, parts=parts, spans=tuple(spans))
 
 
 def charged_parts(parts: Mapping[str, float], kept: float) -> dict[str, float]:

@@ -1,10 +1,8 @@
 """What a completion loses for words that say nothing, and for those that nobody read: both count as wrong."""
 
-from dataclasses import replace
-
 from rewards.filler import beside, charge_filler, find_filler
-from rewards.length import judged_length
-from rewards.verdict import Sample, Span, Verdict
+from rewards.length import charge_unread, judged_length
+from rewards.verdict import Sample, Verdict
 
 
 def judged(sample: Sample) -> str:
@@ -17,18 +15,10 @@ def charge(verdict: Verdict, sample: Sample, cut: int = 0) -> Verdict:
     whole completion: its score is multiplied by the share that says something, and by the share that was read.
     """
     text = judged(sample)
-    verdict = charge_filler(verdict, text, find_filler(text, beside(sample)), lambda parts, kept: dict(parts))
-    read, total = len(text) - cut, len(sample.completion)
-    if verdict.score is None or read >= total:
-        return verdict
-    share = read / total
-    kept = [
-        replace(span, end=min(span.end, read), credit=span.credit * share)
-        for span in verdict.spans
-        if span.start < read
-    ]
-    number = max((span.component for span in kept), default=-1) + 1
-    unread = Span(
-        read, total, 0.0, verdict.score * (share - 1), "unread", f"not judged: past {read} characters", number
-    )
-    return replace(verdict, score=verdict.score * share, spans=(*kept, unread))
+    verdict = charge_filler(verdict, text, find_filler(text, beside(sample)), unchanged)
+    return charge_unread(verdict, len(text) - cut, len(sample.completion), unchanged)
+
+
+def unchanged(parts: dict[str, float], kept: float) -> dict[str, float]:
+    """Shares of votes, and ratings of criteria, are what the judge said of what it read."""
+    return dict(parts)

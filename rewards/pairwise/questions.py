@@ -94,6 +94,13 @@ def show(sample: Sample, evidence: Evidence) -> Shown | str:
         return str(error)
 
 
+def head(instructions: str, prompts: PairPrompts, shown: Shown) -> str:
+    """How a question begins: what to do, what it is judged by, and what was asked for."""
+    pieces = [instructions, fill(prompts.context, context=shown.context) if shown.context else prompts.picture]
+    pieces += [fill(prompts.request, request=shown.request)] if shown.request else []
+    return "\n\n".join(pieces) + "\n\n"
+
+
 def ask(
     prompts: PairPrompts, shown: Shown, first: str, second: str, criteria: tuple[str, ...] = (), more: str = ""
 ) -> Question:
@@ -101,9 +108,7 @@ def ask(
 
     Of a chat that is too long for the judge the end of the longer text may be left out.
     """
-    head = [prompts.instructions, fill(prompts.context, context=shown.context) if shown.context else prompts.picture]
-    head += [fill(prompts.request, request=shown.request)] if shown.request else []
-    before = "\n\n".join(head) + "\n\n"
+    before = head(prompts.instructions, prompts, shown)
     texts = fill(prompts.texts, first=first, second=second)
     start, end = places(prompts.texts, first=first, second=second)["first" if len(first) >= len(second) else "second"]
     after = "\n\n".join(["", *([more] if more else []), prompts.answer])

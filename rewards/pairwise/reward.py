@@ -23,7 +23,8 @@ from rewards.cost import Cost, tokens_in
 from rewards.judges.judge import Judge, Rating
 from rewards.judges.shared.cached_judge import question_keys
 from rewards.pairwise.charge import charge, judged
-from rewards.pairwise.questions import Evidence, Shown, ask, load_prompts, show
+from rewards.pairwise.questions import Evidence, Shown, ask, load_prompts
+from rewards.pairwise.rows import sort_rows
 from rewards.pairwise.schedule import swiss_round, swiss_rounds
 from rewards.pairwise.votes import PairVotes, Vote, cast
 from rewards.reward import Reward
@@ -119,17 +120,7 @@ class PairwiseReward(Reward):
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """One Verdict per sample, in order; all questions in one call, equal ones once."""
-        verdicts: dict[int, Verdict] = {}
-        shown: dict[int, Shown] = {}
-        for number, sample in enumerate(samples):
-            evidence = show(sample, self.evidence)
-            lacking = self._lacks(sample)
-            if isinstance(evidence, str) or lacking:
-                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=lacking or str(evidence))
-            else:
-                shown[number] = evidence
-                if not judged(sample).strip():
-                    verdicts[number] = Verdict(0.0, Status.EMPTY, note="the completion says nothing")
+        shown, verdicts = sort_rows(samples, self.evidence, self._lacks)
         texts = {number: judged(samples[number]) for number in shown}
         asked = [number for number in shown if number not in verdicts]
         if self.anchor:

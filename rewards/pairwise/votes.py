@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rewards.comparison.orders import settle
 from rewards.judges.judge import Failure, Judge, Question, Rating
-from rewards.judges.shared.cached_judge import question_keys
+from rewards.judges.shared.cached_judge import rate_once
 
 FIRST, SECOND = "A", "B"  # what a judge answers for the text that it was shown first, and second
 SCALE = (FIRST, SECOND, "C")
@@ -96,10 +96,7 @@ def cast(judge: Judge, pairs: Sequence[tuple[Question, Question]], scale: Sequen
     pairs: the question with the pair's first text shown first, and the one with it shown second.
     """
     questions = [question for pair in pairs for question in pair]
-    keys = question_keys(questions, {})
-    distinct = dict(zip(keys, questions, strict=True))
-    answers = dict(zip(distinct, judge.rate(list(distinct.values()), scale) if distinct else [], strict=True))
-    found = [answers[key] for key in keys]
+    found = rate_once(judge, questions, scale)
     return [
         PairVotes(Vote(one, first=True), Vote(two, first=False))
         for one, two in zip(found[::2], found[1::2], strict=True)

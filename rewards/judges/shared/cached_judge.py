@@ -154,6 +154,16 @@ def code_hash(package: Path = Path(__file__).parents[2]) -> str:
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in sorted(files))).hexdigest()
 
 
+def rate_once(
+    judge: Judge, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+) -> list[Rating | Failure]:
+    """The judge's ratings, in order, in one call in which equal questions are one; no call where there is none."""
+    keys = question_keys(questions, {})
+    distinct = dict(zip(keys, questions, strict=True))
+    ratings = dict(zip(distinct, judge.rate(list(distinct.values()), scale) if distinct else [], strict=True))
+    return [ratings[key] for key in keys]
+
+
 def question_keys(questions: Sequence[Question], about: Mapping[str, Any]) -> list[str]:
     """128 bits in hexadecimal per question: equal where `about` (plain data) and all that a judge may read are.
 
