@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from accelerate import Accelerator
+from accelerate import Accelerator, PartialState
 from peft import LoraConfig
 from transformers import ProgressCallback, Trainer
 from transformers.integrations import is_deepspeed_zero3_enabled
@@ -106,6 +106,8 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
         arguments["reward_weights"] = [part.weight for part in recipe.rewards]
     with refusals():
         args = trainer_config(recipe.algorithm)(**arguments)
+    # No rank loads its policy before all judges have started: a sharded one needs the other ranks' devices.
+    PartialState().wait_for_everyone()
     if recipe.policy.model == "tiny" and is_deepspeed_zero3_enabled():
         raise RecipeError(
             "the policy tiny cannot be made under ZeRO-3: run its recipe with accelerate_configs/cpu.yaml, and give "

@@ -106,6 +106,23 @@ def test_a_judge_that_does_not_start_is_told_before_the_policy_is_loaded(
     assert not (tmp_path / "out").exists()
 
 
+def test_no_rank_loads_its_policy_before_all_judges_have_started(
+    tmp_path: Path, engines: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shards of a judge on rank 0 start on the other ranks' devices."""
+    engines["good"] = Engine()
+
+    def load_policy(*_: Any) -> None:
+        engines["good"].done.append("load the policy")
+        raise InterruptedError
+
+    monkeypatch.setattr(module.PartialState, "wait_for_everyone", lambda _: engines["good"].done.append("wait"))
+    monkeypatch.setattr(module, "load_policy", load_policy)
+    with pytest.raises(InterruptedError):
+        run(recipe(tmp_path / "out", "good"))
+    assert engines["good"].done == ["start", "wait", "load the policy", "close"]
+
+
 def test_every_rank_says_when_a_model_starts_and_is_ready(
     tmp_path: Path, engines: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

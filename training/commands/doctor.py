@@ -199,7 +199,7 @@ def started(name: str) -> Finding:
 
 def recipe_findings(path: str, accelerate_config: str | None) -> tuple[list[Finding], list[str]]:
     """Whether the recipe can be read and fits, by the dry run's arithmetic; and the names of its judges."""
-    from training.plan.dry_run import memory_facts, read_launch, settings_of
+    from training.plan.dry_run import asked_judges, memory_facts, read_launch, settings_of
     from training.recipe import RecipeError, load_recipe
 
     try:
@@ -208,7 +208,7 @@ def recipe_findings(path: str, accelerate_config: str | None) -> tuple[list[Find
     except RecipeError as error:
         return [Finding(f"recipe {path}", False, "cannot be run", str(error))], []
     memory: dict[str, Any] = memory_facts(recipe, settings_of(recipe), launch)
-    names = [part.judge.name for part in recipe.rewards]
+    names = [judge.name for judge, _ in asked_judges(recipe)]
     if "unknown" in memory:
         return [Finding(f"recipe {path}", None, "memory not reckoned", memory["unknown"])], names
     import torch

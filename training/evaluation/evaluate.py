@@ -5,6 +5,7 @@ evaluation.scores["dapo"]["truth_f1"]                   # array (seeds, prompts)
 evaluation.answers["dapo"][0][5].text                   # what seed 0 wrote for prompt 5
 """
 
+import importlib.util
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,7 @@ from rewards.vqa import AGREED, vqa_accuracy
 from training.data.load import load_data, load_scenes
 from training.evaluation.given_answers import is_answers, read_answers
 from training.evaluation.report import ShownAnswer
+from training.evaluation.vllm_answers import answers_by_vllm
 from training.policy import load_policy
 from training.recipe import DataPart, MixedPart, ScenesPart
 from training.scenes.referee import judge_description
@@ -148,9 +150,12 @@ def written(
 def greedy_completions(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int) -> tuple[list[str], list[int]]:
     """What the policy in `path` writes for each row, and how many tokens it took (the end token not counted).
 
-    On a GPU where there is one, in bfloat16; its memory is free again for the judges afterwards.
+    On a GPU where there is one, in bfloat16, through vLLM where that is installed; its memory is free again for the
+    judges afterwards.
     """
     model: Any
+    if torch.cuda.is_available() and importlib.util.find_spec("vllm") is not None:
+        return answers_by_vllm(path, rows, max_tokens)
     if not torch.cuda.is_available():
         model, processor = load_policy(path)
         return continue_prompts(model.eval(), processor, rows, max_tokens)
@@ -181,7 +186,9 @@ def continue_prompts(
             return_dict=True,
             return_tensors="pt",
             **padding(processor),
-        ).to(model.device, model.dtype)
+        ).to(model.device)
+        pixels = {name: value.to(model.dtype) for name, value in inputs.items() if value.is_floating_point()}
+        inputs.update(pixels)
         ids: torch.Tensor = model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False)
         written = ids[:, inputs["input_ids"].shape[1] :]
         texts += processor.batch_decode(written, skip_special_tokens=True)

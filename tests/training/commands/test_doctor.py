@@ -85,6 +85,15 @@ def test_a_recipe_whose_judges_sleep_in_more_than_there_is() -> None:
     assert found(findings)["judges asleep"] == (False, "placement: rank0 keeps one copy, a server none")
 
 
+def test_a_recipes_second_judge_is_looked_at(tmp_path: Path) -> None:
+    text = Path("recipes/qwen2.5-vl-7b/coco-harmonic-dapo.yaml").read_text()
+    second = "      task: ic\n      text_judge: vllm:Qwen/Qwen3-8B\n"
+    here = text.replace("data: ../data/coco.yaml", "data: {source: scenes, count: 8}")
+    (tmp_path / "two.yaml").write_text(here.replace("      task: ic\n", second))
+    _, judges = doctor.recipe_findings(str(tmp_path / "two.yaml"), None)
+    assert judges == ["vllm:Qwen/Qwen3-VL-8B-Instruct", "vllm:Qwen/Qwen3-8B"]
+
+
 def test_the_main_memory_of_a_container(tmp_path: Path) -> None:
     limits = tmp_path / "memory.max"
     limits.write_text("4096\n")
