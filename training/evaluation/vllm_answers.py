@@ -35,10 +35,12 @@ def answers_by_vllm(
     questions = [Question(row["prompt"], (row["image"],) if row.get("image") else ()) for row in rows]
     with closing([policy]), policy:
         answers = policy.write_ids(questions, max_tokens)
+    tokenizer = policy.encoder.tokenizer
+    ends = {tokenizer.pad_token_id, tokenizer.eos_token_id}
+    texts, lengths = [], []
     for row, answer in zip(rows, answers, strict=True):
         if isinstance(answer, Failure):
             raise RuntimeError(f"{path} wrote no answer to {row['id']} through vLLM: {answer.message}")
-    tokenizer = policy.encoder.tokenizer
-    ends = {tokenizer.pad_token_id, tokenizer.eos_token_id}
-    lengths = [sum(number not in ends for number in answer) for answer in answers]
-    return [policy.encoder.decode(answer) for answer in answers], lengths
+        texts.append(policy.encoder.decode(answer))
+        lengths.append(sum(number not in ends for number in answer))
+    return texts, lengths
