@@ -1,0 +1,137 @@
+"""How many prompts and training seeds would show a difference, from the scatter of an earlier comparison.
+
+    spanreward power outputs/comparison --difference 0.02
+    spanreward power outputs/comparison --difference 0.02 --models sft dapo --json outputs/power.json
+
+Reads the completions.jsonl that `spanreward compare` wrote; a small one, of two checkpoints and some 50 prompts, says
+enough. For each metric: the smallest difference that as many prompts as there find, and how many prompts find the one
+that is asked for. "Find" is: the 95 % interval lies on the true side of 0, in 80 % of comparisons. An interval over
+prompts is of these checkpoints; whether another training run would give the same takes training seeds, so the same is
+said of them where there are three or more.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from rewards.comparison.power import findable, needed
+
+MIN_SEEDS = 3
+Scores = Mapping[str, Mapping[tuple[int, str], float]]  # by metric, then seed and prompt
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="output folder of `spanreward compare`")
+    parser.add_argument("--difference", type=float, required=True, help="that is to be found, in the metric's unit")
+    parser.add_argument("--models", nargs=2, metavar="MODEL", help="the two sides (default: the last two)")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
+    arguments = parser.parse_args()
+    try:
+        models = read_scores(arguments.folder)
+        numbers = measure(models, arguments.models or list(models)[-2:], arguments.difference)
+        if arguments.json:
+            arguments.json.parent.mkdir(parents=True, exist_ok=True)
+            arguments.json.write_text(json.dumps(numbers, indent=2) + "\n")
+    except (ValueError, OSError) as error:
+        sys.exit(f"{parser.prog}: {error}")
+    Console(width=max(Console().width, 110)).print(table_of(numbers))
+
+
+def read_scores(folder: Path) -> dict[str, Scores]:
+    """The scores of each model in completions.jsonl, in its order, those of several runs of one seed averaged.
+
+    Raises ValueError where there are fewer than two models with scores.
+    """
+    path = folder / "completions.jsonl"
+    models: dict[str, dict[str, dict[tuple[int, str], list[float]]]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        for metric, score in row["scores"].items():
+            if score is not None:
+                table = models.setdefault(row["model"], {}).setdefault(metric, {})
+                table.setdefault((row["seed"], row["id"]), []).append(score)
+    if len(models) < 2:
+        raise ValueError(f"{path} has scores of {len(models)} models, and a difference is of two.")
+    return {
+        model: {metric: {key: float(np.mean(runs)) for key, runs in scores.items()} for metric, scores in table.items()}
+        for model, table in models.items()
+    }
+
+
+def measure(models: Mapping[str, Scores], sides: Sequence[str], difference: float) -> dict[str, Any]:
+    """What is printed: per metric of both sides, over prompts and over seeds, spread, findable and needed.
+
+    Raises ValueError for a side that is not there and a difference that is not above 0.
+    """
+    for side in sides:
+        if side not in models:
+            raise ValueError(f"there is no model {side!r} in this comparison: it has {', '.join(models)}.")
+    if not difference > 0:
+        raise ValueError(f"--difference must be above 0, got {difference}.")
+    ours, theirs = models[sides[1]], models[sides[0]]
+    return {
+        "ours": sides[1],
+        "theirs": sides[0],
+        "difference": difference,
+        "metrics": {
+            metric: {
+                what: plan(paired(ours[metric], theirs[metric], place), difference, fewest)
+                for what, place, fewest in (("prompts", 1, 2), ("seeds", 0, MIN_SEEDS))
+            }
+            for metric in ours
+            if metric in theirs
+        },
+    }
+
+
+def paired(ours: Mapping[tuple[int, str], float], theirs: Mapping[tuple[int, str], float], place: int) -> list[float]:
+    """Ours less theirs, the mean of each seed (place 0) or each prompt (1), where both have scores."""
+    differences: dict[Any, list[float]] = {}
+    for key, score in ours.items():
+        if key in theirs:
+            differences.setdefault(key[place], []).append(score - theirs[key])
+    return [float(np.mean(values)) for values in differences.values()]
+
+
+def plan(differences: Sequence[float], wanted: float, fewest: int) -> dict[str, float | int | None]:
+    """count, spread, findable and needed; None where there are fewer than `fewest`, or all differ by the same."""
+    spread = float(np.std(differences, ddof=1)) if len(differences) >= fewest else 0.0
+    if spread == 0:
+        return {"count": len(differences), "spread": None, "findable": None, "needed": None}
+    return {
+        "count": len(differences),
+        "spread": spread,
+        "findable": findable(spread, len(differences)),
+        "needed": needed(spread, wanted),
+    }
+
+
+def table_of(numbers: Mapping[str, Any]) -> Table:
+    sides = f"{numbers['ours']} \N{MINUS SIGN} {numbers['theirs']}"
+    table = Table(title=f"{sides}: what finds a difference of {numbers['difference']:g} in 80 % of comparisons")
+    for column in ("metric", "spread", "found by the prompts here", "prompts needed"):
+        table.add_column(column, justify="left" if column == "metric" else "right")
+    for column in ("spread of seeds", "found by the seeds here", "seeds needed"):
+        table.add_column(column, justify="right")
+    for metric, entry in numbers["metrics"].items():
+        cells = [shown for what in ("prompts", "seeds") for shown in cells_of(entry[what], what)]
+        table.add_row(metric, *cells)
+    return table
+
+
+def cells_of(entry: Mapping[str, Any], what: str) -> list[str]:
+    if entry["spread"] is None:
+        return ["-", f"- ({entry['count']} {what})", "-"]
+    return [f"{entry['spread']:.3f}", f"{entry['findable']:.3f} ({entry['count']} {what})", f"{entry['needed']:,}"]
+
+
+if __name__ == "__main__":
+    main()
