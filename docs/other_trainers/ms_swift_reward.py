@@ -1,0 +1,45 @@
+"""PoSh as a reward of ms-swift (read: 4.6.0).
+
+    swift rlhf --rlhf_type grpo --external_plugins ms_swift_reward.py --reward_funcs posh ...
+
+The dataset has a column `reference`, a text or a list of texts. ms-swift takes None for "no reward", and then sums
+rewards by `nansum`: a failed judge would be a 0, the worst there is. So a completion without a verdict gets the mean of
+its group's others here, which says nothing for it nor against it.
+"""
+
+import os
+from collections import defaultdict
+from statistics import fmean
+
+from swift.rewards import ORM, orms
+
+from rewards import PoshReward, load_judge
+
+JUDGE = os.environ.get("POSH_JUDGE", "match")
+
+
+class Posh(ORM):
+    def __init__(self, args=None, **kwargs):
+        super().__init__(args, **kwargs)
+        self.reward = PoshReward(load_judge(JUDGE))
+
+    def __call__(self, completions, reference, prompt_id, **columns):
+        prompts = [""] * len(completions)  # PoSh reads references, not the prompt
+        return neutral(self.reward(prompts, completions, reference=list(reference)), prompt_id)
+
+
+def neutral(scores, groups):
+    """The scores, the mean of the group's others for those that have none, and of all where no other has one."""
+    known = [score for score in scores if score is not None]
+    of_group = defaultdict(list)
+    for score, group in zip(scores, groups, strict=True):
+        if score is not None:
+            of_group[group].append(score)
+    everywhere = fmean(known) if known else 0.0
+    return [
+        score if score is not None else fmean(of_group[group]) if of_group[group] else everywhere
+        for score, group in zip(scores, groups, strict=True)
+    ]
+
+
+orms["posh"] = Posh

@@ -1,0 +1,179 @@
+"""docs/other_trainers: the same rewards behind verl, ms-swift and verifiers, where they are installed, else behind
+stand-ins with their documented signatures (docs/other_trainers.md says which ran against which).
+"""
+
+import asyncio
+import importlib
+import importlib.util
+import inspect
+import json
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rewards import MatchJudge, PoshReward, Sample, Verdict
+from rewards.reward import Reward
+from rewards.together import JudgeFailed, Together
+from rewards.verdict import Status
+from tests.support.paths import ROOT
+
+TEXTS = ("A red circle.", "A blue circle.", "")
+REFERENCE = "A red circle above a square."
+
+
+def expected() -> list[float | None]:
+    return PoshReward(MatchJudge())([""] * 3, list(TEXTS), reference=[REFERENCE] * 3)
+
+
+def load(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "other_trainers" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def installed_or(name: str, stand_in: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The library, or what stands for it."""
+    if importlib.util.find_spec(name.partition(".")[0]) is not None:
+        return importlib.import_module(name)
+    monkeypatch.setitem(sys.modules, name.partition(".")[0], ModuleType(name.partition(".")[0]))
+    monkeypatch.setitem(sys.modules, name, stand_in)
+    return stand_in
+
+
+class Counting(Reward):
+    """Has no score for "failed", and keeps the sizes of the batches that it was asked about."""
+
+    def __init__(self) -> None:
+        super().__init__("counting")
+        self.batches: list[int] = []
+
+    def assess(self, samples: Any) -> list[Verdict]:
+        self.batches.append(len(samples))
+        failed = Verdict(None, Status.TIMEOUT, note="no answer")
+        return [failed if one.completion == "failed" else Verdict(len(one.completion) / 100) for one in samples]
+
+
+def test_what_comes_together_is_judged_together() -> None:
+    reward = Counting()
+
+    async def ask() -> list[float]:
+        together = Together(reward)
+        first = await asyncio.gather(*(together.score(Sample("", "x" * size)) for size in range(64)))
+        return [*first, await together.score(Sample("", "later"))]
+
+    assert asyncio.run(ask()) == [size / 100 for size in (*range(64), 5)]
+    assert reward.batches == [64, 1]
+
+
+def test_one_that_is_cancelled_or_fails_leaves_the_others() -> None:
+    async def ask() -> list[Any]:
+        together = Together(Counting())
+        asked = [asyncio.ensure_future(together.score(Sample("", text))) for text in ("gone", "failed", "here")]
+        await asyncio.sleep(0)
+        asked[0].cancel()
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    gone, failed, here = asyncio.run(ask())
+    assert isinstance(gone, asyncio.CancelledError)
+    assert isinstance(failed, JudgeFailed)
+    assert str(failed) == "counting: timeout: no answer"
+    assert here == 0.04
+
+
+def test_verl(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = load("verl_reward")
+
+    async def ask() -> list[Any]:
+        rows = zip(TEXTS, (REFERENCE, [REFERENCE], REFERENCE), strict=True)
+        extra = {"num_turns": 1}
+        asked = [
+            module.compute_score(data_source="d", solution_str=text, ground_truth=truth, extra_info=extra)
+            for text, truth in rows
+        ]
+        return await asyncio.gather(*asked)
+
+    found = asyncio.run(ask())
+    assert [one["score"] for one in found] == expected()
+    assert {frozenset(one) for one in found} == {frozenset({"score", *(f"posh/{p}" for p in PoshReward.main_parts)})}
+    assert inspect.iscoroutinefunction(module.compute_score)  # which verl awaits; others it puts into threads
+    monkeypatch.setattr(module, "posh", lambda judge: Together(Counting()))
+    with pytest.raises(JudgeFailed, match="posh on d: timeout: no answer"):
+        asyncio.run(module.compute_score("d", "failed", REFERENCE))
+
+
+def test_verl_itself_calls_it() -> None:
+    if importlib.util.find_spec("verl") is None:
+        pytest.skip("verl is not installed: its documented signature is tested above")
+    from omegaconf import OmegaConf
+    from verl.trainer.ppo.reward import get_custom_reward_fn
+
+    path = str(ROOT / "docs" / "other_trainers" / "verl_reward.py")
+    chosen = {"path": path, "name": "compute_score", "reward_kwargs": {"judge": "match"}}
+    score = get_custom_reward_fn(OmegaConf.create({"reward": {"custom_reward_function": chosen}}))
+    found = asyncio.run(score(data_source="d", solution_str=TEXTS[1], ground_truth=REFERENCE, extra_info={}))
+    assert found["score"] == expected()[1]
+
+
+def test_ms_swift(monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in = ModuleType("swift.rewards")
+    stand_in.__dict__.update(ORM=type("ORM", (), {"__init__": lambda self, args=None, **_: None}), orms={})
+    swift = installed_or("swift.rewards", stand_in, monkeypatch)
+    module = load("ms_swift_reward")
+    posh = swift.orms["posh"](args=None)
+    columns = {"prompt_id": ["a"] * 3, "messages": [[]] * 3, "trainer_state": None}
+    assert posh(list(TEXTS), reference=[REFERENCE] * 3, **columns) == expected()
+    assert module.neutral([0.5, None, 1.0, None, 0.0], ["a", "a", "a", "b", "c"]) == [0.5, 0.75, 1.0, 0.5, 0.0]
+    assert module.neutral([None, None], ["a", "a"]) == [0.0, 0.0]
+
+
+def test_verifiers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from pydantic import BaseModel
+
+    class TaskData(BaseModel):
+        prompt: str
+
+        @property
+        def prompt_text(self) -> str:
+            return self.prompt
+
+    class Task:
+        def __init__(self, data: Any, config: Any) -> None:
+            self.data = data
+
+        def __class_getitem__(cls, kinds: Any) -> Any:
+            return cls
+
+    class Config(BaseModel):
+        task: None = None
+
+    class Taskset:
+        def __init__(self, config: Any) -> None:
+            self.config = config
+
+        def __class_getitem__(cls, kinds: Any) -> Any:
+            return cls
+
+    stand_in = ModuleType("verifiers.v1")
+    stand_in.__dict__.update(
+        TaskData=TaskData, Task=Task, TasksetConfig=Config, Taskset=Taskset, Trace=object, reward=lambda found: found
+    )
+    installed_or("verifiers.v1", stand_in, monkeypatch)
+    module = load("verifiers_task")
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"prompt": "Describe it.", "reference": [REFERENCE]}) + "\n")
+    (task,) = module.DescriptionTaskset(module.DescriptionConfig(rows=tmp_path / "rows.jsonl")).load()
+
+    async def ask() -> list[float]:
+        return await asyncio.gather(*(task.posh_f1(SimpleNamespace(last_reply=text)) for text in TEXTS))
+
+    assert asyncio.run(ask()) == expected()
+
+
+@pytest.mark.parametrize("name", ["verl_reward", "ms_swift_reward", "verifiers_task"])
+def test_each_is_short(name: str) -> None:
+    assert len((ROOT / "docs" / "other_trainers" / f"{name}.py").read_text().splitlines()) <= 60
