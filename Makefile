@@ -3,6 +3,7 @@
 # make quick        the tests of an edit: no processes, no training, under two minutes
 # make docs         these pages and the docstrings as a site with search: outputs/docs/index.html
 # make test-gpu    on a machine with a GPU: what no CPU can show; its figures go to gpu.json
+# make release-check    the wheel in an empty environment, changelog, version, licences
 # make test-vllm    puts vLLM's CPU build into the venv and runs the tests that need it; CI runs both
 PYTHON ?= python3
 SEEDS ?= 0
@@ -12,7 +13,7 @@ BIN := .venv/bin
 TRAIN := $(BIN)/accelerate launch --quiet --config_file accelerate_configs/cpu.yaml scripts/train.py
 RECIPES := recipes/quickstart
 
-.PHONY: quickstart test quick test-vllm test-gpu lint docs venv
+.PHONY: quickstart test quick test-vllm test-gpu lint docs venv release-check
 venv: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
@@ -56,6 +57,9 @@ test-vllm: .venv/vllm
 # One GPU, no downloads; what needs vLLM is skipped where it is not installed.
 test-gpu: venv
 	$(BIN)/pytest -m gpu -s tests/gpu
+
+release-check: venv
+	$(BIN)/python scripts/release_check.py
 
 lint: venv
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

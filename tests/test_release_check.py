@@ -1,0 +1,47 @@
+"""scripts/release_check.py: what it looks for by itself; the whole takes minutes and is `make release-check`."""
+
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from scripts import release_check
+from tests.support.paths import ROOT
+
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+
+def test_this_version_is_in_the_changelog_and_nowhere_else() -> None:
+    assert release_check.changelog_has(VERSION)
+    assert not release_check.changelog_has("99.0")
+    assert release_check.places_of(VERSION) == []
+
+
+def test_a_second_place_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rewards").mkdir()
+    (tmp_path / "rewards" / "__init__.py").write_text('__version__ = "1.2.3"\n')
+    monkeypatch.setattr(release_check, "ROOT", tmp_path)
+    assert release_check.places_of("1.2.3") == [str(tmp_path / "rewards" / "__init__.py")]
+    assert release_check.places_of("1.2.4") == []
+
+
+@pytest.mark.parametrize(
+    ("licence", "found"),
+    [
+        ("a | GPL-3.0-or-later", True),
+        ("a | License :: OSI Approved :: GNU General Public License v3 (GPLv3)", True),
+        ("a | AGPL-3.0", True),
+        ("a | License :: OSI Approved :: GNU Lesser General Public License v3 (LGPLv3)", False),
+        ("a | LGPL-2.1", False),
+        ("a | MIT", False),
+        ("gplot | BSD-3-Clause", False),
+    ],
+)
+def test_licences(licence: str, found: bool) -> None:
+    assert bool(release_check.GPL.search(licence.partition("|")[2])) is found
+
+
+def test_a_command_that_fails_ends_it_with_what_was_said() -> None:
+    with pytest.raises(SystemExit, match="no such thing"):
+        release_check.run(Path(sys.executable), "-c", "raise SystemExit('no such thing')")
