@@ -24,7 +24,6 @@ make the exit code 2. docs/compare.md says what is in it all.
 
 import argparse
 import json
-import platform
 import shlex
 import sys
 from pathlib import Path
@@ -157,14 +156,14 @@ def remembering(part: Any, cache: bool | None) -> Any:
 
 def facts(seeds: list[int], read_by: dict[str, str]) -> dict[str, str]:
     """The foot of the page: what made it."""
-    from training.run_folder import git_state, versions
+    from training.run_folder import git_state, machine, versions
 
     state = git_state(Path(__file__))
     return {
         "command": shlex.join(["python", *sys.argv]),
         "commit": "unknown" if state is None else state["commit"] + (" (with changes)" if state["dirty"] else ""),
         "seeds": ", ".join(map(str, seeds)),
-        "machine": f"{platform.machine()}, Python {platform.python_version()}",
+        "machine": machine(),
         **{f"texts of {name} read by": reader for name, reader in read_by.items()},
         **versions(),
     }

@@ -19,6 +19,7 @@ from training.policy import load_policy
 from training.run_folder import write_whole
 
 BATCH = 64
+WEIGHTS = (".safetensors", ".bin", ".json", ".jinja", ".model")  # what of a policy's folder decides its answers
 
 
 def kept_completions(
@@ -41,17 +42,25 @@ def kept_completions(
 
 def fingerprint(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int) -> str:
     """16 hexadecimal digits that change with whatever decides the answers."""
-    files = sorted(file for file in Path(path).glob("*") if file.is_file() and file.suffix != ".jsonl")
-    if files:
-        version: Any = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-    else:
-        version = str(try_to_load_from_cache(path, "config.json"))  # a path with the commit in it
-    digest = hashlib.sha256(repr((path, version, max_tokens, torch.cuda.is_available())).encode())
+    digest = hashlib.sha256(repr((version_of(path), max_tokens, torch.cuda.is_available())).encode())
     for row in rows:
         digest.update(repr(row["prompt"]).encode())
         if row.get("image") is not None:
             digest.update(repr(row["image"].size).encode() + row["image"].convert("RGB").tobytes())
     return digest.hexdigest()[:16]
+
+
+def version_of(path: str) -> list[Any]:
+    """Names, sizes and times of a folder's files, of an adapter's with its base's; of a model of the hub its commit."""
+    folder = Path(path)
+    if not folder.is_dir():
+        return [path, str(try_to_load_from_cache(path, "config.json"))]  # where it is cached, with the commit
+    files = sorted(file for file in folder.iterdir() if file.is_file() and file.suffix in WEIGHTS)
+    version: list[Any] = [path, *((file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files)]
+    adapter = folder / "adapter_config.json"
+    if adapter.is_file():
+        version += version_of(str(json.loads(adapter.read_text("utf-8")).get("base_model_name_or_path")))
+    return version
 
 
 def greedy_completions(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int) -> tuple[list[str], list[int]]:

@@ -109,7 +109,7 @@ def listed(names: Sequence[str]) -> str:
 def contradictions(
     later: str, earlier: str, entries: Mapping[str, Mapping[str, Any]], referees: Mapping[str, Referee]
 ) -> tuple[list[str], list[str]]:
-    """Where a reward that was trained on and another referee point in opposite directions: (warnings, notes).
+    """Where a reward that was trained on and other referees point in opposite directions: (warnings, notes).
 
     A warning where both intervals over prompts exclude 0; a note where the signs of the means differ and one of them
     may be chance.
@@ -117,21 +117,29 @@ def contradictions(
     warnings, notes = [], []
     mains = [metric for metric in entries if referees[metric].main and entries[metric]["mean"] is not None]
     for trained in (metric for metric in mains if referees[metric].kind == "trained"):
-        for other in (metric for metric in mains if referees[metric].kind != "trained"):
-            one, two = entries[trained], entries[other]
-            if one["mean"] * two["mean"] >= 0:
-                continue
-            said = (
-                f"{later} against {earlier}: {label(trained)}, which was trained on, is {one['mean']:+.3f} and "
-                f"{label(other)}, {KINDS[referees[other].kind]}, is {two['mean']:+.3f}"
+        one = entries[trained]
+        against = [other for other in mains if one["mean"] * entries[other]["mean"] < 0]
+        against = [other for other in against if referees[other].kind != "trained"]
+        sure = [m for m in against if {one["over_prompts"], entries[m]["over_prompts"]} == {"higher", "lower"}]
+        said = f"{later} against {earlier}: {label(trained)}, which was trained on, is {signed(one)}"
+        if sure:
+            warnings.append(
+                f"{said}, but {listed([by_whom(m, entries, referees) for m in sure])}: it has learned to please its "
+                "reward, or the reward sees what the others do not"
             )
-            if {one["over_prompts"], two["over_prompts"]} == {"higher", "lower"}:
-                warnings.append(
-                    f"{said}: it has learned to please its reward, or the reward sees what the other does not"
-                )
-            else:
-                notes.append(f"{said}; one of the two may be chance")
+        unsure = [metric for metric in against if metric not in sure]
+        if unsure:
+            names = listed([by_whom(m, entries, referees) for m in unsure])
+            notes.append(f"{said}, and {names}, though one of the two may be chance")
     return warnings, notes
+
+
+def by_whom(metric: str, entries: Mapping[str, Mapping[str, Any]], referees: Mapping[str, Referee]) -> str:
+    return f"{label(metric)} ({KINDS[referees[metric].kind]}) {signed(entries[metric])}"
+
+
+def signed(entry: Mapping[str, Any]) -> str:
+    return f"{entry['mean']:+.3f}".replace("-", MINUS)
 
 
 def label(metric: str) -> str:
