@@ -5,6 +5,7 @@ texts, lengths = kept_completions("outputs/dapo", rows, 96, Path("outputs/compar
 """
 
 import hashlib
+import importlib.util
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from huggingface_hub import try_to_load_from_cache
 from PIL import Image
 from transformers import ProcessorMixin
 
+from training.evaluation.vllm_answers import answers_by_vllm
 from training.policy import load_policy
 from training.run_folder import write_whole
 
@@ -28,7 +30,7 @@ def kept_completions(
     """`greedy_completions`, from a file in `folder` where the same policy has answered the same prompts before.
 
     The file's name is a hash of all that decides the answers: the policy's files (sizes and times, or the commit of a
-    model of the hub), the prompts with their pictures, max_tokens, and whether there is a GPU.
+    model of the hub), the prompts with their pictures, max_tokens, and whether there are a GPU and vLLM.
     """
     file = folder / f"{fingerprint(path, rows, max_tokens)}.json"
     if file.is_file():
@@ -42,7 +44,7 @@ def kept_completions(
 
 def fingerprint(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int) -> str:
     """16 hexadecimal digits that change with whatever decides the answers."""
-    digest = hashlib.sha256(repr((version_of(path), max_tokens, torch.cuda.is_available())).encode())
+    digest = hashlib.sha256(repr((version_of(path), max_tokens, torch.cuda.is_available(), by_vllm(path))).encode())
     for row in rows:
         digest.update(repr(row["prompt"]).encode())
         if row.get("image") is not None:
@@ -63,12 +65,21 @@ def version_of(path: str) -> list[Any]:
     return version
 
 
+def by_vllm(path: str) -> bool:
+    """Whether vLLM writes the answers of this policy."""
+    adapter = (Path(path) / "adapter_config.json").is_file()
+    return torch.cuda.is_available() and importlib.util.find_spec("vllm") is not None and not adapter
+
+
 def greedy_completions(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int) -> tuple[list[str], list[int]]:
     """What the policy in `path` writes for each row, and how many tokens it took (the end token not counted).
 
-    On a GPU where there is one, in bfloat16; its memory is free again for the judges afterwards.
+    On a GPU where there is one, in bfloat16, through vLLM where that is installed (adapters excepted); its memory is
+    free again for the judges afterwards.
     """
     model: Any
+    if by_vllm(path):
+        return answers_by_vllm(path, rows, max_tokens)
     if not torch.cuda.is_available():
         model, processor = load_policy(path)
         return continue_prompts(model.eval(), processor, rows, max_tokens)
@@ -99,7 +110,9 @@ def continue_prompts(
             return_dict=True,
             return_tensors="pt",
             **padding(processor),
-        ).to(model.device, model.dtype)
+        ).to(model.device)
+        pixels = {name: value.to(model.dtype) for name, value in inputs.items() if value.is_floating_point()}
+        inputs.update(pixels)
         ids: torch.Tensor = model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False)
         written = ids[:, inputs["input_ids"].shape[1] :]
         texts += processor.batch_decode(written, skip_special_tokens=True)

@@ -41,7 +41,11 @@ class ChatEncoder:
 
     Raises ValueError for a tokenizer without a chat template, one that is not of the `tokenizers` library, and one that
     reads control tokens out of plain text.
+
+    thinking: whether a template that can have the model think aloud first does so.
     """
+
+    thinking = False
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         if not tokenizer.is_fast:
@@ -150,7 +154,7 @@ class ChatEncoder:
             chat = self._chat(roles, [_SLOT.format(number) for number in range(len(roles))])
             try:
                 text = self.tokenizer.apply_chat_template(
-                    chat, tokenize=False, add_generation_prompt=True, enable_thinking=False
+                    chat, tokenize=False, add_generation_prompt=True, enable_thinking=self.thinking
                 )
             except TemplateError as error:
                 raise ValueError(f"the chat template refuses the roles {', '.join(roles)}: {error}") from error

@@ -151,10 +151,15 @@ class LocalJudge(Judge):
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """One greedy text of at most max_tokens tokens per question, in order. Raises as `rate` does."""
+        answers = self.write_ids(questions, max_tokens)
+        return [answer if isinstance(answer, Failure) else self.encoder.decode(answer) for answer in answers]
+
+    def write_ids(self, questions: Sequence[Question], max_tokens: int) -> list[Sequence[int] | Failure]:
+        """What `write` gives, as token ids, the one that ends the answer included where it was written."""
         questions = self._ready(questions)
         with self, self.usage.clock("seconds"):
             answers, _ = self._answer(questions, max_tokens, lambda prompts: self._texts(prompts, max_tokens))
-        return [answer if isinstance(answer, Failure) else self.encoder.decode(answer) for answer in answers]
+        return answers
 
     def _logprobs(self, prompts: Sequence[Prompt], ids: list[int]) -> list[Mapping[int, float] | Failure]:
         """Of the token that follows each prompt: the natural log-probabilities of these ids. Prompts are sorted."""

