@@ -33,7 +33,8 @@ class Reward:
         columns: dataset columns without which the metric makes no sense. A missing one is a ValueError at the first
             call; None in one row is NOT_APPLICABLE.
         one_of: columns of which the dataset needs one, likewise.
-        main_parts: the parts of a verdict that tables show.
+        main_parts: the parts of a verdict that tables show, the one that counts first.
+        scale: the lowest and the highest value of that part.
         judges: the judges that must be awake while `assess` works.
         wording: identifies the prompts, so that verdicts made with other prompts are not mixed.
     """
@@ -41,6 +42,7 @@ class Reward:
     columns: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
     main_parts: tuple[str, ...] = ()
+    scale: tuple[float, float] = (0.0, 1.0)
     judges: tuple[Judge, ...] = ()
     wording: str = ""
 

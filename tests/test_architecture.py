@@ -21,7 +21,10 @@ USES = {
     "training.grpo": {"rewards.judges"},
     "training.scenes": {"rewards.language", "rewards.judges", "rewards.posh"},
     "training.data": {"rewards.language", "training.scenes"},
-    "training.evaluation": {"rewards.judges", "training.data", "training.scenes"},
+    "training.evaluation": {
+        *("rewards.judges", "rewards.comparison", "rewards.agreement"),  # agreement: what needs no judge
+        *("training.data", "training.scenes"),
+    },
     "training.callbacks": {"training.grpo", "training.evaluation"},
     "training.hacking": {"training.data", "training.scenes"},
     "training.plan": {"rewards.judges"},  # whose KV cache it reckons

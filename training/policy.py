@@ -7,8 +7,10 @@ The tiny policy has the LLaVA architecture (CLIP vision tower, projector, Llama 
 trained on Scenes sentences: a Scenes word is one token, and any other text, emoji included, falls back to bytes.
 """
 
+import json
 import random
 from collections.abc import Iterator
+from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -32,6 +34,7 @@ from training.recipe import RecipeError
 from training.scenes.language import PROMPT, describe
 from training.scenes.world import BACKGROUND, make_scenes
 
+PROCESSOR_FILES = ("processor_config.json", "preprocessor_config.json")
 IMAGE_PIXELS = 48
 PATCH_PIXELS = 16  # a patch is a ninth of the picture, as a place in Scenes is
 PIXEL_MEAN = tuple(channel / 255 for channel in BACKGROUND)  # an empty place becomes zeros, so shapes stand out
@@ -56,21 +59,31 @@ CHAT_TEMPLATE = """
 def load_policy(model: str, seed: int = 0, dtype: str = "float32") -> tuple[PreTrainedModel, ProcessorMixin]:
     """A policy and its processor. `model`: a hub id, a folder, or "tiny". `seed` sets the tiny policy's weights.
 
+    A folder may hold an adapter: its base is loaded with it, and the base's processor where it has none of its own.
     Raises RecipeError when the id or folder does not hold an image-text-to-text model and its processor.
     """
     if model == "tiny":
         return tiny_policy(seed), tiny_processor()
     try:
         policy = AutoModelForImageTextToText.from_pretrained(model, dtype=getattr(torch, dtype))
+        source = processor_folder(model)
         if is_torchvision_available():
-            return policy, AutoProcessor.from_pretrained(model)
-        return policy, load_processor(model, policy.config)
+            return policy, AutoProcessor.from_pretrained(source)
+        return policy, load_processor(source, policy.config)
     except (OSError, ValueError) as error:  # what transformers raises for a missing file and for another kind of model
         reason = str(error).splitlines()[0].rstrip(".:")
         raise RecipeError(
             f"there is no image-text-to-text policy in {model!r} ({reason}): policy.model takes a folder that a run "
             "has written (run its recipe first), a hub id, or tiny; HF_HUB_OFFLINE=1 looks in the local cache only."
         ) from error
+
+
+def processor_folder(model: str) -> str:
+    """Where the policy's processor is: with an adapter that has none, its base's."""
+    adapter = Path(model) / "adapter_config.json"
+    if not adapter.is_file() or any((Path(model) / name).is_file() for name in PROCESSOR_FILES):
+        return model
+    return str(json.loads(adapter.read_text("utf-8"))["base_model_name_or_path"])
 
 
 def tiny_policy(seed: int) -> LlavaForConditionalGeneration:

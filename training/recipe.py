@@ -168,7 +168,8 @@ class CheckPart(Part):
 class Recipe(Part):
     """One run. `trainer` goes to TRL's SFTConfig or to SpanGRPOConfig (GRPOConfig and ours) as it is.
 
-    verdicts: keep every completion with its verdicts in the output folder (training/callbacks/verdict_file.py).
+    referees: rewards that nothing is trained on, for `spanreward compare`. verdicts: keep every completion with its
+    verdicts in the output folder (training/callbacks/verdict_file.py).
     """
 
     algorithm: Literal["sft", "dapo"]
@@ -180,6 +181,7 @@ class Recipe(Part):
     data: Annotated[DataPart, Field(discriminator="source")]
     validation: dict[str, Any] | None = None
     rewards: list[RewardPart] = []
+    referees: list[RewardPart] = []
     trainer: dict[str, Any] = {}
     check: CheckPart | None = None
 
@@ -201,6 +203,8 @@ PARTS: dict[tuple[str, ...], type[Part]] = {
     ("data", "mixed"): MixedPart,
     ("rewards",): RewardPart,
     ("rewards", "judge"): JudgePart,
+    ("referees",): RewardPart,
+    ("referees", "judge"): JudgePart,
     ("check",): CheckPart,
 }
 SOURCES = ("scenes", "jsonl", "hub", "mixed")

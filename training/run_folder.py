@@ -5,8 +5,8 @@
 
     recipe.yaml       the recipe as run, overrides and data files included
     versions.json     versions, git commit and whether files differ from it (null outside a clone), seeds, number of
-                      processes, what reads the texts of each reward; under `resumed` the same of every time that the
-                      run was resumed
+                      processes, machine, what reads the texts of each reward; under `resumed` the same of every
+                      time that the run was resumed
     metrics.jsonl     one line of numbers a logged step
     verdicts.jsonl    one line a completion: what was written and what the judges said (callbacks/verdict_file.py)
     spans/            a page of the best and worst completions every 50 steps (dapo; callbacks/span_table.py)
@@ -19,10 +19,12 @@ import errno
 import json
 import logging
 import math
+import os
 import platform
 import re
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -31,6 +33,7 @@ from types import MappingProxyType
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
+import torch
 import yaml
 from safetensors import SafetensorError, safe_open
 
@@ -208,7 +211,16 @@ def surroundings(recipe: Recipe, processes: int) -> dict[str, Any]:
         "git": git_state(Path(__file__)),
         "seeds": dict(seeds(recipe.model_dump())),
         "processes": processes,
+        "machine": machine(),
     }
+
+
+def machine() -> str:
+    """What this process runs on: "x86_64, 8 cores, 2 x NVIDIA A100"."""
+    gpus = Counter(torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count()))
+    return ", ".join(
+        [platform.machine(), f"{os.cpu_count()} cores", *(f"{count} x {name}" for name, count in gpus.items())]
+    )
 
 
 def versions() -> dict[str, str]:

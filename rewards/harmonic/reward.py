@@ -78,6 +78,8 @@ class HarmonicReward(Reward):
         name: of the reward in logs.
     """
 
+    scale = (1.0, 5.0)
+
     def __init__(
         self,
         judge: Judge,

@@ -4,6 +4,7 @@ import html
 import json
 import re
 import subprocess
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,11 @@ needs_chromium = pytest.mark.skipif(
 )
 
 
-def browse(page: Any, *flags: Any) -> Any:
-    """Chromium's standard output for `page`, and what reached the console."""
+def browse(page: Any, *flags: Any, real_time: bool = False) -> Any:
+    """Chromium's standard output for `page`, and what reached the console. real_time: time passes as it does here."""
     profile = page.parent / "profile"
-    command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={profile}", *flags, page.resolve().as_uri()]
+    used = [flag for flag in FLAGS if not (real_time and flag.startswith("--virtual-time"))]
+    command = [str(CHROMIUM), *used, f"--user-data-dir={profile}", *flags, page.resolve().as_uri()]
     run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     return run.stdout, re.findall(r"CONSOLE.*", run.stderr)
 
@@ -62,3 +64,69 @@ def framed(page: Any, width: Any) -> Any:
 def measure(page: Any, width: Any) -> Any:
     dom, console = browse(framed(page, width), "--dump-dom", "--window-size=1280,2000")
     return json.loads(html.unescape(re.search(r"measured(.*?)end", dom, re.DOTALL)[1])), console
+
+
+def seconds_to_load(page: Any) -> float:
+    """From the start of a page that holds `page` to its load event, in seconds of this machine."""
+    holder = page.with_name("holder.html")
+    holder.write_text(
+        f"""<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">
+<iframe width="1280" height="900" src="{page.resolve().as_uri()}"></iframe><pre></pre>
+<script>onload = () => {{
+  document.querySelector("pre").textContent = "loaded" + JSON.stringify(performance.now() / 1000) + "end"
+}}</script>""",
+        encoding="utf-8",
+    )
+    dom, console = browse(holder, "--dump-dom", "--window-size=1280,900", real_time=True)
+    assert console == []
+    return float(re.search(r"loaded([\d.]+)end", dom)[1])
+
+
+def filtered(page: Any) -> Any:
+    """{legend: {label: how many prompts are shown}} when a filter alone is set."""
+    frame = page.with_name("filters.html")
+    frame.write_text(
+        f"""<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">
+<iframe width="1280" height="900" srcdoc="{html.escape(page.read_text(encoding="utf-8"))}"></iframe><pre></pre>
+<script>onload = () => {{
+  const inner = document.querySelector("iframe").contentDocument, found = {{}}
+  const shown = () => [...inner.querySelectorAll(".example")]
+    .filter(e => inner.defaultView.getComputedStyle(e).display != "none").length
+  for (const set of inner.querySelectorAll("fieldset")) {{
+    const counts = found[set.querySelector("legend").textContent] = {{}}
+    for (const label of set.querySelectorAll("label")) {{
+      label.querySelector("input").click()
+      counts[label.firstChild.nextSibling.textContent.trim()] = shown()
+    }}
+    set.querySelector("input").click()
+  }}
+  document.querySelector("pre").textContent = "filtered" + JSON.stringify(found) + "end"
+}}</script>""",
+        encoding="utf-8",
+    )
+    dom, console = browse(frame, "--dump-dom")
+    assert console == []
+    return json.loads(html.unescape(re.search(r"filtered(.*?)end", dom, re.DOTALL)[1]))
+
+
+def axe_violations(page: Any, width: int) -> Any:
+    """What axe-core, which axe-playwright-python brings, finds serious or critical: [(rule, the elements)]."""
+    script = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    without_policy = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
+    look = """axe.run(document).then(found => {
+  const bad = found.violations.filter(one => ["serious", "critical"].includes(one.impact))
+  const pre = document.createElement("pre")
+  const told = bad.map(one => [one.id, one.nodes.map(node => node.html.slice(0, 200))])
+  pre.textContent = "axe" + JSON.stringify(told) + "end"
+  document.body.append(pre)
+})"""
+    watched = page.with_name(f"axe{width}.html")
+    watched.write_text(
+        without_policy.replace(
+            "</body>", f"<script>{script}</script><script>onload = () => {{ {look} }}</script></body>"
+        ),
+        encoding="utf-8",
+    )
+    dom, _ = browse(watched, "--dump-dom", f"--window-size={width},2000")
+    return json.loads(html.unescape(re.findall(r"<pre>axe(.*?)end</pre>", dom, re.DOTALL)[-1]))

@@ -18,7 +18,7 @@ from accelerate.utils import DistributedType, gather_object
 from transformers import Trainer
 from trl.models.utils import unwrap_model_for_generation
 
-from training.evaluation.evaluate import continue_prompts
+from training.evaluation.greedy import continue_prompts
 from training.grpo.recorder import Recorder
 
 log = logging.getLogger(__name__)

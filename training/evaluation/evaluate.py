@@ -1,108 +1,137 @@
 """Checkpoints side by side: the same held-out prompts, greedy decoding, the same judges, and for Scenes the truth.
 
-evaluation = evaluate({"base": ["b0", "b1"], "dapo": ["d0", "d1"]}, data, rewards, max_tokens=96)
+evaluation = evaluate({"base": ["b0", "b1"], "dapo": ["d0", "d1"]}, prompts, rewards, max_tokens=96)
 evaluation.scores["dapo"]["truth_f1"]                   # array (seeds, prompts), for training.evaluation.statistics
+evaluation.failed["dapo"]["posh_f1"]                    # bool, of the same shape: where a judge failed
 evaluation.answers["dapo"][0][5].text                   # what seed 0 wrote for prompt 5
 """
 
-import importlib.util
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from PIL import Image
-from transformers import ProcessorMixin
 
+from rewards.agreement.bag_of_words import token_f1
 from rewards.filler import is_degenerate
 from rewards.judges.judge import Failure
 from rewards.reward import Explaining, Reward, read_sample
 from rewards.verdict import Sample, Status, Verdict
 from rewards.vqa import AGREED, vqa_accuracy
-from training.data.load import load_data, load_scenes
+from rewards.vqa import token_f1 as answer_f1
 from training.evaluation.given_answers import is_answers, read_answers
-from training.evaluation.report import ShownAnswer
-from training.evaluation.vllm_answers import answers_by_vllm
-from training.policy import load_policy
-from training.recipe import DataPart, MixedPart, ScenesPart
+from training.evaluation.greedy import BATCH, greedy_completions, kept_completions
+from training.evaluation.prompts import Prompts
+from training.evaluation.shown import ShownAnswer
 from training.scenes.referee import judge_description
 from training.scenes.world import Scene
 
 log = logging.getLogger(__name__)
 
-BATCH = 64
+FIRST = ("truth_f1", "truth_precision", "truth_recall", "vqa_accuracy")  # in tables, before the rewards
+LAST = ("overlap", "words", "length", "truncated", "degenerate")
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """scores: {model: {metric: (seeds, prompts)}}, NaN where a judge failed. answers: {model: [seed][prompt]}."""
+    """scores: {model: {metric: (seeds, prompts)}}, NaN where there is none. failed: the same, True where a judge is to
+    blame. answers: {model: [seed][prompt]}.
+    """
 
-    rows: list[dict[str, Any]]
     scores: dict[str, dict[str, np.ndarray]]
+    failed: dict[str, dict[str, np.ndarray]]
     answers: dict[str, list[list[ShownAnswer]]]
 
 
 def evaluate(
-    checkpoints: Mapping[str, Sequence[str]],
-    data: DataPart,
+    sides: Mapping[str, Sequence[str]],
+    prompts: Prompts,
     rewards: Sequence[Reward],
     max_tokens: int,
+    kept: Path | None = None,
     progress: Callable[[str], None] = lambda done: None,
     explain: int = 0,
 ) -> Evaluation:
-    """Let every checkpoint (a folder, a hub id, or a JSONL file of answers) answer every prompt of `data`.
+    """Let every run of every side (a folder, a hub id, or a JSONL file of answers) answer every prompt.
 
     Metrics are truth_* (descriptions of Scenes), vqa_accuracy (questions with four answers or more), <reward>_<part>,
-    length, in tokens, and truncated and degenerate, which are 1 or 0 (cut at max_tokens; padded with words that say
-    nothing); NaN where a prompt lacks one, as answers from a file lack length and truncated.
+    overlap (with the references or answers, by words), words, length, in the policy's own tokens, and truncated and
+    degenerate, which are 1 or 0 (cut at max_tokens; padded with words that say nothing). Where a prompt lacks one, or
+    answers from a file lack length and truncated, there is NaN.
 
-    `progress` hears of every finished checkpoint. explain: for so many prompts the answers of each model's first
-    checkpoint come with the judge's reasons. Raises ValueError for no rewards, two of one name, none that gives the
-    reasons that are wanted, and a file of answers that cannot be used.
+    kept: the folder where what a policy has written is kept and looked for. `progress` hears of every finished run.
+    explain: for so many prompts the answers of each side's first run come with the judge's reasons. Raises ValueError
+    for no rewards, two of one name, none that gives the reasons that are wanted, and a file of answers that cannot be
+    used.
     """
+    check_rewards(rewards, explain)
+    rows = prompts.rows
+    given = {run: read_answers(run, rows) for runs in sides.values() for run in runs if is_answers(run)}
+    answers: dict[str, list[list[ShownAnswer]]] = {}
+    for side, runs in sides.items():
+        judged: dict[str, list[ShownAnswer]] = {}
+        for run in runs:
+            if run not in judged:  # one policy beside several of another side: its answers are the same
+                texts, lengths = written(run, rows, max_tokens, given, kept)
+                judged[run] = judge(texts, lengths, prompts, rewards, max_tokens, 0 if judged else explain)
+            progress(f"{side} {run}")
+        answers[side] = [judged[run] for run in runs]
+    every = [answer for of_side in answers.values() for of_run in of_side for answer in of_run]
+    found = dict.fromkeys(metric for answer in every for metric in answer.scores)
+    metrics = [*(name for name in FIRST if name in found), *(name for name in found if name not in FIRST + LAST)]
+    metrics += [name for name in LAST if name in found]
+    return Evaluation(
+        {side: {metric: table(of_side, metric) for metric in metrics} for side, of_side in answers.items()},
+        {side: {metric: blame(of_side, metric) for metric in metrics} for side, of_side in answers.items()},
+        answers,
+    )
+
+
+def table(of_side: Sequence[Sequence[ShownAnswer]], metric: str) -> np.ndarray:
+    """The metric's scores, (seeds, prompts), NaN where there is none."""
+    return np.array([[answer.scores.get(metric) for answer in of_run] for of_run in of_side], dtype=float)
+
+
+def blame(of_side: Sequence[Sequence[ShownAnswer]], metric: str) -> np.ndarray:
+    """Where a judge was to give this metric and failed, (seeds, prompts)."""
+    return np.array([[answer.scores.get(metric, 0) is None for answer in of_run] for of_run in of_side])
+
+
+def check_rewards(rewards: Sequence[Reward], explain: int) -> None:
     names = [reward.__name__ for reward in rewards]
     if len(set(names)) < len(names) or not names:
         raise ValueError(f"a comparison needs a recipe with rewards of different names (option `name`), got {names}.")
     if explain and not any(isinstance(reward, Explaining) for reward in rewards):
         raise ValueError(f"only harmonic gives reasons, and the recipe has the rewards {names}: leave out --explain.")
-    main_parts = {reward.__name__: reward.main_parts for reward in rewards}
-    rows = list(load_data(data))
-    given = {path: read_answers(path, rows) for paths in checkpoints.values() for path in paths if is_answers(path)}
-    scenes: Sequence[Scene | None] = load_scenes(data) if isinstance(data, ScenesPart) else [None] * len(rows)
-    scores: dict[str, dict[str, np.ndarray]] = {}
-    answers: dict[str, list[list[ShownAnswer]]] = {}
-    for model, paths in checkpoints.items():
-        tables: list[dict[str, list[float | None]]] = []
-        answers[model] = []
-        for number, path in enumerate(paths):
-            if path in paths[:number]:  # one policy beside several of another model: its answers are the same
-                tables.append(tables[paths.index(path)])
-                answers[model].append(answers[model][paths.index(path)])
-                progress(f"{model} {path}")
-                continue
-            texts, lengths = written(path, rows, max_tokens, given)
-            samples = [read_sample(row, text, row["prompt"]) for row, text in zip(rows, texts, strict=True)]
-            of_reward = [judge_in_batches(reward, samples) for reward in rewards]
-            verdicts = [dict(zip(names, of_row, strict=True)) for of_row in zip(*of_reward, strict=True)]
-            described = [scene if sample.references else None for scene, sample in zip(scenes, samples, strict=True)]
-            of_seed = [
-                answer(text, length, scene, of_row, main_parts, sample.answers, is_degenerate(sample), max_tokens)
-                for text, length, scene, of_row, sample in zip(
-                    texts, lengths, described, verdicts, samples, strict=True
-                )
-            ]
-            metrics = dict.fromkeys(metric for entry in of_seed for metric in entry.scores)
-            tables.append({metric: [entry.scores.get(metric) for entry in of_seed] for metric in metrics})
-            answers[model].append(of_seed)
-            if path == paths[0]:
-                told = reasons(rewards, samples[:explain], of_reward)
-                of_seed[:explain] = [replace(one, reasons=why) for one, why in zip(of_seed, told, strict=False)]
-            progress(f"{model} {path}")
-        scores[model] = {metric: np.array([t[metric] for t in tables], dtype=float) for metric in tables[0]}
-    return Evaluation(rows, scores, answers)
+
+
+def judge(
+    texts: Sequence[str],
+    lengths: Sequence[int | None],
+    prompts: Prompts,
+    rewards: Sequence[Reward],
+    max_tokens: int,
+    explain: int,
+) -> list[ShownAnswer]:
+    """One run's answers with all that is said of them, in the prompts' order."""
+    samples = [read_sample(row, text, row["prompt"]) for row, text in zip(prompts.rows, texts, strict=True)]
+    of_reward = [judge_in_batches(reward, samples) for reward in rewards]
+    answers = [
+        answer(
+            sample,
+            length,
+            scene if sample.references else None,
+            {reward.__name__: (verdict, reward.main_parts) for reward, verdict in zip(rewards, verdicts, strict=True)},
+            max_tokens,
+        )
+        for sample, length, scene, *verdicts in zip(samples, lengths, prompts.scenes, *of_reward, strict=True)
+    ]
+    told = reasons(rewards, samples[:explain], of_reward)
+    answers[:explain] = [replace(one, reasons=why) for one, why in zip(answers, told, strict=False)]
+    return answers
 
 
 def judge_in_batches(reward: Reward, samples: Sequence[Sample]) -> list[Verdict]:
@@ -141,120 +170,57 @@ def in_words(reason: str | Failure) -> str:
 
 
 def written(
-    path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, given: Mapping[str, list[str]]
+    run: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, given: Mapping[str, list[str]], kept: Path | None
 ) -> tuple[list[str], Sequence[int | None]]:
-    """The model's answer to each row, and its length in tokens; None for those that were given."""
-    return (given[path], [None] * len(rows)) if path in given else greedy_completions(path, rows, max_tokens)
-
-
-def greedy_completions(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int) -> tuple[list[str], list[int]]:
-    """What the policy in `path` writes for each row, and how many tokens it took (the end token not counted).
-
-    On a GPU where there is one, in bfloat16, through vLLM where that is installed; its memory is free again for the
-    judges afterwards.
-    """
-    model: Any
-    if torch.cuda.is_available() and importlib.util.find_spec("vllm") is not None:
-        return answers_by_vllm(path, rows, max_tokens)
-    if not torch.cuda.is_available():
-        model, processor = load_policy(path)
-        return continue_prompts(model.eval(), processor, rows, max_tokens)
-    model, processor = load_policy(path, dtype="bfloat16")
-    written = continue_prompts(model.to("cuda").eval(), processor, rows, max_tokens)
-    del model
-    torch.cuda.empty_cache()
-    return written
-
-
-@torch.no_grad()
-def continue_prompts(
-    model: Any, processor: Any, rows: Sequence[Mapping[str, Any]], max_tokens: int, batch_size: int = BATCH
-) -> tuple[list[str], list[int]]:
-    """What the model writes for each row greedily, and how many tokens it took (the end token not counted).
-
-    rows: with a `prompt` of messages, and an `image` or None. processor: a VLM's, or a tokenizer, for rows without.
-    """
-    tokenizer = processor.tokenizer if isinstance(processor, ProcessorMixin) else processor
-    texts: list[str] = []
-    lengths: list[int] = []
-    for begin in range(0, len(rows), batch_size):
-        batch = rows[begin : begin + batch_size]
-        inputs: Any = processor.apply_chat_template(
-            [with_picture(row["prompt"], row.get("image")) for row in batch],
-            add_generation_prompt=True,
-            tokenize=True,
-            return_dict=True,
-            return_tensors="pt",
-            **padding(processor),
-        ).to(model.device)
-        pixels = {name: value.to(model.dtype) for name, value in inputs.items() if value.is_floating_point()}
-        inputs.update(pixels)
-        ids: torch.Tensor = model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False)
-        written = ids[:, inputs["input_ids"].shape[1] :]
-        texts += processor.batch_decode(written, skip_special_tokens=True)
-        ends = torch.tensor([tokenizer.pad_token_id, tokenizer.eos_token_id], device=written.device)
-        lengths += (~torch.isin(written, ends)).sum(dim=1).tolist()
-    return texts, lengths
-
-
-def padding(processor: Any) -> dict[str, Any]:
-    """What makes `apply_chat_template` pad on the left: a VLM's processor and a tokenizer are told differently."""
-    if isinstance(processor, ProcessorMixin):
-        return {"processor_kwargs": {"padding": True, "padding_side": "left"}}
-    return {"padding": True, "tokenizer_kwargs": {"padding_side": "left"}}
-
-
-def with_picture(prompt: Sequence[Mapping[str, Any]], image: Image.Image | None) -> list[dict[str, Any]]:
-    """The prompt's messages with the picture, where there is one, in front of the first one's text."""
-    if image is None:
-        return [dict(message) for message in prompt]
-    first, *rest = prompt
-    blocks = [{"type": "image", "image": image}, {"type": "text", "text": first["content"]}]
-    return [{"role": first["role"], "content": blocks}, *(dict(message) for message in rest)]
+    """The run's answer to each row, and its length in tokens; None for those that were given."""
+    if run in given:
+        return given[run], [None] * len(rows)
+    if kept is None:
+        return greedy_completions(run, rows, max_tokens)
+    return kept_completions(run, rows, max_tokens, kept)
 
 
 def answer(
-    text: str,
+    sample: Sample,
     length: int | None,
     scene: Scene | None,
-    verdicts: Mapping[str, Verdict],
-    main_parts: Mapping[str, Sequence[str]],
-    people: Sequence[str] = (),
-    padded: bool = False,
+    verdicts: Mapping[str, tuple[Verdict, Sequence[str]]],
     max_tokens: float = math.inf,
 ) -> ShownAnswer:
-    """One completion with its scores: the truth's, the rewards' main parts (None when the judge failed), its length,
-    and 1 where it was cut at max_tokens or is padded.
+    """One completion with its scores, in the order of tables: those that know the truth, the rewards' main parts, and
+    what needs no judge. A score that a judge failed to give is None, one that this row cannot have is not there.
 
-    verdicts and main_parts: by the reward's name. The first reward's verdict is the one whose spans are shown.
-    people: their answers, where a question was asked.
+    length: in tokens, None where nobody counted. verdicts: by the reward's name, each with the parts that tables show;
+    the spans that are shown are those of the first one that applies.
     """
+    text = sample.completion
     scores: dict[str, float | None] = {}
     wrong: tuple[tuple[int, int], ...] = ()
     if scene is not None:
         truth = judge_description(text, scene)
         scores = {"truth_f1": truth.f1, "truth_precision": truth.precision, "truth_recall": truth.recall}
         wrong = truth.wrong
-    if len(people) > AGREED:
-        scores["vqa_accuracy"] = vqa_accuracy(text, people)
-    for name, verdict in verdicts.items():
-        scores |= {f"{name}_{part}": verdict.parts.get(part) for part in main_parts[name]}
-    cut = None if length is None else float(length >= max_tokens)
-    looks = {"length": None if length is None else float(length), "truncated": cut, "degenerate": float(padded)}
-    return ShownAnswer(text, next(iter(verdicts.values())), {**scores, **looks}, wrong)
+    if len(sample.answers) > AGREED:
+        scores["vqa_accuracy"] = vqa_accuracy(text, sample.answers)
+    for name, (verdict, parts) in verdicts.items():
+        if verdict.status is not Status.NOT_APPLICABLE:
+            scores |= main_scores(name, verdict, parts)
+    if sample.references:
+        scores["overlap"] = token_f1(text, sample.references)
+    elif sample.answers:
+        scores["overlap"] = answer_f1(text, sample.answers)
+    scores["words"] = float(len(text.split()))
+    if length is not None:
+        scores |= {"length": float(length), "truncated": float(length >= max_tokens)}
+    scores["degenerate"] = float(is_degenerate(sample))
+    applying = [name for name, (verdict, _) in verdicts.items() if verdict.status is not Status.NOT_APPLICABLE]
+    shown = next(iter([*applying, *verdicts]))
+    return ShownAnswer(text, verdicts[shown][0], scores, wrong, judge=shown)
 
 
-def held_out(data: DataPart, count: int) -> DataPart:
-    """What to compare on, `count` prompts: for Scenes pictures no training has seen, with full references.
-
-    Of anything else the first rows, so whether they are held out is for whoever names the data to see to. Of several
-    parts equally many each.
-    """
-    if isinstance(data, MixedPart):
-        each = -(-count // len(data.parts))
-        return data.model_copy(update={"parts": [held_out(part, each) for part in data.parts]})
-    if isinstance(data, ScenesPart):
-        return data.model_copy(
-            update={"split": "test", "count": count, "keep_object": 1.0, "keep_attribute": 1.0, "unsure": 0.0}
-        )
-    return data.model_copy(update={"count": count})
+def main_scores(name: str, verdict: Verdict, parts: Sequence[str]) -> dict[str, float | None]:
+    """The parts that tables show, or the score of a reward that names none; all None where the judge failed."""
+    if not parts:
+        return {f"{name}_score": verdict.score}
+    given = [part for part in parts if verdict.score is None or part in verdict.parts]
+    return {f"{name}_{part}": verdict.parts.get(part) for part in given}

@@ -48,3 +48,19 @@ def instead(part: ScenesPart | JsonlPart | HubPart) -> ScenesPart | JsonlPart | 
     there = split_names(part)
     found = next((name for name in HELD_OUT if name in there and name != part.split), part.split)
     return part.model_copy(update={"split": found})
+
+
+def held_out(data: DataPart, count: int) -> DataPart:
+    """What to compare on, `count` prompts: for Scenes pictures no training has seen, with full references.
+
+    Of anything else the first rows, so whether they are held out is for whoever names the data to see to. Of several
+    parts equally many each.
+    """
+    if isinstance(data, MixedPart):
+        each = -(-count // len(data.parts))
+        return data.model_copy(update={"parts": [held_out(part, each) for part in data.parts]})
+    if isinstance(data, ScenesPart):
+        return data.model_copy(
+            update={"split": "test", "count": count, "keep_object": 1.0, "keep_attribute": 1.0, "unsure": 0.0}
+        )
+    return data.model_copy(update={"count": count})

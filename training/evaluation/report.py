@@ -1,71 +1,36 @@
-"""One HTML file that shows what training changed: numbers with error bars, curves, completions with their wrong words.
+"""One HTML file that shows what training changed: verdicts with error bars, lost prompts first, curves.
 
     results = summarise_models(scores)                                   # training/evaluation/statistics.py
     curves = {"dapo": [{"seed": 0, "step": [1, 2], "reward": [0.4, 0.5]}]}
-    answers = {"dapo": Answer("A blue circle.", verdict, {"truth_f1": 0.5})}
-    examples = [Example(image, "Describe the picture.", ("A red circle.",), answers)]
+    answers = {"dapo": ShownAnswer("A blue circle.", verdict, {"truth_f1": 0.5})}
+    examples = [ShownPrompt(image, "Describe the picture.", ("A red circle.",), answers)]
     write_report("report.html", "Scenes", results, curves, examples, {"seeds": "0 1 2", "commit": "c808c07"})
 
-The file is complete in itself: no script, no request, pictures as data. Completions, notes and names are hostile input:
-the template escapes all of them, and a content security policy would stop what slipped through.
+The file is complete in itself: no script, no request, pictures as data; its filters are style sheets. Completions,
+notes and names are hostile input: the template escapes all of them, and a content security policy would stop what
+slipped through.
 """
 
 import base64
 import io
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
 from rewards.verdict import Status, Verdict
 from training.evaluation.coloured_text import LEVELS, Segment, legible, level, segments
+from training.evaluation.curves import PANEL, Curves, panels
+from training.evaluation.outcomes import MINUS, label
+from training.evaluation.referees import KINDS
+from training.evaluation.shown import ShownPrompt
+from training.evaluation.slices import usable
 
-MINUS = "\N{MINUS SIGN}"
-Curves = Mapping[str, Sequence[Mapping[str, Any]]]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownAnswer:
-    """What one model wrote and what it was worth: `scores` are named numbers (None: failed), `verdict` the judge's.
-
-    `wrong` are the characters [start, end) that a referee who knows the truth calls wrong. `reasons` are why the judge
-    rated so, in its own words, by what was rated.
-    """
-
-    text: str
-    verdict: Verdict
-    scores: dict[str, float | None]
-    wrong: tuple[tuple[int, int], ...] = ()
-    reasons: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ShownPrompt:
-    """One held-out prompt and every model's answer to it, by model name in the order to show."""
-
-    image: Image.Image | None
-    prompt: str
-    references: tuple[str, ...]
-    answers: dict[str, ShownAnswer]
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One metric's training curves in a box of PANEL pixels: (model, seed, SVG path) lines and (pixel, label) ticks."""
-
-    metric: str
-    lines: list[tuple[str, Any, str]]
-    x_ticks: list[tuple[float, str]]
-    y_ticks: list[tuple[float, str]]
-
-
-PANEL = {"width": 320, "height": 180, "left": 42, "right": 308, "top": 10, "bottom": 156}
+FEW_PAIRS = 3
+PIXELS = 128  # a side: a picture no larger is kept exactly
 
 
 def write_report(
@@ -75,31 +40,35 @@ def write_report(
     curves: Curves,
     examples: Sequence[ShownPrompt],
     facts: Mapping[str, str],
-    warnings: Sequence[str] = (),
 ) -> None:
-    """Write the page. `results` as from `summarise_models`, metrics and models in the order to show.
+    """Write the page. `results` as results.json holds them (of `summarise_models` alone, what it has is shown), metrics
+    and models in the order to show.
 
     `curves[model]` has one entry a seed: `seed`, `step`, and any metrics as lists as long as `step` (None and NaN are
-    gaps). `facts` are the footer's rows: versions, commit, seeds, command. `warnings` come first on the page. Raises
-    ValueError for lists of other lengths and for spans outside their text.
+    gaps). `facts` are the footer's rows: versions, commit, seeds, command. Raises ValueError for lists of other lengths
+    and for spans outside their text.
     """
+    metrics = list(next(iter(results["models"].values())))
     page = render(
         "report.html.jinja",
         title=title,
         headline=headline(results),
-        warnings=warnings,
         results=results,
-        metrics=list(next(iter(results["models"].values()))),
+        metrics=metrics,
         pairs=pairs(results),
+        first=first_pairs(results),
         bounds=bounds(results),
         hues={model: i % 6 for i, model in enumerate(dict.fromkeys([*results["models"], *curves]))},
         curves=curves,
         panels=panels(curves),
         panel=PANEL,
         examples=examples,
+        filters=filters(examples),
+        marks=marks(filters(examples), len(examples)),
         facts=facts,
         interval=interval,
-        decimals={metric: decimals(results, metric) for metric in next(iter(results["models"].values()))},
+        decimals={metric: decimals(results, metric) for metric in metrics},
+        kinds=KINDS,
         reference_of=reference_of,
     )
     Path(path).write_text(page, encoding="utf-8")
@@ -128,21 +97,45 @@ def render(template: str, **values: Any) -> str:
     return environment.get_template(template).render(values)
 
 
-def headline(results: Mapping[str, Any]) -> str:
-    """The page's one sentence: by how much the last model beats each earlier one in the first metric."""
+def headline(results: Mapping[str, Any]) -> list[str]:
+    """The page's first sentences: on every pair that stands first, and of a model alone its mean."""
+    said = results.get("sentences", {})
+    if any(pair in said for pair in first_pairs(results)):
+        return [said[pair] for pair in first_pairs(results)]
     *_, last = results["models"]
     metric = next(iter(results["models"][last]))
-    digits = decimals(results, metric)
-    gains: list[str] = []
-    for key, (later, earlier) in pairs(results).items():
-        if later == last:
-            entry = results["difference"][key][metric]
-            seeds = [mean for mean in entry["per_seed"] if mean is not None]
-            runs = "seeds" if len(set(results["seeds"])) == len(results["seeds"]) else "runs"
-            above = f"{sum(mean > 0 for mean in seeds)} of {len(seeds)} {runs} above 0"
-            what = f"{later} {MINUS} {earlier}" + ("" if gains else f" {label(metric)}")
-            gains.append(f"{what}: {interval(entry, digits, signed=True)}, {above}")
-    return "; ".join(gains) or f"{last} {label(metric)}: {interval(results['models'][last][metric], digits)}"
+    return [f"{last} {label(metric)}: {interval(results['models'][last][metric], decimals(results, metric))}"]
+
+
+def first_pairs(results: Mapping[str, Any]) -> list[str]:
+    """The pairs that a reader meets first: all of few models, of more those of the last one."""
+    *_, last = results["models"]
+    found = pairs(results)
+    return [key for key, (later, _) in found.items() if later == last or len(found) <= FEW_PAIRS]
+
+
+def filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str, list[int]]]]:
+    """What the prompts can be filtered by: (name, {value: numbers of the prompts that have it}), two values or more."""
+    places: dict[str, Sequence[Sequence[str]]] = {
+        "outcome": [(one.outcome,) for one in examples],
+        "the last answer is": [(one.length,) for one in examples],
+        "referees": [("disagree" if one.disagree else "agree",) for one in examples],
+        **{name: [one.slices[name] for one in examples] for name in (examples[0].slices if examples else ())},
+    }
+    return [
+        (name, {value: [n for n, row in enumerate(places[name]) if value in row] for value in values})
+        for name, values in usable(places).items()
+    ]
+
+
+def marks(chosen: Sequence[tuple[str, Mapping[str, Sequence[int]]]], count: int) -> list[str]:
+    """Each prompt's CSS classes: f2-0 is the first value of the third filter. No text of anybody's is in them."""
+    classes: list[list[str]] = [[] for _ in range(count)]
+    for number, (_, values) in enumerate(chosen):
+        for place, prompts in enumerate(values.values()):
+            for prompt in prompts:
+                classes[prompt].append(f"f{number}-{place}")
+    return [" ".join(of_prompt) for of_prompt in classes]
 
 
 def pairs(results: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
@@ -165,9 +158,9 @@ def bounds(results: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
 
 
 def decimals(results: Mapping[str, Any], metric: str) -> int:
-    """3 for a metric whose means lie in [-1, 1], 1 for others, such as lengths."""
-    means = [table[metric]["mean"] for table in results["models"].values()]
-    return 3 if all(mean is None or abs(mean) <= 1 for mean in means) else 1
+    """3 for a metric whose means lie in [-1, 1], 2 up to 10, such as ratings, 1 for others, such as lengths."""
+    means = [abs(table[metric]["mean"]) for table in results["models"].values() if table[metric]["mean"] is not None]
+    return 3 if max(means, default=0) <= 1 else 2 if max(means) <= 10 else 1
 
 
 def number(value: float | None, digits: int, signed: bool = False) -> str:
@@ -184,76 +177,16 @@ def interval(entry: Mapping[str, Any], digits: int, signed: bool = False) -> str
     return f"{mean} [{number(entry['low'], digits)}, {number(entry['high'], digits)}]"
 
 
-def label(metric: str) -> str:
-    """A metric's name for people: `posh_f1` as `PoSh F1`."""
-    words = {"posh": "PoSh", "f1": "F1", "sft": "SFT"}
-    return " ".join(words.get(word, word) for word in metric.replace("/", " ").replace("_", " ").split())
-
-
-def panels(curves: Curves) -> list[Panel]:
-    """One Panel per metric of any model, in the order met, with a line per model and seed."""
-    metrics = dict.fromkeys(
-        name for runs in curves.values() for run in runs for name in run if name not in ("seed", "step")
-    )
-    return [draw_panel(metric, curves) for metric in metrics]
-
-
-def draw_panel(metric: str, curves: Curves) -> Panel:
-    """The curves of one metric, scaled so that all its lines fit."""
-    lines = [
-        (model, run["seed"], [(x, math.nan if y is None else y) for x, y in zip(run["step"], run[metric], strict=True)])
-        for model, runs in curves.items()
-        for run in runs
-        if metric in run
-    ]
-    points = [(x, y) for _, _, line in lines for x, y in line if math.isfinite(y)] or [(0, 0.0)]
-    x_low, x_high = widened([x for x, _ in points])
-    heights = [float(tick) for tick in MaxNLocator(nbins=4).tick_values(*widened([y for _, y in points]))]
-
-    def across(x: float) -> float:
-        return PANEL["left"] + (x - x_low) / (x_high - x_low) * (PANEL["right"] - PANEL["left"])
-
-    def down(y: float) -> float:
-        return PANEL["bottom"] - (y - heights[0]) / (heights[-1] - heights[0]) * (PANEL["bottom"] - PANEL["top"])
-
-    def path(line: list[tuple[float, float]]) -> str:
-        parts, pen = [], "M"
-        for x, y in line:
-            if math.isfinite(y):
-                parts.append(f"{pen}{across(x):.1f} {down(y):.1f}" + ("h0" if pen == "M" else ""))
-            pen = "L" if math.isfinite(y) else "M"
-        return "".join(parts)
-
-    ticks = [round(x) for x in MaxNLocator(nbins=4, integer=True).tick_values(x_low, x_high) if x == round(x)]
-    return Panel(
-        metric=metric,
-        lines=[(model, seed, path(line)) for model, seed, line in lines],
-        x_ticks=[(round(across(x), 1), f"{x}") for x in ticks if x_low <= x <= x_high],
-        y_ticks=list(zip((round(down(y), 1) for y in heights), tick_labels(heights), strict=True)),
-    )
-
-
-def widened(values: Sequence[float]) -> tuple[float, float]:
-    """The lowest and highest value, 0.5 away from a value that is both."""
-    low, high = min(values), max(values)
-    return (low, high) if low < high else (low - 0.5, high + 0.5)
-
-
-def tick_labels(values: Sequence[float]) -> list[str]:
-    """The ticks as short text, all with as many decimals as the one that needs most."""
-    short = [f"{value:g}" for value in values]
-    digits = max(len(text.partition(".")[2]) for text in short)
-    texts = short if any("e" in text for text in short) else [f"{value:.{digits}f}" for value in values]
-    return [text.replace("-", MINUS) for text in texts]
-
-
-def data_uri(image: Image.Image, largest: int = 512) -> str:
-    """`image` as a PNG inside a data: URI, shrunk to at most `largest` pixels a side."""
+def data_uri(image: Image.Image, largest: int = 320) -> str:
+    """`image` inside a data: URI, shrunk to at most `largest` pixels a side: drawings as a PNG, larger ones, which are
+    photographs for the most part, as a JPEG.
+    """
     small = image.convert("RGB")
     small.thumbnail((largest, largest))
+    kind = "PNG" if max(small.size) <= PIXELS else "JPEG"
     buffer = io.BytesIO()
-    small.save(buffer, "PNG", optimize=True)
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+    small.save(buffer, kind, optimize=True)
+    return f"data:image/{kind.lower()};base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
 def judged(verdict: Verdict) -> str:

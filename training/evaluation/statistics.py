@@ -5,7 +5,7 @@
     results["difference"]["dapo_minus_sft"]["truth_f1"]                 # {"mean": 0.04, "low": 0.02, "high": 0.06, ...}
 
 Row s, column p of every array is the same training seed and the same held-out prompt in every model and metric. NaN (or
-None) is a failed verdict: it is left out together with its partner and counted, never taken for a 0.
+None) is a failed verdict, or one that there cannot be: it is left out together with its partner, never taken for a 0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from rewards.comparison.resampling import DRAWS, ratio_interval
+
 Array = NDArray[np.float64]
 MIN_SEEDS = 3
 
@@ -27,7 +29,7 @@ class Estimate:
 
     `mean` is None when nothing could be counted, `low` and `high` when fewer than two prompts could, an entry of
     `per_seed` when that seed has no prompt left. `runs_low` and `runs_high`: the 95 % interval over training seeds,
-    None for fewer than MIN_SEEDS. All in the metric's own unit.
+    None for fewer than MIN_SEEDS. All in the metric's own unit. `counted`: prompts; `trained`: training seeds.
     """
 
     mean: float | None
@@ -36,6 +38,8 @@ class Estimate:
     per_seed: list[float | None]
     runs_low: float | None = None
     runs_high: float | None = None
+    counted: int = 0
+    trained: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,64 +51,60 @@ class Tally:
     loss: int
 
 
-def bootstrap_mean(values: ArrayLike, resamples: int = 9999, rng_seed: int = 0) -> Estimate:
-    """The mean of `values`, shape (seeds, prompts), with a 95 % percentile bootstrap interval over prompts.
+def bootstrap_mean(values: ArrayLike, resamples: int = DRAWS) -> Estimate:
+    """The mean of `values`, shape (seeds, prompts), with a 95 % bootstrap interval over prompts.
 
     The seeds are averaged per prompt first, then prompts are resampled; NaN is left out of its prompt's average, and a
     prompt of nothing but NaN is left out. The interval covers the choice of held-out prompts, with these trained models
     held fixed: it says how far another draw of prompts could move the mean, NOT how far another training seed could.
-    That is what `per_seed` is for: with a handful of seeds, looking at each is more honest than an interval over them.
-    Percentile rather than BCa because it is defined when all prompts agree. The same `rng_seed`, the same interval.
     """
     array = as_scores(values)
-    per_prompt = nan_means(array.T)
-    per_prompt = per_prompt[~np.isnan(per_prompt)]
+    prompts = per_prompt(array)
     per_seed = [None if np.isnan(mean) else float(mean) for mean in nan_means(array)]
-    if not len(per_prompt):
+    if not len(prompts):
         return Estimate(None, None, None, per_seed)
-    mean = float(per_prompt.mean())
-    if len(per_prompt) == 1:
-        return Estimate(mean, None, None, per_seed)
-    interval = stats.bootstrap(
-        (per_prompt,),
-        np.mean,
-        n_resamples=resamples,
-        batch=1000,
-        confidence_level=0.95,
-        method="percentile",
-        rng=np.random.default_rng(rng_seed),
-    ).confidence_interval
-    return Estimate(mean, float(interval.low), float(interval.high), per_seed)
+    interval = ratio_interval(prompts, draws=resamples)
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    return Estimate(float(prompts.mean()), low, high, per_seed, counted=len(prompts))
 
 
-def interval_over_runs(
-    per_run: Sequence[float | None], seeds: Sequence[int]
-) -> tuple[float, float] | tuple[None, None]:
-    """The 95 % t interval of the mean over training seeds; runs of one seed are averaged first (numerical environments
-    of one seed start from the same policy and are no independent runs). (None, None) for fewer than MIN_SEEDS.
+def per_prompt(values: Array) -> Array:
+    """The mean over the seeds of every prompt that has a number."""
+    means = nan_means(values.T)
+    return means[~np.isnan(means)]
+
+
+def with_runs(estimate: Estimate, seeds: Sequence[int]) -> Estimate:
+    """The estimate with its 95 % t interval over training seeds; runs of one seed are averaged first (numerical
+    environments of one seed start from the same policy and are no independent runs).
 
     It says how far another training run could move the mean, on these prompts.
     """
     of_seed: dict[int, list[float]] = {}
-    for seed, mean in zip(seeds, per_run, strict=True):
+    for seed, mean in zip(seeds, estimate.per_seed, strict=True):
         if mean is not None:
             of_seed.setdefault(seed, []).append(mean)
-    means = np.array([np.mean(values) for values in of_seed.values()])
+    low, high = interval_over_seeds([float(np.mean(values)) for values in of_seed.values()])
+    return replace(estimate, runs_low=low, runs_high=high, trained=len(of_seed))
+
+
+def interval_over_seeds(means: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
+    """The 95 % t interval of the mean of independent seeds; (None, None) for fewer than MIN_SEEDS."""
     if len(means) < MIN_SEEDS:
         return None, None
     if np.ptp(means) == 0:
-        return float(means[0]), float(means[0])
-    low, high = stats.t.interval(0.95, len(means) - 1, loc=means.mean(), scale=stats.sem(means))
+        return means[0], means[0]
+    low, high = stats.t.interval(0.95, len(means) - 1, loc=np.mean(means), scale=stats.sem(means))
     return float(low), float(high)
 
 
-def paired_difference(a: ArrayLike, b: ArrayLike, resamples: int = 9999, rng_seed: int = 0) -> Estimate:
+def paired_difference(a: ArrayLike, b: ArrayLike, resamples: int = DRAWS) -> Estimate:
     """The mean of a - b over the pairs that both have, both of shape (seeds, prompts), above 0 where `a` is higher.
 
     The interval is that of `bootstrap_mean` on the differences: over prompts, for these seeds. Raises ValueError when
     the shapes differ.
     """
-    return bootstrap_mean(differences(a, b), resamples, rng_seed)
+    return bootstrap_mean(differences(a, b), resamples)
 
 
 def win_tie_loss(a: ArrayLike, b: ArrayLike, margin: float = 1e-9) -> Tally:
@@ -120,23 +120,42 @@ def win_tie_loss(a: ArrayLike, b: ArrayLike, margin: float = 1e-9) -> Tally:
     )
 
 
+def worst_case(
+    a: Array, b: Array, failed_a: Array, failed_b: Array, scale: tuple[float, float] = (0.0, 1.0)
+) -> tuple[float, float] | None:
+    """The mean of a - b if everything that failed had gone one way, and the other: every failed `a` the scale's lowest
+    and every failed `b` its highest, and the reverse. None where nothing failed.
+    """
+    if not (failed_a.any() or failed_b.any()):
+        return None
+    low, high = scale
+    pairs = [(low, high), (high, low)]
+    ends = [per_prompt(np.where(failed_a, one, a) - np.where(failed_b, other, b)) for one, other in pairs]
+    return (float(ends[0].mean()), float(ends[1].mean())) if len(ends[0]) else None
+
+
 def summarise_models(
     scores: Mapping[str, Mapping[str, ArrayLike]],
     seeds: Sequence[int] | None = None,
+    failed: Mapping[str, Mapping[str, ArrayLike]] | None = None,
+    runs: Mapping[str, Sequence[str]] | None = None,
+    scales: Mapping[str, tuple[float, float]] | None = None,
     margin: float = 1e-9,
-    resamples: int = 9999,
-    rng_seed: int = 0,
+    resamples: int = DRAWS,
 ) -> dict[str, Any]:
     """What results.json holds, from scores[model][metric] of shape (seeds, prompts), models in order of training.
 
         {"seeds": [...], "prompts": N,
-         "models": {model: {metric: {"mean", "low", "high", "per_seed", "runs_low", "runs_high", "failed"}}},
-         "difference": {"<later>_minus_<earlier>": {metric: {as above, without "failed", "win", "tie", "loss"}}}}
+         "models": {model: {metric: {"mean", "low", "high", "per_seed", "runs_low", "runs_high", "counted", "trained",
+                                     "failed"}}},
+         "difference": {"<later>_minus_<earlier>": {metric: {as above, "win", "tie", "loss", "worst_case"}}}}
 
-    `failed` counts the NaN. The differences are those of every later model to every earlier one. `seeds` are the names
-    of the rows (default 0, 1, ...); rows of one name are one training seed in several numerical environments. Only
-    plain numbers, lists and None: `json.dump` writes it as strict JSON. Raises ValueError when the models differ in
-    their metrics or the arrays in their shape.
+    `failed` counts what a judge failed on (by default every NaN), of a difference the pairs that are left out for it.
+    The differences are those of every later model to every earlier one. `seeds` are the names of the rows (default 0,
+    1, ...); rows of one name are one training seed in several numerical environments. runs: what each row of a model
+    is: rows that compare the same two runs are one. scales: of metrics that are not in [0, 1]. Only plain numbers,
+    lists and None: `json.dump` writes it as strict JSON. Raises ValueError when the models differ in their metrics or
+    the arrays in their shape.
     """
     arrays = {model: {name: as_scores(values) for name, values in table.items()} for model, table in scores.items()}
     shapes = {array.shape for table in arrays.values() for array in table.values()}
@@ -149,33 +168,46 @@ def summarise_models(
     names = list(range(rows)) if seeds is None else list(seeds)
     if len(names) != rows:
         raise ValueError(f"got {len(names)} seeds {names}, but scores of {rows} seeds")
+    missing = {
+        model: {
+            name: np.isnan(array) if failed is None else np.asarray(failed[model][name], dtype=bool)
+            for name, array in table.items()
+        }
+        for model, table in arrays.items()
+    }
+    rows_of = {model: list(map(str, range(rows))) if runs is None else list(runs[model]) for model in arrays}
+
+    def of_model(model: str, metric: str) -> dict[str, Any]:
+        estimate = with_runs(bootstrap_mean(arrays[model][metric], resamples), independent(names, rows_of[model]))
+        return asdict(estimate) | {"failed": int(missing[model][metric].sum())}
+
+    def of_pair(later: str, earlier: str, metric: str) -> dict[str, Any]:
+        a, b = arrays[later][metric], arrays[earlier][metric]
+        failed_a, failed_b = missing[later][metric], missing[earlier][metric]
+        compared = list(zip(rows_of[later], rows_of[earlier], strict=True))
+        estimate = with_runs(paired_difference(a, b, resamples), independent(names, compared))
+        ends = worst_case(a, b, failed_a, failed_b, (scales or {}).get(metric, (0.0, 1.0)))
+        return (
+            asdict(estimate)
+            | asdict(win_tie_loss(a, b, margin))
+            | {"failed": int((failed_a | failed_b).sum()), "worst_case": None if ends is None else list(ends)}
+        )
+
     return {
         "seeds": names,
         "prompts": prompts,
-        "models": {
-            model: {
-                metric: asdict(with_runs(bootstrap_mean(values, resamples, rng_seed), names))
-                | {"failed": int(np.isnan(values).sum())}
-                for metric, values in table.items()
-            }
-            for model, table in arrays.items()
-        },
+        "models": {model: {metric: of_model(model, metric) for metric in table} for model, table in arrays.items()},
         "difference": {
-            f"{later}_minus_{earlier}": {
-                metric: asdict(
-                    with_runs(paired_difference(values, arrays[earlier][metric], resamples, rng_seed), names)
-                )
-                | asdict(win_tie_loss(values, arrays[earlier][metric], margin))
-                for metric, values in arrays[later].items()
-            }
+            f"{later}_minus_{earlier}": {metric: of_pair(later, earlier, metric) for metric in arrays[later]}
             for earlier, later in combinations(arrays, 2)
         },
     }
 
 
-def with_runs(estimate: Estimate, seeds: Sequence[int]) -> Estimate:
-    low, high = interval_over_runs(estimate.per_seed, seeds)
-    return replace(estimate, runs_low=low, runs_high=high)
+def independent(seeds: Sequence[int], runs: Sequence[Any]) -> list[int]:
+    """Each row's seed, that of the first row which is the same run: beside three seeds a fixed model is one run."""
+    first: dict[Any, int] = {}
+    return [first.setdefault(run, seed) for seed, run in zip(seeds, runs, strict=True)]
 
 
 def as_scores(values: ArrayLike) -> Array:

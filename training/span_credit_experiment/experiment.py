@@ -20,7 +20,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 from rewards import MatchJudge, PoshReward, Reward
 from training.data.load import load_data, load_scenes
-from training.evaluation.evaluate import continue_prompts
+from training.evaluation.greedy import continue_prompts
 from training.grpo.config import SpanGRPOConfig
 from training.grpo.trainer import SpanGRPOTrainer
 from training.policy import load_policy

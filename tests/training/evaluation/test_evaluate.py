@@ -15,24 +15,20 @@ from rewards.reward import Reward
 from rewards.verdict import Sample, Status, Verdict
 from tests.support.fakes import FakeJudge
 from training.data.load import load_scenes
-from training.evaluation import evaluate as module
-from training.evaluation.evaluate import (
-    BATCH,
-    answer,
-    evaluate,
-    greedy_completions,
-    held_out,
-    in_words,
-    reasons,
-    with_picture,
-)
+from training.evaluation import greedy as module
+from training.evaluation.evaluate import answer, evaluate, in_words, reasons
+from training.evaluation.greedy import BATCH, greedy_completions, with_picture
+from training.evaluation.held_out import held_out
+from training.evaluation.prompts import prompts_of
 from training.policy import load_policy
 from training.recipe import JsonlPart, ScenesPart
 from training.scenes.referee import judge_description
 from training.scenes.world import draw, make_scenes
 
 DATA = held_out(ScenesPart(source="scenes", count=99, keep_object=0.5), 6)
-METRICS = ["truth_f1", "truth_precision", "truth_recall", "posh_f1", "posh_precision", "posh_recall", "length"]
+PROMPTS = prompts_of(DATA)
+METRICS = ["truth_f1", "truth_precision", "truth_recall", "posh_f1", "posh_precision", "posh_recall"]
+LAST = ["overlap", "words", "length", "truncated", "degenerate"]
 
 
 class FailsOnSome(Reward):
@@ -64,7 +60,7 @@ def rewards() -> Any:
 
 @pytest.fixture(scope="module")
 def evaluation(checkpoints: Any, rewards: Any) -> Any:
-    return evaluate(checkpoints, DATA, rewards, max_tokens=12)
+    return evaluate(checkpoints, PROMPTS, rewards, max_tokens=12)
 
 
 def texts_of(evaluation: Any) -> Any:
@@ -73,9 +69,9 @@ def texts_of(evaluation: Any) -> Any:
 
 def test_shapes_and_names(evaluation: Any) -> None:
     assert list(evaluation.scores) == list(evaluation.answers) == ["base", "dapo"]
-    assert [row["id"] for row in evaluation.rows] == [scene.seed for scene in load_scenes(DATA)]
+    assert [row["id"] for row in PROMPTS.rows] == [scene.seed for scene in load_scenes(DATA)]
     for table in evaluation.scores.values():
-        assert list(table) == [*METRICS[:-1], "fails_characters", "length", "truncated", "degenerate"]
+        assert list(table) == [*METRICS, "fails_characters", *LAST]
         assert {array.shape for array in table.values()} == {(2, 6)}
     assert {len(seed) for seeds in evaluation.answers.values() for seed in seeds} == {6}
     everything = texts_of(evaluation)
@@ -100,12 +96,14 @@ def test_a_failed_judge_is_nan_and_not_0(evaluation: Any) -> None:
         assert np.isnan(failed).tolist() == [[True, False, False, False, False, False]] * 2
         assert [seed[0].scores["fails_characters"] for seed in seeds] == [None, None]
         assert failed[1, 3] == len(seeds[1][3].text)
+        assert (evaluation.failed[model]["fails_characters"] == np.isnan(failed)).all()
+        assert not evaluation.failed[model]["posh_f1"].any()
         assert not np.isnan(evaluation.scores[model]["posh_f1"]).any()
 
 
 def test_the_same_texts_and_scores_again(evaluation: Any, checkpoints: Any, rewards: Any) -> None:
     heard: list[Any] = []
-    again = evaluate(checkpoints, DATA, rewards, max_tokens=12, progress=heard.append)
+    again = evaluate(checkpoints, PROMPTS, rewards, max_tokens=12, progress=heard.append)
     assert texts_of(again) == texts_of(evaluation)
     for model, table in again.scores.items():
         for metric, array in table.items():
@@ -133,7 +131,7 @@ def test_more_prompts_than_a_batch_keep_their_order(checkpoints: Any, monkeypatc
     ]
     whole = greedy_completions(checkpoints["dapo"][1], rows, 6)
     assert len(rows) < BATCH
-    monkeypatch.setattr("training.evaluation.evaluate.BATCH", 2)
+    monkeypatch.setattr("training.evaluation.greedy.BATCH", 2)
     assert greedy_completions(checkpoints["dapo"][1], rows, 6) == whole
 
 
@@ -154,7 +152,7 @@ def test_the_end_token_is_not_counted_and_not_written(checkpoints: Any, monkeypa
             assert (max_new_tokens, do_sample) == (5, False)
             return torch.cat([input_ids, torch.tensor(written)], dim=1)
 
-    monkeypatch.setattr("training.evaluation.evaluate.load_policy", lambda path: (Model(), processor))
+    monkeypatch.setattr("training.evaluation.greedy.load_policy", lambda path: (Model(), processor))
     row = {"prompt": [{"role": "user", "content": "x"}], "image": Image.new("RGB", (48, 48))}
     lengths = [len(star + circle), len(circle), 0]
     assert greedy_completions("any", [row] * 3, 5) == ([" star circle", " circle", ""], lengths)
@@ -163,7 +161,7 @@ def test_the_end_token_is_not_counted_and_not_written(checkpoints: Any, monkeypa
 def test_rewards_must_be_told_apart(checkpoints: Any) -> None:
     for rewards in ([], [PoshReward(MatchJudge()), PoshReward(MatchJudge(), score="recall")]):
         with pytest.raises(ValueError, match="needs a recipe with rewards of different names"):
-            evaluate(checkpoints, DATA, rewards, max_tokens=2)
+            evaluate(checkpoints, PROMPTS, rewards, max_tokens=2)
 
 
 def test_answer_by_hand() -> None:
@@ -171,22 +169,32 @@ def test_answer_by_hand() -> None:
     thing = scene.objects[0]
     wrong = "green" if thing.color != "green" else "red"
     text = f"There is a {wrong} {thing.shape}."
-    verdicts = {"a": Verdict(0.5, parts={"f1": 0.5, "recall": 0.1}), "b": Verdict(None, Status.ERROR)}
-    one = answer(text, 7, scene, verdicts, {"a": ("f1",), "b": ("f1",)})
+    sample = Sample("Describe.", text, references=(f"There is a {thing.color} {thing.shape}.",))
+    right, failed = Verdict(0.5, parts={"f1": 0.5, "recall": 0.1}), Verdict(None, Status.ERROR)
+    one = answer(sample, 7, scene, {"a": (right, ("f1",)), "b": (failed, ("f1",)), "c": (right, ())})
     facts = 5 * len(scene.objects)
     recall = 1 / facts  # the shape alone is right
     f1 = 2 * 0.5 * recall / (0.5 + recall)
-    looks = {"length": 7.0, "truncated": 0.0, "degenerate": 0.0}
-    assert list(one.scores) == ["truth_f1", "truth_precision", "truth_recall", "a_f1", "b_f1", *looks]
-    assert list(one.scores.values()) == [pytest.approx(f1), 0.5, pytest.approx(recall), 0.5, None, *looks.values()]
+    looks = {"words": 5.0, "length": 7.0, "truncated": 0.0, "degenerate": 0.0}
+    names = ["truth_f1", "truth_precision", "truth_recall", "a_f1", "b_f1", "c_score", "overlap", *looks]
+    assert list(one.scores) == names
+    overlap = 2 / 3  # "there" and the shape of three content words
+    values = [pytest.approx(f1), 0.5, pytest.approx(recall), 0.5, None, 0.5, pytest.approx(overlap), *looks.values()]
+    assert list(one.scores.values()) == values
     assert [text[start:end] for start, end in one.wrong] == [wrong]
-    assert one.verdict is verdicts["a"]
-    without = answer(text, 7, None, verdicts, {"a": (), "b": ()})
-    assert (without.scores, without.wrong) == (looks, ())
-    given = answer(text, None, None, verdicts, {"a": (), "b": ()}, max_tokens=7)  # from a file
-    assert given.scores == {"length": None, "truncated": None, "degenerate": 0.0}
-    cut = answer(text, 7, None, verdicts, {"a": (), "b": ()}, padded=True, max_tokens=7)
-    assert cut.scores == {"length": 7.0, "truncated": 1.0, "degenerate": 1.0}
+    assert (one.verdict, one.judge) == (right, "a")
+
+
+def test_what_a_row_cannot_have_is_no_failure() -> None:
+    other = Verdict(None, Status.NOT_APPLICABLE)
+    judged = Verdict(1.0, parts={"score": 1.0})
+    one = answer(
+        Sample("Which?", "On it.", answers=("on it",)), None, None, {"a": (other, ("f1",)), "b": (judged, ("score",))}
+    )
+    assert one.scores == {"b_score": 1.0, "overlap": 1.0, "words": 2.0, "degenerate": 0.0}  # from a file: no tokens
+    assert (one.verdict, one.judge) == (judged, "b")
+    neither = answer(Sample("Describe.", "A dog."), 7, None, {"a": (other, ("f1",))}, max_tokens=7)
+    assert neither.scores == {"words": 2.0, "length": 7.0, "truncated": 1.0, "degenerate": 0.0}
 
 
 def test_held_out_prompts_are_the_test_split_in_full() -> None:
@@ -242,7 +250,7 @@ def test_reasons_need_a_reward_that_gives_them(checkpoints: Any, rewards: Any) -
     with pytest.raises(
         ValueError, match=r"only harmonic gives reasons, and the recipe has the rewards \['posh', 'fails'\]"
     ):
-        evaluate(checkpoints, DATA, rewards, max_tokens=12, explain=1)
+        evaluate(checkpoints, PROMPTS, rewards, max_tokens=12, explain=1)
 
 
 def test_a_policy_that_stands_there_twice_answers_once(
@@ -256,7 +264,7 @@ def test_a_policy_that_stands_there_twice_answers_once(
 
     monkeypatch.setattr("training.evaluation.evaluate.greedy_completions", counted)
     first, second = checkpoints["base"]
-    again = evaluate({"base": [first, first, second]}, DATA, rewards, max_tokens=12)
+    again = evaluate({"base": [first, first, second]}, PROMPTS, rewards, max_tokens=12)
     assert asked == [first, second]
     for metric, of_seeds in again.scores["base"].items():
         assert np.array_equal(of_seeds[[0, 2]], evaluation.scores["base"][metric], equal_nan=True)

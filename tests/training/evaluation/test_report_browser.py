@@ -1,12 +1,19 @@
 """The report page in a real browser: quiet console, no sideways scrolling on a phone. Needs Debian's chromium."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
-from tests.support.chromium import browse, measure, needs_chromium
-from tests.support.invented_report import write_invented
+from rewards.verdict import Span, Verdict
+from tests.support.chromium import axe_violations, browse, filtered, measure, needs_chromium, seconds_to_load
+from tests.support.invented_report import FACTS, invented_curves, invented_examples, invented_results, write_invented
+from training.evaluation.report import write_report
+from training.evaluation.shown import ShownAnswer, ShownPrompt
+from training.evaluation.statistics import summarise_models
 
 pytestmark = needs_chromium
 
@@ -30,6 +37,66 @@ def test_no_sideways_scrolling(page: Any, width: int) -> None:
     assert measured["wide"] == []
     assert measured["width"] == width
     assert measured["marks"] > 40
+
+
+def test_five_hundred_prompts_open_in_two_seconds(tmp_path: Path) -> None:
+    """With photographs, as large as a page keeps them, each another."""
+    noise = np.random.default_rng(0)
+    examples: list[ShownPrompt] = []
+    for number in range(500):
+        photo = Image.fromarray(noise.integers(0, 255, (12, 16, 3), np.uint8)).resize(
+            (640, 480), Image.Resampling.BICUBIC
+        )
+        examples.append(replace(invented_examples()[number % 6] if number < 6 else examples[number % 6], image=photo))
+    page = tmp_path / "r.html"
+    write_report(page, "Many", invented_results(), invented_curves(), examples, FACTS)
+    seconds = min(seconds_to_load(page) for _ in range(2))
+    print(f"500 prompts, {page.stat().st_size / 1e6:.1f} MB: {seconds:.2f} s")
+    assert seconds < 2
+
+
+def test_filters_show_what_they_say(page: Any) -> None:
+    assert filtered(page) == {
+        "outcome": {"all": 6, "lost": 3, "won": 3},
+        "the last answer is": {"all": 6, "longer": 3, "shorter": 3},
+        "referees": {"all": 6, "agree": 3, "disagree": 3},
+        "objects": {"all": 6, "1": 2, "2": 2, "3": 2},
+    }
+
+
+@pytest.mark.parametrize("width", [1280, 500])
+def test_axe_finds_nothing_serious(page: Any, width: int) -> None:
+    pytest.importorskip("axe_playwright_python", reason="axe-playwright-python, which brings axe-core, is missing")
+    assert axe_violations(page, width) == []
+
+
+def test_axe_would_notice(tmp_path: Path) -> None:
+    pytest.importorskip("axe_playwright_python", reason="axe-playwright-python, which brings axe-core, is missing")
+    bad = tmp_path / "bad.html"
+    bad.write_text('<html><title>x</title><body><p style="color: #ccc">pale</p><img src="data:,"></body></html>')
+    assert {"color-contrast", "image-alt", "html-has-lang"} <= {rule for rule, _ in axe_violations(bad, 1280)}
+
+
+def test_hostile_answers_run_nothing_in_a_browser(tmp_path: Path) -> None:
+    """Scripts, handlers, styles, right-to-left marks and NUL, in every text of a page: the console stays silent."""
+    hostile = (
+        '</style><script>console.log("ran")</script><img src=x onerror="console.log(1)">\u202e\x00{{ 7 * 7 }}</div>'
+    )
+    verdict = Verdict(0.5, spans=(Span(0, len(hostile), 0.0, 0.0, "entity", hostile, 0),), note=hostile)
+    answer = ShownAnswer(hostile, verdict, {"truth_f1": 0.5}, reasons={hostile: hostile}, judge=hostile)
+    examples = [
+        ShownPrompt(None, hostile, (hostile,) * 2, {hostile: answer}, slices={hostile: (f"{hostile}{number}",)})
+        for number in range(2)
+    ]
+    results = summarise_models({hostile: {"truth_f1": [[0.5, 0.7]]}}, resamples=20)
+    results |= {"warnings": [hostile], "notes": [hostile]}
+    page = tmp_path / "r.html"
+    write_report(page, hostile, results, {}, examples, {hostile: hostile})
+    dom, console = browse(page, "--dump-dom")
+    assert console == []
+    assert "<script" not in dom
+    assert len(filtered(page)[hostile.replace("\x00", "\ufffd")]) == 3
+    assert measure(page, 400)[0]["wide"] == []
 
 
 def test_the_measurement_would_notice(page: Any) -> None:

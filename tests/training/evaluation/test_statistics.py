@@ -10,12 +10,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from training.evaluation.statistics import (
+    Estimate,
     Tally,
     bootstrap_mean,
-    interval_over_runs,
+    independent,
+    interval_over_seeds,
     paired_difference,
     summarise_models,
     win_tie_loss,
+    with_runs,
+    worst_case,
 )
 
 NAN = float("nan")
@@ -39,10 +43,17 @@ def test_interval_against_the_normal_approximation() -> None:
     assert estimate.high == pytest.approx(values.mean() + half_width, abs=0.002)
 
 
-def test_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+@pytest.mark.parametrize("prompts", [20, 80])
+def test_intervals_over_prompts_cover_what_they_say(prompts: int) -> None:
+    """95 % intervals of scores in [0, 1] whose seeds share their prompt, by simulation: 93 to 97 % of 1,000."""
     rng = np.random.default_rng(2)
-    estimates = [bootstrap_mean(rng.normal(0.3, 1.0, size=(3, 60)), resamples=500) for _ in range(200)]
-    assert 0.90 <= np.mean([e.low <= 0.3 <= e.high for e in estimates]) <= 0.99
+    covered = 0
+    for _ in range(1000):
+        shared = rng.beta(2, 1, size=(1, prompts))  # mean 2/3, skewed
+        seeds = rng.random((3, prompts)) < shared
+        estimate = bootstrap_mean(seeds.astype(float), resamples=999)
+        covered += estimate.low <= 2 / 3 <= estimate.high
+    assert 0.93 <= covered / 1000 <= 0.97
 
 
 def test_pairing_removes_what_prompts_share() -> None:
@@ -117,10 +128,10 @@ def test_summary_has_the_promised_form() -> None:
     assert (summary["seeds"], summary["prompts"]) == ([7, 9], 8)
     assert list(summary["models"]) == ["base", "sft", "dapo"]
     assert list(summary["difference"]) == ["sft_minus_base", "dapo_minus_base", "dapo_minus_sft"]
-    of_runs = {"runs_low", "runs_high"}
+    of_runs = {"runs_low", "runs_high", "counted", "trained"}
     assert set(summary["models"]["sft"]["length"]) == {"mean", "low", "high", "per_seed", "failed", *of_runs}
     gain = summary["difference"]["dapo_minus_sft"]["truth_f1"]
-    assert set(gain) == {"mean", "low", "high", "per_seed", "win", "tie", "loss", *of_runs}
+    assert set(gain) == {"mean", "low", "high", "per_seed", "win", "tie", "loss", "failed", "worst_case", *of_runs}
     assert (gain["runs_low"], gain["runs_high"]) == (None, None)  # of two seeds there is none
     assert gain["win"] + gain["tie"] + gain["loss"] == 15
     assert summary["models"]["dapo"]["truth_f1"]["failed"] == 1
@@ -128,28 +139,69 @@ def test_summary_has_the_promised_form() -> None:
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
 
 
-def test_an_interval_over_runs_by_hand() -> None:
+def test_an_interval_over_seeds_by_hand() -> None:
     # means of three seeds .1, .2, .3: mean .2, standard error .1 / sqrt 3, t of 2 degrees of freedom 4.3027
     half = 4.302652729911275 * 0.1 / 3**0.5
-    assert interval_over_runs([0.1, 0.2, 0.3], [0, 1, 2]) == pytest.approx((0.2 - half, 0.2 + half))
+    assert interval_over_seeds([0.1, 0.2, 0.3]) == pytest.approx((0.2 - half, 0.2 + half))
+    assert interval_over_seeds([0.5] * 3) == (0.5, 0.5)
+    assert interval_over_seeds([0.1, 0.2]) == (None, None)
+
+    def over(per_seed: Any, seeds: Any) -> Any:
+        estimate = with_runs(Estimate(None, None, None, per_seed), seeds)
+        return estimate.runs_low, estimate.runs_high, estimate.trained
+
     # two environments of a seed are one seed: means .1, .2, .3 again
     twice = [0.05, 0.15, 0.2, 0.2, 0.35, 0.25]
-    assert interval_over_runs(twice, [0, 0, 1, 1, 2, 2]) == pytest.approx((0.2 - half, 0.2 + half))
-    assert interval_over_runs([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1]) == (None, None)
-    assert interval_over_runs([0.1, None, 0.3], [0, 1, 2]) == (None, None)
-    assert interval_over_runs([0.5] * 3, [0, 1, 2]) == (0.5, 0.5)
+    assert over(twice, [0, 0, 1, 1, 2, 2]) == pytest.approx((0.2 - half, 0.2 + half, 3))
+    assert over([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1]) == (None, None, 2)
+    assert over([0.1, None, 0.3], [0, 1, 2]) == (None, None, 2)
 
 
-def test_intervals_over_runs_cover_what_they_say() -> None:
+def test_intervals_over_seeds_cover_what_they_say() -> None:
     """95 % intervals over 10 seeds of two environments each, by simulation: 93 to 97 % of 2,000."""
     rng = np.random.default_rng(0)
     seeds = [seed for seed in range(10) for _ in range(2)]
     covered = 0
     for _ in range(2000):
         runs = np.repeat(rng.normal(0.8, 0.05, 10), 2) + rng.normal(0, 0.01, 20)
-        low, high = interval_over_runs(runs.tolist(), seeds)
-        covered += low <= 0.8 <= high
+        estimate = with_runs(Estimate(None, None, None, runs.tolist()), seeds)
+        covered += estimate.runs_low <= 0.8 <= estimate.runs_high
     assert 0.93 <= covered / 2000 <= 0.97
+
+
+def test_a_fixed_model_beside_three_seeds_is_one_run() -> None:
+    assert independent([0, 1, 2], [("a", "x"), ("b", "x"), ("c", "x")]) == [0, 1, 2]
+    assert independent([0, 1, 2], [("api", "x"), ("api", "x"), ("api", "x")]) == [0, 0, 0]
+    assert independent([0, 0, 1], ["base0", "base0", "base1"]) == [0, 0, 1]
+    fixed, trained = np.full((3, 4), 0.5), np.array([[0.6] * 4, [0.7] * 4, [0.8] * 4])
+    table = {"api": {"f1": fixed}, "hub": {"f1": fixed + 0.1}, "dapo": {"f1": trained}}
+    runs = {"api": ["a"] * 3, "hub": ["h"] * 3, "dapo": ["d0", "d1", "d2"]}
+    summary = summarise_models(table, runs=runs, resamples=50)
+    assert summary["models"]["api"]["f1"]["trained"] == 1
+    trained_seeds = {pair: entries["f1"]["trained"] for pair, entries in summary["difference"].items()}
+    assert trained_seeds == {"hub_minus_api": 1, "dapo_minus_api": 3, "dapo_minus_hub": 3}
+    assert summary["difference"]["hub_minus_api"]["f1"]["runs_low"] is None
+
+
+def test_the_worst_case_of_what_failed_by_hand() -> None:
+    a, b = np.array([[0.5, NAN, 0.9, NAN]]), np.array([[0.4, 0.2, NAN, NAN]])
+    failed_a, failed_b = np.array([[False, True, False, False]]), np.array([[False, False, True, False]])
+    # differences .1, (0 or 1) - .2, .9 - (1 or 0); the last prompt has no score on either side, and nobody failed
+    ends = worst_case(a, b, failed_a, failed_b)
+    assert ends == pytest.approx(((0.1 - 0.2 - 0.1) / 3, (0.1 + 0.8 + 0.9) / 3))
+    rated = worst_case(a, b, failed_a, failed_b, scale=(1.0, 5.0))
+    assert rated == pytest.approx(((0.1 + 0.8 - 4.1) / 3, (0.1 + 4.8 - 0.1) / 3))
+    assert worst_case(a, b, failed_a & False, failed_b & False) is None
+
+
+def test_failures_are_counted_apart_from_what_there_cannot_be() -> None:
+    table = {"a": {"f1": [[0.5, NAN, NAN]]}, "b": {"f1": [[0.5, 0.5, NAN]]}}
+    failed = {"a": {"f1": [[False, True, False]]}, "b": {"f1": [[False, False, False]]}}
+    summary = summarise_models(table, failed=failed, resamples=50)
+    assert [summary["models"][model]["f1"]["failed"] for model in "ab"] == [1, 0]
+    entry = summary["difference"]["b_minus_a"]["f1"]
+    assert (entry["failed"], entry["counted"], entry["worst_case"]) == (1, 1, pytest.approx([-0.25, 0.25]))
+    assert (entry["win"], entry["tie"], entry["loss"]) == (0, 1, 0)  # what failed is no tie
 
 
 def test_summary_is_deterministic_and_each_part_independent_of_the_others() -> None:

@@ -14,7 +14,8 @@ from rewards.judges.smollm2 import smollm2_folder
 from rewards.verdict import Status
 from training.data.load import load_data
 from training.evaluation import vllm_answers as module
-from training.evaluation.evaluate import continue_prompts, held_out
+from training.evaluation.greedy import continue_prompts
+from training.evaluation.held_out import held_out
 from training.evaluation.vllm_answers import answers_by_vllm
 from training.policy import load_policy
 from training.recipe import ScenesPart

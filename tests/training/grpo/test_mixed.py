@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from datasets import Dataset
 
-from rewards import LaveReward, MatchJudge, PoshReward, Status, Verdict
+from rewards import LaveReward, MatchJudge, PoshReward, Sample, Status, Verdict
 from tests.support.tiny_trainer import advantages_of, make_trainer
 from training.data.load import load_data
-from training.evaluation.evaluate import answer, evaluate, held_out
+from training.evaluation.evaluate import answer, evaluate
+from training.evaluation.held_out import held_out
+from training.evaluation.prompts import prompts_of
 from training.policy import load_policy
 from training.recipe import ScenesPart
 
@@ -75,7 +77,7 @@ def test_questions_are_evaluated_by_vqa_accuracy(tmp_path: Path) -> None:
     processor.save_pretrained(tmp_path)
     data = held_out(MIXED.model_copy(update={"unsure": 0.5}), 6)
     assert (data.split, data.unsure) == ("test", 0.0)
-    scores = evaluate({"base": [str(tmp_path)]}, data, rewards(), max_tokens=4).scores["base"]
+    scores = evaluate({"base": [str(tmp_path)]}, prompts_of(data), rewards(), max_tokens=4).scores["base"]
     described = [True, False] * 3
     for metric, there in (("truth_f1", True), ("posh_f1", True), ("vqa_accuracy", False), ("lave_score", False)):
         assert np.isnan(scores[metric][0]).tolist() == [row is not there for row in described], metric
@@ -83,8 +85,8 @@ def test_questions_are_evaluated_by_vqa_accuracy(tmp_path: Path) -> None:
 
 
 def test_vqa_accuracy_of_an_answer() -> None:
-    verdicts = {"lave": Verdict(0.5, parts={"score": 0.5})}
-    one = answer("Two.", 1, None, verdicts, {"lave": ("score",)}, ["2"] * 2 + ["3"] * 8)
-    looks = {"length": 1.0, "truncated": 0.0, "degenerate": 0.0}
+    verdicts = {"lave": (Verdict(0.5, parts={"score": 0.5}), ("score",))}
+    one = answer(Sample("How many?", "Two.", answers=("2",) * 2 + ("3",) * 8), 1, None, verdicts)
+    looks = {"overlap": 1.0, "words": 1.0, "length": 1.0, "truncated": 0.0, "degenerate": 0.0}
     assert one.scores == {"vqa_accuracy": pytest.approx(0.6), "lave_score": 0.5, **looks}
-    assert "vqa_accuracy" not in answer("2", 1, None, verdicts, {"lave": ()}, ["2"]).scores
+    assert "vqa_accuracy" not in answer(Sample("How many?", "2", answers=("2",)), 1, None, verdicts).scores

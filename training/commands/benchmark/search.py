@@ -21,7 +21,7 @@ from rewards.language.answer_text import answer_words
 from rewards.reward import Reward, read_sample
 from rewards.verdict import Sample
 from training.data.load import load_data, load_scenes
-from training.evaluation.evaluate import padding, with_picture
+from training.evaluation.greedy import padding, with_picture
 from training.policy import load_policy
 from training.recipe import ScenesPart
 from training.scenes.language import describe

@@ -1,0 +1,222 @@
+"""`spanreward compare` on files of answers: a ranking with only a metric, lengths, failures, and bad input."""
+
+import json
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from training.commands.compare import main
+
+OWN = '''
+"""A metric that only looks at length, and a judge that dies half way."""
+import json
+from pathlib import Path
+
+from rewards.judges.judge import Judge, Rating
+from rewards.reward import Reward
+from rewards.verdict import Verdict
+
+FOLDER = Path({folder!r})
+
+
+class LongReward(Reward):
+    def assess(self, samples):
+        return [Verdict(min(len(sample.completion.split()) / 100, 1.0)) for sample in samples]
+
+
+class DyingJudge(Judge):
+    name = "dying"
+
+    def rate(self, questions, scale=("1", "2", "3", "4", "5")):
+        asked = [question.messages[-1]["content"] for question in questions]
+        log = FOLDER / "asked.jsonl"
+        if any("number 70" in text for text in asked) and not (FOLDER / "alive").exists():
+            raise RuntimeError("the engine is gone")
+        with log.open("a") as file:
+            file.writelines(json.dumps(text) + "\\n" for text in asked)
+        return [Rating({{"1": 0.0, "2": 0.0, "3": 0.0, "4": 0.0, "5": 1.0}}) for _ in questions]
+
+    def write(self, questions, max_tokens):
+        raise NotImplementedError
+'''
+
+
+def compare(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> Any:
+    """The exit code, None when all is well."""
+    monkeypatch.setattr(sys, "argv", ["compare.py", *map(str, arguments)])
+    try:
+        main()
+    except SystemExit as error:
+        return error.code
+
+
+def write(path: Path, lines: Any) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def answers(path: Path, texts: Any) -> Path:
+    return write(path, [{"id": f"row {number}", "completion": text} for number, text in enumerate(texts)])
+
+
+def data(path: Path, count: int) -> Path:
+    colours = ("red", "blue", "green", "black")
+    lines = [
+        {
+            "id": f"row {number}",
+            "reference": f"A {colours[number % 4]} dog and cat number {number}.",
+            "level": 1 + number % 2,
+        }
+        for number in range(count)
+    ]
+    return write(path, lines)
+
+
+def results_of(folder: Path) -> Any:
+    return json.loads((folder / "results.json").read_text())
+
+
+def test_a_ranking_needs_only_answers_a_data_file_and_a_metric(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = data(tmp_path / "rows.jsonl", 24)
+    references = [json.loads(line)["reference"] for line in rows.read_text().splitlines()]
+    models = [
+        f"poor={answers(tmp_path / 'poor.jsonl', ['A tree.'] * 24)}",
+        f"good={answers(tmp_path / 'good.jsonl', references)}",
+        f"same={answers(tmp_path / 'same.jsonl', references)}",
+    ]
+    asked = ["--data", rows, "--metric", "posh", "--judge", "match", "--output", tmp_path / "out", "--slice", "level"]
+    assert compare(monkeypatch, *models, *asked) is None
+    results = results_of(tmp_path / "out")
+    assert results["leaderboard"]["metric"] == "posh_f1"
+    ranks = {row["model"]: (row["rank"], row["tied"]) for row in results["leaderboard"]["rows"]}
+    assert ranks == {"good": (1, ["same"]), "same": (1, ["good"]), "poor": (3, [])}
+    assert results["referees"]["posh_f1"]["kind"] == "untrained"
+    assert results["referees"]["overlap"] == {
+        "kind": "judgeless",
+        "by": "the references, by content words",
+        "main": True,
+    }
+    assert {row["slice"] for row in results["slices"]["same_minus_poor"]} == {"level"}
+    tie = results["difference"]["same_minus_good"]["posh_f1"]
+    assert (tie["verdict"], tie["over_prompts"], tie["tie"]) == ("undecided", "undecided", 24)
+    better = results["difference"]["good_minus_poor"]["posh_f1"]
+    assert (better["verdict"], better["over_prompts"]) == ("undecided", "higher")
+    assert better["why"] == "undecided over seeds: 1 seed, 3 or more are needed"
+    assert results["compute"]["good"] == {"runs": 1, "tokens_written": None, "training": [{}]}
+    printed = capsys.readouterr().out
+    assert "Ranking by PoSh F1" in printed
+    assert (
+        "good against poor: undecided over seeds (1 seed, 3 or more are needed). On these prompts alone: higher by"
+        in printed
+    )
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Ranking by PoSh F1" in page
+    assert page.index("same against good") < page.index("Ranking by PoSh F1")
+    assert len(json.loads((tmp_path / "out" / "comparator.json").read_text())["examples"]) == 24
+
+
+def test_a_judge_that_only_likes_length_is_exposed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The longer model wins three quarters of the answers, and one half at equal length, by both ways."""
+    generator = random.Random(0)
+    rows = data(tmp_path / "rows.jsonl", 240)
+    (tmp_path / "own.py").write_text(OWN.format(folder=str(tmp_path)))
+    texts = {
+        name: [" ".join(["word"] * max(3, round(generator.gauss(mean, 12)))) for _ in range(240)]
+        for name, mean in (("short", 40), ("long", 52))
+    }
+    models = [f"{name}={answers(tmp_path / f'{name}.jsonl', of)}" for name, of in texts.items()]
+    asked = ["--data", rows, "--metric", f"{tmp_path / 'own.py'}:LongReward", "--output", tmp_path / "out"]
+    assert compare(monkeypatch, *models, *asked) is None
+    entry = results_of(tmp_path / "out")["difference"]["long_minus_short"]["long_score"]
+    rate = entry["win_rate"]
+    assert entry["over_prompts"] == "higher"
+    assert rate["raw"] > 0.7
+    assert rate["raw_interval"]["low"] > 0.65
+    for way in ("controlled", "matched"):
+        assert rate[way] == pytest.approx(0.5, abs=0.03)
+        assert rate[f"{way}_interval"]["low"] <= 0.5 <= rate[f"{way}_interval"]["high"]
+    assert 0.5 < rate["overlap"] < 0.9
+    assert "Is it length?" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_a_comparison_whose_judge_died_goes_on_and_asks_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = data(tmp_path / "rows.jsonl", 80)  # two batches
+    (tmp_path / "own.py").write_text(OWN.format(folder=str(tmp_path)))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("rewards.judges.shared.cached_judge.CACHE", tmp_path / "cache")
+    texts = {"one": [f"A dog number {n}." for n in range(80)], "two": [f"A cat number {n}." for n in range(80)]}
+    models = [f"{name}={answers(tmp_path / f'{name}.jsonl', of)}" for name, of in texts.items()]
+    judge = f"{tmp_path / 'own.py'}:DyingJudge"
+    asked = ["--data", rows, "--metric", "posh", "--judge", judge, "--output", tmp_path / "out", "--cache"]
+    assert compare(monkeypatch, *models, *asked) is None
+    died = results_of(tmp_path / "out")
+    assert [died["models"][name]["posh_f1"]["failed"] for name in texts] == [16, 16]  # the second batch of each
+    entry = died["difference"]["two_minus_one"]["posh_f1"]
+    assert (entry["failed"], entry["counted"], entry["win"] + entry["tie"] + entry["loss"]) == (16, 64, 64)
+    assert entry["worst_case"] == pytest.approx([0.8 * entry["mean"] - 0.2, 0.8 * entry["mean"] + 0.2])
+    assert "-0.200 to +0.200" in capsys.readouterr().out
+    assert "16 pairs not judged" in (tmp_path / "out" / "report.html").read_text()
+    (tmp_path / "alive").write_text("")
+    assert compare(monkeypatch, *models, *asked) is None
+    whole = results_of(tmp_path / "out")
+    assert [whole["models"][name]["posh_f1"]["failed"] for name in texts] == [0, 0]
+    questions = (tmp_path / "asked.jsonl").read_text().splitlines()
+    assert len(questions) == len(set(questions)) > 160
+    again = len(questions)
+    assert compare(monkeypatch, *models, *asked) is None
+    assert len((tmp_path / "asked.jsonl").read_text().splitlines()) == again
+
+
+def test_one_prompt_is_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = data(tmp_path / "rows.jsonl", 1)
+    models = [f"a={answers(tmp_path / 'a.jsonl', ['A tree.'])}", f"b={answers(tmp_path / 'b.jsonl', ['A red dog.'])}"]
+    asked = ["--data", rows, "--metric", "posh", "--output", tmp_path / "out"]
+    assert compare(monkeypatch, *models, *asked) is None
+    results = results_of(tmp_path / "out")
+    assert {entry["verdict"] for entry in results["difference"]["b_minus_a"].values()} == {"undecided"}
+    assert "1 prompt, 6 or more are needed" in results["difference"]["b_minus_a"]["posh_f1"]["why"]
+    assert json.loads(json.dumps(results, allow_nan=False)) == results
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([{"id": "row 0", "completion": "A."}], "has no answer to 1 of the 2 rows, the first of them 'row 1'"),
+        ([{"id": "row 0", "completion": "A."}] * 2, "answers the row 'row 0' a second time"),
+        ([{"id": "row 0", "text": "A."}], "needs an id and a completion"),
+    ],
+)
+def test_a_file_that_does_not_answer_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: Any, message: str
+) -> None:
+    rows = data(tmp_path / "rows.jsonl", 2)
+    models = [f"a={write(tmp_path / 'a.jsonl', lines)}", f"b={answers(tmp_path / 'b.jsonl', ['A.', 'B.'])}"]
+    code = compare(monkeypatch, *models, "--data", rows, "--metric", "posh", "--output", tmp_path / "out")
+    assert code.startswith("compare.py: ")
+    assert message in code
+    assert "\n" not in code
+
+
+def test_a_metric_and_a_data_file_go_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare(monkeypatch, "a=a", "b=b", "--data", "rows.jsonl", "--output", tmp_path) == 2
+    assert "--data needs --metric" in capsys.readouterr().err
+    assert compare(monkeypatch, "a=a", "b=b", "--recipe", "r.yaml", "--metric", "posh", "--output", tmp_path) == 2
+    assert compare(monkeypatch, "a=a", "b=b", "--output", tmp_path) == 2
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("training.commands.compare.run", interrupted)
+    code = compare(monkeypatch, "a=a", "b=b", "--recipe", "r.yaml", "--output", tmp_path)
+    assert code == f"compare.py: interrupted; the same command goes on from what is in {tmp_path}/answers."

@@ -1,0 +1,86 @@
+"""Referees sorted by what a policy has to do with them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rewards import MatchJudge, PoshReward
+from rewards.harmonic import HarmonicReward
+from training.evaluation.outcomes import by_kind
+from training.evaluation.referees import family, recipe_of, referees, related, trained_on
+from training.recipe import RewardPart
+
+METRICS = ["truth_f1", "posh_f1", "posh_recall", "harmonic_overall", "harmonic_clarity", "overlap", "words", "length"]
+
+
+def run_folder(path: Path, rewards: Any, model: str = "tiny") -> str:
+    path.mkdir(parents=True)
+    (path / "recipe.yaml").write_text(yaml.safe_dump({"policy": {"model": model}, "rewards": rewards}))
+    return str(path)
+
+
+def test_each_metric_has_its_kind(tmp_path: Path) -> None:
+    parts = [RewardPart(metric="posh"), RewardPart(metric="harmonic", judge="vllm:smollm2")]
+    rewards = [PoshReward(MatchJudge()), HarmonicReward(MatchJudge(), criteria=["clarity"], spans="none")]
+    sft = run_folder(tmp_path / "sft", [])
+    dapo = run_folder(tmp_path / "dapo", [{"metric": "posh", "judge": "match"}])
+    trained = trained_on({"sft": [sft], "dapo": [dapo, dapo], "api": ["answers.jsonl"]})
+    assert trained == {("posh", "match")}
+    found = referees(rewards, parts, trained, METRICS)
+    assert list(found) == METRICS
+    assert {metric for metric, one in found.items() if one.main} == {
+        "truth_f1",
+        "posh_f1",
+        "harmonic_overall",
+        "overlap",
+    }
+    assert found["posh_f1"].by == "posh by match"
+    assert by_kind(found) == {
+        "trained": ["posh_f1"],
+        "untrained": ["harmonic_overall"],
+        "judgeless": ["truth_f1", "overlap"],
+    }
+    # the same metric by another judge is one that it was not trained on
+    other = referees(rewards, parts, {("posh", "vllm:smollm2")}, METRICS)
+    assert other["posh_f1"].kind == "untrained"
+    assert recipe_of("answers.jsonl") == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("vllm:Qwen/Qwen2.5-VL-7B-Instruct", "qwen"),
+        ("server:http://qwen.example/v1#meta-llama/Llama-3.1-8B", "llama"),
+        ("qwen2_5_vl", "qwen"),
+        ("match", ""),
+        ("outputs/qwen2.5-vl-7b/sft", ""),
+        ("paligemma-3b", "paligemma"),
+        ("llava-hf/llava-1.5-7b-hf", "llava"),
+    ],
+)
+def test_families_by_name(name: str, expected: str) -> None:
+    assert family(name) == expected
+
+
+def test_a_judge_of_the_policys_family_is_told(tmp_path: Path) -> None:
+    judges = [RewardPart(metric="posh", judge="vllm:Qwen/Qwen3-14B"), RewardPart(metric="lave", judge="match")]
+    folder = tmp_path / "dapo"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"model_type": "qwen2_5_vl"}))
+    began = run_folder(tmp_path / "sft", [], "Qwen/Qwen2.5-VL-7B-Instruct")
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": "Qwen/Qwen2.5-VL-3B"}))
+    sides = {
+        "dapo": [str(folder)],
+        "sft": [began],
+        "lora": [str(adapter)],
+        "gemma": ["answers.jsonl"],
+        "x": ["x.jsonl"],
+    }
+    told = related(sides, judges)
+    assert [sentence.split(" and ")[0] for sentence in told] == ["dapo", "sft", "lora"]
+    assert "the judge vllm:Qwen/Qwen3-14B are both of the family qwen" in told[0]

@@ -1,0 +1,200 @@
+"""A whole comparison: answers, verdicts, statistics, and the files that say them.
+
+results = compare(setup, Path("outputs/comparison"))
+
+results.json       every number that is printed or shown, and more
+completions.jsonl  each answer with its scores, the first reward's verdict, and the judge's reasons
+report.html        one page for people
+comparator.json    the last model against the one before it, for PAIR's LLM Comparator
+answers/           what each policy wrote, so that the next comparison does not ask again
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rewards.reward import Reward
+from rewards.scoring import to_json
+from training.evaluation.compute import compute_of
+from training.evaluation.curves import read_curves
+from training.evaluation.evaluate import Evaluation, evaluate
+from training.evaluation.leaderboard import leaderboard
+from training.evaluation.llm_comparator import comparator
+from training.evaluation.outcomes import by_kind, contradictions, judge_pair, lost_by, sentence
+from training.evaluation.prompts import Prompts
+from training.evaluation.referees import metrics_of, recipe_of, referees, related, trained_on
+from training.evaluation.report import pairs, write_report
+from training.evaluation.shown import shown_prompts
+from training.evaluation.slices import compare_slices
+from training.evaluation.statistics import independent, summarise_models
+from training.evaluation.win_rates import win_rate
+from training.recipe import RewardPart
+from training.run_checks import failed_checks
+
+LOOKS = 0.05  # the share of answers that look wrong from which a reader is warned
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What is compared, and by whom.
+
+    Attributes:
+        sides: {name: runs}, the same number of each.
+        seeds: the training seed of each run.
+        prompts: what they are asked.
+        parts: the rewards and referees as they are asked for, `rewards` the same ones made, in this order.
+        learned: of `parts`, what models were trained on whose folders do not say.
+        readers: what reads the texts, by the reward's name.
+        max_tokens: the longest answer.
+        explain: of how many prompts the judge is asked for its reasons.
+        title: of the page.
+        facts: for its foot.
+    """
+
+    sides: dict[str, list[str]]
+    seeds: list[int]
+    prompts: Prompts
+    parts: Sequence[RewardPart]
+    rewards: Sequence[Reward]
+    learned: Sequence[RewardPart]
+    readers: dict[str, str]
+    max_tokens: int
+    explain: int
+    title: str
+    facts: dict[str, str]
+
+
+def compare(setup: Setup, output: Path, progress: Callable[[str], None] = lambda done: None) -> dict[str, Any]:
+    """Judge all answers, write the files into the output folder, and return what results.json holds."""
+    evaluation = evaluate(
+        setup.sides,
+        setup.prompts,
+        setup.rewards,
+        setup.max_tokens,
+        kept=output / "answers",
+        progress=progress,
+        explain=setup.explain,
+    )
+    results = summarise(setup, evaluation)
+    output.mkdir(parents=True, exist_ok=True)
+    (output / "results.json").write_text(json.dumps(results, indent=2) + "\n")
+    write_completions(output / "completions.jsonl", setup, evaluation)
+    shown = shown_prompts(setup.prompts, evaluation.answers, results["lost_by"])
+    curves = {
+        side: [read_curves(Path(run), seed) for run, seed in zip(runs, setup.seeds, strict=True)]
+        for side, runs in setup.sides.items()
+    }
+    write_report(output / "report.html", setup.title, results, curves, shown, setup.facts)
+    (output / "comparator.json").write_text(json.dumps(comparator(shown, results), indent=1) + "\n")
+    return results
+
+
+def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
+    """What results.json holds: see docs/compare.md."""
+    scores = evaluation.scores
+    metrics = list(next(iter(scores.values())))
+    scales = {metric: reward.scale for reward in setup.rewards for metric in metrics_of(reward)}
+    results = summarise_models(scores, setup.seeds, evaluation.failed, setup.sides, scales)
+    known = any(recipe_of(run) for runs in setup.sides.values() for run in runs)
+    trained = trained_on(setup.sides) if known else {(part.metric, part.judge.name) for part in setup.learned}
+    of_metric = referees(setup.rewards, setup.parts, trained, metrics)
+    mains = [metric for metric in metrics if of_metric[metric].main]
+    warnings, notes = [*setup.prompts.told, *unsound(setup, results), *related(setup.sides, setup.parts)], []
+    if by_kind(of_metric)["trained"] and not by_kind(of_metric)["untrained"]:
+        notes.append("every judge here is one that a model was trained on: name others under `referees` in the recipe")
+    results["slices"], results["sentences"] = {}, {}
+    named = pairs(results)
+    for pair, entries in results["difference"].items():
+        later, earlier = named[pair]
+        one, two = scores[later], scores[earlier]
+        for metric, entry in entries.items():
+            entry |= judge_pair(entry, metric)
+            if metric in mains:
+                entry["win_rate"] = win_rate(one[metric], two[metric], one["words"], two["words"])
+        seeds = independent(setup.seeds, list(zip(setup.sides[later], setup.sides[earlier], strict=True)))
+        results["slices"][pair] = compare_slices(one, two, setup.prompts.slices, mains, seeds)
+        results["sentences"][pair] = sentence(later, earlier, entries, of_metric)
+        more = contradictions(later, earlier, entries, of_metric)
+        warnings, notes = warnings + more[0], notes + more[1]
+    results |= {
+        "referees": {metric: asdict(one) for metric, one in of_metric.items()},
+        "lost_by": lost_by(of_metric),
+        "leaderboard": leaderboard(results, scores, lost_by(of_metric)[0]),
+        "parts": parts_by_kind(setup, evaluation),
+        "compute": compute_of(setup.sides, {side: table.get("length") for side, table in scores.items()}),
+        "data": setup.prompts.source,
+        "max_tokens": setup.max_tokens,
+        "readers": setup.readers,
+        "notes": notes,
+        "warnings": warnings,
+    }
+    return results
+
+
+def unsound(setup: Setup, results: Mapping[str, Any]) -> list[str]:
+    """What a reader must know before any number: checks that a run has failed, answers that are cut or padded, one run
+    beside several seeds.
+    """
+    told = [
+        f"{side}, seed {seed}: the check {check.name} of its training failed: {check.found}, wanted {check.wanted}"
+        for side, runs in setup.sides.items()
+        for seed, run in zip(setup.seeds, runs, strict=True)
+        for check in failed_checks(run)
+    ]
+    looks = {"truncated": "cut at the maximal length", "degenerate": "padded with words that say nothing"}
+    for metric, what in looks.items():
+        for side, table in results["models"].items():
+            for seed, share in zip(setup.seeds, table[metric]["per_seed"] if metric in table else (), strict=False):
+                if share is not None and share > LOOKS:
+                    told.append(f"{side}, seed {seed}: {share:.0%} of its answers here are {what}")
+    return told
+
+
+def parts_by_kind(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
+    """Of the verdicts that are shown, the parts that split a main part by kind (PoSh's precision_entity, ...), in the
+    form of `summarise_models`; {} where there are none.
+    """
+    mains = {reward.__name__: reward.main_parts for reward in setup.rewards}
+    verdicts = {
+        side: [[(answer.judge, answer.verdict) for answer in of_run] for of_run in of_side]
+        for side, of_side in evaluation.answers.items()
+    }
+    every = [pair for of_side in verdicts.values() for of_run in of_side for pair in of_run]
+    splits = dict.fromkeys(
+        (judge, part)
+        for judge, verdict in every
+        for part in verdict.parts
+        if part.startswith(tuple(f"{main}_" for main in mains[judge]))
+    )
+    if not splits:
+        return {}
+    scores = {
+        side: {
+            f"{judge}_{part}": np.array(
+                [[verdict.parts.get(part) if by == judge else None for by, verdict in of_run] for of_run in of_side],
+                dtype=float,
+            )
+            for judge, part in splits
+        }
+        for side, of_side in verdicts.items()
+    }
+    nothing = {side: {name: np.zeros(array.shape, bool) for name, array in of.items()} for side, of in scores.items()}
+    return summarise_models(scores, setup.seeds, nothing, setup.sides)
+
+
+def write_completions(path: Path, setup: Setup, evaluation: Evaluation) -> None:
+    """One line per side, seed and prompt: the completion, its scores, the shown reward's verdict, the referee's wrong
+    characters and the judge's reasons.
+    """
+    with path.open("w", encoding="utf-8") as file:
+        for side, of_seeds in evaluation.answers.items():
+            for seed, answers in zip(setup.seeds, of_seeds, strict=True):
+                for row, answer in zip(setup.prompts.rows, answers, strict=True):
+                    line = {"model": side, "seed": seed, "id": row["id"], "completion": answer.text}
+                    line |= {"scores": answer.scores, "wrong": answer.wrong, "verdict": to_json(answer.verdict)}
+                    line |= {"reasons": answer.reasons}
+                    file.write(json.dumps(line) + "\n")

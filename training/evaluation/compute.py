@@ -1,0 +1,66 @@
+"""What each side cost: tokens written in a comparison, and of its training what the run folder says.
+
+training_of("outputs/dapo")    # {"algorithm": "dapo", "steps": 50, "tokens": 1.2e6, "hours": .05, "processes": 1, ...}
+
+What a folder does not say is not there: nothing is estimated.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from training.evaluation.referees import recipe_of
+
+
+def compute_of(
+    sides: Mapping[str, Sequence[str]], lengths: Mapping[str, np.ndarray | None]
+) -> dict[str, dict[str, Any]]:
+    """{side: {"runs", "tokens_written", "training": one entry per run}}; tokens_written is None where nobody
+    counted. lengths: in tokens, (seeds, prompts), NaN where unknown.
+    """
+    found = {}
+    for side, runs in sides.items():
+        own = {run: number for number, run in enumerate(runs)}  # a run that stands beside several seeds wrote once
+        tokens = lengths[side]
+        written = np.array([math.nan]) if tokens is None else tokens[list(own.values())]
+        found[side] = {
+            "runs": len(own),
+            "tokens_written": None if np.isnan(written).any() else int(written.sum()),
+            "training": [training_of(run) for run in own],
+        }
+    return found
+
+
+def training_of(run: str) -> dict[str, Any]:
+    """What recipe.yaml, versions.json and metrics.jsonl of a run folder say; {} where there is none.
+
+    steps and tokens (prompts and completions of all processes, as TRL counts them): the last that were logged. hours:
+    of the whole run, left out for one that was resumed, whose log knows only its last part.
+    """
+    folder = Path(run)
+    recipe = recipe_of(run)
+    if not recipe:
+        return {}
+    lines = lines_of(folder / "metrics.jsonl")
+    versions = json.loads((folder / "versions.json").read_text("utf-8")) if (folder / "versions.json").is_file() else {}
+    last = {key: line[key] for line in lines for key in ("step", "num_tokens", "train_runtime") if key in line}
+    hours = last["train_runtime"] / 3600 if "train_runtime" in last and not versions.get("resumed") else None
+    known = {
+        "algorithm": recipe.get("algorithm"),
+        "from": (recipe.get("policy") or {}).get("model"),
+        "steps": last.get("step"),
+        "tokens": None if "num_tokens" not in last else int(last["num_tokens"]),
+        "hours": hours,
+        "processes": versions.get("processes"),
+        "machine": versions.get("machine"),
+    }
+    return {key: value for key, value in known.items() if value is not None}
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    """A file's JSON lines; [] where there is no file."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.is_file() else []

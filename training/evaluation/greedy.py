@@ -1,0 +1,137 @@
+"""What a policy writes for each prompt, greedily, and where that is kept so that nothing is sampled twice.
+
+texts, lengths = greedy_completions("outputs/dapo", rows, max_tokens=96)
+texts, lengths = kept_completions("outputs/dapo", rows, 96, Path("outputs/comparison/answers"))
+"""
+
+import hashlib
+import importlib.util
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from huggingface_hub import try_to_load_from_cache
+from PIL import Image
+from transformers import ProcessorMixin
+
+from training.evaluation.vllm_answers import answers_by_vllm
+from training.policy import load_policy
+from training.run_folder import write_whole
+
+BATCH = 64
+WEIGHTS = (".safetensors", ".bin", ".json", ".jinja", ".model")  # what of a policy's folder decides its answers
+
+
+def kept_completions(
+    path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, folder: Path
+) -> tuple[list[str], list[int]]:
+    """`greedy_completions`, from a file in `folder` where the same policy has answered the same prompts before.
+
+    The file's name is a hash of all that decides the answers: the policy's files (sizes and times, or the commit of a
+    model of the hub), the prompts with their pictures, max_tokens, and whether there are a GPU and vLLM.
+    """
+    file = folder / f"{fingerprint(path, rows, max_tokens)}.json"
+    if file.is_file():
+        kept = json.loads(file.read_text("utf-8"))
+        return kept["texts"], kept["lengths"]
+    texts, lengths = greedy_completions(path, rows, max_tokens)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(file, json.dumps({"policy": path, "max_tokens": max_tokens, "texts": texts, "lengths": lengths}))
+    return texts, lengths
+
+
+def fingerprint(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int) -> str:
+    """16 hexadecimal digits that change with whatever decides the answers."""
+    digest = hashlib.sha256(repr((version_of(path), max_tokens, torch.cuda.is_available(), by_vllm(path))).encode())
+    for row in rows:
+        digest.update(repr(row["prompt"]).encode())
+        if row.get("image") is not None:
+            digest.update(repr(row["image"].size).encode() + row["image"].convert("RGB").tobytes())
+    return digest.hexdigest()[:16]
+
+
+def version_of(path: str) -> list[Any]:
+    """Names, sizes and times of a folder's files, of an adapter's with its base's; of a model of the hub its commit."""
+    folder = Path(path)
+    if not folder.is_dir():
+        return [path, str(try_to_load_from_cache(path, "config.json"))]  # where it is cached, with the commit
+    files = sorted(file for file in folder.iterdir() if file.is_file() and file.suffix in WEIGHTS)
+    version: list[Any] = [path, *((file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files)]
+    adapter = folder / "adapter_config.json"
+    if adapter.is_file():
+        version += version_of(str(json.loads(adapter.read_text("utf-8")).get("base_model_name_or_path")))
+    return version
+
+
+def by_vllm(path: str) -> bool:
+    """Whether vLLM writes the answers of this policy."""
+    adapter = (Path(path) / "adapter_config.json").is_file()
+    return torch.cuda.is_available() and importlib.util.find_spec("vllm") is not None and not adapter
+
+
+def greedy_completions(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int) -> tuple[list[str], list[int]]:
+    """What the policy in `path` writes for each row, and how many tokens it took (the end token not counted).
+
+    On a GPU where there is one, in bfloat16, through vLLM where that is installed (adapters excepted); its memory is
+    free again for the judges afterwards.
+    """
+    model: Any
+    if by_vllm(path):
+        return answers_by_vllm(path, rows, max_tokens)
+    if not torch.cuda.is_available():
+        model, processor = load_policy(path)
+        return continue_prompts(model.eval(), processor, rows, max_tokens)
+    model, processor = load_policy(path, dtype="bfloat16")
+    written = continue_prompts(model.to("cuda").eval(), processor, rows, max_tokens)
+    del model
+    torch.cuda.empty_cache()
+    return written
+
+
+@torch.no_grad()
+def continue_prompts(
+    model: Any, processor: Any, rows: Sequence[Mapping[str, Any]], max_tokens: int, batch_size: int = BATCH
+) -> tuple[list[str], list[int]]:
+    """What the model writes for each row greedily, and how many tokens it took (the end token not counted).
+
+    rows: with a `prompt` of messages, and an `image` or None. processor: a VLM's, or a tokenizer, for rows without.
+    """
+    tokenizer = processor.tokenizer if isinstance(processor, ProcessorMixin) else processor
+    texts: list[str] = []
+    lengths: list[int] = []
+    for begin in range(0, len(rows), batch_size):
+        batch = rows[begin : begin + batch_size]
+        inputs: Any = processor.apply_chat_template(
+            [with_picture(row["prompt"], row.get("image")) for row in batch],
+            add_generation_prompt=True,
+            tokenize=True,
+            return_dict=True,
+            return_tensors="pt",
+            **padding(processor),
+        ).to(model.device)
+        pixels = {name: value.to(model.dtype) for name, value in inputs.items() if value.is_floating_point()}
+        inputs.update(pixels)
+        ids: torch.Tensor = model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False)
+        written = ids[:, inputs["input_ids"].shape[1] :]
+        texts += processor.batch_decode(written, skip_special_tokens=True)
+        ends = torch.tensor([tokenizer.pad_token_id, tokenizer.eos_token_id], device=written.device)
+        lengths += (~torch.isin(written, ends)).sum(dim=1).tolist()
+    return texts, lengths
+
+
+def padding(processor: Any) -> dict[str, Any]:
+    """What makes `apply_chat_template` pad on the left: a VLM's processor and a tokenizer are told differently."""
+    if isinstance(processor, ProcessorMixin):
+        return {"processor_kwargs": {"padding": True, "padding_side": "left"}}
+    return {"padding": True, "tokenizer_kwargs": {"padding_side": "left"}}
+
+
+def with_picture(prompt: Sequence[Mapping[str, Any]], image: Image.Image | None) -> list[dict[str, Any]]:
+    """The prompt's messages with the picture, where there is one, in front of the first one's text."""
+    if image is None:
+        return [dict(message) for message in prompt]
+    first, *rest = prompt
+    blocks = [{"type": "image", "image": image}, {"type": "text", "text": first["content"]}]
+    return [{"role": first["role"], "content": blocks}, *(dict(message) for message in rest)]

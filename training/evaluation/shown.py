@@ -1,0 +1,100 @@
+"""What a page shows of each prompt: every model's answer, and who lost it by whom.
+
+shown = shown_prompts(prompts, evaluation.answers, results["lost_by"])
+shown[0].outcome, shown[0].margin       # "lost", -0.8: what the last model lost most comes first
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from PIL import Image
+
+from rewards.verdict import Verdict
+from training.evaluation.prompts import Prompts
+from training.evaluation.win_rates import MARGIN
+
+SHOWN = 500  # prompts on a page
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAnswer:
+    """What one model wrote and what it was worth: `scores` are named numbers (None: failed), `verdict` that of `judge`.
+
+    `wrong` are the characters [start, end) that a referee who knows the truth calls wrong. `reasons` are why the judge
+    rated so, in its own words, by what was rated.
+    """
+
+    text: str
+    verdict: Verdict
+    scores: dict[str, float | None]
+    wrong: tuple[tuple[int, int], ...] = ()
+    reasons: dict[str, str] = field(default_factory=dict)
+    judge: str = "judge"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPrompt:
+    """One held-out prompt and every model's answer to it, by model name in the order to show.
+
+    Attributes:
+        outcome: of the last model against the one before it: won, tied, lost, or "not judged".
+        margin: by how much, in the metric `by`; None where it was not judged.
+        length: of the last model's answer beside the other: longer, shorter or "as long", in words.
+        disagree: whether one referee prefers this answer and another that.
+        slices: what the prompt is, by the slices' names.
+    """
+
+    image: Image.Image | None
+    prompt: str
+    references: tuple[str, ...]
+    answers: dict[str, ShownAnswer]
+    id: str = ""
+    outcome: str = "not judged"
+    margin: float | None = None
+    by: str = ""
+    length: str = "as long"
+    disagree: bool = False
+    slices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def shown_prompts(
+    prompts: Prompts, answers: Mapping[str, Sequence[Sequence[ShownAnswer]]], lost_by: Sequence[str]
+) -> list[ShownPrompt]:
+    """The first seed's answers to each prompt, what the last model lost most first, SHOWN at most.
+
+    lost_by: metrics, of which the first that both answers have says who lost; all of them may disagree.
+    """
+    shown = []
+    for number, row in enumerate(prompts.rows):
+        of_row = {model: of_seeds[0][number] for model, of_seeds in answers.items()}
+        *_, earlier, later = of_row.values()
+        gaps = {metric: gap(later, earlier, metric) for metric in lost_by}
+        by, margin = next(((metric, value) for metric, value in gaps.items() if value is not None), ("", None))
+        words = gap(later, earlier, "words") or 0.0
+        shown.append(
+            ShownPrompt(
+                image=row["image"],
+                prompt=row["prompt"][0]["content"],
+                references=tuple(row.get("reference") or row.get("answers") or ()),
+                answers=of_row,
+                id=row["id"],
+                outcome="not judged" if margin is None else sides_of(margin, "lost", "tied", "won"),
+                margin=margin,
+                by=by,
+                length=sides_of(words, "shorter", "as long", "longer"),
+                disagree=len({value > 0 for value in gaps.values() if value is not None and abs(value) > MARGIN}) > 1,
+                slices={name: values[number] for name, values in prompts.slices.items()},
+            )
+        )
+    return sorted(shown, key=lambda one: (one.margin is None, one.margin))[:SHOWN]
+
+
+def gap(later: ShownAnswer, earlier: ShownAnswer, metric: str) -> float | None:
+    """By how much the later answer scores higher; None where one of them has no score."""
+    one, two = later.scores.get(metric), earlier.scores.get(metric)
+    return None if one is None or two is None else one - two
+
+
+def sides_of(value: float, below: str, at: str, above: str) -> str:
+    """The word for a value below, at or above 0."""
+    return at if abs(value) <= MARGIN else above if value > 0 else below

@@ -1,0 +1,84 @@
+"""What is compared: each side a name and its runs, one for every training seed.
+
+    sides = read_sides(["sft=outputs/sft0,outputs/sft1", "api=answers.jsonl"])
+    sides["api"]                    # ["answers.jsonl", "answers.jsonl"]: the same answers beside each seed
+
+A run is a folder with a policy or an adapter over one, a model of the hub, or a JSONL file of answers.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from huggingface_hub.utils import HFValidationError, validate_repo_id
+
+from training.evaluation.given_answers import is_answers
+
+POLICY_FILES = ("config.json", "adapter_config.json")
+
+
+def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
+    """{name: runs}, all of the same number: a single run stands beside every seed of the others.
+
+    Raises ValueError for fewer than two sides, unequal numbers of seeds, or a run that is not there.
+    """
+    sides: dict[str, list[str]] = {}
+    for spec in specs:
+        name, _, listed = spec.partition("=")
+        if not (name and listed):
+            raise ValueError(f"a model is written NAME=FOLDER, got {spec!r}.")
+        if name in sides:
+            raise ValueError(f"two models are called {name!r}: give them different names.")
+        sides[name] = listed.split(",")
+    if len(sides) < 2:
+        raise ValueError(f"a comparison needs two models or more, got {list(specs)}.")
+    counts = {name: len(runs) for name, runs in sides.items()}
+    if len(set(counts.values()) - {1}) > 1:
+        raise ValueError(
+            f"every model needs as many folders (training seeds) as the others, or a single one, got {counts}."
+        )
+    for name, runs in sides.items():
+        for run in runs:
+            check_run(name, run)
+    return {name: runs * max(counts.values()) if len(runs) == 1 else runs for name, runs in sides.items()}
+
+
+def check_run(name: str, run: str) -> None:
+    """Raises ValueError for what is neither a folder with a policy, nor a file of answers, nor a model of the hub."""
+    path = Path(run)
+    if any((path / file).is_file() for file in POLICY_FILES) or (is_answers(run) and path.is_file()):
+        return
+    if path.exists():
+        raise ValueError(
+            f"model {name!r}: {run!r} is not a folder with a trained policy (no config.json or adapter_config.json)."
+        )
+    if is_answers(run) or not is_hub_id(run) or not on_hub(run):
+        raise ValueError(
+            f"model {name!r}: {run!r} is no folder, no file of answers (.jsonl), and no model that the hub has."
+        )
+
+
+def is_hub_id(run: str) -> bool:
+    try:
+        validate_repo_id(run)
+    except HFValidationError:
+        return False
+    return "/" in run
+
+
+def on_hub(model: str) -> bool:
+    """Whether the hub, or the local cache of it, has a model of this id."""
+    from transformers import AutoConfig
+
+    try:
+        AutoConfig.from_pretrained(model)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def read_seeds(seeds: Sequence[int] | None, sides: Mapping[str, Sequence[str]]) -> list[int]:
+    """The training seed of each run. Raises ValueError when there are more or fewer."""
+    (count,) = {len(runs) for runs in sides.values()}
+    if seeds is not None and len(seeds) != count:
+        raise ValueError(f"every model has {count} folders, and --seeds names {len(seeds)}: {list(seeds)}.")
+    return list(range(count)) if seeds is None else list(seeds)
