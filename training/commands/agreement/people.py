@@ -1,0 +1,78 @@
+"""`spanreward agreement people`: scores and spans against people's judgments of captions."""
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from training.commands.agreement.cells import defined, shown
+from training.commands.judge_options import add_judge_options, judge_of
+
+HELP = "scores and spans against people's judgments"
+DESCRIPTION = """\
+PoSh's scores and spans beside a bag of words on the same records. The metrics 4grams and scene_graphs are the PoSh
+paper's baselines, which ask no judge and need the extra `embed`. The metric harmonic has a set of its own:
+HarmonicEval's criteria against THumB's, the references in place of the picture."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, help="the folder that holds the sets' own folders")
+    parser.add_argument(
+        "--judge", default="match", help="who answers the metric's questions (default match: words alone)"
+    )
+    parser.add_argument("--metric", choices=("posh", "4grams", "scene_graphs", "harmonic"), default="posh")
+    parser.add_argument("--images", type=int, metavar="N", help="harmonic: only the first N pictures (default all)")
+    add_judge_options(parser)
+    parser.add_argument("--sets", nargs="+", metavar="SET", default=[], help="the sets to measure (default all)")
+
+
+def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+    from rewards.agreement.captions import SETS, measure_people
+    from rewards.naming import unknown
+
+    for name in arguments.sets:
+        if name not in SETS:
+            raise ValueError(unknown("set", name, SETS))
+    if arguments.metric == "harmonic":
+        return measure_criteria(arguments)
+    reward = metric_of(arguments)
+    rows = [asdict(row) for row in measure_people(arguments.folder, reward, arguments.sets or list(SETS))]
+    posh = f"judge {arguments.judge}, read by {reward.reader()}"
+    asked = posh if arguments.metric == "posh" else f"metric {arguments.metric}"
+    return rows, [people_table(rows, asked)]
+
+
+def measure_criteria(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+    from rewards.agreement.thumb import measure_thumb
+    from rewards.harmonic import HarmonicReward
+
+    if arguments.sets or (arguments.images is not None and arguments.images < 1):
+        raise ValueError("the metric harmonic is measured on THumB: leave --sets out, and give --images 1 or more.")
+    reward = HarmonicReward(judge_of(arguments), evidence="context", spans="none")
+    rows = [defined(asdict(row)) for row in measure_thumb(arguments.folder, reward, arguments.images)]
+    return rows, [people_table(rows, f"HarmonicEval, judge {arguments.judge}")]
+
+
+def metric_of(arguments: argparse.Namespace) -> Any:
+    from rewards.agreement.baselines import FourGrams, GraphPieces
+    from rewards.posh import PoshReward
+
+    if arguments.metric == "4grams":
+        return FourGrams()
+    return GraphPieces() if arguments.metric == "scene_graphs" else PoshReward(judge_of(arguments))
+
+
+def people_table(rows: list[dict[str, Any]], asked: str) -> Table:
+    table = Table(title=f"Agreement with people, {asked}")
+    for column in ("set", "measure"):
+        table.add_column(column)
+    for column in ("ours", "95 %", "floor", "target", "n", "note"):
+        table.add_column(column, justify="right")
+    for row in rows:
+        low, high = row["interval"].values()
+        interval = "-" if low is None else f"{low:.3f} - {high:.3f}"
+        values = (shown(row["ours"]), interval, shown(row["floor"]), shown(row["target"]), str(row["n"]), row["note"])
+        table.add_row(row["set"], row["measure"], *values)
+    return table
