@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from training.commands.agreement.cells import shown
-from training.commands.judge_options import add_judge_options, judge_of
+from training.commands.metric_options import add_metric_options, open_metric
 
 HELP = "LAVE and its baselines against people's judgments of answers"
 DESCRIPTION = "LAVE and the usual metrics of answers, such as VQA accuracy, against people's judgments of answers."
@@ -17,15 +17,14 @@ DESCRIPTION = "LAVE and the usual metrics of answers, such as VQA accuracy, agai
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, help="the folder that holds the sets' own folders")
     parser.add_argument("--judge", default="match", help="who rates the answers (default match: words alone)")
-    add_judge_options(parser)
     parser.add_argument("--no-rationale", action="store_true", help="read the rating alone, without a rationale")
     parser.add_argument("--count", type=int, metavar="N", help="only the first N questions of a set (default all)")
     parser.add_argument("--sets", nargs="+", metavar="SET", default=[], help="the sets to measure (default all)")
+    add_metric_options(parser)
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from rewards.agreement.answers import SETS, measure_answers
-    from rewards.lave import LaveReward
     from rewards.naming import unknown
 
     for name in arguments.sets:
@@ -33,8 +32,8 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
             raise ValueError(unknown("set", name, SETS))
     if arguments.count is not None and arguments.count < 1:
         raise ValueError(f"--count must be 1 or more, got {arguments.count}.")
-    reward = LaveReward(judge_of(arguments), rationale=not arguments.no_rationale)
-    measured = measure_answers(arguments.folder, reward, arguments.sets or list(SETS), arguments.count)
+    with open_metric("lave", arguments, {"rationale": not arguments.no_rationale}) as metric:
+        measured = measure_answers(arguments.folder, metric.reward, arguments.sets or list(SETS), arguments.count)
     rows = [asdict(row) for row in measured]
     asked = "the rating alone" if arguments.no_rationale else "rationale and rating"
     return rows, [answer_table(rows, f"judge {arguments.judge}, {asked}")]

@@ -1,7 +1,8 @@
 """How far a metric or a judge agrees with people, or with the truth.
 
+    spanreward agreement table docent-coarse coarse.jsonl --judge server:URL#qwen3-14b mode=published --baselines
     spanreward agreement spans outputs/quickstart --models base sft --count 500
-    spanreward agreement people ../shared/data --judge match [--sets hat_aloha ...]
+    spanreward agreement people ../shared/data --judge match [--sets hat_aloha ...] [mode=published ...]
     spanreward agreement people ../shared/data --metric harmonic [--judge transformers:smollm2 --images 8]
     spanreward agreement graphs ../shared/data [--rules]
     spanreward agreement answers ../shared/data --judge match [--no-rationale] [--sets evouna_nq ...]
@@ -18,9 +19,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from training.commands.agreement import answers, filler, graphs, people, spans, votes
+from training.commands.agreement import answers, filler, graphs, people, spans, table, votes
 
 COMMANDS = {
+    "table": table,
     "spans": spans,
     "people": people,
     "graphs": graphs,
@@ -51,8 +53,8 @@ def main() -> None:
             arguments.json.write_text(json.dumps(numbers, indent=2) + "\n")
     except (ValueError, OSError, ImportError, RuntimeError) as error:  # the last one: a judge without an answer
         sys.exit(f"{parser.prog}: {error}")
-    for table in tables:
-        Console(width=max(Console().width, 140)).print(table)
+    for shown in tables:
+        Console(width=max(Console().width, 140)).print(shown)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from training.commands.agreement.cells import defined, shown
-from training.commands.judge_options import add_judge_options, judge_of
+from training.commands.metric_options import add_metric_options, open_metric
 
 HELP = "scores and spans against people's judgments"
 DESCRIPTION = """\
@@ -24,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--metric", choices=("posh", "4grams", "scene_graphs", "harmonic"), default="posh")
     parser.add_argument("--images", type=int, metavar="N", help="harmonic: only the first N pictures (default all)")
-    add_judge_options(parser)
     parser.add_argument("--sets", nargs="+", metavar="SET", default=[], help="the sets to measure (default all)")
+    add_metric_options(parser)
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
@@ -37,31 +37,34 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
             raise ValueError(unknown("set", name, SETS))
     if arguments.metric == "harmonic":
         return measure_criteria(arguments)
-    reward = metric_of(arguments)
-    rows = [asdict(row) for row in measure_people(arguments.folder, reward, arguments.sets or list(SETS))]
-    posh = f"judge {arguments.judge}, read by {reward.reader()}"
-    asked = posh if arguments.metric == "posh" else f"metric {arguments.metric}"
+    if arguments.metric in ("4grams", "scene_graphs") and arguments.options:
+        raise ValueError(f"the metric {arguments.metric} takes no options, got {' '.join(arguments.options)}.")
+    sets = arguments.sets or list(SETS)
+    if arguments.metric == "posh":
+        with open_metric("posh", arguments) as metric:
+            rows = [asdict(row) for row in measure_people(arguments.folder, metric.reward, sets)]
+        asked = f"judge {arguments.judge}, read by {metric.settings['parsed_by']}"
+    else:
+        rows = [asdict(row) for row in measure_people(arguments.folder, embedding_metric(arguments.metric), sets)]
+        asked = f"metric {arguments.metric}"
     return rows, [people_table(rows, asked)]
 
 
 def measure_criteria(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from rewards.agreement.thumb import measure_thumb
-    from rewards.harmonic import HarmonicReward
 
     if arguments.sets or (arguments.images is not None and arguments.images < 1):
         raise ValueError("the metric harmonic is measured on THumB: leave --sets out, and give --images 1 or more.")
-    reward = HarmonicReward(judge_of(arguments), evidence="context", spans="none")
-    rows = [defined(asdict(row)) for row in measure_thumb(arguments.folder, reward, arguments.images)]
+    with open_metric("harmonic", arguments, {"evidence": "context", "spans": "none"}) as metric:
+        measured = measure_thumb(arguments.folder, metric.reward, arguments.images)
+    rows = [defined(asdict(row)) for row in measured]
     return rows, [people_table(rows, f"HarmonicEval, judge {arguments.judge}")]
 
 
-def metric_of(arguments: argparse.Namespace) -> Any:
+def embedding_metric(name: str) -> Any:
     from rewards.agreement.baselines import FourGrams, GraphPieces
-    from rewards.posh import PoshReward
 
-    if arguments.metric == "4grams":
-        return FourGrams()
-    return GraphPieces() if arguments.metric == "scene_graphs" else PoshReward(judge_of(arguments))
+    return FourGrams() if name == "4grams" else GraphPieces()
 
 
 def people_table(rows: list[dict[str, Any]], asked: str) -> Table:
