@@ -43,7 +43,7 @@ class ReferenceOverlap(Reward):
     def _verdict(self, sample: Sample) -> Verdict:
         others = sample.references or sample.answers
         if len(others) < self.fewest:
-            note = f"{len(others)} references, of which {self.__name__} needs {self.fewest}"
+            note = f"it needs {self.fewest} references or answers, got {len(others)}"
             return Verdict(None, Status.NOT_APPLICABLE, note=note)
         return Verdict(min(max(self.of(sample.completion, others), 0.0), 1.0))
 

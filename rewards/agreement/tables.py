@@ -12,6 +12,7 @@ Every metric is measured on the records that it has scores for; how many it has 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,11 @@ Judged = Sequence[tuple[Verdict, ...]]  # per record a verdict of each of its te
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A measure of one metric. n: records that it is measured on. failed: those that the metric has no score for."""
+    """A measure of one metric, nan where it has no score at all.
+
+    interval: 95 %, over groups; nan for a single one. n: records that it is measured on. failed: those that the metric
+    has no score for.
+    """
 
     value: float
     interval: Interval
@@ -56,7 +61,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One measure on one part of the records, by metric. A metric that failed on all of them is left out."""
+    """One measure on one part of the records, by metric; one that does not measure such a thing is left out."""
 
     slice: str
     measure: str
@@ -95,7 +100,10 @@ class Table:
 
 
 def fill_table(table: Table, records: Sequence[Record], judged: Mapping[str, Judged]) -> list[TableRow]:
-    """A row per slice and measure, from each metric's verdicts. Raises ValueError where there is no score at all."""
+    """A row per slice and measure, from each metric's verdicts. Raises ValueError where there is no score at all.
+
+    Metrics without spans have no measures of spans.
+    """
     places: dict[str, list[int]] = {}
     for number, record in enumerate(records):
         for name in table.slices(record):
@@ -110,9 +118,21 @@ def fill_table(table: Table, records: Sequence[Record], judged: Mapping[str, Jud
                     found[metric] = measured
             if found:
                 rows.append(TableRow(name, measure.name, found))
-    if not rows:
-        raise ValueError(f"none of {', '.join(judged)} has a score for any of {len(records)} records.")
+    if not any(measured.n for row in rows for measured in row.metrics.values()):
+        raise ValueError(f"nothing can be measured: {' '.join(unscored(judged)) or 'no metric has spans.'}")
     return rows
+
+
+def unscored(judged: Mapping[str, Judged]) -> list[str]:
+    """A sentence for each metric that has no score for a text, with the first reason."""
+    sentences = []
+    for metric, given in judged.items():
+        verdicts = [verdict for several in given for verdict in several]
+        without = [verdict for verdict in verdicts if verdict.score is None]
+        if without:
+            share, first = f"{len(without)} of {len(verdicts)}", f"{without[0].status}: {without[0].note.rstrip('.')}"
+            sentences.append(f"{metric} has no score for {share} texts, the first is {first}.")
+    return sentences
 
 
 def judge_records(records: Sequence[Record], metric: Reward) -> Judged:
@@ -124,7 +144,10 @@ def judge_records(records: Sequence[Record], metric: Reward) -> Judged:
 
 
 def measure_one(measure: Measure, records: Sequence[Record], verdicts: Judged) -> Measured | None:
-    """The measure over the records without a failed verdict, of one group drawn together; None without any."""
+    """The measure over the records without a failed verdict, those of one group drawn together.
+
+    None where people did not judge this, or the metric does not measure it.
+    """
     units: dict[str, list[Any]] = {}
     counted = failed = 0
     for record, several in zip(records, verdicts, strict=True):
@@ -136,13 +159,14 @@ def measure_one(measure: Measure, records: Sequence[Record], verdicts: Judged) -
             counted += 1
             units.setdefault(record.group, []).extend(items)
     if not counted:
-        return None
+        return Measured(nan, Interval(nan, nan), 0, failed) if failed else None
 
     def statistic(drawn: Sequence[Sequence[Any]]) -> float:
         return measure.statistic([item for unit in drawn for item in unit])
 
     chosen = list(units.values())
-    return Measured(statistic(chosen), bootstrap(chosen, statistic), counted, failed)
+    interval = bootstrap(chosen, statistic) if len(chosen) > 1 else Interval(nan, nan)
+    return Measured(statistic(chosen), interval, counted, failed)
 
 
 def answer_slices(record: Record) -> Sequence[str]:

@@ -39,7 +39,7 @@ def test_people_s_answers_stand_in_for_references() -> None:
     (verdict,) = named["vqa_accuracy"].assess([sample])
     assert (verdict.status, verdict.note) == (
         Status.NOT_APPLICABLE,
-        "3 references, of which vqa_accuracy needs 4",
+        "it needs 4 references or answers, got 3",
     )
 
 

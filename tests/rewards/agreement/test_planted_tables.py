@@ -115,8 +115,24 @@ def test_a_failed_judge_is_counted_and_no_tie(tmp_path: Path) -> None:
 
 def test_nothing_but_failures_is_an_error(tmp_path: Path) -> None:
     path = written(tmp_path, [{**row, "text_1": "fails"} for row in docent_rows()])
-    with pytest.raises(ValueError, match="none of posh has a score for any of 20 records"):
+    reason = "nothing can be measured: posh has no score for 20 of 40 texts, the first is timeout: too late"
+    with pytest.raises(ValueError, match=reason):
         filled("docent-coarse", path, Told("posh"))
+
+
+def test_a_metric_without_any_score_is_shown_without_one(tmp_path: Path) -> None:
+    path = written(tmp_path, [{**row, "text_1": "fails"} for row in docent_rows()])
+    found = filled("docent-coarse", path, Told("posh"), ReferenceOverlap("other", overlap))["all", "overall: Spearman"]
+    posh = found.metrics["posh"]
+    assert (isnan(posh.value), posh.n, posh.failed) == (True, 0, 20)
+    assert found.metrics["other"].n == 20
+
+
+def test_one_picture_has_no_interval(tmp_path: Path) -> None:
+    path = written(tmp_path, [{**row, "image": 1} for row in docent_rows()])
+    found = filled("docent-coarse", path, Told("posh"))["all", "omissions: accuracy"].metrics["posh"]
+    assert found.value == 1.0
+    assert isnan(found.interval.low)
 
 
 def test_docent_granular(tmp_path: Path) -> None:

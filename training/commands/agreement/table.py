@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from rewards.agreement.column_map import load_map
-    from rewards.agreement.tables import TABLES, fill_table, judge_records
+    from rewards.agreement.tables import TABLES, fill_table, judge_records, unscored
     from rewards.naming import unknown
 
     if arguments.table not in TABLES:
@@ -68,6 +68,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         "metric": metric.settings,
         "rows": rows,
         "tests": tests_of(records, judged, main) if arguments.table == "lave" else [],
+        "unscored": unscored(judged),
         "left_out": left_out,
     }
     return defined(numbers), tables_of(numbers)
@@ -114,7 +115,7 @@ def tables_of(numbers: Mapping[str, Any]) -> list[Table]:
     for sentence in (f"{numbers['format']['name']}: {numbers['format']['status']}.", numbers["format"]["note"]):
         if sentence:
             notes.add_row(sentence)
-    for sentence in numbers["left_out"]:
+    for sentence in (*numbers["unscored"], *numbers["left_out"]):
         notes.add_row(sentence)
     return [*tables, notes]
 
