@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from rewards.agreement.correlation_test import RESAMPLES, CorrelationTest, compare_correlations
 from rewards.agreement.measures import answer_quality
 from rewards.agreement.records import Record
-from rewards.agreement.statistics import spearman
 from rewards.agreement.tables import Judged
 
 
@@ -41,6 +40,6 @@ def answer_tests(
         second = [answer_quality(record, theirs)[0][0] for record, _, theirs in both]
         people = [quality for _, quality in first]
         groups = [record.group for record, *_ in both]
-        test = compare_correlations(people, [score for score, _ in first], second, groups, spearman, resamples)
+        test = compare_correlations(people, [score for score, _ in first], second, groups, resamples)
         tests.append(AnswerTest(metric, other, test, len(both)))
     return tests

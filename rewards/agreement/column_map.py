@@ -8,9 +8,10 @@ without the data: where a name is wrong, the error names the line and what it ha
 """
 
 from pathlib import Path
+from typing import Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from rewards.naming import unknown
 
@@ -59,6 +60,18 @@ class Columns(BaseModel):
     best: str | None = None
     mistakes: str | None = None
     omissions: str | None = None
+
+    @model_validator(mode="after")
+    def judged_texts(self) -> Self:
+        """One text is rated or marked, of several one is preferred."""
+        of_one, of_several = self.ratings or self.mistakes or self.omissions, self.preferences or self.best
+        if bool(self.completion) == bool(self.completions):
+            raise ValueError("give either completion or completions")
+        if (of_one and not self.completion) or (of_several and not self.completions):
+            raise ValueError("ratings, mistakes and omissions are of a completion, preferences and best of completions")
+        if self.omissions and not self.references:
+            raise ValueError("omissions are of the first of the references")
+        return self
 
 
 class ColumnMap(BaseModel):

@@ -73,8 +73,14 @@ def ratings(criterion: str, mean: bool) -> Items:
 
 def answer_quality(record: Record, verdicts: Sequence[Verdict]) -> list[tuple[float, float]]:
     """(the metric's score, 1, .5 or 0): people's as it stands, or made of five votes (LAVE, section 5.2)."""
-    given = record.ratings["quality"]
-    return [(value_of(verdicts[0], "quality"), given[0] if len(given) == 1 else quality_of_votes(given))]
+    given = record.ratings.get("quality", ())
+    if not given:
+        return []
+    try:
+        quality = given[0] if len(given) == 1 else quality_of_votes(given)
+    except ValueError as error:
+        raise ValueError(f"{record.where}: {error}.") from None
+    return [(value_of(verdicts[0], "quality"), quality)]
 
 
 def pairs(criterion: str) -> Items:
@@ -112,12 +118,12 @@ def alarms() -> tuple[Measure, Measure]:
     """PoSh, table 2: how well the words with low span scores are those that people marked, at the best threshold."""
 
     def mistakes(record: Record, verdicts: Sequence[Verdict]) -> list[tuple[float, bool]]:
-        (verdict,) = verdicts
+        verdict = verdicts[0]
         return marked(record.samples[0].completion, record.mistakes, verdict.spans) if points(verdict) else []
 
     def omissions(record: Record, verdicts: Sequence[Verdict]) -> list[tuple[float, bool]]:
-        (verdict,) = verdicts
-        if not points(verdict) or verdict.reference:  # people marked the first reference
+        verdict = verdicts[0]
+        if not points(verdict) or verdict.reference or not record.samples[0].references:  # people marked the first one
             return []
         return marked(record.samples[0].references[0], record.omissions, verdict.missed)
 

@@ -9,9 +9,9 @@ column.
 
 import json
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +87,7 @@ class Row:
             return tuple(number for column in columns for number in self.numbers(column))
         value = self.get(columns)
         several = value if isinstance(value, list) else [value]
-        if not several or not all(isinstance(one, (int, float)) and isfinite(one) for one in several):
+        if not several or not all(isinstance(one, (int, float)) and abs(one) <= sys.float_info.max for one in several):
             raise self.wrong(columns, "a number or a list of numbers", value)
         return tuple(map(float, several))
 
@@ -170,6 +170,7 @@ def read_objects(path: Path) -> list[tuple[str, dict[str, Any]]]:
         where = f"{path} line {number}"
         try:
             value = json.loads(line.decode("utf-8"))
+            json.dumps(value, ensure_ascii=False).encode()  # half a character, "\\ud800", could not be judged
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{where} is not JSON ({error}): mend or remove it.") from None
         if not isinstance(value, dict):
@@ -199,6 +200,9 @@ def read_record(row: Row, columns: ColumnMap, pictures: Path | None = None) -> R
         bbox=row.checked(box, names.bbox) if names.bbox else None,
         id=row.name(names.id) if names.id else None,
     )
+    systems = row.several(names.systems) if names.systems else ()
+    if systems and len(systems) != len(completions):
+        raise ValueError(f"{row.where} names {len(systems)} systems for {len(completions)} texts.")
     if names.omissions and not references:
         raise ValueError(f"{row.where} has omissions and no reference that they could be left out of.")
     return Record(
@@ -206,7 +210,7 @@ def read_record(row: Row, columns: ColumnMap, pictures: Path | None = None) -> R
         group=row.name(names.group),
         samples=tuple(replace(sample, completion=completion) for completion in completions),
         slice=" ".join(map(row.name, names.slice)),
-        systems=row.several(names.systems) if names.systems else (),
+        systems=systems,
         ratings={criterion: row.numbers(column) for criterion, column in names.ratings.items()},
         preferences=preferences_of(row, columns, len(completions)),
         best=best_of(row, names.best, len(completions)) if names.best else (),

@@ -119,7 +119,8 @@ def fill_table(table: Table, records: Sequence[Record], judged: Mapping[str, Jud
             if found:
                 rows.append(TableRow(name, measure.name, found))
     if not any(measured.n for row in rows for measured in row.metrics.values()):
-        raise ValueError(f"nothing can be measured: {' '.join(unscored(judged)) or 'no metric has spans.'}")
+        nothing = "people judged nothing that this table measures, or no metric says which words are wrong."
+        raise ValueError(f"nothing can be measured: {' '.join(unscored(judged)) or nothing}")
     return rows
 
 

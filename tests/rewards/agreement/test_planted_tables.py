@@ -276,3 +276,6 @@ def test_five_votes_are_a_quality(tmp_path: Path) -> None:
         rows.append({"qid": number, "model": "blip2", "dataset": "vqav2", **said})
     found = filled("lave", written(tmp_path, rows), LaveReward(RatingJudge(), candidate="whole"))
     assert found["all", "quality: Spearman"].metrics["lave"].value == pytest.approx(1.0)
+    path = written(tmp_path, [*rows[:19], {**rows[19], "human_score": [1, 1]}])
+    with pytest.raises(ValueError, match="line 20: an answer's quality is made of five votes of 0 or 1, got"):
+        filled("lave", path, LaveReward(RatingJudge(), candidate="whole"))

@@ -74,6 +74,18 @@ def test_a_picture_is_a_path_within_the_folder(tmp_path: Path) -> None:
         ({"g": "a", "t": "x", "r": "x", "s": "x"}, {**TEXT, "mistakes": "s"}, r"a list of \[start, end\] or of words"),
         ({"g": "a", "t": "x", "r": [], "s": []}, {**TEXT, "omissions": "s"}, "has omissions and no reference"),
         ({"g": "a", "c": ["x", "y"], "b": 2}, {"group": "g", "completions": "c", "best": "b"}, "one of 2 texts, got 2"),
+        ({"g": "a", "t": "x", "r": "x", "s": 10**400}, {**TEXT, "ratings": {"overall": "s"}}, "must hold a number"),
+        (
+            {"g": "a", "t": "x", "r": "x", "s": float("nan")},
+            {**TEXT, "ratings": {"overall": "s"}},
+            "a number or a list",
+        ),
+        ({"g": "a", "t": "\ud800", "r": "x"}, TEXT, "is not JSON"),
+        (
+            {"g": "a", "c": ["x"], "m": ["y", "z"]},
+            {"group": "g", "completions": "c", "systems": "m"},
+            "2 systems for 1",
+        ),
         ({"g": "a", "c": []}, {"group": "g", "completions": "c"}, "line 1 has no text to judge"),
         ({"g": "a", "c": ["x"], "p": 1}, {"group": "g", "completions": "c", "preferences": {"overall": "p"}}, "has 1"),
         ([1], TEXT, r"line 1 must hold a JSON object, got \[1\]"),
@@ -121,6 +133,21 @@ def test_maps_that_are_none(tmp_path: Path) -> None:
     wrong.write_text("name: [")
     with pytest.raises(ValueError, match=r"mine\.yaml is not YAML"):
         load_map(str(wrong))
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({"group": "g"}, "give either completion or completions"),
+        ({"group": "g", "completion": "t", "completions": "c"}, "give either completion or completions"),
+        ({"group": "g", "completions": "c", "ratings": {"overall": "s"}}, "ratings, mistakes and omissions are of a"),
+        ({"group": "g", "completion": "t", "best": "b"}, "preferences and best of completions"),
+        ({"group": "g", "completion": "t", "omissions": "o"}, "omissions are of the first of the references"),
+    ],
+)
+def test_a_map_that_no_file_can_have(columns: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        a_map(columns)
 
 
 def test_flagged_words_are_spans(tmp_path: Path) -> None:

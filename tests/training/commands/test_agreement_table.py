@@ -67,6 +67,22 @@ def test_only_the_first_groups_and_a_map_of_one_s_own(rows: Path, tmp_path: Path
     assert numbers["rows"][0]["metrics"]["posh"]["value"] == 1.0
 
 
+def test_what_a_file_says_is_no_markup(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    line = {"image": "a", "id": 1, "category": "[/red]", "captions": ["A dog.", "A cat."], "label": 0}
+    path.write_text(json.dumps({**line, "references": ["A dog."]}) + "\n")
+    out, _ = table("pascal50s", path)
+    assert "[/red]" in out
+
+
+def test_a_table_of_what_nobody_judged(rows: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("name: Mine\nsource: here\nseen: true\ncolumns: {group: image, completion: text_1}\n")
+    done = spanreward("agreement", "table", "lave", rows, "--columns", mine, "--metric", "posh")
+    assert done.code == 1
+    assert "nothing can be measured: posh has no score for 4 of 4 texts, the first is not_applicable" in done.err
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.markup import escape
 from rich.table import Table
 
 from training.commands.agreement.cells import defined, shown
@@ -108,15 +109,15 @@ def tables_of(numbers: Mapping[str, Any]) -> list[Table]:
     read = f", read by {settings['parsed_by']}" if settings["parsed_by"] else ""
     paper = f" ({numbers['paper']})" if numbers["paper"] else ""
     title = f"{numbers['table']}{paper}: {settings['reward']} with {settings['judge']}, {options}{read}"
-    tables = [measure_table(numbers["rows"], title)]
+    tables = [measure_table(numbers["rows"], escape(title))]
     if numbers["tests"]:
         tables.append(test_table(numbers["tests"]))
     notes = Table(title="Mind", show_header=False)
     for sentence in (f"{numbers['format']['name']}: {numbers['format']['status']}.", numbers["format"]["note"]):
         if sentence:
-            notes.add_row(sentence)
+            notes.add_row(escape(sentence))
     for sentence in (*numbers["unscored"], *numbers["left_out"]):
-        notes.add_row(sentence)
+        notes.add_row(escape(sentence))
     return [*tables, notes]
 
 
@@ -130,7 +131,7 @@ def measure_table(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
         for name, found in row["metrics"].items():
             interval = f"{shown(found['interval']['low'])} .. {shown(found['interval']['high'])}"
             numbers = (shown(found["value"]), interval, str(found["n"]), str(found["failed"]))
-            table.add_row(row["slice"], row["measure"], name, *numbers)
+            table.add_row(escape(row["slice"]), row["measure"], name, *numbers)
     return table
 
 

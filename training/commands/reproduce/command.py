@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from training.commands.agreement import table as agreement_table
+from training.commands.judge_options import add_judge_options
 from training.commands.reproduce.steps import REPRODUCTIONS, Step
 
 ELSEWHERE = ("prompts", "reader", "pipeline", "coref")  # options that change no cost and may not be on this machine
@@ -48,6 +49,7 @@ def main() -> None:
     parser.add_argument("name", choices=REPRODUCTIONS, metavar="TABLE", help="one of those below")
     parser.add_argument("--data", type=Path, default=Path("data"), metavar="FOLDER", help="of the judgments")
     parser.add_argument("--judge", help="in place of the paper's judge")
+    add_judge_options(parser)
     parser.add_argument("--clip", type=Path, metavar="FOLDER", help="CLIP's weights, for CLIPScore")
     parser.add_argument("--count", type=int, metavar="N", help="only the first N groups of each file (default all)")
     parser.add_argument("--dry-run", action="store_true", help="list steps, downloads, questions and tokens")
@@ -66,6 +68,10 @@ def words_of(step: Step, arguments: argparse.Namespace) -> list[str]:
     """What follows `spanreward agreement table`."""
     judge = arguments.judge or step.judge
     words = [step.table, str(arguments.data / step.file), "--judge", judge, "--baselines"]
+    for option in arguments.judge_option:
+        words += ["--judge-option", option]
+    if arguments.cache is not None:
+        words.append("--cache" if arguments.cache else "--no-cache")
     if step.metric:
         words += ["--metric", step.metric]
     if step.pictures:
