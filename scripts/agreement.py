@@ -1,6 +1,6 @@
 """`spanreward agreement`."""
 
-from training.commands.agreement import main
+from training.commands.agreement.command import main
 
 if __name__ == "__main__":
     main()

@@ -13,6 +13,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 SLOW = (
     "hacking",
     "recipes",
+    "rewards/agreement/test_planted_tables.py",
     "rewards/judges/local",
     "rewards/judges/remote",
     "rewards/judges/shared/test_rank0_judge.py",

@@ -17,7 +17,7 @@ USES = {
     "rewards.comparison": set(),
     "rewards.pairwise": {"rewards.judges", "rewards.comparison"},
     "rewards.criteria": {"rewards.judges", "rewards.pairwise"},
-    "rewards.agreement": {"rewards.language", "rewards.judges", "rewards.posh", "rewards.comparison"},
+    "rewards.agreement": {f"rewards.{name}" for name in ("language", "judges", "posh", "lave", "comparison")},
     "training.grpo": {"rewards.judges"},
     "training.scenes": {"rewards.language", "rewards.judges", "rewards.posh"},
     "training.data": {"rewards.language", "training.scenes"},

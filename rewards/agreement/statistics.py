@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-from scipy.stats import kendalltau, pearsonr, rankdata
+from scipy.stats import kendalltau, pearsonr, rankdata, spearmanr
 
 from rewards.comparison.resampling import Interval
 
@@ -66,6 +66,20 @@ def kendall_tau_c(scores: Sequence[float], ratings: Sequence[float]) -> float:
     if len(set(scores)) < 2 or len(set(ratings)) < 2:
         return float("nan")
     return float(kendalltau(scores, ratings, variant="c").statistic)
+
+
+def kendall_tau_b(scores: Sequence[float], ratings: Sequence[float]) -> float:
+    """Kendall's tau-b in [-1, 1], which discounts ties on either side; nan when either side is constant."""
+    if len(set(scores)) < 2 or len(set(ratings)) < 2:
+        return float("nan")
+    return float(kendalltau(scores, ratings, variant="b").statistic)
+
+
+def spearman(scores: Sequence[float], ratings: Sequence[float]) -> float:
+    """Spearman's rank correlation in [-1, 1], equal values sharing their rank; nan when either side is constant."""
+    if len(set(scores)) < 2 or len(set(ratings)) < 2:
+        return float("nan")
+    return float(spearmanr(scores, ratings).statistic)
 
 
 def pearson(scores: Sequence[float], ratings: Sequence[float]) -> float:

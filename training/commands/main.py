@@ -20,7 +20,11 @@ COMMANDS = {
     "recipes": ("recipes", "list the recipes and launch configurations, and copy one to start from"),
     "doctor": ("doctor", "look at this machine, a judge and a recipe before anything is trained"),
     "repeat": ("repeat", "train one recipe over seeds and numerical environments (needs the extra train)"),
-    "agreement": ("agreement", "how well metrics agree with people and with the truth"),
+    "agreement": ("agreement.command", "how well metrics agree with people and with the truth"),
+    "reproduce": (
+        "reproduce.command",
+        "run the papers' tables with the data at hand, or list what they take",
+    ),
     "credit": ("credit", "measure whether span credit teaches faster than the scalar (needs the extra train)"),
     "benchmark": ("benchmark.command", "what judging costs, and what rewards pay for what they should not"),
 }

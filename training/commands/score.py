@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from training.commands.judge_options import add_judge_options, judge_of, read_option
+from training.commands.metric_options import add_metric_options, open_metric
 
 SHOWN = 20  # lines without a score that are named
 
@@ -34,33 +34,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reward", help="the metric: posh, harmonic or lave")
     parser.add_argument("--judge", required=True, help="who answers its questions: match, vllm:MODEL, ...")
-    add_judge_options(parser)
     parser.add_argument("--input", required=True, type=Path, metavar="ROWS.jsonl")
     parser.add_argument("--output", required=True, type=Path, metavar="VERDICTS.jsonl")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
-    parser.add_argument(
-        "options", nargs="*", metavar="key=value", help="options of the metric, such as score=precision"
-    )
+    add_metric_options(parser)
     arguments = parser.parse_intermixed_args()
 
-    from rewards.judges import closing
-    from rewards.metrics import build_reward
     from rewards.scoring import score_file
 
     console = Console(stderr=True, soft_wrap=True)
     try:
-        options = dict(read_option(text) for text in arguments.options)
-        judge = judge_of(arguments)
-        reward = build_reward(arguments.reward, judge, options)
-        settings = {"reward": arguments.reward, "judge": judge.name, "options": options, "prompts": reward.wording}
-        settings["parsed_by"] = reward.reader()
-        with closing([judge]), quiet(), Progress(console=console) as bar:
+        with open_metric(arguments.reward, arguments) as metric, quiet(), Progress(console=console) as bar:
             task = bar.add_task(f"{arguments.reward} with {arguments.judge}", total=None)
             summary = score_file(
-                reward,
+                metric.reward,
                 arguments.input,
                 arguments.output,
-                settings,
+                metric.settings,
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
             )
         if arguments.json:
@@ -79,8 +69,8 @@ def main() -> None:
     for name, value in asdict(summary).items():
         if name != "bad_lines":
             table.add_row(name, f"{value:.4g}" if isinstance(value, float) else str(value))
-    if settings["parsed_by"]:
-        table.add_row("read by", settings["parsed_by"])
+    if metric.settings["parsed_by"]:
+        table.add_row("read by", metric.settings["parsed_by"])
     Console().print(table)
 
 

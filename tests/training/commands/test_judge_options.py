@@ -9,7 +9,7 @@ import pytest
 
 from rewards.judges import CachedJudge
 from rewards.judges.local.vllm_judge import VllmJudge
-from training.commands.agreement import main
+from training.commands.agreement.command import main
 from training.commands.judge_options import add_judge_options, judge_of, read_option
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from training.commands.agreement import main
+from training.commands.agreement.command import main
 from training.evaluation.span_agreement import (
     Judged,
     JudgedComponent,

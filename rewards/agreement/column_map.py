@@ -1,0 +1,119 @@
+"""Where a file of people's judgments keeps what a table needs: a column map, a small YAML file.
+
+    found = load_map("lave")                   # a packaged one: column_maps/lave.yaml
+    found = load_map("mine.yaml")              # a copy of one, with the names of your file
+
+A map says where its column names come from. Those with `seen: false` were written from a paper or a repository's page
+without the data: where a name is wrong, the error names the line and what it has, and a copy of the map mends it.
+"""
+
+from pathlib import Path
+from typing import Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from rewards.naming import unknown
+
+FOLDER = Path(__file__).with_name("column_maps")
+UNSEEN = "format from the paper or repository, data not seen here"
+
+
+class Columns(BaseModel):
+    """The names of a file's columns.
+
+    Attributes:
+        group: whose judgments are drawn together by a bootstrap: a picture, or a question.
+        id: of the judgment.
+        slice: what tables show apart, such as the task; several are joined.
+        completion: the judged text, where there is one.
+        completions: the judged texts, where there are several: their columns, or one column that lists them.
+        systems: what wrote the completions, likewise.
+        references: a text or a list of texts, in one column or several.
+        context: a text, or a list of them, that says what is in the picture.
+        image: the path of a picture.
+        question, answers, task, bbox: as a Sample has them.
+        ratings: people's, by criterion: a column with a number or a list of numbers, or several columns.
+        preferences: by criterion how much better the first of two completions is; below 0 the second one is.
+        best: the number of the best completion, from 0, or a list of such votes.
+        mistakes: what is wrong in the completion: [start, end) in characters, or words of it.
+        omissions: what the completion leaves out of the first reference, likewise.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    group: str
+    id: str | None = None
+    slice: tuple[str, ...] = ()
+    completion: str | None = None
+    completions: str | tuple[str, ...] = ()
+    systems: str | tuple[str, ...] = ()
+    references: str | tuple[str, ...] = ()
+    context: str | None = None
+    image: str | None = None
+    question: str | None = None
+    answers: str | None = None
+    task: str | None = None
+    bbox: str | None = None
+    ratings: dict[str, str | tuple[str, ...]] = {}
+    preferences: dict[str, str] = {}
+    best: str | None = None
+    mistakes: str | None = None
+    omissions: str | None = None
+
+    @model_validator(mode="after")
+    def judged_texts(self) -> Self:
+        """One text is rated or marked, of several one is preferred."""
+        of_one, of_several = self.ratings or self.mistakes or self.omissions, self.preferences or self.best
+        if bool(self.completion) == bool(self.completions):
+            raise ValueError("give either completion or completions")
+        if (of_one and not self.completion) or (of_several and not self.completions):
+            raise ValueError("ratings, mistakes and omissions are of a completion, preferences and best of completions")
+        if self.omissions and not self.references:
+            raise ValueError("omissions are of the first of the references")
+        return self
+
+
+class ColumnMap(BaseModel):
+    """A file's layout.
+
+    Attributes:
+        name: of the data, for people.
+        source: where the data and the names of its columns are from.
+        seen: whether the data was at hand when the map was written.
+        note: what a reader of a figure should know.
+        each: the column whose entries are the judgments; their keys go before the line's.
+        levels: what a preference's label is worth; without levels a preference is a number.
+        first_is_better: of two completions people prefer the first, by the data's making.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    source: str
+    seen: bool
+    note: str = ""
+    each: str | None = None
+    columns: Columns
+    levels: dict[str, float] = {}
+    first_is_better: bool = False
+
+    @property
+    def status(self) -> str:
+        """For tables: whether the names of the columns were seen in the data."""
+        return "format seen in the data" if self.seen else UNSEEN
+
+
+def load_map(name: str) -> ColumnMap:
+    """A packaged map by its name, or one of a YAML file. Raises ValueError for one that is not there or not a map."""
+    path = Path(name) if Path(name).suffix in (".yaml", ".yml") else FOLDER / f"{name}.yaml"
+    if not path.is_file():
+        raise ValueError(unknown("column map", name, [known.stem for known in FOLDER.glob("*.yaml")]))
+    try:
+        return ColumnMap.model_validate(yaml.safe_load(path.read_text("utf-8")))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise ValueError(f"{path} is no column map: {where}: {first['msg']}.") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not YAML: {' '.join(str(error).split())}.") from None

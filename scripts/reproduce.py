@@ -1,0 +1,6 @@
+"""`spanreward reproduce`."""
+
+from training.commands.reproduce.command import main
+
+if __name__ == "__main__":
+    main()
