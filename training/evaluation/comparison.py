@@ -26,7 +26,7 @@ from training.evaluation.leaderboard import leaderboard
 from training.evaluation.llm_comparator import comparator
 from training.evaluation.outcomes import by_kind, contradictions, judge_pair, lost_by, sentence
 from training.evaluation.prompts import Prompts
-from training.evaluation.referees import metrics_of, recipe_of, referees, related, trained_on
+from training.evaluation.referees import Referee, metrics_of, recipe_of, referees, related, trained_on
 from training.evaluation.report import pairs, write_report
 from training.evaluation.shown import shown_prompts
 from training.evaluation.slices import compare_slices
@@ -103,9 +103,8 @@ def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
     trained = trained_on(setup.sides) if known else {(part.metric, part.judge.name) for part in setup.learned}
     of_metric = referees(setup.rewards, setup.parts, trained, metrics)
     mains = [metric for metric in metrics if of_metric[metric].main]
-    warnings, notes = [*setup.prompts.told, *unsound(setup, results), *related(setup.sides, setup.parts)], []
-    if by_kind(of_metric)["trained"] and not by_kind(of_metric)["untrained"]:
-        notes.append("every judge here is one that a model was trained on: name others under `referees` in the recipe")
+    warnings = [*setup.prompts.told, *unsound(setup, results), *related(setup.sides, setup.parts)]
+    notes = caveats(setup, of_metric)
     results["slices"], results["sentences"] = {}, {}
     named = pairs(results)
     for pair, entries in results["difference"].items():
@@ -135,10 +134,22 @@ def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
     return results
 
 
+def caveats(setup: Setup, of_metric: Mapping[str, Referee]) -> list[str]:
+    """What keeps the figures from saying more: no other judge, one seed of a model among many."""
+    kinds = by_kind(of_metric)
+    told = []
+    if kinds["trained"] and not kinds["untrained"]:
+        told.append("every judge here is one that a model was trained on: name others under `referees` in the recipe")
+    for side, runs in setup.sides.items():
+        if len(runs) > len(set(runs)) == 1 and recipe_of(runs[0]):
+            told.append(
+                f"{side} is one run beside {len(runs)}: how far its own training seed moves it is not in the figures"
+            )
+    return told
+
+
 def unsound(setup: Setup, results: Mapping[str, Any]) -> list[str]:
-    """What a reader must know before any number: checks that a run has failed, answers that are cut or padded, one run
-    beside several seeds.
-    """
+    """What a reader must know before any number: checks that a run has failed, answers that are cut or padded."""
     told = [
         f"{side}, seed {seed}: the check {check.name} of its training failed: {check.found}, wanted {check.wanted}"
         for side, runs in setup.sides.items()

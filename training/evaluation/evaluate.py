@@ -64,11 +64,11 @@ def evaluate(
 
     kept: the folder where what a policy has written is kept and looked for. `progress` hears of every finished run.
     explain: for so many prompts the answers of each side's first run come with the judge's reasons. Raises ValueError
-    for no rewards, two of one name, none that gives the reasons that are wanted, and a file of answers that cannot be
-    used.
+    for no rewards, two of one name, one that needs a column that no prompt has, none that gives the reasons that are
+    wanted, and a file of answers that cannot be used.
     """
-    check_rewards(rewards, explain)
     rows = prompts.rows
+    check_rewards(rewards, rows, explain)
     given = {run: read_answers(run, rows) for runs in sides.values() for run in runs if is_answers(run)}
     answers: dict[str, list[list[ShownAnswer]]] = {}
     for side, runs in sides.items():
@@ -100,12 +100,20 @@ def blame(of_side: Sequence[Sequence[ShownAnswer]], metric: str) -> np.ndarray:
     return np.array([[answer.scores.get(metric, 0) is None for answer in of_run] for of_run in of_side])
 
 
-def check_rewards(rewards: Sequence[Reward], explain: int) -> None:
+def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]], explain: int) -> None:
+    """Raises ValueError for rewards that cannot be told apart, cannot judge any row, or cannot give reasons."""
     names = [reward.__name__ for reward in rewards]
     if len(set(names)) < len(names) or not names:
         raise ValueError(f"a comparison needs a recipe with rewards of different names (option `name`), got {names}.")
     if explain and not any(isinstance(reward, Explaining) for reward in rewards):
         raise ValueError(f"only harmonic gives reasons, and the recipe has the rewards {names}: leave out --explain.")
+    present = sorted({column for row in rows for column, value in row.items() if value is not None})
+    for reward in rewards:
+        missing = reward.missing_column(present)
+        if missing:
+            raise ValueError(
+                f"the reward {reward.__name__} needs the column {missing}, and the prompts have {present}."
+            )
 
 
 def judge(

@@ -10,6 +10,7 @@ from PIL import Image
 from rewards.harmonic import HarmonicReward
 from rewards.judges.judge import Failure
 from rewards.judges.match.match_judge import MatchJudge
+from rewards.lave import LaveReward
 from rewards.posh import PoshReward
 from rewards.reward import Reward
 from rewards.verdict import Sample, Status, Verdict
@@ -162,6 +163,13 @@ def test_rewards_must_be_told_apart(checkpoints: Any) -> None:
     for rewards in ([], [PoshReward(MatchJudge()), PoshReward(MatchJudge(), score="recall")]):
         with pytest.raises(ValueError, match="needs a recipe with rewards of different names"):
             evaluate(checkpoints, PROMPTS, rewards, max_tokens=2)
+
+
+def test_a_reward_that_can_judge_no_row(checkpoints: Any) -> None:
+    with pytest.raises(
+        ValueError, match=r"the reward lave needs the column 'question', and the prompts have \['context'"
+    ):
+        evaluate(checkpoints, PROMPTS, [LaveReward(MatchJudge())], max_tokens=2)
 
 
 def test_answer_by_hand() -> None:

@@ -1,0 +1,107 @@
+"""A whole comparison's results, from invented scores of three models and three seeds."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from rewards import MatchJudge, PoshReward
+from rewards.verdict import Verdict
+from tests.support.invented_report import invented_results, invented_scores
+from training.evaluation.comparison import Setup, parts_by_kind, summarise
+from training.evaluation.evaluate import Evaluation
+from training.evaluation.prompts import Prompts
+from training.evaluation.shown import ShownAnswer
+from training.recipe import RewardPart
+
+POSH = RewardPart(metric="posh")
+SETUP = Setup(
+    sides={"sft": ["s0", "s1", "s2"], "dapo": ["d0", "d1", "d2"]},
+    seeds=[0, 1, 2],
+    prompts=Prompts([{}] * 40, [None] * 40, {}, {"source": "scenes"}),
+    parts=[POSH],
+    rewards=[PoshReward(MatchJudge())],
+    learned=[POSH],
+    readers={},
+    max_tokens=96,
+    explain=0,
+    title="",
+    facts={},
+)
+
+
+def evaluation(**gains: float) -> Evaluation:
+    """dapo is higher than sft by so much in each metric, a little differently on each prompt and seed."""
+    rng = np.random.default_rng(0)
+    shared = rng.uniform(0.4, 0.6, (1, 40))
+    scores: dict[str, Any] = {"sft": {}, "dapo": {}}
+    for metric, gain in {**gains, "words": 2.0}.items():
+        for model, added in (("sft", 0.0), ("dapo", gain)):
+            scores[model][metric] = shared + added + rng.normal(0, 0.02, (3, 40)) + rng.normal(0, 0.005, (3, 1))
+    failed = {model: {metric: np.isnan(array) for metric, array in of.items()} for model, of in scores.items()}
+    return Evaluation(scores, failed, {"sft": [[], [], []], "dapo": [[], [], []]})
+
+
+def test_three_seeds_may_be_better_and_worse() -> None:
+    results = summarise(SETUP, evaluation(truth_f1=-0.1, posh_f1=0.1, overlap=0.0))
+    entries = results["difference"]["dapo_minus_sft"]
+    assert {metric: entry["verdict"] for metric, entry in entries.items()} == {
+        "truth_f1": "worse",
+        "posh_f1": "better",
+        "overlap": "undecided",
+        "words": "longer",
+    }
+    assert results["sentences"]["dapo_minus_sft"].startswith("dapo against sft: better by PoSh F1 +0.")
+    (warning,) = results["warnings"]
+    assert "PoSh F1, which was trained on, is +0.1" in warning
+    assert "truth F1 (no judge)" in warning
+    assert results["notes"][0].startswith("every judge here is one that a model was trained on")
+    assert results["lost_by"] == ["truth_f1", "overlap", "posh_f1"]
+
+
+def test_referees_that_agree_warn_of_nothing() -> None:
+    results = summarise(SETUP, evaluation(truth_f1=0.1, posh_f1=0.1))
+    assert results["warnings"] == []
+    other = replace(SETUP, learned=[])
+    assert summarise(other, evaluation(truth_f1=-0.1, posh_f1=0.1))["warnings"] == []  # nobody was paid by either
+
+
+def test_what_a_run_folder_says_counts_more_than_the_recipe(tmp_path: Path) -> None:
+    for name, rewards in (("d0", [{"metric": "lave"}]), ("s0", [])):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "recipe.yaml").write_text(yaml.safe_dump({"policy": {"model": "tiny"}, "rewards": rewards}))
+    sides = {"sft": [str(tmp_path / "s0")] * 3, "dapo": [str(tmp_path / "d0"), "d1", "d2"]}
+    results = summarise(replace(SETUP, sides=sides), evaluation(truth_f1=0.1, posh_f1=0.1))
+    assert results["referees"]["posh_f1"]["kind"] == "untrained"
+    assert results["notes"] == [
+        "sft is one run beside 3: how far its own training seed moves it is not in the figures",
+    ]
+    assert results["compute"]["sft"]["runs"] == 1
+
+
+def test_parts_by_kind_are_those_of_the_reward_that_is_shown() -> None:
+    def answer(value: float, judge: str = "posh") -> ShownAnswer:
+        return ShownAnswer(
+            "", Verdict(0.5, parts={"recall": 0.5, "recall_entity": value, "filler": 0.1}), {}, judge=judge
+        )
+
+    answers = {"sft": [[answer(0.2), answer(0.4)]], "dapo": [[answer(0.6), answer(0.6)]]}
+    one = replace(SETUP, sides={"sft": ["s0"], "dapo": ["d0"]}, seeds=[0])
+    parts = parts_by_kind(one, Evaluation({}, {}, answers))
+    assert list(parts["models"]["sft"]) == ["posh_recall_entity"]
+    assert parts["difference"]["dapo_minus_sft"]["posh_recall_entity"]["mean"] == pytest.approx(0.3)
+    bare = {side: [[replace(a, verdict=Verdict(0.5)) for a in run] for run in of] for side, of in answers.items()}
+    assert parts_by_kind(one, Evaluation({}, {}, bare)) == {}
+
+
+def test_slices_and_failures_are_in_the_results() -> None:
+    results = invented_results()
+    assert {row["value"] for row in results["slices"]["dapo_minus_sft"]} == {"1", "2", "3"}
+    failed = int(np.isnan(invented_scores()["sft"]["posh_f1"]).sum())
+    entry = results["difference"]["dapo_minus_sft"]["posh_f1"]
+    assert entry["failed"] == failed == 2
+    assert entry["worst_case"][0] < entry["mean"] < entry["worst_case"][1]
+    assert entry["trained"] == 3
