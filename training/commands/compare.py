@@ -73,6 +73,12 @@ def main() -> None:
         metavar="COLUMN",
         help="compare by the values of this column of the data, too; may be repeated",
     )
+    parser.add_argument(
+        "--until-decided",
+        metavar="METRIC",
+        help="judge prompt after prompt, and stop once it is known which of the last two models is better by this "
+        "metric, such as posh_f1; everything is written first",
+    )
     parser.add_argument("--strict", action="store_true", help="exit with 2 where there is something to warn of")
     parser.add_argument("--set", nargs="*", default=[], metavar="key=value", help="recipe keys to change")
     add_cache_option(parser)
@@ -92,7 +98,7 @@ def main() -> None:
         parser.error("--data needs --metric, and --metric goes with --data: a recipe names its own.")
     try:
         results = run(arguments)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RuntimeError) as error:  # the last one: a policy that wrote no answer
         sys.exit(f"{parser.prog}: {error}")
     except KeyboardInterrupt:
         sys.exit(f"{parser.prog}: interrupted; the same command goes on from what is in {arguments.output}/answers.")
@@ -138,6 +144,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         explain=arguments.explain,
         title=arguments.title,
         facts=facts(seeds, read_by),
+        until=arguments.until_decided,
     )
     with closing(judges_of(rewards)), Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task("checkpoints", total=sum(len(runs) for runs in sides.values()))

@@ -11,7 +11,7 @@ answers/           what each policy wrote, so that the next comparison does not 
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from training.evaluation.report import pairs, write_report
 from training.evaluation.shown import shown_prompts
 from training.evaluation.slices import compare_slices
 from training.evaluation.statistics import independent, summarise_models
+from training.evaluation.until_decided import evaluate_until_decided
 from training.evaluation.win_rates import win_rate
 from training.recipe import RewardPart
 from training.run_checks import failed_checks
@@ -53,6 +54,8 @@ class Setup:
         explain: of how many prompts the judge is asked for its reasons.
         title: of the page.
         facts: for its foot.
+        until: the metric by which the last two sides are compared until it is known which is better; None judges the
+            answers to all prompts.
     """
 
     sides: dict[str, list[str]]
@@ -66,20 +69,22 @@ class Setup:
     explain: int
     title: str
     facts: dict[str, str]
+    until: str | None = None
 
 
 def compare(setup: Setup, output: Path, progress: Callable[[str], None] = lambda done: None) -> dict[str, Any]:
     """Judge all answers, write the files into the output folder, and return what results.json holds."""
-    evaluation = evaluate(
-        setup.sides,
-        setup.prompts,
-        setup.rewards,
-        setup.max_tokens,
-        kept=output / "answers",
-        progress=progress,
-        explain=setup.explain,
-    )
-    results = summarise(setup, evaluation)
+    asked = (setup.sides, setup.prompts, setup.rewards, setup.max_tokens)
+    told: dict[str, Any] = {"kept": output / "answers", "progress": progress, "explain": setup.explain}
+    if setup.until is None:
+        results = summarise(setup, evaluation := evaluate(*asked, **told))
+    else:
+        prompts, evaluation, decision = evaluate_until_decided(*asked, metric=setup.until, **told)
+        count = len(setup.prompts.rows)
+        setup = replace(setup, prompts=prompts)
+        results = summarise(setup, evaluation)
+        results["until_decided"] = {"metric": setup.until, "of": count, "asked": len(prompts.rows), **asdict(decision)}
+        results["notes"].insert(0, stopped(results["until_decided"], list(setup.sides)))
     output.mkdir(parents=True, exist_ok=True)
     (output / "results.json").write_text(json.dumps(results, indent=2) + "\n")
     write_completions(output / "completions.jsonl", setup, evaluation)
@@ -91,6 +96,17 @@ def compare(setup: Setup, output: Path, progress: Callable[[str], None] = lambda
     write_report(output / "report.html", setup.title, results, curves, shown, setup.facts)
     (output / "comparator.json").write_text(json.dumps(comparator(shown, results), indent=1) + "\n")
     return results
+
+
+def stopped(until: Mapping[str, Any], sides: Sequence[str]) -> str:
+    """What a comparison until it was decided says, and what its other figures do not."""
+    *_, earlier, later = sides
+    which = {1: f"{later} is better than {earlier}", -1: f"{earlier} is better than {later}"}
+    said = f"{which[until['side']]} by" if until["side"] else f"{later} or {earlier}: undecided by"
+    return (
+        f"{said} {until['metric']} after {until['asked']} of {until['of']} prompts, valid whenever one stops (95 %, "
+        "over prompts); the other intervals are of these prompts, and not made for stopping"
+    )
 
 
 def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:

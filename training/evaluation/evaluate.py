@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 
 FIRST = ("truth_f1", "truth_precision", "truth_recall", "vqa_accuracy")  # in tables, before the rewards
 LAST = ("overlap", "words", "length", "truncated", "degenerate")
+Written = tuple[Sequence[str], Sequence[int | None]]  # texts, and their lengths in tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +63,59 @@ def evaluate(
     degenerate, which are 1 or 0 (cut at max_tokens; padded with words that say nothing). Where a prompt lacks one, or
     answers from a file lack length and truncated, there is NaN.
 
-    kept: the folder where what a policy has written is kept and looked for. `progress` hears of every finished run.
+    kept: the folder where what a policy has written is kept and looked for. `progress` hears of every run that has
+    answered.
     explain: for so many prompts the answers of each side's first run come with the judge's reasons. Raises ValueError
     for no rewards, two of one name, one that needs a column that no prompt has, none that gives the reasons that are
     wanted, and a file of answers that cannot be used.
     """
+    check_rewards(rewards, prompts.rows, explain)
+    written = write_all(sides, prompts, max_tokens, kept, progress)
+    return tabulate(judge_all(sides, prompts, written, rewards, max_tokens, explain))
+
+
+def write_all(
+    sides: Mapping[str, Sequence[str]],
+    prompts: Prompts,
+    max_tokens: int,
+    kept: Path | None,
+    progress: Callable[[str], None],
+) -> dict[str, Written]:
+    """Every run's answer to each prompt, and its length in tokens; None for those of a file."""
     rows = prompts.rows
-    check_rewards(rewards, rows, explain)
     given = {run: read_answers(run, rows) for runs in sides.values() for run in runs if is_answers(run)}
+    written: dict[str, Written] = {run: (texts, [None] * len(rows)) for run, texts in given.items()}
+    for side, runs in sides.items():
+        for run in runs:
+            if run not in written and kept is None:
+                written[run] = greedy_completions(run, rows, max_tokens)
+            elif run not in written and kept is not None:
+                written[run] = kept_completions(run, rows, max_tokens, kept)
+            progress(f"{side} {run}")
+    return written
+
+
+def judge_all(
+    sides: Mapping[str, Sequence[str]],
+    prompts: Prompts,
+    written: Mapping[str, Written],
+    rewards: Sequence[Reward],
+    max_tokens: int,
+    explain: int,
+) -> dict[str, list[list[ShownAnswer]]]:
+    """Every side's answers with all that is said of them, [run][prompt]."""
     answers: dict[str, list[list[ShownAnswer]]] = {}
     for side, runs in sides.items():
         judged: dict[str, list[ShownAnswer]] = {}
         for run in runs:
             if run not in judged:  # one policy beside several of another side: its answers are the same
-                texts, lengths = written(run, rows, max_tokens, given, kept)
-                judged[run] = judge(texts, lengths, prompts, rewards, max_tokens, 0 if judged else explain)
-            progress(f"{side} {run}")
+                judged[run] = judge(*written[run], prompts, rewards, max_tokens, 0 if judged else explain)
         answers[side] = [judged[run] for run in runs]
+    return answers
+
+
+def tabulate(answers: dict[str, list[list[ShownAnswer]]]) -> Evaluation:
+    """The answers' scores as arrays, in the order of tables."""
     every = [answer for of_side in answers.values() for of_run in of_side for answer in of_run]
     found = dict.fromkeys(metric for answer in every for metric in answer.scores)
     metrics = [*(name for name in FIRST if name in found), *(name for name in found if name not in FIRST + LAST)]
@@ -175,17 +212,6 @@ def in_words(reason: str | Failure) -> str:
     if isinstance(reason, Failure):
         return f"no reason: {reason.message}"
     return reason.strip() or "no reason: the judge wrote nothing"
-
-
-def written(
-    run: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, given: Mapping[str, list[str]], kept: Path | None
-) -> tuple[list[str], Sequence[int | None]]:
-    """The run's answer to each row, and its length in tokens; None for those that were given."""
-    if run in given:
-        return given[run], [None] * len(rows)
-    if kept is None:
-        return greedy_completions(run, rows, max_tokens)
-    return kept_completions(run, rows, max_tokens, kept)
 
 
 def answer(

@@ -6,7 +6,7 @@ prompts.slices["objects"]                                       # [("2",), ("3",
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,15 @@ class Prompts:
     slices: Mapping[str, list[Values]]
     source: dict[str, Any]
     told: list[str] = field(default_factory=list)
+
+    def taken(self, numbers: Sequence[int]) -> "Prompts":
+        """These of the prompts, in this order."""
+        return replace(
+            self,
+            rows=[self.rows[number] for number in numbers],
+            scenes=[self.scenes[number] for number in numbers],
+            slices={name: [values[number] for number in numbers] for name, values in self.slices.items()},
+        )
 
 
 def prompts_of_recipe(recipe: Recipe, as_written: Recipe, count: int, columns: Sequence[str] = ()) -> Prompts:
