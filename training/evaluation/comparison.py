@@ -36,6 +36,7 @@ from training.evaluation.win_rates import win_rate
 from training.recipe import RewardPart
 from training.run_checks import failed_checks
 
+SHOWN = 500  # prompts on a page
 LOOKS = 0.05  # the share of answers that look wrong from which a reader is warned
 
 
@@ -93,7 +94,7 @@ def compare(setup: Setup, output: Path, progress: Callable[[str], None] = lambda
         side: [read_curves(Path(run), seed) for run, seed in zip(runs, setup.seeds, strict=True)]
         for side, runs in setup.sides.items()
     }
-    write_report(output / "report.html", setup.title, results, curves, shown, setup.facts)
+    write_report(output / "report.html", setup.title, results, curves, shown[:SHOWN], setup.facts)
     (output / "comparator.json").write_text(json.dumps(comparator(shown, results), indent=1) + "\n")
     return results
 

@@ -13,8 +13,6 @@ from rewards.verdict import Verdict
 from training.evaluation.prompts import Prompts
 from training.evaluation.win_rates import MARGIN
 
-SHOWN = 500  # prompts on a page
-
 
 @dataclass(frozen=True, slots=True)
 class ShownAnswer:
@@ -60,7 +58,7 @@ class ShownPrompt:
 def shown_prompts(
     prompts: Prompts, answers: Mapping[str, Sequence[Sequence[ShownAnswer]]], lost_by: Sequence[str]
 ) -> list[ShownPrompt]:
-    """The first seed's answers to each prompt, what the last model lost most first, SHOWN at most.
+    """The first seed's answers to each prompt, what the last model lost most first.
 
     lost_by: metrics, of which the first that both answers have says who lost; all of them may disagree.
     """
@@ -86,7 +84,7 @@ def shown_prompts(
                 slices={name: values[number] for name, values in prompts.slices.items()},
             )
         )
-    return sorted(shown, key=lambda one: (one.margin is None, one.margin))[:SHOWN]
+    return sorted(shown, key=lambda one: (one.margin is None, one.margin))
 
 
 def gap(later: ShownAnswer, earlier: ShownAnswer, metric: str) -> float | None:
