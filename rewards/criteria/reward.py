@@ -109,8 +109,7 @@ class CriteriaReward(Reward):
         for number, sample in asked.items():
             one, other, criteria = judged(sample), sample.anchor or "", read_criteria(sample.criteria)
             ways = ((one, other), (other, one))
-            first, second = (ask_vote(self.prompts, self.pair, shown[number], *way, criteria) for way in ways)
-            questions.append((first, second))
+            questions += [ask_vote(self.prompts, self.pair, shown[number], *way, criteria) for way in ways]
         votes = dict(zip(asked, cast(self.judge, questions, SCALE), strict=True))
         return {number: voted(votes.get(number), sample) for number, sample in samples.items()}
 

@@ -12,7 +12,8 @@ from PIL import Image
 from scipy.stats import spearmanr
 
 from rewards import PairwiseReward, Sample, Status
-from rewards.pairwise.questions import DEFAULT, PairProbe, load_prompts
+from rewards.judges.probe import PairProbe
+from rewards.pairwise.questions import DEFAULT, load_prompts
 from rewards.pairwise.schedule import swiss_round, swiss_rounds
 from tests.support.pair_judges import PairJudge, better, mistaken
 from tests.support.paths import DATA
@@ -261,7 +262,7 @@ def test_swiss_groups_of_different_sizes_meet_in_the_same_calls() -> None:
 
 def test_options_and_prompts_that_cannot_be_used(tmp_path: Path) -> None:
     for options, sentence in (
-        ({"mode": "rank"}, "mode is \"pair\", got 'rank'"),
+        ({"mode": "rank"}, 'mode is "pair", "batch" or "score", got \'rank\''),
         ({"anchor": "sft"}, 'anchor is "anchor", "reference" or None, got \'sft\''),
         ({"schedule": "knockout"}, 'schedule is "round-robin" or "swiss", got \'knockout\''),
         ({"evidence": "sound"}, 'evidence is "picture" or "context", got \'sound\''),
