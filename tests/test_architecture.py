@@ -26,7 +26,7 @@ USES = {
     "training.hacking": {"training.data", "training.scenes"},
     "training.plan": {"rewards.judges"},  # whose KV cache it reckons
     "training.commands": {  # what a person calls: it may use everything
-        f"rewards.{name}" for name in ("language", "judges", "posh", "harmonic", "lave", "comparison", "agreement")
+        f"rewards.{name}" for name in ("language", "judges", "posh", "harmonic", "lave", "comparison", "pairwise", "agreement")
     }
     | {
         f"training.{name}"
