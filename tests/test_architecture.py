@@ -17,7 +17,7 @@ USES = {
     "rewards.comparison": set(),
     "rewards.pairwise": {"rewards.judges", "rewards.comparison"},
     "rewards.criteria": {"rewards.judges", "rewards.pairwise"},
-    "rewards.agreement": {"rewards.language", "rewards.judges", "rewards.posh", "rewards.comparison"},
+    "rewards.agreement": {f"rewards.{name}" for name in ("language", "judges", "posh", "comparison", "pairwise")},
     "training.grpo": {"rewards.judges"},
     "training.scenes": {"rewards.language", "rewards.judges", "rewards.posh"},
     "training.data": {"rewards.language", "training.scenes"},
@@ -26,7 +26,8 @@ USES = {
     "training.hacking": {"training.data", "training.scenes"},
     "training.plan": {"rewards.judges"},  # whose KV cache it reckons
     "training.commands": {  # what a person calls: it may use everything
-        f"rewards.{name}" for name in ("language", "judges", "posh", "harmonic", "lave", "comparison", "pairwise", "agreement")
+        f"rewards.{name}"
+        for name in ("language", "judges", "posh", "harmonic", "lave", "comparison", "pairwise", "agreement")
     }
     | {
         f"training.{name}"

@@ -8,6 +8,7 @@
     spanreward agreement answers ../shared/data --judge match [--no-rationale] [--sets evouna_nq ...]
     spanreward agreement filler ../shared/data
     spanreward agreement votes ../shared/data/wildvision_bench
+    spanreward agreement judge ../shared/data/vl_rewardbench --judge match
 
 spans: reads the results.json and completions.jsonl that `spanreward compare` wrote about Scenes, where the truth is
 known, and answers two questions. Are the words that the judge calls wrong (spans with a score below 0.5) the wrong
@@ -20,6 +21,7 @@ graphs: our scene graphs, default and published, against people's; with --rules,
 answers: LAVE and the usual metrics of answers, such as VQA accuracy, against people's judgments of answers.
 filler: what the charge for words that say nothing takes from people's own captions.
 votes: win rates with intervals over prompts from votes on file (docs/votes.md).
+judge: a judge's scores, pairs and rankings against people's, and its biases (docs/agreement.md).
 """
 
 import argparse
@@ -32,6 +34,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from training.commands import judging
 from training.commands.judge_options import add_judge_options, judge_of
 
 SPANS = """Words are runs of letters and digits. `precision` is the share of the words the judge calls wrong that are
@@ -78,7 +81,10 @@ def main() -> None:
     votes = commands.add_parser("votes", help="win rates from the votes of a judge or of people on file")
     votes.add_argument("folder", type=Path, help="a folder with votes.jsonl, laid out as docs/votes.md says")
     votes.set_defaults(measure=measure_vote_folder)
-    for command in (spans, people, graphs, answers, filler, votes):
+    judge = commands.add_parser("judge", help=judging.HELP, description=judging.DESCRIPTION)
+    judging.add_arguments(judge)
+    judge.set_defaults(measure=judging.measure)
+    for command in (spans, people, graphs, answers, filler, votes, judge):
         command.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
     arguments = parser.parse_args()
     try:

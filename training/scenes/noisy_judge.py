@@ -42,7 +42,8 @@ class NoisyJudge(Judge):
 
     def _rate(self, probe: Any, scale: Sequence[str]) -> Rating | Failure:
         if isinstance(probe, PairProbe):
-            return prefer(*(self._worth(probe, text, probe.criteria) for text in (probe.first, probe.second)), scale)
+            first, second = (self._worth(probe, text, probe.criteria) for text in (probe.first, probe.second))
+            return prefer(first, second, scale)
         if isinstance(probe, QualityProbe):
             return rating_of(level(self._worth(probe, probe.text)), scale)
         if isinstance(probe, MeetsProbe):
