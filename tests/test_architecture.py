@@ -22,6 +22,7 @@ USES = {
     "training.scenes": {"rewards.language", "rewards.judges", "rewards.posh"},
     "training.data": {"rewards.language", "training.scenes"},
     "training.evaluation": {"rewards.judges", "training.data", "training.scenes"},
+    "training.blind": {"rewards.comparison", "rewards.agreement", "training.data"},
     "training.callbacks": {"training.grpo", "training.evaluation"},
     "training.hacking": {"training.data", "training.scenes"},
     "training.plan": {"rewards.judges"},  # whose KV cache it reckons
@@ -31,7 +32,17 @@ USES = {
     }
     | {
         f"training.{name}"
-        for name in ("callbacks", "data", "evaluation", "grpo", "hacking", "plan", "scenes", "span_credit_experiment")
+        for name in (
+            "blind",
+            "callbacks",
+            "data",
+            "evaluation",
+            "grpo",
+            "hacking",
+            "plan",
+            "scenes",
+            "span_credit_experiment",
+        )
     },
     "training.span_credit_experiment": {"training.grpo", "training.data", "training.evaluation", "training.scenes"},
 }
