@@ -13,6 +13,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 SLOW = (
     "hacking",
     "recipes",
+    "rewards/agreement/test_judging.py",
     "rewards/judges/local",
     "rewards/judges/remote",
     "rewards/judges/shared/test_rank0_judge.py",
@@ -24,6 +25,7 @@ SLOW = (
     "rewards/test_posh_reward.py",
     "test_docs.py",
     "test_readme.py",
+    "training/blind",
     "training/callbacks",
     "training/commands",
     "training/evaluation/test_evaluate.py",

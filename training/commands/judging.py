@@ -110,7 +110,9 @@ def numbers_of(one: Answered, found: Any) -> dict[str, list[dict[str, Any]]]:
 
 
 def votes_of(one: Answered, found: Any) -> Iterator[dict[str, Any]]:
-    """Every answer with what it was about, the order in which texts were shown, by their places, and the draws."""
+    """Every answer with what it was about and the order in which texts were shown, by their places. Draws are of the
+    answers whose consistency is measured, pairs in the file's order and scores.
+    """
     from rewards.agreement.judging import SEED, drawn
     from rewards.judges.judge import Failure
 
@@ -119,21 +121,22 @@ def votes_of(one: Answered, found: Any) -> Iterator[dict[str, Any]]:
             return {"failed": answer.status.value, "message": answer.message}
         if isinstance(answer, list):
             return {"ranking": answer}
-        (draws,) = drawn([answer])
-        return {"probabilities": dict(answer.probabilities), "mass": answer.mass, "seed": SEED, "draws": draws}
+        return {"probabilities": dict(answer.probabilities), "mass": answer.mass}
 
-    for pair, votes in zip(found.pairs, one.pairs, strict=True):
-        for vote, order in ((votes.one, [0, 1]), (votes.two, [1, 0])):
-            about = {"judge": one.name, "kind": "pair", "id": pair.id, "authors": pair.authors, "order": order}
-            yield {**about, "choice": vote.choice, "people": pair.people, **said(vote.answer)}
-    for text, rating in zip(found.scores, one.ratings, strict=True):
-        about = {"judge": one.name, "kind": "score", "id": text.id, "authors": text.authors, "order": [0]}
-        yield {**about, "people": text.people, **said(rating)}
+    draws = drawn([votes.one.answer for votes in one.pairs])
+    for pair, votes, repeated in zip(found.pairs, one.pairs, draws, strict=True):
+        about = {"judge": one.name, "kind": "pair", "id": pair.id, "authors": pair.authors, "people": pair.people}
+        first, second = ({"choice": vote.choice, **said(vote.answer)} for vote in (votes.one, votes.two))
+        yield {**about, "order": [0, 1], **first, "seed": SEED, "draws": repeated}
+        yield {**about, "order": [1, 0], **second}
+    for text, rating, repeated in zip(found.scores, one.ratings, drawn(one.ratings), strict=True):
+        about = {"judge": one.name, "kind": "score", "id": text.id, "authors": text.authors, "people": text.people}
+        yield {**about, "order": [0], **said(rating), "seed": SEED, "draws": repeated}
     for group, rankings in zip(found.rankings, one.rankings, strict=True):
+        about = {"judge": one.name, "kind": "ranking", "id": group.id, "authors": group.authors, "people": group.people}
         places = list(range(len(group.texts)))
         for ranking, order in zip(rankings, (places, places[::-1]), strict=True):
-            about = {"judge": one.name, "kind": "ranking", "id": group.id, "authors": group.authors, "order": order}
-            yield {**about, "people": group.people, **said(ranking)}
+            yield {**about, "order": order, **said(ranking)}
 
 
 # Per table: its rows' key, its title, and the columns, each a heading and the key of a share or number.

@@ -38,6 +38,7 @@ def test_numbers_tables_and_votes(tmp_path: Path) -> None:
     assert [line["choice"] for line in own if line["kind"] == "pair"] == [1, 1]
     assert own[0]["draws"] == ["A"] * 6
     assert own[0]["seed"] == 0
+    assert "draws" not in own[1]  # consistency is of the file's order
     assert [line["ranking"] for line in own if line["kind"] == "ranking"] == [[0, 1], [0, 1]]
 
 
