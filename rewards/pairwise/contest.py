@@ -67,6 +67,19 @@ def parts_of(outcomes: Sequence[int], own: Sequence[Contest]) -> dict[str, float
     return parts if first is None else {**parts, "first_slot": first}
 
 
+def votes_in_words(number: int, own: Sequence[Contest]) -> str:
+    """The answers to the sample's contests, each as it was given with the sample's text shown first, then second: A is
+    the text shown first, "-" no likeliest answer. "" where nothing was asked.
+    """
+    told = []
+    for contest in own:
+        if contest.votes:
+            first, second = contest.votes.letters
+            shown = (first, second) if contest.sample == number else (second, first)
+            told.append("/".join("failed" if letter is None else letter or "-" for letter in shown))
+    return f"votes, shown first / second: {', '.join(told)}" if told else ""
+
+
 def cut_of(contest: Contest, text: str) -> int:
     """How many characters at the text's end did not fit: only the longer text of a pair is ever cut."""
     if contest.votes is None or len(text) < max(map(len, contest.texts)):

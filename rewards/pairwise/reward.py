@@ -25,7 +25,7 @@ from rewards.judges.judge import RATING_SCALE, Failure, Judge, Rating
 from rewards.judges.shared.cached_judge import question_keys, rate_once
 from rewards.pairwise.analysis import ANALYSIS_TOKENS, after_analysis
 from rewards.pairwise.charge import charge, judged
-from rewards.pairwise.contest import Contest, chances, cut_of, parts_of
+from rewards.pairwise.contest import Contest, chances, cut_of, parts_of, votes_in_words
 from rewards.pairwise.questions import Evidence, Shown, ask, ask_score, load_prompts
 from rewards.pairwise.ranking import RANKING_TOKENS, ask_ranking, rank, votes_of
 from rewards.pairwise.rows import sort_rows
@@ -250,7 +250,7 @@ class PairwiseReward(Reward):
             score = sum(contest.share or 0.0 for contest in read) / len(read)
         else:
             score = sum(1 + outcome for outcome in outcomes) / 2 / len(read)
-        return Verdict(score, parts=parts_of(outcomes, own))
+        return Verdict(score, parts=parts_of(outcomes, own), note=votes_in_words(number, own))
 
 
 def scored(rating: Rating | Failure, sample: Sample) -> Verdict:

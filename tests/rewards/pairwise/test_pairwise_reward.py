@@ -49,6 +49,8 @@ def test_inside_the_group_by_hand() -> None:
         "first_slot": 0.5,
         "filler": 0,
     }
+    assert one.note == "votes, shown first / second: A/B, A/B"
+    assert two.note == "votes, shown first / second: B/A, A/B"
     (asked,) = judge.asked
     assert len(asked) == 3 * 2  # three pairs, both orders
     assert {(q.probe.first, q.probe.second) for q in asked} == {
@@ -103,6 +105,7 @@ def test_a_failed_vote_is_left_out_and_is_no_tie() -> None:
 
     one, two, three = PairwiseReward(PairJudge(better(words), fails=of_two)).assess(group(GOOD, FAIR, POOR))
     assert (one.parts["won"], one.parts["failed_pairs"]) == (1.0, 0.5)
+    assert one.note == "votes, shown first / second: failed/B, A/B"
     assert one.score == pytest.approx(two.score)  # both beat the third
     assert three.parts["failed_pairs"] == 0
 
