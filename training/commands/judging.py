@@ -79,8 +79,12 @@ def by_request(found: Any) -> Any:
             return judged
         return replace(judged, shown=replace(shown, context=shown.request))
 
-    kinds = ("scores", "pairs", "rankings")
-    return replace(found, **{kind: [known(judged) for judged in getattr(found, kind)] for kind in kinds})
+    return replace(
+        found,
+        scores=[known(text) for text in found.scores],
+        pairs=[known(pair) for pair in found.pairs],
+        rankings=[known(group) for group in found.rankings],
+    )
 
 
 def answers_of(name: str, judge: Any, found: Any, analyse: bool = False) -> Answered:

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from rewards import CriteriaReward, PairwiseReward, Sample
-from rewards.judges import Failure, Question, Rating
+from rewards.judges import Failure, Question, Rating, load_judge
 from rewards.judges.probe import AnswerProbe, MeetsProbe, PairProbe, QualityProbe, RankingProbe
+from rewards.metrics import build_reward
+from tests.support.paths import ROOT
 from training.hacking.broken_reward import LengthReward
 from training.scenes.language import criteria, describe
 from training.scenes.noisy_judge import NoisyJudge, scene_of
@@ -88,6 +90,14 @@ def test_both_rewards_prefer_what_is_true() -> None:
         assert good > bad
     won, lost = CriteriaReward(NoisyJudge(0.0), form="pairwise").assess(rows)
     assert (won.score, lost.score) == (1.0, 0.0)
+
+
+def test_a_recipe_names_it_by_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    judge = load_judge("training/scenes/noisy_judge.py:NoisyJudge", noise=0.2)
+    assert judge.name == "truth of Scenes, noise 0.2"
+    reward = build_reward("training/hacking/broken_reward.py:LengthReward", judge, {})
+    assert reward.__name__ == "length"
 
 
 def test_the_broken_reward_pays_for_length() -> None:
