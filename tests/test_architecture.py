@@ -17,7 +17,9 @@ USES = {
     "rewards.comparison": set(),
     "rewards.pairwise": {"rewards.judges", "rewards.comparison"},
     "rewards.criteria": {"rewards.judges", "rewards.pairwise"},
-    "rewards.agreement": {f"rewards.{name}" for name in ("language", "judges", "posh", "lave", "comparison")},
+    "rewards.agreement": {
+        f"rewards.{name}" for name in ("language", "judges", "posh", "lave", "comparison", "pairwise")
+    },
     "training.grpo": {"rewards.judges"},
     "training.scenes": {"rewards.language", "rewards.judges", "rewards.posh"},
     "training.data": {"rewards.language", "training.scenes"},
@@ -25,15 +27,27 @@ USES = {
         *("rewards.judges", "rewards.comparison", "rewards.agreement"),  # agreement: what needs no judge
         *("training.data", "training.scenes"),
     },
+    "training.blind": {"rewards.comparison", "rewards.agreement", "training.data"},
     "training.callbacks": {"training.grpo", "training.evaluation"},
     "training.hacking": {"training.data", "training.scenes"},
     "training.plan": {"rewards.judges"},  # whose KV cache it reckons
     "training.commands": {  # what a person calls: it may use everything
-        f"rewards.{name}" for name in ("language", "judges", "posh", "harmonic", "lave", "comparison", "agreement")
+        f"rewards.{name}"
+        for name in ("language", "judges", "posh", "harmonic", "lave", "comparison", "pairwise", "agreement")
     }
     | {
         f"training.{name}"
-        for name in ("callbacks", "data", "evaluation", "grpo", "hacking", "plan", "scenes", "span_credit_experiment")
+        for name in (
+            "blind",
+            "callbacks",
+            "data",
+            "evaluation",
+            "grpo",
+            "hacking",
+            "plan",
+            "scenes",
+            "span_credit_experiment",
+        )
     },
     "training.span_credit_experiment": {"training.grpo", "training.data", "training.evaluation", "training.scenes"},
 }

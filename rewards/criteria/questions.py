@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 
 from rewards.judges.judge import Question
+from rewards.judges.probe import MeetsProbe
 from rewards.pairwise.questions import PairPrompts, Shown, ask, head
 from rewards.templates import fill
 
@@ -27,16 +28,6 @@ class CriteriaPrompts:
     text: str
     criterion: str
     rating: str
-
-
-@dataclass(frozen=True, slots=True)
-class MeetsProbe:
-    """How far does `text` meet `criterion`, from 1 (not at all) to 5? `context` is what is known of the picture."""
-
-    criterion: str
-    text: str
-    request: str
-    context: str = ""
 
 
 def load_prompts() -> CriteriaPrompts:

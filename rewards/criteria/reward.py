@@ -109,8 +109,7 @@ class CriteriaReward(Reward):
         for number, sample in asked.items():
             one, other, criteria = judged(sample), sample.anchor or "", read_criteria(sample.criteria)
             ways = ((one, other), (other, one))
-            first, second = (ask_vote(self.prompts, self.pair, shown[number], *way, criteria) for way in ways)
-            questions.append((first, second))
+            questions += [ask_vote(self.prompts, self.pair, shown[number], *way, criteria) for way in ways]
         votes = dict(zip(asked, cast(self.judge, questions, SCALE), strict=True))
         return {number: voted(votes.get(number), sample) for number, sample in samples.items()}
 
@@ -138,7 +137,8 @@ def voted(votes: PairVotes | None, sample: Sample) -> Verdict:
     outcome = first_that_decides(votes)
     situations = {"situation_one": votes.letters.count("C") / 2, "situation_two": votes.letters.count("D") / 2}
     parts = {**decided(outcome), **situations, "orders_disagree": float(votes.disagree)}
-    return charge(Verdict((1 + outcome) / 2, parts=parts), sample)
+    note = f"votes, shown first / second: {'/'.join(letter or '-' for letter in votes.letters)}"
+    return charge(Verdict((1 + outcome) / 2, parts=parts, note=note), sample)
 
 
 def decided(outcome: int) -> dict[str, float]:

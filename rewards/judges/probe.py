@@ -4,6 +4,7 @@
     PhraseProbe("circle above square", by_rule="the circle above the square")         # a noun phrase, please
     AnswerProbe("What color is it?", "red", ("red", "dark red"))                      # is the answer right?
     CriterionProbe("fluency", "A red circle.")                                        # how good is the text by this?
+    PairProbe("Describe.", "A red circle.", "A circle.", context="A red circle.")     # which of two is better?
 
 Metrics attach a probe to `Question.probe`; MatchJudge answers from it. A PresenceProbe says what the prose of the
 question says and nothing more.
@@ -83,3 +84,45 @@ class CriterionProbe:
     text: str
     context: str = ""
     sentence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QualityProbe:
+    """How well does `text` serve `request`, from 1 (poor) to 5? `context` is what is known of the picture."""
+
+    request: str
+    text: str
+    context: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MeetsProbe:
+    """How far does `text` meet `criterion`, from 1 (not at all) to 5? `context` is what is known of the picture."""
+
+    criterion: str
+    text: str
+    request: str
+    context: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PairProbe:
+    """Which of `first` and `second` serves `request` better? `context` is what is known of the picture, "" for nothing.
+
+    criteria: by which; () leaves that to the judge.
+    """
+
+    request: str
+    first: str
+    second: str
+    context: str = ""
+    criteria: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RankingProbe:
+    """In which order, from best to worst, do the texts serve `request`? Answered by their numbers from 1: "2, 1, 3"."""
+
+    request: str
+    texts: tuple[str, ...]
+    context: str = ""

@@ -1,7 +1,8 @@
-"""What a judge is asked about two texts, in the order in which they are shown.
+"""What a judge is asked about a text, or two in the order in which they are shown.
 
 shown = show(sample, "picture")                       # what the texts are judged by, or why nothing
 ask(prompts, shown, "first text", "second text")      # a Question, to be answered with A, B or C
+ask_score(prompts, shown, "a text")                   # a Question, to be answered with 1 to 5
 """
 
 from dataclasses import dataclass, fields
@@ -11,6 +12,7 @@ from typing import Any, Literal
 import yaml
 
 from rewards.judges.judge import Question
+from rewards.judges.probe import PairProbe, QualityProbe
 from rewards.naming import unknown
 from rewards.pictures import PictureError, opened
 from rewards.templates import fill, placeholders, places
@@ -22,40 +24,42 @@ Evidence = Literal["picture", "context"]
 
 @dataclass(frozen=True, slots=True)
 class PairPrompts:
-    """The pieces of a question about a pair, see prompts.yaml."""
+    """The pieces of a question about a text, a pair or a group, see prompts.yaml."""
 
     instructions: str
     picture: str
+    unseen: str
     context: str
     request: str
     texts: str
     answer: str
+    score: str
+    text: str
+    rating: str
+    batch: str
+    numbered: str
+    ranking: str
+    analyse: str
+    analysis: str
 
 
-_NEEDED = {"context": {"context"}, "request": {"request"}, "texts": {"first", "second"}}
+_NEEDED = {
+    "context": {"context"},
+    "request": {"request"},
+    "texts": {"first", "second"},
+    "text": {"text"},
+    "numbered": {"number", "text"},
+    "analysis": {"analysis"},
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What both texts are judged by: pictures, else a context that stands for them; and what was asked for."""
+    """What texts are judged by: pictures, else a context that stands for them, else nothing; and what was asked for."""
 
     request: str
     images: tuple[Any, ...] = ()
     context: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PairProbe:
-    """Which of `first` and `second` serves `request` better? `context` is what is known of the picture, "" for nothing.
-
-    criteria: by which; () leaves that to the judge.
-    """
-
-    request: str
-    first: str
-    second: str
-    context: str = ""
-    criteria: tuple[str, ...] = ()
 
 
 def load_prompts(path: str | Path | None = None) -> PairPrompts:
@@ -96,7 +100,8 @@ def show(sample: Sample, evidence: Evidence) -> Shown | str:
 
 def head(instructions: str, prompts: PairPrompts, shown: Shown) -> str:
     """How a question begins: what to do, what it is judged by, and what was asked for."""
-    pieces = [instructions, fill(prompts.context, context=shown.context) if shown.context else prompts.picture]
+    seen = prompts.picture if shown.images else prompts.unseen
+    pieces = [instructions, fill(prompts.context, context=shown.context) if shown.context else seen]
     pieces += [fill(prompts.request, request=shown.request)] if shown.request else []
     return "\n\n".join(pieces) + "\n\n"
 
@@ -116,5 +121,17 @@ def ask(
         [{"role": "user", "content": before + texts + after}],
         images=shown.images,
         probe=PairProbe(shown.request, first, second, shown.context, criteria),
+        description=(len(before) + start, len(before) + end),
+    )
+
+
+def ask_score(prompts: PairPrompts, shown: Shown, text: str) -> Question:
+    """How well a text serves the request, to be rated from 1 to 5."""
+    before = head(prompts.score, prompts, shown)
+    start, end = places(prompts.text, text=text)["text"]
+    return Question(
+        [{"role": "user", "content": f"{before}{fill(prompts.text, text=text)}\n\n{prompts.rating}"}],
+        images=shown.images,
+        probe=QualityProbe(shown.request, text, shown.context),
         description=(len(before) + start, len(before) + end),
     )

@@ -1,6 +1,6 @@
 """Votes on pairs: every pair in both orders, every question once, and what the two orders decide.
 
-    votes = cast(judge, [(asked_one_way, asked_the_other_way)], scale=("A", "B", "C"))[0]
+    votes = cast(judge, [asked_one_way, asked_the_other_way])[0]
     votes.outcome                       # 1, 0 or -1 for the pair's first text; None where a vote failed
 
 A judge that looks at the slot and not at the text decides nothing: its two votes disagree, which is a tie.
@@ -90,12 +90,12 @@ class PairVotes:
         return [None if not vote.choice else (vote.choice > 0) == vote.first for vote in (self.one, self.two)]
 
 
-def cast(judge: Judge, pairs: Sequence[tuple[Question, Question]], scale: Sequence[str] = SCALE) -> list[PairVotes]:
+def cast(judge: Judge, questions: Sequence[Question | Failure], scale: Sequence[str] = SCALE) -> list[PairVotes]:
     """The votes on every pair, in order; equal questions are put to the judge once, and all in one call.
 
-    pairs: the question with the pair's first text shown first, and the one with it shown second.
+    questions: two a pair, the one with its first text shown first and the one with it shown second. A Failure in place
+    of a question, one that could not be asked, is a vote that failed.
     """
-    questions = [question for pair in pairs for question in pair]
     found = rate_once(judge, questions, scale)
     return [
         PairVotes(Vote(one, first=True), Vote(two, first=False))

@@ -66,6 +66,7 @@ def test_the_vote_of_mllm_bench(one: str, two: str, score: float) -> None:
     assert verdict.score == score
     assert verdict.parts["situation_one"] == (one + two).count("C") / 2
     assert verdict.parts["situation_two"] == (one + two).count("D") / 2
+    assert verdict.note == f"votes, shown first / second: {one}/{two}"
     for question in judge.asked[0]:
         assert "1. Says that it is a bridge.\n2. Counts the towers." in question.messages[0]["content"]
 

@@ -3,9 +3,8 @@
 import hashlib
 from collections.abc import Callable, Sequence
 
-from rewards.criteria.questions import MeetsProbe
 from rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
-from rewards.pairwise.questions import PairProbe
+from rewards.judges.probe import MeetsProbe, PairProbe
 from rewards.verdict import Status
 
 

@@ -17,6 +17,7 @@ COMMANDS = {
     "train": ("train", "train a recipe: SFT, GRPO or DAPO with a judge's reward (needs the extra train)"),
     "compare": ("compare", "say with error bars which of several checkpoints is better (needs the extra train)"),
     "power": ("power", "say how many prompts and seeds would show a difference, from an earlier comparison"),
+    "blind": ("blind", "have people compare two sides without knowing which is which (needs the extra train)"),
     "recipes": ("recipes", "list the recipes and launch configurations, and copy one to start from"),
     "doctor": ("doctor", "look at this machine, a judge and a recipe before anything is trained"),
     "repeat": ("repeat", "train one recipe over seeds and numerical environments (needs the extra train)"),

@@ -21,7 +21,7 @@ from rewards.pictures import scaled
 from training.data.hub import hub_rows
 from training.data.jsonl import jsonl_rows
 from training.recipe import DataPart, HubPart, JsonlPart, MixedPart, RecipeError, RowsPart, ScenesPart
-from training.scenes.language import describe
+from training.scenes.language import criteria, describe
 from training.scenes.questions import ask
 from training.scenes.world import Scene, draw, make_scenes
 
@@ -108,10 +108,11 @@ def scenes_rows(data: ScenesPart) -> list[dict[str, Any]]:
             terse = (data.keep_object, data.keep_attribute)
             row["reference"] = [describe(scene, generator, *terse) for _ in range(data.references)]
             row["context"] = describe(scene, random.Random(f"context {scene.seed}"))  # for judges that see no pictures
+            row["criteria"] = criteria(scene)
         else:
             question = ask(scene, generator, data.unsure)
             row |= {"question": question.text, "answers": list(question.answers)}
         row["prompt"] = row.get("question") or data.prompt
         if data.ask == "both":
-            row |= {column: row.get(column) for column in ("reference", "context", "question", "answers")}
+            row |= {column: row.get(column) for column in ("reference", "context", "criteria", "question", "answers")}
     return rows

@@ -27,6 +27,12 @@ def describe(scene: Scene, generator: random.Random, keep_object: float = 1.0, k
     return text + (relation_sentence(kept, generator) if complete and generator.random() < 0.2 else "")
 
 
+def criteria(scene: Scene) -> list[str]:
+    """What a good description must do, one text for each object."""
+    complete = random.Random(0)  # of which nothing is asked: no word is left out
+    return [f"It says that there is {noun_phrase(thing, complete)} {place_phrase(thing)}." for thing in scene.objects]
+
+
 def noun_phrase(thing: Thing, generator: random.Random, keep_attribute: float = 1.0) -> str:
     """ "a small red star", or less."""
     words = [word for word in (thing.size, thing.color) if generator.random() < keep_attribute]

@@ -1,6 +1,6 @@
 """A judge without a model: looks presence questions up in the target text's own scene graph. Not a published metric.
-Answers to questions it compares with people's answers word by word (rate_answer.py), and of HarmonicEval's criteria
-it knows what words can tell (rate_criteria.py).
+Answers to questions it compares with people's answers word by word (rate_answer.py), of HarmonicEval's criteria it
+knows what words can tell (rate_criteria.py), and of several texts which says more that is right (compare_texts.py).
 
     MatchJudge().rate([Question(messages, probe=PresenceProbe("A red circle.", "attribute", Mention("circle"), "red"))])
 
@@ -25,10 +25,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from rewards.judges.match.compare_texts import Comparison, compare, ranking, worths
 from rewards.judges.match.rate_answer import rate_answer
 from rewards.judges.match.rate_criteria import rate_criteria
 from rewards.judges.match.text_index import TextIndex
-from rewards.judges.probe import AnswerProbe, CriterionProbe, PhraseProbe, PresenceProbe
+from rewards.judges.probe import AnswerProbe, CriterionProbe, PhraseProbe, PresenceProbe, RankingProbe
 from rewards.judges.usage import Usage
 from rewards.language.parse import describe, reader_name
 from rewards.verdict import Status
@@ -68,6 +69,7 @@ class MatchJudge(Judge):
             levels = iter(self.levels(presences, self._indexes_of(presences)))
             criteria = [probe for probe in probes if isinstance(probe, CriterionProbe)]
             of_criteria = iter(rate_criteria(criteria, scale, self._parse, self.levels))
+            compared = iter(self._worths([probe for probe in probes if isinstance(probe, Comparison)]))
 
         def answer(probe: Any) -> Rating | Failure:
             if isinstance(probe, PresenceProbe):
@@ -76,6 +78,8 @@ class MatchJudge(Judge):
                 return rating_of(rate_answer(probe)[0], scale)
             if isinstance(probe, CriterionProbe):
                 return next(of_criteria)
+            if isinstance(probe, Comparison):
+                return compare(probe, next(compared), scale)
             return Failure(Status.UNPARSED, f"the match judge answers typed questions (probes) only, got {probe!r}")
 
         return [answer(probe) for probe in probes]
@@ -85,9 +89,17 @@ class MatchJudge(Judge):
         return [index.rating(probe) for probe, index in zip(probes, indexes, strict=True)]
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """The asker's own noun phrase for a Phrase, a rationale and rating for an Answer, else a Failure (UNPARSED)."""
+        """The asker's own noun phrase for a Phrase, a rationale and rating for an Answer, the order of texts for a
+        Ranking, else a Failure (UNPARSED).
+        """
         self.usage.questions += len(questions)
-        return [written(question.probe) for question in questions]
+        probes = [question.probe for question in questions]
+        with self.usage.clock("seconds"):
+            compared = iter(self._worths([probe for probe in probes if isinstance(probe, RankingProbe)]))
+        return [ranking(next(compared)) if isinstance(probe, RankingProbe) else written(probe) for probe in probes]
+
+    def _worths(self, probes: Sequence[Comparison]) -> list[list[float] | Failure]:
+        return worths(probes, lambda asked: rate_criteria(asked, RATING_SCALE, self._parse, self.levels))
 
     def _indexes_of(self, probes: Sequence[PresenceProbe]) -> list[TextIndex]:
         """Per probe the index of its text. Brought graphs are indexed once each, texts without are parsed together."""

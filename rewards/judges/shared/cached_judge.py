@@ -155,13 +155,28 @@ def code_hash(package: Path = Path(__file__).parents[2]) -> str:
 
 
 def rate_once(
-    judge: Judge, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    judge: Judge, questions: Sequence[Question | Failure], scale: Sequence[str] = RATING_SCALE
 ) -> list[Rating | Failure]:
-    """The judge's ratings, in order, in one call in which equal questions are one; no call where there is none."""
-    keys = question_keys(questions, {})
-    distinct = dict(zip(keys, questions, strict=True))
-    ratings = dict(zip(distinct, judge.rate(list(distinct.values()), scale) if distinct else [], strict=True))
-    return [ratings[key] for key in keys]
+    """The judge's ratings, in order, in one call in which equal questions are one; no call where there is none. A
+    Failure in place of a question, one that could not even be asked, stays in its place.
+    """
+    return _once(questions, lambda distinct: judge.rate(distinct, scale))
+
+
+def write_once(judge: Judge, questions: Sequence[Question | Failure], max_tokens: int) -> list[str | Failure]:
+    """The judge's texts, as `rate_once`."""
+    return _once(questions, lambda distinct: judge.write(distinct, max_tokens))
+
+
+def _once(
+    questions: Sequence[Question | Failure], ask: Callable[[list[Question]], list[T | Failure]]
+) -> list[T | Failure]:
+    asked = [question for question in questions if isinstance(question, Question)]
+    keys = iter(question_keys(asked, {}))
+    places = [one if isinstance(one, Failure) else next(keys) for one in questions]
+    distinct = dict(zip([place for place in places if isinstance(place, str)], asked, strict=True))
+    answers = dict(zip(distinct, ask(list(distinct.values())) if distinct else [], strict=True))
+    return [answers[place] if isinstance(place, str) else place for place in places]
 
 
 def question_keys(questions: Sequence[Question], about: Mapping[str, Any]) -> list[str]:

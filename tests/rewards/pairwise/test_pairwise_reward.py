@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ from PIL import Image
 from scipy.stats import spearmanr
 
 from rewards import PairwiseReward, Sample, Status
-from rewards.pairwise.questions import DEFAULT, PairProbe, load_prompts
+from rewards.judges.probe import PairProbe
+from rewards.pairwise.questions import DEFAULT, load_prompts
 from rewards.pairwise.schedule import swiss_round, swiss_rounds
+from tests.support.group_judges import GroupJudge
 from tests.support.pair_judges import PairJudge, better, mistaken
 from tests.support.paths import DATA
 
@@ -46,6 +49,8 @@ def test_inside_the_group_by_hand() -> None:
         "first_slot": 0.5,
         "filler": 0,
     }
+    assert one.note == "votes, shown first / second: A/B, A/B"
+    assert two.note == "votes, shown first / second: B/A, A/B"
     (asked,) = judge.asked
     assert len(asked) == 3 * 2  # three pairs, both orders
     assert {(q.probe.first, q.probe.second) for q in asked} == {
@@ -100,6 +105,7 @@ def test_a_failed_vote_is_left_out_and_is_no_tie() -> None:
 
     one, two, three = PairwiseReward(PairJudge(better(words), fails=of_two)).assess(group(GOOD, FAIR, POOR))
     assert (one.parts["won"], one.parts["failed_pairs"]) == (1.0, 0.5)
+    assert one.note == "votes, shown first / second: failed/B, A/B"
     assert one.score == pytest.approx(two.score)  # both beat the third
     assert three.parts["failed_pairs"] == 0
 
@@ -261,7 +267,7 @@ def test_swiss_groups_of_different_sizes_meet_in_the_same_calls() -> None:
 
 def test_options_and_prompts_that_cannot_be_used(tmp_path: Path) -> None:
     for options, sentence in (
-        ({"mode": "rank"}, "mode is \"pair\", got 'rank'"),
+        ({"mode": "rank"}, 'mode is "pair", "batch" or "score", got \'rank\''),
         ({"anchor": "sft"}, 'anchor is "anchor", "reference" or None, got \'sft\''),
         ({"schedule": "knockout"}, 'schedule is "round-robin" or "swiss", got \'knockout\''),
         ({"evidence": "sound"}, 'evidence is "picture" or "context", got \'sound\''),
@@ -305,15 +311,20 @@ def test_slots_and_lengths_as_judges_of_vl_rewardbench() -> None:
 PAIR_SETS = {"pascal50s": 0.8, "sugarcrepe": 0.7}
 
 
-@pytest.mark.parametrize("name", PAIR_SETS)
-@pytest.mark.skipif(not (DATA / "pascal50s").is_dir(), reason=f"people's judgments are not at {DATA}")
-def test_the_measured_agreement_is_the_planted_one(name: str) -> None:
+def preferred_pairs(name: str) -> list[tuple[str, str, str]]:
+    """The text that people prefer, the other one and what they are about."""
     rows = [json.loads(line) for line in (DATA / name / f"{name}.jsonl").read_text().splitlines()]
     if name == "pascal50s":
         pairs = [(row["captions"][row["label"]], row["captions"][1 - row["label"]], row["image"]) for row in rows]
     else:
         pairs = [(row["caption"], row["negative_caption"], row["filename"]) for row in rows]
-    pairs = [pair for pair in pairs if pair[0] != pair[1]]
+    return [pair for pair in pairs if pair[0] != pair[1]]
+
+
+@pytest.mark.parametrize("name", PAIR_SETS)
+@pytest.mark.skipif(not (DATA / "pascal50s").is_dir(), reason=f"people's judgments are not at {DATA}")
+def test_the_measured_agreement_is_the_planted_one(name: str) -> None:
+    pairs = preferred_pairs(name)
     preferred = set(pairs)
 
     def right(probe: PairProbe) -> str:
@@ -327,3 +338,36 @@ def test_the_measured_agreement_is_the_planted_one(name: str) -> None:
     assert won == pytest.approx(accuracy**2, abs=0.04)  # both orders
     disagree = np.mean([verdict.parts["orders_disagree"] for verdict in verdicts])
     assert disagree == pytest.approx(2 * accuracy * (1 - accuracy), abs=0.04)
+
+
+@pytest.mark.parametrize("name", PAIR_SETS)
+@pytest.mark.skipif(not (DATA / "pascal50s").is_dir(), reason=f"people's judgments are not at {DATA}")
+def test_the_measured_agreement_of_rankings_is_the_planted_one(name: str) -> None:
+    """The same in mode "batch", a group of two for every pair."""
+    pairs, accuracy, generator = preferred_pairs(name), PAIR_SETS[name], np.random.default_rng(0)
+    preferred = {(one, other) for one, other, _ in pairs}
+
+    def ranks(texts: Sequence[str]) -> str:
+        right = generator.random() < accuracy
+        return "1, 2" if right == (tuple(texts) in preferred) else "2, 1"
+
+    groups = [
+        Sample(f"Describe {number}.", text, context=context)
+        for number, (one, other, context) in enumerate(pairs)
+        for text in (one, other)
+    ]
+    verdicts = PairwiseReward(GroupJudge(len, ranks=ranks), mode="batch").assess(groups)
+    won = np.mean([verdict.parts["won"] for verdict in verdicts[::2]])
+    disagree = np.mean([verdict.parts["orders_disagree"] for verdict in verdicts])
+    assert won == pytest.approx(accuracy**2, abs=0.04)
+    assert disagree == pytest.approx(2 * accuracy * (1 - accuracy), abs=0.04)
+
+
+def test_all_ties_give_everybody_one_half() -> None:
+    for mode in ("pair", "score"):
+        judge = GroupJudge(lambda text: 0.5)
+        verdicts = PairwiseReward(judge, mode=mode).assess(group(GOOD, FAIR, POOR))
+        assert [verdict.score for verdict in verdicts] == pytest.approx([0.5] * 3, abs=1e-6)
+        if mode == "pair":
+            assert all((v.parts["tied"], v.parts["orders_disagree"]) == (1, 0) for v in verdicts)
+            assert all("first_slot" not in v.parts for v in verdicts)

@@ -44,12 +44,14 @@ def refused(data: JsonlPart) -> str:
 def test_scenes_rows() -> None:
     dataset = load_data(SCENES)
     scenes = load_scenes(SCENES)
-    assert sorted(dataset.column_names) == ["context", "id", "image", "prompt", "reference"]
+    assert sorted(dataset.column_names) == ["context", "criteria", "id", "image", "prompt", "reference"]
     assert len(dataset) == len(scenes) == 12
     for row, scene in zip(dataset, scenes, strict=True):
         assert row["prompt"] == [{"role": "user", "content": "Describe the picture."}]
         assert row["image"].convert("RGB").tobytes() == draw(scene).tobytes()
         assert len(row["reference"]) == 3
+        assert len(row["criteria"]) == len(scene.objects)
+        assert judge_description(" ".join(row["criteria"]), scene).f1 == 1.0
         assert all(judge_description(text, scene).f1 == 1.0 for text in (*row["reference"], row["context"]))
     assert len(set(dataset["id"])) == 12
 
@@ -71,7 +73,7 @@ def test_terse_scenes_say_less() -> None:
 
 def test_one_sft_row_per_reference() -> None:
     plain, rows = load_data(SCENES), load_data(SCENES, completions=True)
-    assert sorted(rows.column_names) == ["completion", "context", "id", "image", "prompt", "reference"]
+    assert sorted(rows.column_names) == ["completion", "context", "criteria", "id", "image", "prompt", "reference"]
     assert len(rows) == 36
     completions = [row["completion"] for row in rows]
     assert all(len(turn) == 1 and turn[0]["role"] == "assistant" for turn in completions)

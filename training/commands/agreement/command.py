@@ -8,6 +8,7 @@
     spanreward agreement answers ../shared/data --judge match [--no-rationale] [--sets evouna_nq ...]
     spanreward agreement filler ../shared/data
     spanreward agreement votes ../shared/data/wildvision_bench
+    spanreward agreement judge ../shared/data/vl_rewardbench --judge match
 
 Every subcommand prints tables and, with --json PATH, writes their numbers.
 """
@@ -19,7 +20,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from training.commands.agreement import answers, filler, graphs, people, spans, table, votes
+from training.commands.agreement import answers, filler, graphs, judging, people, spans, table, votes
 
 COMMANDS = {
     "table": table,
@@ -29,6 +30,7 @@ COMMANDS = {
     "answers": answers,
     "filler": filler,
     "votes": votes,
+    "judge": judging,
 }
 
 

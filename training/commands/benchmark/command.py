@@ -9,6 +9,7 @@ spanreward benchmark overlap --json overlap.json
 spanreward benchmark sampling --json sampling.json
 spanreward benchmark hacking --json hacking.json
 spanreward benchmark search --policies outputs/quickstart/seed0/dapo --json search.json
+spanreward benchmark groups --json groups.json
 spanreward benchmark parsing --pairs pairs.jsonl --json parsing.json
 spanreward benchmark reader --reader server:http://127.0.0.1:8077 --pairs pairs.jsonl --json reader.json
 """
@@ -19,6 +20,7 @@ import sys
 from pathlib import Path
 
 from training.commands.benchmark import (
+    groups,
     hacking,
     judge,
     memory,
@@ -44,6 +46,7 @@ def main() -> None:
         ("overlap", "what judging beside log-probabilities saves", overlap),
         ("sampling", "what dynamic sampling saves and costs", sampling),
         ("hacking", "what rewards pay for texts that ask for reward", hacking),
+        ("groups", "how well a group is ranked, and for how many questions", groups),
         ("parsing", "what the longest completions cost to parse", parsing),
         ("reader", "what reading behind a server costs", reader),
         ("search", "how far a search for reward leaves the truth", search),

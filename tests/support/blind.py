@@ -1,0 +1,69 @@
+"""A comparison's folder made by hand, and people who answer tasks as they were exported."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from training.blind.questions import ANSWERS, QUESTIONS
+
+LABELS = {level: label for label, level in ANSWERS.items()}
+Scores = dict[str, float | None]
+DATA = {"source": "scenes", "split": "test", "level": 1, "count": 8}
+IDS = [f"test 1 0 {number}" for number in range(8)]  # of these scenes
+
+
+def comparison(
+    folder: Path,
+    texts: Callable[[str, int], tuple[str, str]],
+    scores: Callable[[str, int], tuple[Scores, Scores]] = lambda name, seed: ({}, {}),
+    ids: Sequence[str] = IDS,
+    seeds: Sequence[int] = (0,),
+) -> Path:
+    """Sides `dapo` and `sft`; texts and scores of a row and a seed, dapo's first."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "results.json").write_text(json.dumps({"data": DATA}))
+    with (folder / "completions.jsonl").open("w") as file:
+        for place, model in enumerate(("dapo", "sft")):
+            for seed in seeds:
+                for name in ids:
+                    line: dict[str, Any] = {"model": model, "seed": seed, "id": name}
+                    line |= {"completion": texts(name, seed)[place], "scores": scores(name, seed)[place]}
+                    file.write(json.dumps(line) + "\n")
+    return folder
+
+
+def filled(output: Path, says: Callable[[str, str, str], int], rater: str = "ann") -> list[dict[str, Any]]:
+    """The rows of tasks.jsonl, answered: says(text1, text2, question) from -2 to 2, above 0 for the first one."""
+    rows = [json.loads(line) for line in (output / "tasks.jsonl").read_text().splitlines()]
+    return [
+        {**row, "rater": rater, **{name: LABELS[says(row["text1"], row["text2"], name)] for name in QUESTIONS}}
+        for row in rows
+    ]
+
+
+def label_studio(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same as Label Studio exports it: a task each, with an annotation."""
+    return [
+        {
+            "id": number,
+            "data": {key: row[key] for key in ("pair", "text1", "text2")},
+            "annotations": [
+                {
+                    "completed_by": row["rater"],
+                    "was_cancelled": False,
+                    "result": [
+                        {"from_name": name, "to_name": "text1", "type": "choices", "value": {"choices": [row[name]]}}
+                        for name in QUESTIONS
+                        if row[name]
+                    ],
+                }
+            ],
+        }
+        for number, row in enumerate(rows, start=1)
+    ]
+
+
+def lines(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path

@@ -1,0 +1,121 @@
+"""Pairs for people: each shown twice, mirrored, with nothing on it that tells the sides apart; the key lies elsewhere.
+
+    export(Path("outputs/comparison"), ("dapo", "sft"), count=50, output=Path("blind"), seed=0)
+
+writes blind/ (to be handed out: labelling.xml and tasks.json for Label Studio, tasks.jsonl with pictures/ for anything
+else) and blind.key.json beside it, which says what stood where and is needed again when the answers come back. The
+first half of the tasks has every pair once, each side first in half of them, and the second half their mirror images
+in another order: a rater who takes one half sees no text twice.
+"""
+
+import hashlib
+import json
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rewards.pictures import scaled
+from training.blind.comparison import PIXELS, Answered, Row, read_answered, read_rows
+from training.blind.label_studio import interface, task
+from training.blind.questions import QUESTIONS
+
+NAME = 12  # characters of a task's name, of which nothing can be read
+
+
+def export(
+    folder: Path, sides: tuple[str, str], count: int, output: Path, seed: int = 0, texts_only: bool = False
+) -> dict[str, Any]:
+    """Write the tasks and their key, and return the key. Raises ValueError for no pair, and for files that are there
+    already: answers to them may be on their way.
+    """
+    if count < 1:
+        raise ValueError(f"--count must be 1 or more, got {count}.")
+    key_file = key_of(output)
+    for path in (output, key_file):
+        if path.exists():
+            raise ValueError(f"{path} is there already, and people may be answering it: give another --output.")
+    answered = read_answered(folder, sides)
+    generator = random.Random(f"blind {seed}")
+    chosen = draw(answered, count, generator)
+    if not chosen:
+        raise ValueError(f"{folder}: the two sides wrote the same for every prompt, and nothing is left to compare.")
+    rows = {} if texts_only else read_rows(folder)
+    tasks = mirrored(chosen, generator)
+    shown = [shown_in(pair, first, name, rows) for name, (pair, first) in tasks.items()]
+    key = {
+        "comparison": str(folder),
+        "sides": list(sides),
+        "seed": seed,
+        "tasks": {
+            name: {
+                "id": pair.id,
+                "seed": pair.seed,
+                "first": sides[first],
+                "texts": [fingerprint(pair.texts[first]), fingerprint(pair.texts[1 - first])],
+            }
+            for name, (pair, first) in tasks.items()
+        },
+    }
+    write(output, shown)
+    key_file.write_text(json.dumps(key, indent=2) + "\n", encoding="utf-8")
+    return key
+
+
+def key_of(output: Path) -> Path:
+    return output.with_name(f"{output.name}.key.json")
+
+
+def fingerprint(text: str) -> str:
+    """By which a text that was changed is found out."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def draw(answered: Sequence[Answered], count: int, generator: random.Random) -> list[Answered]:
+    """Pairs of different prompts, one seed each, whose texts differ."""
+    prompts: dict[str, list[Answered]] = {}
+    for pair in answered:
+        if pair.texts[0] != pair.texts[1]:
+            prompts.setdefault(pair.id, []).append(pair)
+    names = generator.sample(sorted(prompts), min(count, len(prompts)))
+    return [generator.choice(prompts[name]) for name in names]
+
+
+def mirrored(chosen: Sequence[Answered], generator: random.Random) -> dict[str, tuple[Answered, int]]:
+    """Tasks by name: a pair and which of its texts, 0 or 1, stands first."""
+    firsts = [number % 2 for number in range(len(chosen))]
+    generator.shuffle(firsts)
+    half = list(zip(chosen, firsts, strict=True))
+    other = [(pair, 1 - first) for pair, first in half]
+    generator.shuffle(other)
+    return {f"{generator.getrandbits(4 * NAME):0{NAME}x}": one for one in (*half, *other)}
+
+
+def shown_in(pair: Answered, first: int, name: str, rows: Mapping[str, Row]) -> dict[str, Any]:
+    """What a task shows. Raises ValueError for a row that is not among those compared on."""
+    shown: dict[str, Any] = {"pair": name, "text1": pair.texts[first], "text2": pair.texts[1 - first]}
+    if rows:
+        if pair.id not in rows:
+            raise ValueError(f"the row {pair.id!r} of completions.jsonl is not in the data of results.json.")
+        row = rows[pair.id]
+        shown |= {"request": row.request} if row.request else {}
+        shown |= {"reference": row.reference} if row.reference else {}
+        shown |= {"image": scaled(row.picture, PIXELS)} if row.picture is not None else {}
+    return shown
+
+
+def write(output: Path, shown: Sequence[dict[str, Any]]) -> None:
+    """The folder that is handed out. Tasks that lack what others show have it empty, as the interface names it."""
+    known = {name for one in shown for name in one} & {"image", "request", "reference"}
+    output.mkdir(parents=True)
+    (output / "labelling.xml").write_text(interface(known), encoding="utf-8")
+    filled = [dict.fromkeys(known - {"image"}, "") | one for one in shown]
+    (output / "tasks.json").write_text(json.dumps([task(one) for one in filled], indent=1) + "\n", encoding="utf-8")
+    with (output / "tasks.jsonl").open("w", encoding="utf-8") as file:
+        for one in filled:
+            if "image" in one:
+                path = output / "pictures" / f"{one['pair']}.png"
+                path.parent.mkdir(exist_ok=True)
+                one["image"].convert("RGB").save(path)
+                one["image"] = f"pictures/{path.name}"
+            file.write(json.dumps({**one, "rater": "", **dict.fromkeys(QUESTIONS)}) + "\n")
