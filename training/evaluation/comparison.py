@@ -111,7 +111,7 @@ def stopped(until: Mapping[str, Any], sides: Sequence[str]) -> str:
 
 
 def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
-    """What results.json holds: see docs/compare.md."""
+    """What results.json holds: see docs/compare.md. Raises ValueError where nobody could judge anything."""
     scores = evaluation.scores
     metrics = list(next(iter(scores.values())))
     scales = {metric: reward.scale for reward in setup.rewards for metric in metrics_of(reward)}
@@ -120,6 +120,11 @@ def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
     trained = trained_on(setup.sides) if known else {(part.metric, part.judge.name) for part in setup.learned}
     of_metric = referees(setup.rewards, setup.parts, trained, metrics)
     mains = [metric for metric in metrics if of_metric[metric].main]
+    if not mains:
+        names = [reward.__name__ for reward in setup.rewards]
+        raise ValueError(
+            f"the rewards {names} apply to none of these answers, and there is nothing to hold them against."
+        )
     warnings = [*setup.prompts.told, *unsound(setup, results), *related(setup.sides, setup.parts)]
     notes = caveats(setup, of_metric)
     results["slices"], results["sentences"] = {}, {}
@@ -166,8 +171,16 @@ def caveats(setup: Setup, of_metric: Mapping[str, Referee]) -> list[str]:
 
 
 def unsound(setup: Setup, results: Mapping[str, Any]) -> list[str]:
-    """What a reader must know before any number: checks that a run has failed, answers that are cut or padded."""
+    """What a reader must know before any number: rewards that apply to nothing, checks that a run has failed, answers
+    that are cut or padded.
+    """
+    metrics = next(iter(results["models"].values()))
     told = [
+        f"the reward {reward.__name__} applies to none of these answers, and is not in the tables"
+        for reward in setup.rewards
+        if metrics_of(reward)[0] not in metrics
+    ]
+    told += [
         f"{side}, seed {seed}: the check {check.name} of its training failed: {check.found}, wanted {check.wanted}"
         for side, runs in setup.sides.items()
         for seed, run in zip(setup.seeds, runs, strict=True)

@@ -69,6 +69,15 @@ def test_referees_that_agree_warn_of_nothing() -> None:
     assert summarise(other, evaluation(truth_f1=-0.1, posh_f1=0.1))["warnings"] == []  # nobody was paid by either
 
 
+def test_a_reward_that_applies_to_nothing_is_told() -> None:
+    (warning,) = summarise(SETUP, evaluation(overlap=0.1))["warnings"]
+    assert warning == "the reward posh applies to none of these answers, and is not in the tables"
+    with pytest.raises(
+        ValueError, match=r"the rewards \['posh'\] apply to none of these answers, and there is nothing"
+    ):
+        summarise(SETUP, evaluation())
+
+
 def test_what_a_run_folder_says_counts_more_than_the_recipe(tmp_path: Path) -> None:
     for name, rewards in (("d0", [{"metric": "lave"}]), ("s0", [])):
         (tmp_path / name).mkdir()
