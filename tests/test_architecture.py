@@ -27,7 +27,7 @@ USES = {
         *("rewards.judges", "rewards.comparison", "rewards.agreement"),  # agreement: what needs no judge
         *("training.data", "training.scenes"),
     },
-    "training.blind": {"rewards.comparison", "rewards.agreement", "training.data"},
+    "training.blind": {"rewards.comparison", "rewards.agreement", "training.data", "training.evaluation"},
     "training.callbacks": {"training.grpo", "training.evaluation"},
     "training.hacking": {"training.data", "training.scenes"},
     "training.plan": {"rewards.judges"},  # whose KV cache it reckons

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from training.data.jsonl import read_records
 from training.data.load import load_data
+from training.evaluation.prompts import prompts_of_file
 from training.recipe import DataPart, RecipeError
 
 PIXELS = 1024 * 1024  # of a picture that people are shown, at most
@@ -92,7 +93,10 @@ def read_rows(folder: Path) -> dict[str, Row]:
     path = folder / "results.json"
     try:
         source = json.loads(path.read_text(encoding="utf-8"))["data"]
-        rows = load_data(TypeAdapter(DataPart).validate_python(source))
+        if source["source"] == "rows":  # of `compare --data`
+            rows: Any = prompts_of_file(source["path"], source["count"]).rows
+        else:
+            rows = load_data(TypeAdapter(DataPart).validate_python(source))
     except (OSError, ValueError, KeyError, TypeError, ValidationError, RecipeError) as error:
         reason = " ".join(str(error).split())[:200]
         raise ValueError(

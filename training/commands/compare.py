@@ -79,6 +79,12 @@ def main() -> None:
         help="judge prompt after prompt, and stop once it is known which of the last two models is better by this "
         "metric, such as posh_f1; everything is written first",
     )
+    parser.add_argument(
+        "--export-blind",
+        type=int,
+        metavar="N",
+        help="write N pairs of the last two models for people to compare, into OUTPUT/blind: see `spanreward blind`",
+    )
     parser.add_argument("--strict", action="store_true", help="exit with 2 where there is something to warn of")
     parser.add_argument("--set", nargs="*", default=[], metavar="key=value", help="recipe keys to change")
     add_cache_option(parser)
@@ -110,6 +116,7 @@ def main() -> None:
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Read what is compared, compare it, and return what results.json holds."""
     from rewards.judges import closing
+    from training.blind.export import export
     from training.evaluation.comparison import Setup, compare
     from training.evaluation.prompts import prompts_of_file, prompts_of_recipe
     from training.evaluation.sides import read_seeds, read_sides
@@ -149,6 +156,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     with closing(judges_of(rewards)), Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task("checkpoints", total=sum(len(runs) for runs in sides.values()))
         results = compare(setup, arguments.output, lambda done: bar.update(task, advance=1, description=done))
+    if arguments.export_blind is not None:
+        export(arguments.output, (list(sides)[-1], list(sides)[-2]), arguments.export_blind, arguments.output / "blind")
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         arguments.json.write_text(json.dumps(results, indent=2) + "\n")
@@ -189,6 +198,8 @@ def tell(results: dict[str, Any], output: Path) -> None:
         console.print(f"Note: {note}", style="yellow", markup=False, highlight=False)
     print(f"Numbers: {output / 'results.json'}")
     print(f"Report:  {output / 'report.html'}")
+    if (output / "blind").is_dir():
+        print(f"People:  {output / 'blind'} (the key, not to be handed out: {output / 'blind.key.json'})")
     for warning in results["warnings"]:
         console.print(f"WARNING: {warning}", style="bold red", markup=False, highlight=False)
 

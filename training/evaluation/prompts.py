@@ -109,7 +109,9 @@ def prompts_of_file(path: str, count: int, columns: Sequence[str] = ()) -> Promp
         raise RecipeError(f"{path} holds no row: it needs a JSON object a line.")
     chosen = {name: [values_of(record.get(name)) for record in found] for name in columns}
     check_slices(chosen, path)
-    return Prompts(rows, [None] * len(rows), {**slices_of(rows), **chosen}, {"source": "jsonl", "path": path})
+    return Prompts(
+        rows, [None] * len(rows), {**slices_of(rows), **chosen}, {"source": "rows", "path": path, "count": count}
+    )
 
 
 def picture_at(path: Path, where: str) -> Image.Image:

@@ -103,8 +103,10 @@ def test_the_command_says_when_it_stopped(tmp_path: Path) -> None:
     both = sides(tmp_path, one=["A blue star."] * ROWS, two=["A red circle."] * ROWS)
     models = [f"{name}={runs[0]}" for name, runs in both.items()]
     words = ("--data", tmp_path / "rows.jsonl", "--metric", "posh", "--output", tmp_path / "out", "--prompts", ROWS)
-    done = spanreward("compare", *models, *map(str, words), "--until-decided", "posh_f1")
+    done = spanreward("compare", *models, *map(str, words), "--until-decided", "posh_f1", "--export-blind", "4")
     assert done.code == 0, done.err
+    assert len((tmp_path / "out" / "blind" / "tasks.jsonl").read_text().splitlines()) == 2 * 4
+    assert str(tmp_path / "out" / "blind.key.json") in done.out.replace("\n", "")
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     of_each = results["difference"]["two_minus_one"]["posh_f1"]["mean"]
     decision = {"side": 1, "prompts": decide([of_each] * ROWS).prompts}
