@@ -25,7 +25,7 @@ USES = {
     "training.data": {"rewards.language", "training.scenes"},
     "training.evaluation": {
         *("rewards.judges", "rewards.comparison", "rewards.agreement"),  # agreement: what needs no judge
-        *("training.data", "training.scenes"),
+        *("training.data", "training.scenes", "training.grpo"),  # grpo: where a reasoning ends
     },
     "training.blind": {"rewards.comparison", "rewards.agreement", "training.data", "training.evaluation"},
     "training.callbacks": {"training.grpo", "training.evaluation"},

@@ -133,10 +133,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         prompts = prompts_of_recipe(recipe, load_recipe(arguments.recipe), arguments.prompts, arguments.slices)
         learned, parts = recipe.rewards, [*recipe.rewards, *recipe.referees]
         longest = recipe.trainer.get("max_completion_length", MAX_TOKENS)
+        thinks = recipe.trainer.get("reasoning_end")
     else:
         prompts = prompts_of_file(arguments.data, arguments.prompts, arguments.slices)
         learned, parts = [], [RewardPart(metric=arguments.metric, judge=arguments.judge)]
-        longest = MAX_TOKENS
+        longest, thinks = MAX_TOKENS, None
     rewards = build_rewards([remembering(part, arguments.cache) for part in parts])
     read_by = readers(rewards)
     setup = Setup(
@@ -152,6 +153,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         title=arguments.title,
         facts=facts(seeds, read_by),
         until=arguments.until_decided,
+        reasoning_end=thinks,
     )
     with closing(judges_of(rewards)), Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task("checkpoints", total=sum(len(runs) for runs in sides.values()))

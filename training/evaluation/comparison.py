@@ -57,6 +57,7 @@ class Setup:
         facts: for its foot.
         until: the metric by which the last two sides are compared until it is known which is better; None judges the
             answers to all prompts.
+        reasoning_end: the tag that ends the reasoning of policies that think first; only what follows is judged.
     """
 
     sides: dict[str, list[str]]
@@ -71,12 +72,18 @@ class Setup:
     title: str
     facts: dict[str, str]
     until: str | None = None
+    reasoning_end: str | None = None
 
 
 def compare(setup: Setup, output: Path, progress: Callable[[str], None] = lambda done: None) -> dict[str, Any]:
     """Judge all answers, write the files into the output folder, and return what results.json holds."""
     asked = (setup.sides, setup.prompts, setup.rewards, setup.max_tokens)
-    told: dict[str, Any] = {"kept": output / "answers", "progress": progress, "explain": setup.explain}
+    told: dict[str, Any] = {
+        "kept": output / "answers",
+        "progress": progress,
+        "explain": setup.explain,
+        "reasoning_end": setup.reasoning_end,
+    }
     if setup.until is None:
         results = summarise(setup, evaluation := evaluate(*asked, **told))
     else:

@@ -55,6 +55,7 @@ def evaluate(
     kept: Path | None = None,
     progress: Callable[[str], None] = lambda done: None,
     explain: int = 0,
+    reasoning_end: str | None = None,
 ) -> Evaluation:
     """Let every run of every side (a folder, a hub id, or a JSONL file of answers) answer every prompt.
 
@@ -65,12 +66,13 @@ def evaluate(
 
     kept: the folder where what a policy has written is kept and looked for. `progress` hears of every run that has
     answered.
-    explain: for so many prompts the answers of each side's first run come with the judge's reasons. Raises ValueError
+    explain: for so many prompts the answers of each side's first run come with the judge's reasons. reasoning_end: the
+    tag that ends the reasoning of policies that think first; only what follows is judged. Raises ValueError
     for no rewards, two of one name, one that needs a column that no prompt has, none that gives the reasons that are
     wanted, and a file of answers that cannot be used.
     """
     check_rewards(rewards, prompts.rows, explain)
-    written = write_all(sides, prompts, max_tokens, kept, progress)
+    written = write_all(sides, prompts, max_tokens, kept, progress, reasoning_end)
     return tabulate(judge_all(sides, prompts, written, rewards, max_tokens, explain))
 
 
@@ -80,6 +82,7 @@ def write_all(
     max_tokens: int,
     kept: Path | None,
     progress: Callable[[str], None],
+    reasoning_end: str | None,
 ) -> dict[str, Written]:
     """Every run's answer to each prompt, and its length in tokens; None for those of a file."""
     rows = prompts.rows
@@ -88,9 +91,9 @@ def write_all(
     for side, runs in sides.items():
         for run in runs:
             if run not in written and kept is None:
-                written[run] = greedy_completions(run, rows, max_tokens)
+                written[run] = greedy_completions(run, rows, max_tokens, reasoning_end)
             elif run not in written and kept is not None:
-                written[run] = kept_completions(run, rows, max_tokens, kept)
+                written[run] = kept_completions(run, rows, max_tokens, kept, reasoning_end)
             progress(f"{side} {run}")
     return written
 

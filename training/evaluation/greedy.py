@@ -17,6 +17,7 @@ from PIL import Image
 from transformers import ProcessorMixin
 
 from training.evaluation.vllm_answers import answers_by_vllm
+from training.grpo.reasoning import answer_of
 from training.policy import load_policy
 from training.run_folder import write_whole
 
@@ -25,26 +26,27 @@ WEIGHTS = (".safetensors", ".bin", ".json", ".jinja", ".model")  # what of a pol
 
 
 def kept_completions(
-    path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, folder: Path
+    path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, folder: Path, reasoning_end: str | None = None
 ) -> tuple[list[str], list[int]]:
     """`greedy_completions`, from a file in `folder` where the same policy has answered the same prompts before.
 
     The file's name is a hash of all that decides the answers: the policy's files (sizes and times, or the commit of a
-    model of the hub), the prompts with their pictures, max_tokens, and whether there are a GPU and vLLM.
+    model of the hub), the prompts with their pictures, max_tokens, reasoning_end, and whether there are a GPU and vLLM.
     """
-    file = folder / f"{fingerprint(path, rows, max_tokens)}.json"
+    file = folder / f"{fingerprint(path, rows, max_tokens, reasoning_end)}.json"
     if file.is_file():
         kept = json.loads(file.read_text("utf-8"))
         return kept["texts"], kept["lengths"]
-    texts, lengths = greedy_completions(path, rows, max_tokens)
+    texts, lengths = greedy_completions(path, rows, max_tokens, reasoning_end)
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(file, json.dumps({"policy": path, "max_tokens": max_tokens, "texts": texts, "lengths": lengths}))
     return texts, lengths
 
 
-def fingerprint(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int) -> str:
+def fingerprint(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, reasoning_end: str | None = None) -> str:
     """16 hexadecimal digits that change with whatever decides the answers."""
-    digest = hashlib.sha256(repr((version_of(path), max_tokens, torch.cuda.is_available(), by_vllm(path))).encode())
+    decided_by = (version_of(path), max_tokens, reasoning_end, torch.cuda.is_available(), by_vllm(path))
+    digest = hashlib.sha256(repr(decided_by).encode())
     for row in rows:
         digest.update(repr(row["prompt"]).encode())
         if row.get("image") is not None:
@@ -71,20 +73,23 @@ def by_vllm(path: str) -> bool:
     return torch.cuda.is_available() and importlib.util.find_spec("vllm") is not None and not adapter
 
 
-def greedy_completions(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int) -> tuple[list[str], list[int]]:
+def greedy_completions(
+    path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, reasoning_end: str | None = None
+) -> tuple[list[str], list[int]]:
     """What the policy in `path` writes for each row, and how many tokens it took (the end token not counted).
 
-    On a GPU where there is one, in bfloat16, through vLLM where that is installed (adapters excepted); its memory is
-    free again for the judges afterwards.
+    reasoning_end: the tag that ends the reasoning of a policy that thinks first, which is no part of what it writes,
+    and whose tokens count. On a GPU where there is one, in bfloat16, through vLLM where that is installed (adapters
+    excepted); its memory is free again for the judges afterwards.
     """
     model: Any
     if by_vllm(path):
-        return answers_by_vllm(path, rows, max_tokens)
+        return answers_by_vllm(path, rows, max_tokens, reasoning_end)
     if not torch.cuda.is_available():
         model, processor = load_policy(path)
-        return continue_prompts(model.eval(), processor, rows, max_tokens)
+        return continue_prompts(model.eval(), processor, rows, max_tokens, reasoning_end=reasoning_end)
     model, processor = load_policy(path, dtype="bfloat16")
-    written = continue_prompts(model.to("cuda").eval(), processor, rows, max_tokens)
+    written = continue_prompts(model.to("cuda").eval(), processor, rows, max_tokens, reasoning_end=reasoning_end)
     del model
     torch.cuda.empty_cache()
     return written
@@ -92,11 +97,17 @@ def greedy_completions(path: str, rows: Sequence[Mapping[str, Any]], max_tokens:
 
 @torch.no_grad()
 def continue_prompts(
-    model: Any, processor: Any, rows: Sequence[Mapping[str, Any]], max_tokens: int, batch_size: int = BATCH
+    model: Any,
+    processor: Any,
+    rows: Sequence[Mapping[str, Any]],
+    max_tokens: int,
+    batch_size: int = BATCH,
+    reasoning_end: str | None = None,
 ) -> tuple[list[str], list[int]]:
     """What the model writes for each row greedily, and how many tokens it took (the end token not counted).
 
     rows: with a `prompt` of messages, and an `image` or None. processor: a VLM's, or a tokenizer, for rows without.
+    reasoning_end: see greedy_completions.
     """
     tokenizer = processor.tokenizer if isinstance(processor, ProcessorMixin) else processor
     texts: list[str] = []
@@ -115,7 +126,7 @@ def continue_prompts(
         inputs.update(pixels)
         ids: torch.Tensor = model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False)
         written = ids[:, inputs["input_ids"].shape[1] :]
-        texts += processor.batch_decode(written, skip_special_tokens=True)
+        texts += [answer_of(tokenizer, of_row, reasoning_end) for of_row in written.tolist()]
         ends = torch.tensor([tokenizer.pad_token_id, tokenizer.eos_token_id], device=written.device)
         lengths += (~torch.isin(written, ends)).sum(dim=1).tolist()
     return texts, lengths

@@ -30,6 +30,7 @@ def evaluate_until_decided(
     kept: Path | None = None,
     progress: Callable[[str], None] = lambda done: None,
     explain: int = 0,
+    reasoning_end: str | None = None,
 ) -> tuple[Prompts, Evaluation, Decision]:
     """The prompts that were judged, what `evaluate` gives of them, and the decision, 1 for the last side.
 
@@ -38,7 +39,7 @@ def evaluate_until_decided(
     leaves [0, 1].
     """
     check_rewards(rewards, prompts.rows, explain)
-    written = write_all(sides, prompts, max_tokens, kept, progress)
+    written = write_all(sides, prompts, max_tokens, kept, progress, reasoning_end)
     order = [int(number) for number in np.random.default_rng(0).permutation(len(prompts.rows))]
     answers: dict[str, list[list[ShownAnswer]]] = {side: [[] for _ in runs] for side, runs in sides.items()}
     asked: list[int] = []

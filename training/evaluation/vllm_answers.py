@@ -12,6 +12,7 @@ from typing import Any
 from rewards.judges import Question, closing
 from rewards.judges.judge import Failure
 from rewards.judges.local.vllm_judge import VllmJudge
+from training.grpo.reasoning import answer_of
 
 LONGEST = 16_384  # tokens of a prompt with its pictures and the answer: what the cache is made for
 SHARE = 0.85  # of the device's memory; a sleeping judge keeps about 2 GB of it
@@ -22,13 +23,15 @@ def answers_by_vllm(
     path: str,
     rows: Sequence[Mapping[str, Any]],
     max_tokens: int,
+    reasoning_end: str | None = None,
     memory: float | None = SHARE,
     dtype: str = "bfloat16",
 ) -> tuple[list[str], list[int]]:
     """The greedy answer of the policy in `path` to each row, and how many tokens it took (the end not counted).
 
-    rows: with an `id`, a `prompt` of messages, and an `image` or None. memory, dtype: see VllmJudge. Raises
-    RuntimeError where there is no answer to one, and whatever keeps the engine from starting.
+    rows: with an `id`, a `prompt` of messages, and an `image` or None. reasoning_end: see greedy_completions. memory,
+    dtype: see VllmJudge. Raises RuntimeError where there is no answer to one, and whatever keeps the engine from
+    starting.
     """
     policy = VllmJudge(path, memory, max_model_len=LONGEST, dtype=dtype, deadline=DEADLINE)
     policy.encoder.thinking = True
@@ -41,6 +44,6 @@ def answers_by_vllm(
     for row, answer in zip(rows, answers, strict=True):
         if isinstance(answer, Failure):
             raise RuntimeError(f"{path} wrote no answer to {row['id']} through vLLM: {answer.message}")
-        texts.append(policy.encoder.decode(answer))
+        texts.append(answer_of(tokenizer, answer, reasoning_end))
         lengths.append(sum(number not in ends for number in answer))
     return texts, lengths

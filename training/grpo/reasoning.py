@@ -18,6 +18,7 @@ is a special token, as Magistral's [/THINK]). What is judged is decoded without 
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tokenizers import Tokenizer
 
@@ -47,6 +48,13 @@ def split_reasoning(tokenizer: Tokenizer, ids: Sequence[int], end: str) -> Parts
     beyond = len(written) - written.index(end) - len(end)  # what the tag's last token wrote of the answer
     start = len(tokenizer.decode(ids[:count], skip_special_tokens=True)) - beyond
     return Parts(text[:start], text[start:], finished=True)
+
+
+def answer_of(tokenizer: Any, ids: Sequence[int], end: str | None) -> str:
+    """What the ids say without control tokens, or with an `end` what follows it. tokenizer: transformers'."""
+    if end is None:
+        return str(tokenizer.decode(ids, skip_special_tokens=True))
+    return split_reasoning(tokenizer.backend_tokenizer, ids, end).answer
 
 
 def on_completion(verdict: Verdict, parts: Parts) -> Verdict:

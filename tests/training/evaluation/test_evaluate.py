@@ -291,7 +291,7 @@ def test_a_gpu_is_used_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.empty_cache", lambda: told.append("emptied"))
     monkeypatch.setattr(module, "load_policy", lambda path, dtype: (told.append(dtype), (Policy(), None))[1])  # type: ignore[func-returns-value]
-    monkeypatch.setattr(module, "continue_prompts", lambda model, *_: (["A star."], [3]))
+    monkeypatch.setattr(module, "continue_prompts", lambda model, *_, **__: (["A star."], [3]))
     monkeypatch.setattr(module, "answers_by_vllm", lambda *_: (["A moon."], [4]))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert module.greedy_completions("folder", [{}], 8) == (["A star."], [3])

@@ -68,3 +68,14 @@ def test_an_adapter_over_a_base(policy: Path, tmp_path: Path) -> None:
     known = fingerprint(str(tmp_path / "adapter"), ROWS, 6)
     (policy / "generation_config.json").write_text("{}")
     assert fingerprint(str(tmp_path / "adapter"), ROWS, 6) != known  # another base
+
+
+def test_of_a_policy_that_thinks_first_only_the_answer_is_written(policy: Path, tmp_path: Path) -> None:
+    """An untrained policy writes noise, of which a part stands for the tag."""
+    whole, lengths = greedy_completions(str(policy), ROWS, 12)
+    tag = whole[0][2:4]
+    answers, same = kept_completions(str(policy), ROWS, 12, tmp_path / "answers", reasoning_end=tag)
+    assert answers == [text.partition(tag)[2] for text in whole]
+    assert answers[0] != whole[0]
+    assert same == lengths  # what was thought was sampled too
+    assert fingerprint(str(policy), ROWS, 12, tag) != fingerprint(str(policy), ROWS, 12)
