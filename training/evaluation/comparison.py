@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import binomtest
 
 from rewards.reward import Reward
 from rewards.scoring import to_json
@@ -132,8 +133,9 @@ def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
         raise ValueError(
             f"the rewards {names} apply to none of these answers, and there is nothing to hold them against."
         )
-    warnings = [*setup.prompts.told, *unsound(setup, results), *related(setup.sides, setup.parts)]
-    notes = caveats(setup, of_metric)
+    looking, perhaps = looks(setup, results)
+    warnings = [*setup.prompts.told, *unsound(setup, metrics), *looking, *related(setup.sides, setup.parts)]
+    notes = [*perhaps, *caveats(setup, of_metric)]
     results["slices"], results["sentences"] = {}, {}
     named = pairs(results)
     for pair, entries in results["difference"].items():
@@ -177,29 +179,36 @@ def caveats(setup: Setup, of_metric: Mapping[str, Referee]) -> list[str]:
     return told
 
 
-def unsound(setup: Setup, results: Mapping[str, Any]) -> list[str]:
-    """What a reader must know before any number: rewards that apply to nothing, checks that a run has failed, answers
-    that are cut or padded.
-    """
-    metrics = next(iter(results["models"].values()))
+def unsound(setup: Setup, metrics: Sequence[str]) -> list[str]:
+    """What a reader must know before any number: rewards that apply to nothing, checks that a run has failed."""
     told = [
         f"the reward {reward.__name__} applies to none of these answers, and is not in the tables"
         for reward in setup.rewards
         if metrics_of(reward)[0] not in metrics
     ]
-    told += [
+    return told + [
         f"{side}, seed {seed}: the check {check.name} of its training failed: {check.found}, wanted {check.wanted}"
         for side, runs in setup.sides.items()
         for seed, run in zip(setup.seeds, runs, strict=True)
         for check in failed_checks(run)
     ]
-    looks = {"truncated": "cut at the maximal length", "degenerate": "padded with words that say nothing"}
-    for metric, what in looks.items():
+
+
+def looks(setup: Setup, results: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Warnings of runs of whose answers more than LOOKS are cut or padded, beyond chance over prompts (Wilson, 95 %),
+    and notes of those in which that may be chance.
+    """
+    warnings, notes = [], []
+    count = len(setup.prompts.rows)
+    words = {"truncated": "cut at the maximal length", "degenerate": "padded with words that say nothing"}
+    for metric, what in words.items():
         for side, table in results["models"].items():
             for seed, share in zip(setup.seeds, table[metric]["per_seed"] if metric in table else (), strict=False):
                 if share is not None and share > LOOKS:
+                    surely = binomtest(round(share * count), count).proportion_ci(method="wilson").low > LOOKS
+                    told = warnings if surely else notes
                     told.append(f"{side}, seed {seed}: {share:.0%} of its answers here are {what}")
-    return told
+    return warnings, notes
 
 
 def parts_by_kind(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:

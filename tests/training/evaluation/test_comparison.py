@@ -78,6 +78,19 @@ def test_a_reward_that_applies_to_nothing_is_told() -> None:
         summarise(SETUP, evaluation())
 
 
+@pytest.mark.parametrize(("padded", "told"), [(0, ""), (2, ""), (4, "notes"), (8, "warnings"), (40, "warnings")])
+def test_answers_that_are_padded_beyond_chance_are_a_warning(padded: int, told: str) -> None:
+    """Wilson's lower bound, by hand: 4 of 40 are .040 at least, 8 of 40 are .105."""
+    found = evaluation(truth_f1=0.1, posh_f1=0.1)
+    for model, count in (("sft", 0), ("dapo", padded)):
+        found.scores[model]["degenerate"] = np.tile(np.arange(40) < count, (3, 1)).astype(float)
+        found.failed[model]["degenerate"] = np.zeros((3, 40), bool)
+    results = summarise(SETUP, found)
+    for kind in ("warnings", "notes"):
+        said = [text for text in results[kind] if "padded with words that say nothing" in text]
+        assert len(said) == (3 if kind == told else 0)
+
+
 def test_what_a_run_folder_says_counts_more_than_the_recipe(tmp_path: Path) -> None:
     for name, rewards in (("d0", [{"metric": "lave"}]), ("s0", [])):
         (tmp_path / name).mkdir()
