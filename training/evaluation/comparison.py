@@ -198,7 +198,8 @@ def looks(setup: Setup, results: Mapping[str, Any]) -> tuple[list[str], list[str
     """Warnings of runs of whose answers more than LOOKS are cut or padded, beyond chance over prompts (Wilson, 95 %),
     and notes of those in which that may be chance.
     """
-    warnings, notes = [], []
+    warnings: list[str] = []
+    notes: list[str] = []
     count = len(setup.prompts.rows)
     words = {"truncated": "cut at the maximal length", "degenerate": "padded with words that say nothing"}
     for metric, what in words.items():
