@@ -5,7 +5,8 @@
     spanreward doctor --judge vllm:smollm2 --start          # the smallest engine: does vLLM come up at all?
     spanreward doctor --recipe RECIPE --accelerate-config accelerate_configs/zero3.yaml
 
-Nothing is downloaded, loaded onto a GPU or written but one byte into the cache folder. A judge named by --judge, or by
+Nothing is downloaded, loaded onto a GPU or written but one byte into the cache folder. A recipe's reader is asked what
+it has. A judge named by --judge, or by
 the recipe, is looked at by its tokenizer, where its files are here already; with --start it is started, asked one
 question and ended. The exit code is 1 where something is to be done.
 """
@@ -17,7 +18,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -54,7 +55,7 @@ def main() -> None:
     parser.add_argument("--judge", action="append", default=[], help="a judge's name; may be repeated")
     parser.add_argument("--start", action="store_true", help="start the judges too, and ask each one question")
     arguments = parser.parse_args()
-    findings = [*versions(), *devices(), *folders(), reader()]
+    findings = [*versions(), *devices(), *folders(), own_reader()]
     judges = list(arguments.judge)
     if arguments.recipe:
         fits, asked = recipe_findings(arguments.recipe, arguments.accelerate_config)
@@ -141,12 +142,24 @@ def folders(cache: Path = CACHE) -> Iterator[Finding]:
     )
 
 
-def reader() -> Finding:
+def own_reader() -> Finding:
     """The spaCy pipeline that PoSh parses with."""
     try:
         return Finding("spaCy pipeline", True, pipeline_name(load_pipeline()))
     except ImportError as error:
         return Finding("spaCy pipeline", False, "none", str(error))
+
+
+def server_reader(options: Mapping[str, Any]) -> Finding:
+    """The reader behind a server that a recipe's reward names: whether it is there, with what it must have."""
+    from rewards.language.reader import load_reader
+
+    name = str(options["reader"])
+    try:
+        found = load_reader(name, options.get("pipeline"), options.get("coref", "rules")).name()
+    except (OSError, ValueError) as error:
+        return Finding(f"reader {name}", False, "cannot be used", str(error))
+    return Finding(f"reader {name}", True, found)
 
 
 def judge_findings(name: str) -> Iterator[Finding]:
@@ -207,10 +220,11 @@ def recipe_findings(path: str, accelerate_config: str | None) -> tuple[list[Find
         launch = read_launch(accelerate_config)
     except RecipeError as error:
         return [Finding(f"recipe {path}", False, "cannot be run", str(error))], []
+    readers = [server_reader(part.options) for part in recipe.rewards if part.options.get("reader") is not None]
     memory: dict[str, Any] = memory_facts(recipe, settings_of(recipe), launch)
     names = [judge.name for judge, _ in asked_judges(recipe)]
     if "unknown" in memory:
-        return [Finding(f"recipe {path}", None, "memory not reckoned", memory["unknown"])], names
+        return [*readers, Finding(f"recipe {path}", None, "memory not reckoned", memory["unknown"])], names
     import torch
 
     needed = max(sum(memory[phase].values()) for phase in ("training", "judging"))
@@ -226,7 +240,7 @@ def recipe_findings(path: str, accelerate_config: str | None) -> tuple[list[Find
         f"{asleep / 1e9:.0f} GB of main memory (computed); here {here / 1e9:.0f} GB",
         "" if asleep < here else "placement: rank0 keeps one copy, a server none",
     )
-    return [Finding(f"recipe {path}", fits, found, advice), *([sleeping] if asleep else [])], names
+    return [*readers, Finding(f"recipe {path}", fits, found, advice), *([sleeping] if asleep else [])], names
 
 
 if __name__ == "__main__":
