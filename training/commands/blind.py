@@ -12,7 +12,6 @@ whether raters agree, which metric of the comparison agrees with them, and what 
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,8 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from training.commands.json_file import write_json
 
 
 def main() -> None:
@@ -70,9 +71,7 @@ def run_import(arguments: argparse.Namespace) -> None:
     sides = (key["sides"][0], key["sides"][1])
     answered = read_answered(arguments.comparison or Path(key["comparison"]), sides)
     results = {"sides": list(sides), **measure(answers, answered), "notes": told}
-    if arguments.json:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(results, indent=2) + "\n")
+    write_json(arguments.json, results)
     console = Console(width=max(Console().width, 130))
     for table in (people_table(results), metric_table(results)):
         console.print(table)

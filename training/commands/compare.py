@@ -23,7 +23,6 @@ make the exit code 2. docs/compare.md says what is in it all.
 """
 
 import argparse
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -32,6 +31,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress
 
+from training.commands.json_file import write_json
 from training.commands.judge_options import add_cache_option
 
 EXPLAINED = 12  # prompts at most
@@ -160,9 +160,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         results = compare(setup, arguments.output, lambda done: bar.update(task, advance=1, description=done))
     if arguments.export_blind is not None:
         export(arguments.output, (list(sides)[-1], list(sides)[-2]), arguments.export_blind, arguments.output / "blind")
-    if arguments.json:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(results, indent=2) + "\n")
+    write_json(arguments.json, results)
     return results
 
 

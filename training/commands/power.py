@@ -11,7 +11,6 @@ said of them where there are three or more.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,8 +21,10 @@ from rich.console import Console
 from rich.table import Table
 
 from rewards.comparison.power import findable, needed
+from training.commands.json_file import write_json
+from training.data.jsonl import read_records
+from training.evaluation.statistics import MIN_SEEDS
 
-MIN_SEEDS = 3
 Scores = Mapping[str, Mapping[tuple[int, str], float]]  # by metric, then seed and prompt
 
 
@@ -37,9 +38,7 @@ def main() -> None:
     try:
         models = read_scores(arguments.folder)
         numbers = measure(models, arguments.models or list(models)[-2:], arguments.difference)
-        if arguments.json:
-            arguments.json.parent.mkdir(parents=True, exist_ok=True)
-            arguments.json.write_text(json.dumps(numbers, indent=2) + "\n")
+        write_json(arguments.json, numbers)
     except (ValueError, OSError) as error:
         sys.exit(f"{parser.prog}: {error}")
     Console(width=max(Console().width, 110)).print(table_of(numbers))
@@ -52,8 +51,7 @@ def read_scores(folder: Path) -> dict[str, Scores]:
     """
     path = folder / "completions.jsonl"
     models: dict[str, dict[str, dict[tuple[int, str], list[float]]]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    for _, row in read_records(path):
         for metric, score in row["scores"].items():
             if score is not None:
                 table = models.setdefault(row["model"], {}).setdefault(metric, {})

@@ -13,7 +13,6 @@ The answers of a judge with a model are kept in the cache folder, so that no que
 """
 
 import argparse
-import json
 import logging
 import sys
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from training.commands.json_file import write_json
 from training.commands.metric_options import add_metric_options, open_metric
 
 SHOWN = 20  # lines without a score that are named
@@ -53,9 +53,7 @@ def main() -> None:
                 metric.settings,
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
             )
-        if arguments.json:
-            arguments.json.parent.mkdir(parents=True, exist_ok=True)
-            arguments.json.write_text(json.dumps(asdict(summary), indent=2) + "\n")
+        write_json(arguments.json, asdict(summary))
     except (ValueError, OSError, ImportError) as error:
         sys.exit(f"{parser.prog}: {error}")
     except KeyboardInterrupt:

@@ -90,10 +90,12 @@ def write_all(
     written: dict[str, Written] = {run: (texts, [None] * len(rows)) for run, texts in given.items()}
     for side, runs in sides.items():
         for run in runs:
-            if run not in written and kept is None:
-                written[run] = greedy_completions(run, rows, max_tokens, reasoning_end)
-            elif run not in written and kept is not None:
-                written[run] = kept_completions(run, rows, max_tokens, kept, reasoning_end)
+            if run not in written:
+                written[run] = (
+                    greedy_completions(run, rows, max_tokens, reasoning_end)
+                    if kept is None
+                    else kept_completions(run, rows, max_tokens, kept, reasoning_end)
+                )
             progress(f"{side} {run}")
     return written
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from rewards.comparison.until_decided import Decision, decide
 from rewards.reward import Reward
-from training.evaluation.evaluate import Evaluation, check_rewards, judge_all, tabulate, write_all
+from training.evaluation.evaluate import Evaluation, check_rewards, judge_all, table, tabulate, write_all
 from training.evaluation.prompts import Prompts
 from training.evaluation.shown import ShownAnswer
 from training.evaluation.statistics import nan_means
@@ -55,18 +55,16 @@ def evaluate_until_decided(
         for side, of_runs in judge_all(sides, prompts.taken(batch), of_batch, rewards, max_tokens, told).items():
             for so_far, more in zip(answers[side], of_runs, strict=True):
                 so_far += more
-        decision = decide(differences(tabulate(answers), list(sides)[-2:], metric))
+        decision = decide(differences(answers, list(sides)[-2:], metric))
     return prompts.taken(asked), tabulate(answers), decision
 
 
-def differences(evaluation: Evaluation, sides: Sequence[str], metric: str) -> list[float | None]:
+def differences(answers: dict[str, list[list[ShownAnswer]]], sides: Sequence[str], metric: str) -> list[float | None]:
     """Of each prompt: the second side's mean over the runs less the first's, None where one has none."""
-    for side in sides:
-        if metric not in evaluation.scores[side]:
-            raise ValueError(
-                f"there is no metric {metric!r} to decide by: there are {', '.join(evaluation.scores[side])}."
-            )
-    theirs, ours = (nan_means(evaluation.scores[side][metric].T) for side in sides)
+    if not any(metric in answer.scores for runs in answers.values() for run in runs for answer in run):
+        there = ", ".join(next(iter(tabulate(answers).scores.values())))
+        raise ValueError(f"there is no metric {metric!r} to decide by: there are {there}.")
+    theirs, ours = (nan_means(table(answers[side], metric).T) for side in sides)
     if max(np.nanmax(np.abs(one), initial=0.0) for one in (ours, theirs)) > 1:
         raise ValueError(f"{metric} leaves [0, 1], and a comparison is decided by a score.")
     return [None if np.isnan(value) else float(value) for value in ours - theirs]

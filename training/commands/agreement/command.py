@@ -14,13 +14,13 @@ Every subcommand prints tables and, with --json PATH, writes their numbers.
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
 from rich.console import Console
 
 from training.commands.agreement import answers, filler, graphs, judging, people, spans, table, votes
+from training.commands.json_file import write_json
 
 COMMANDS = {
     "table": table,
@@ -50,9 +50,7 @@ def main() -> None:
     arguments = command.parse_intermixed_args(sys.argv[2:])
     try:
         numbers, tables = module.measure(arguments)
-        if arguments.json:
-            arguments.json.parent.mkdir(parents=True, exist_ok=True)
-            arguments.json.write_text(json.dumps(numbers, indent=2) + "\n")
+        write_json(arguments.json, numbers)
     except (ValueError, OSError, ImportError, RuntimeError) as error:  # the last one: a judge without an answer
         sys.exit(f"{parser.prog}: {error}")
     for shown in tables:

@@ -32,6 +32,7 @@ from training.commands.benchmark import (
     search,
     spans,
 )
+from training.commands.json_file import write_json
 
 
 def main() -> None:
@@ -60,11 +61,8 @@ def main() -> None:
         numbers = arguments.measure(arguments)
     except (ValueError, OSError, ImportError) as error:
         sys.exit(f"{parser.prog}: {error}")
-    text = json.dumps(numbers, indent=2)
-    if arguments.json:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(text + "\n")
-    print(text)
+    write_json(arguments.json, numbers)
+    print(json.dumps(numbers, indent=2))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ docs/reproduce.md has the figures of what was run.
 """
 
 import argparse
-import json
 import shlex
 import sys
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from training.commands.agreement import table as agreement_table
+from training.commands.json_file import write_json
 from training.commands.judge_options import add_judge_options
 from training.commands.reproduce.steps import REPRODUCTIONS, Step
 
@@ -59,9 +59,7 @@ def main() -> None:
         numbers = plan(arguments) if arguments.dry_run else run(arguments)
     except (ValueError, OSError, ImportError, RuntimeError) as error:
         sys.exit(f"{parser.prog}: {error}")
-    if arguments.json:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(numbers, indent=2) + "\n")
+    write_json(arguments.json, numbers)
 
 
 def words_of(step: Step, arguments: argparse.Namespace) -> list[str]:
