@@ -75,6 +75,8 @@ class Span:
         kind: of what the words are: entity, attribute, relation, answer, filler, unread or a criterion's name.
         note: why, in one sentence.
         component: the number of the component that the words name.
+        asked: False where nobody was asked about these words, as what they are said of is absent ("red" of "a red hat"
+            where there is no hat): they have a score, and no credit.
     """
 
     start: int
@@ -84,6 +86,7 @@ class Span:
     kind: str
     note: str
     component: int
+    asked: bool = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rewards.language.scene_graph import CharacterSpan
-from rewards.posh.questions import ComponentRating, Interview
+from rewards.posh.interview import ComponentRating, Interview
 
 Kind = Literal["entity", "attribute", "relation"]
 
@@ -29,11 +29,15 @@ class RatedComponent:
     spans: tuple[CharacterSpan, ...]
 
 
-def components(interview: Interview, surplus: frozenset[int] = frozenset()) -> list[RatedComponent]:
+def components(
+    interview: Interview, surplus: frozenset[int] = frozenset(), reaching: bool = False
+) -> list[RatedComponent]:
     """The counted components of the interview's source, in the order of the published mean.
 
     Special entities, their attributes and relations between two of them do not count. `surplus` entities, their
-    attributes and relations are rated as absent, whatever the judge said.
+    attributes and relations are rated as absent, whatever the judge said. reaching: the words of a relation go on to
+    its object, "in the center", where that is said through it alone and is given no attributes: it decides whether the
+    relation holds, and "in" does not.
     """
     view, found = interview.source, interview.entities
     result: list[RatedComponent] = []
@@ -56,7 +60,11 @@ def components(interview: Interview, surplus: frozenset[int] = frozenset()) -> l
                 left_over = not surplus.isdisjoint((relation.subject, relation.object))
                 tied = SURPLUS if left_over else interview.relations.get(relation_number)
                 identifier = f"{first} {relation.text} {second}"
-                result.append(_component(interview, "relation", identifier, tied, relation.spans))
+                spans = relation.spans
+                reached = view.entities[relation.object]
+                if reaching and interview.tie(relation.object) is relation and not reached.attributes:
+                    spans = to_object(spans, reached.spans)
+                result.append(_component(interview, "relation", identifier, tied, spans))
     return result
 
 
@@ -75,3 +83,12 @@ def _component(
 def best_of(sides: Sequence[Sequence[RatedComponent]]) -> list[RatedComponent]:
     """Per component the best rated over several references; at equal ratings one that was asked, then the first."""
     return [max(versions, key=lambda c: (c.rating, c.asked)) for versions in zip(*sides, strict=True)]
+
+
+def to_object(words: tuple[CharacterSpan, ...], object_words: tuple[CharacterSpan, ...]) -> tuple[CharacterSpan, ...]:
+    """A relation's words, the last of them drawn out to the end of the object's first one behind it, if it has one."""
+    if not words:
+        return words
+    *before, (start, last) = words
+    ends = [end for begin, end in object_words if begin >= last]
+    return (*before, (start, min(ends, default=last)))

@@ -13,119 +13,27 @@ A question is the judge's whatever the texts are: a text too long for it loses i
 longer one), which `Interview.cut` counts, and in default mode a name is asked by its first LONGEST_NAME characters.
 """
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from rewards.judges.judge import Failure, Judge, Question
-from rewards.judges.probe import Link, Mention, PhraseProbe, PresenceProbe
-from rewards.language.lemmas import lemmas
-from rewards.language.scene_graph import SceneGraph
+from rewards.judges.probe import Mention, PhraseProbe, PresenceProbe
 from rewards.memo import Memo
 from rewards.posh.candidates import Candidate, Found, candidates
 from rewards.posh.graph_view import GraphView
-from rewards.posh.prompts import DirectionPrompts
+from rewards.posh.interview import ComponentRating, Interview
 from rewards.quoting import one_line
-from rewards.templates import fill, places
+from rewards.templates import fill
 from rewards.verdict import Status
 
 Mode = Literal["published", "default"]
 
-PRESENCE_THRESHOLD = 2.0
 REWRITE_TOKENS = 20
 HIGHEST_RATING = 5.0
 LONGEST_NAME = 100  # characters, of each part of a question: what is longer is no name
 PUBLISHED_TOP = 20  # of the answer's likeliest tokens, from which the published code reads a rating
 UNREADABLE = 1.0  # the rating of an answer without a digit, to the published code
-
-
-@dataclass(frozen=True, slots=True)
-class ComponentRating:
-    """The rating (1..5) of an attribute or relation, and the number of its prompt in `Interview.prompts`."""
-
-    rating: float
-    asked: int
-
-
-@dataclass(slots=True)
-class Interview:
-    """One direction of one pair: are the source's components in the target? Filled in by `conduct`.
-
-    entities are keyed by entity number, attributes by (entity, attribute), relations by relation, all of the source's
-    view. A component that was never asked, because an entity of it is absent, has no answer. prompts, the questions in
-    them, and rewrites are in the order asked, repeats kept. failure: the first question the judge failed on; answers
-    are incomplete then. cut: the most characters that the judge did not read of the text it was shown, which is the
-    source where `cuts_source`, otherwise the target.
-    """
-
-    sample: int
-    source: GraphView
-    source_text: str
-    target_text: str
-    target_graph: SceneGraph
-    wording: DirectionPrompts
-    presence_threshold: float = PRESENCE_THRESHOLD
-    entities: dict[int, Found] = field(default_factory=dict)
-    attributes: dict[tuple[int, int], ComponentRating] = field(default_factory=dict)
-    relations: dict[int, ComponentRating] = field(default_factory=dict)
-    prompts: list[str] = field(default_factory=list)
-    questions: list[str] = field(default_factory=list)
-    rewrites: list[tuple[str, str]] = field(default_factory=list)
-    failure: Failure | None = None
-    cut: int = 0
-    prefix: str = field(init=False)
-    description: tuple[int, int] = field(init=False)  # the characters of the prefix that may be cut
-    quotes_source: bool = field(init=False)
-    cuts_source: bool = field(init=False)
-    repeated: frozenset[frozenset[str]] = field(init=False)  # names that the target has several things of
-
-    def __post_init__(self) -> None:
-        texts = {"target_text": self.target_text, "source_text": self.source_text, "text": self.target_text}
-        self.prefix = fill(self.wording.prefix, **texts)
-        shown = places(self.wording.prefix, **texts)
-        self.quotes_source = "source_text" in shown
-        longest = max(shown, key=lambda name: len(texts[name]), default="")
-        self.cuts_source = longest == "source_text"
-        self.description = shown.get(longest, (0, 0))
-        names = Counter(name for entity in self.target_graph.entities for name in {lemmas(h) for h in entity.heads})
-        self.repeated = frozenset(name for name, count in names.items() if count > 1)
-
-    def mention(self, number: int, mention: Mention) -> Mention:
-        """The entity's mention, with what else the prompt says of it: all of the source where the prompt quotes it."""
-        if not self.quotes_source:
-            return mention
-        details, ties = said_of(self.source, number)
-        return replace(mention, details=details, ties=ties)
-
-    def described(self, number: int, besides: str = "") -> tuple[str, Mention]:
-        """A found entity's identifier, with its other attributes where the target has several things of that name and
-        the prompt does not say elsewhere which one is meant; and the same as data. besides: the attribute asked about.
-        """
-        found = self.entities[number]
-        mention = self.mention(number, found.mention)
-        if self.quotes_source or not self.wording.described or lemmas(mention.head) not in self.repeated:
-            return found.identifier, mention
-        attributes = tuple(
-            attribute.text
-            for attribute in self.source.entities[number].attributes
-            if attribute.text != besides and attribute.text not in mention.attributes
-        )
-        if not attributes:
-            return found.identifier, mention
-        name = fill(self.wording.described, entity_identifier=found.identifier, attributes=", ".join(attributes))
-        return name, replace(mention, details=attributes)
-
-
-def said_of(view: GraphView, number: int) -> tuple[tuple[str, ...], tuple[Link, ...]]:
-    """The attributes of an entity, and its relations to others by their names."""
-    entity = view.entities[number]
-    ties = []
-    for relation in (view.relation(r) for r in entity.relations):
-        reverse = relation.object == number
-        other = view.entities[relation.subject if reverse else relation.object].text
-        ties.append(Link(relation.text, Mention(other), reverse))
-    return tuple(attribute.text for attribute in entity.attributes), tuple(ties)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,15 +163,14 @@ def _ask_details(interviews: Sequence[Interview], judge: Judge, mode: Mode, memo
         present = [number for number in range(len(view.entities)) if found[number].present]
         for number in present:
             for place, attribute in enumerate(view.entities[number].attributes):
-                name, mention = interview.described(number, besides=attribute.text)
+                name, mention = interview.bearer(number, attribute.text, mode == "published")
                 question = _worded(wording.ask_attribute, mode, entity_identifier=name, attribute=attribute.text)
                 probe = PresenceProbe(target, "attribute", mention, attribute.text, graph=graph)
                 asked.append(((number, place), _put(interview, question, probe, mode)))
-        ends = {number: interview.described(number) for number in present}
         for number in _relation_order(view):
             relation = view.relation(number)
-            if relation.subject in ends and relation.object in ends:
-                (first, subject), (second, other) = ends[relation.subject], ends[relation.object]
+            if found[relation.subject].present and found[relation.object].present:
+                (first, subject), (second, other) = interview.ends(relation, mode == "published")
                 ends_named = {"entity1_identifier": first, "entity2_identifier": second}
                 question = _worded(wording.ask_relation, mode, **ends_named, relation=relation.text)
                 probe = PresenceProbe(target, "relation", subject, relation.text, other, graph=graph)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from rewards.language.lemmas import is_plural, lemmas
 from rewards.language.scene_graph import SceneGraph
 from rewards.posh.graph_view import EntityView, GraphView
-from rewards.posh.questions import Interview
+from rewards.posh.interview import Interview
 
 
 def surplus(interviews: Sequence[Interview]) -> frozenset[int]:

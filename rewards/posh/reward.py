@@ -36,8 +36,9 @@ from rewards.naming import check_mode
 from rewards.posh.charge import charge
 from rewards.posh.components import RatedComponent, best_of, components
 from rewards.posh.graph_view import GraphView, view_graph
+from rewards.posh.interview import PRESENCE_THRESHOLD, Interview
 from rewards.posh.prompts import PromptSource, load_prompts
-from rewards.posh.questions import PRESENCE_THRESHOLD, Interview, Mode, conduct
+from rewards.posh.questions import Mode, conduct
 from rewards.posh.repeats import surplus
 from rewards.posh.scores import KINDS, beta_of, coarse_scores, credit, direction_score, f1, kind_weights
 from rewards.posh.spans import spans_of
@@ -269,7 +270,8 @@ class PoshReward(Reward):
         """
         interviews = [pair.precision for pair in pairs]
         too_often = surplus(interviews) if self.mode == "default" else frozenset()
-        said = best_of([components(interview, too_often) for interview in interviews])
+        default = self.mode == "default"
+        said = best_of([components(interview, too_often, reaching=default) for interview in interviews])
         precision = direction_score([component.rating for component in said], self._weights(said))
         sides = [components(pair.recall) for pair in pairs]
         recalls = [direction_score([component.rating for component in side], self._weights(side)) for side in sides]

@@ -19,6 +19,7 @@ def spans_of(components: Sequence[RatedComponent], credits: Sequence[float], tex
             kind=component.kind,
             note=f"{component.identifier}: {component.rating:.1f} of 5. {component.question}",
             component=number,
+            asked=component.asked,
         )
         for number, (component, credit) in enumerate(zip(components, credits, strict=True))
         for start, end in mentions(component.spans, text)

@@ -11,8 +11,9 @@ from rewards.language.scene_graph import SceneGraph
 from rewards.posh.candidates import candidates
 from rewards.posh.components import components
 from rewards.posh.graph_view import view_graph
+from rewards.posh.interview import Interview
 from rewards.posh.prompts import DirectionPrompts, load_prompts
-from rewards.posh.questions import Interview, conduct
+from rewards.posh.questions import conduct
 from rewards.posh.reward import PoshReward
 from rewards.posh.scores import direction_score
 from rewards.verdict import Sample

@@ -56,7 +56,7 @@ def test_the_module_example() -> None:
 def test_wrong_colours_places_and_objects_are_found() -> None:
     completions = {
         "There is a small green circle in the top left corner.": {"green"},
-        "There is a small red circle in the bottom right corner.": {"in"},
+        "There is a small red circle in the bottom right corner.": {"bottom", "right"},
         "There is a small red triangle in the top left corner.": {"triangle", "small", "red", "in"},
         "There is a small red circle in the top left corner.": set(),
     }

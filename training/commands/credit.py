@@ -1,10 +1,11 @@
-"""Measure whether span credit teaches faster than the scalar alone (docs/credit.md).
+"""Measure span credit on Scenes, where the truth is known (docs/credit.md).
 
-    spanreward credit run --base BASE --level 2 --arms scalar spans --seeds 0 1 2 3 4
+    spanreward credit panel --base BASE --level 2 --judges match      # minutes: how right the spans are, and the rules
+    spanreward credit run --base BASE --level 2 --rule add_centred --coefficient 0.5 --seeds 0 1 2 3 4
     spanreward credit table                     # and docs/credit.svg, from all runs that there are
 
 A run writes one JSON file into --output when it ends, and is not made again when its file is there, so the command can
-be stopped and started.
+be stopped and started; so with a panel's texts.
 """
 
 import argparse
@@ -16,63 +17,73 @@ from typing import Any
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=Path("outputs/credit"), help="where the runs' files are")
+    parser.add_argument("--output", type=Path, default=Path("outputs/credit"), help="where the files are")
     commands = parser.add_subparsers(dest="command", required=True)
-    run = commands.add_parser("run", help="train the arms that have no file yet")
-    run.add_argument("--base", required=True, help="folder of the policy that all runs start from")
-    run.add_argument("--level", type=int, choices=(1, 2, 3), required=True, help="about 2, 4 or 8 objects a picture")
-    run.add_argument("--reward", default="truth", help="truth (the default) or posh, with the match judge")
-    run.add_argument("--arms", nargs="+", default=["scalar", "spans"], help="scalar, spans, flipped, permuted")
+    run = commands.add_parser("run", help="train what has no file yet")
+    of_policy(run)
+    run.add_argument("--reward", default="truth", help="truth (the default), or posh: and a judge, such as posh:match")
+    run.add_argument("--rule", default="add_centred", help="how spans change advantages (default add_centred)")
+    run.add_argument("--coefficient", type=float, default=0.0, help="span_coef; 0 (the default) is the scalar alone")
+    run.add_argument("--flipped", type=float, default=0.0, help="share of the truth's claims called what they are not")
+    run.add_argument("--permuted", action="store_true", help="deal the truth's credits out anew in each group")
     run.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
     run.add_argument("--steps", type=int, default=30)
     run.add_argument("--learning-rate", type=float, default=2e-4)
     run.add_argument("--evaluate-every", type=int, default=5, help="steps between two measurements")
     run.add_argument("--prompts", type=int, default=256, help="held-out prompts of a measurement")
-    table = commands.add_parser("table", help="compare the arms with bootstrap intervals, and draw them")
+    table = commands.add_parser("table", help="compare the runs with bootstrap intervals, and draw them")
     table.add_argument("--plot", type=Path, default=Path("docs/credit.svg"))
     table.add_argument("--learning-rate", type=float, default=2e-4, help="of the runs that are drawn")
     table.add_argument("--json", type=Path, help="write the table's numbers here too")
+    panel = commands.add_parser("panel", help="measure spans and rules on sampled texts, without training")
+    of_policy(panel)
+    panel.add_argument("--judges", nargs="*", default=["match"], help="judges of PoSh whose spans are measured")
+    panel.add_argument("--flipped", nargs="*", type=float, default=[0.3], help="so much noise in the truth's spans")
+    panel.add_argument("--pictures", type=int, default=48)
+    panel.add_argument("--completions", type=int, default=8, help="of each picture")
+    panel.add_argument("--of-monte-carlo", type=int, default=2, help="of these, how many have Monte Carlo advantages")
+    panel.add_argument("--rollouts", type=int, default=8, help="continuations from before and after every token")
+    panel.add_argument("--json", type=Path, help="write the figures here (default: into --output)")
     arguments = parser.parse_args()
-    if arguments.command == "run":
-        train_missing(arguments)
-    else:
-        show(arguments)
+    {"run": train_missing, "table": show, "panel": measure_panel}[arguments.command](arguments)
+
+
+def of_policy(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--base", required=True, help="folder of the policy to start from")
+    parser.add_argument("--level", type=int, choices=(1, 2, 3), required=True, help="about 2, 4 or 8 objects a picture")
 
 
 def train_missing(arguments: argparse.Namespace) -> None:
-    from training.span_credit_experiment.experiment import ARMS, REWARDS, train_arm
+    from training.grpo.span_rules import SPAN_RULES
+    from training.span_credit_experiment.experiment import Arm, experiment_reward, train_arm
 
-    unknown = sorted(set(arguments.arms) - set(ARMS))
-    if unknown:
-        sys.exit(f"spanreward credit: there is no arm {unknown[0]!r}: choose from {', '.join(ARMS)}.")
-    if arguments.reward not in REWARDS:
-        sys.exit(f"spanreward credit: there is no reward {arguments.reward!r}: choose from {', '.join(REWARDS)}.")
-    noisy = [name for name in arguments.arms if ARMS[name].noise]
-    if noisy and arguments.reward != "truth":
-        sys.exit(
-            f"spanreward credit: the spans of {arguments.reward!r} cannot be {noisy[0]}: leave it out or take truth."
-        )
+    if arguments.rule not in SPAN_RULES:
+        sys.exit(f"spanreward credit: there is no rule {arguments.rule!r}: choose from {', '.join(SPAN_RULES)}.")
+    arm = Arm(arguments.rule, arguments.coefficient, arguments.flipped, arguments.permuted)
+    try:
+        experiment_reward(arguments.reward, {}, arm)
+    except ValueError as error:
+        sys.exit(f"spanreward credit: {error}")
     arguments.output.mkdir(parents=True, exist_ok=True)
     for seed in arguments.seeds:
-        for name in arguments.arms:
-            rate = f"{arguments.learning_rate:g}"
-            path = arguments.output / f"level{arguments.level}-{arguments.reward}-{name}-{rate}-seed{seed}.json"
-            if path.exists():
-                continue
-            result = train_arm(
-                ARMS[name],
-                arguments.reward,
-                arguments.base,
-                arguments.level,
-                seed,
-                arguments.steps,
-                arguments.learning_rate,
-                arguments.evaluate_every,
-                arguments.prompts,
-            )
-            path.write_text(json.dumps(result) + "\n")
-            last = result["evaluations"][-1]
-            print(f"{path}: truth F1 {sum(last['f1']) / len(last['f1']):.3f} after {last['step']} steps", flush=True)
+        rate, reward = f"{arguments.learning_rate:g}", arguments.reward.replace("/", "-").replace(":", "-")
+        path = arguments.output / f"level{arguments.level}-{reward}-{arm.name}-{rate}-seed{seed}.json"
+        if path.exists():
+            continue
+        result = train_arm(
+            arm,
+            arguments.reward,
+            arguments.base,
+            arguments.level,
+            seed,
+            arguments.steps,
+            arguments.learning_rate,
+            arguments.evaluate_every,
+            arguments.prompts,
+        )
+        path.write_text(json.dumps(result) + "\n")
+        last = result["evaluations"][-1]
+        print(f"{path}: truth F1 {sum(last['f1']) / len(last['f1']):.3f} after {last['step']} steps", flush=True)
 
 
 def show(arguments: argparse.Namespace) -> None:
@@ -90,7 +101,7 @@ def show(arguments: argparse.Namespace) -> None:
         table.add_column(heading, justify="left" if heading in {"reward", "arm"} else "right")
     for row in rows:
         table.add_row(*cells(row).values())
-    Console(width=170).print(table)
+    Console(width=190).print(table)
     draw_curves(curves, arguments.learning_rate, arguments.plot)
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=2) + "\n")
@@ -107,6 +118,7 @@ def cells(row: dict[str, Any]) -> dict[str, str]:
         "seeds": str(len(row["seeds"])),
         "final F1": interval(row["final"], ".3f"),
         "difference": interval(row["difference"], "+.3f"),
+        "area, difference": interval(row["area_difference"], "+.3f"),
         "steps to reach": interval(row["steps"], ".1f"),
         "ratio": interval(row["ratio"], ".2f"),
     }
@@ -114,6 +126,33 @@ def cells(row: dict[str, Any]) -> dict[str, str]:
 
 def interval(figure: dict[str, float], form: str) -> str:
     return f"{figure['mean']:{form}} [{figure['low']:{form}}, {figure['high']:{form}}]"
+
+
+def measure_panel(arguments: argparse.Namespace) -> None:
+    from rich.console import Console
+
+    from training.span_credit_experiment.panel import make_panel, read_panel, write_panel
+    from training.span_credit_experiment.panel_report import tables_of, write_up
+
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    name = f"panel-level{arguments.level}-{Path(arguments.base).name}"
+    texts = arguments.output / f"{name}-texts.json"
+    if not texts.exists():
+        made = make_panel(
+            arguments.base,
+            arguments.level,
+            arguments.pictures,
+            arguments.completions,
+            arguments.of_monte_carlo,
+            arguments.rollouts,
+        )
+        write_panel(made, texts)
+    figures = write_up(read_panel(texts), arguments.judges, arguments.flipped)
+    path = arguments.json or arguments.output / f"{name}.json"
+    path.write_text(json.dumps(figures, indent=2) + "\n")
+    for table in tables_of(figures):
+        Console(width=150).print(table)
+    print(f"All figures: {path}; the texts, which the next call takes again: {texts}")
 
 
 if __name__ == "__main__":

@@ -14,18 +14,22 @@ from typing import Any
 from datasets import Dataset, IterableDataset
 from trl import GRPOConfig
 
+from rewards.naming import unknown
 from rewards.reward import Reward
+from training.grpo.span_rules import SPAN_RULES
 
 log = logging.getLogger(__name__)
 
 
 @dataclass
 class SpanGRPOConfig(GRPOConfig):
-    """TRL's GRPOConfig and six settings.
+    """TRL's GRPOConfig and seven settings.
 
     Args:
         span_coef: weight of the spans' credit (in standard deviations) beside the scalar advantage; 0 is stock GRPO.
-            docs/credit.md says when 1 teaches faster, and when it does not.
+            docs/credit.md says when it teaches faster, and when it does not.
+        span_rule: how the credit and the scalar advantage become the advantages of tokens, a name of
+            training/grpo/span_rules.py.
         max_failed_fraction: the run stops when a larger fraction of a step's completions could not be judged.
         dynamic_sampling: prompts on which all completions have the same score are replaced by new ones (DAPO, equation
             11).
@@ -42,6 +46,9 @@ class SpanGRPOConfig(GRPOConfig):
     """
 
     span_coef: float = field(default=0.0, metadata={"help": "Weight of the spans' credit; 0 is stock GRPO."})
+    span_rule: str = field(
+        default="add_centred", metadata={"help": f"How spans change advantages: {', '.join(SPAN_RULES)}."}
+    )
     max_failed_fraction: float = field(
         default=0.5, metadata={"help": "Stop when more of a step's completions than this could not be judged."}
     )
@@ -64,6 +71,8 @@ class SpanGRPOConfig(GRPOConfig):
         super().__post_init__()
         if self.span_coef < 0:
             raise ValueError(f"span_coef must be 0 or more, got {self.span_coef}")
+        if self.span_rule not in SPAN_RULES:
+            raise ValueError(unknown("span_rule", self.span_rule, SPAN_RULES))
         if not 0 <= self.max_failed_fraction <= 1:
             raise ValueError(f"max_failed_fraction must be in [0, 1], got {self.max_failed_fraction}")
         if self.max_resamples < 1:

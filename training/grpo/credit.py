@@ -115,9 +115,11 @@ def common_length(a: str, b: str) -> int:
 
 
 def first_mentions(spans: Sequence[Span]) -> list[Span]:
-    """The first span of every component, in the order in which `spans` has the components."""
+    """The first span of every component that was asked about, in the order in which `spans` has the components."""
     first: dict[int, Span] = {}
     for span in spans:
+        if not span.asked:
+            continue
         if span.component not in first or span.start < first[span.component].start:
             first[span.component] = span
     return list(first.values())

@@ -13,7 +13,7 @@ A step, in the order of the methods below. `_generate_and_score_completions` goe
 3. TRL computes the log-probabilities it needs, and asks for rewards (`_calculate_rewards`): here all judges judge, and
    each Reward is a Recorder, whose call only hands over what they found (recorder.py);
 4. TRL computes the scalar advantages;
-5. the spans' credit is added to them, token by token (`_add_span_credit`; the formulas are in credit.py).
+5. the spans' credit changes them token by token (`_add_span_credit`; the formulas are in credit.py and span_rules.py).
 
 With span_coef = 0 this is GRPOTrainer. A row on which a judge failed leaves its group's mean and standard deviation and
 gets advantage 0; a judge that cannot even be woken fails on all rows. Too many of them stop the run, on all ranks with
@@ -60,6 +60,7 @@ from training.grpo.overlap import Overlap
 from training.grpo.reasoning import Parts, split_reasoning
 from training.grpo.recorder import Recorder, check_deadlines, columns_of, failed_rows
 from training.grpo.resuming import ResumingTrainer
+from training.grpo.span_rules import SPAN_RULES
 
 log = logging.getLogger(__name__)
 if changed := differences():
@@ -285,7 +286,9 @@ class SpanGRPOTrainer(ResumingTrainer):
             (any_covered.sum() / output["completion_mask"].sum().clamp(min=1)).item()
         )
         self._tell_of_rows_without_credit(~any_covered.any(dim=1))
-        output["advantages"] = output["advantages"].unsqueeze(1) + self.args.span_coef * total
+        rule = SPAN_RULES[self.args.span_rule]
+        mask = output["completion_mask"].bool()
+        output["advantages"] = rule(output["advantages"], total, mask, self.args.span_coef)
 
     def _residuals(
         self, recorder: Recorder, offsets: Mapping[int, list[tuple[int, int]]]

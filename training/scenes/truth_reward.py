@@ -10,7 +10,6 @@ measured on other pictures: this reward sees what no other reward sees.
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
 
 from rewards.posh.scores import LEVELS, credit
 from rewards.reward import Reward
@@ -19,27 +18,27 @@ from training.scenes.referee import Truth, judge_description
 from training.scenes.world import Scene
 
 FACTS = 5  # of an object
-FLIPPED = 0.3
 
 
 class TruthReward(Reward):
     """Scores a description by the F1 of its claims. `scenes`: what is on the picture of each id.
 
-    noise: the score is the truth always, but the spans may lie. "flipped": a claim is called what it is not with
-    probability FLIPPED. "permuted": the group's credits are dealt out anew among its spans.
+    The score is the truth always, but the spans may lie: a claim is called what it is not with probability `flipped`,
+    and the group's credits are dealt out anew among its spans where they are `permuted`.
     """
 
     columns = ("id",)
 
-    def __init__(self, scenes: Mapping[str, Scene], noise: Literal["", "flipped", "permuted"] = "") -> None:
+    def __init__(self, scenes: Mapping[str, Scene], flipped: float = 0.0, permuted: bool = False) -> None:
         super().__init__("truth")
         self.scenes = scenes
-        self.noise = noise
-        self.generator = random.Random(f"spans that are {noise}")
+        self.flipped = flipped
+        self.permuted = permuted
+        self.generator = random.Random(0)
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         verdicts = [self._judge(sample) for sample in samples]
-        if self.noise == "permuted":
+        if self.permuted:
             groups = dict.fromkeys(sample.id for sample in samples)
             for group in groups:
                 rows = [row for row, sample in enumerate(samples) if sample.id == group]
@@ -63,7 +62,7 @@ class TruthReward(Reward):
             return ()
         spans = []
         for number, (claim, holds) in enumerate(truth.counted):
-            called = holds != (self.noise == "flipped" and self.generator.random() < FLIPPED)
+            called = holds != (self.generator.random() < self.flipped)
             worth = credit(LEVELS * called, truth.precision, truth.recall, len(truth.counted), wanted)
             spans.append(Span(claim.start, claim.end, float(called), worth, claim.fact, "", number))
         return tuple(spans)

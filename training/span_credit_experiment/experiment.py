@@ -1,24 +1,25 @@
 """Does span credit teach faster than the scalar alone? One run of one arm, on Scenes, measured by the referee.
 
-    run = train_arm(Arm("spans", span_coef=1.0), "truth", base="outputs/credit/base2", level=2, seed=0, steps=30,
+    run = train_arm(Arm("add_centred", 0.5), "truth", base="outputs/credit/base2", level=2, seed=0, steps=30,
                     learning_rate=2e-4, evaluate_every=5, prompts=256)
     run["evaluations"][-1]["f1"]                 # truth F1 of each held-out prompt, greedy
 
 Every arm has the same prompts, batch, optimiser and reward: "truth", the referee itself
-(training/scenes/truth_reward.py), or "posh", PoSh with the match judge, whose spans err as a judge's do. Advantages are
-matched in RMS: those of an arm with spans are scaled, each step, to the RMS over tokens of the scalar's.
+(training/scenes/truth_reward.py), or "posh:JUDGE", whose spans err as that judge does. Advantages are matched in RMS:
+those of an arm with spans are scaled, each step, to the RMS over tokens of the scalar's.
 """
 
 import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from rewards import MatchJudge, PoshReward, Reward
+from rewards import PoshReward, Reward
+from rewards.judges.by_name import load_judge
 from training.data.load import load_data, load_scenes
 from training.evaluation.greedy import continue_prompts
 from training.grpo.config import SpanGRPOConfig
@@ -28,33 +29,27 @@ from training.recipe import ScenesPart
 from training.scenes.referee import judge_description
 from training.scenes.truth_reward import TruthReward
 from training.scenes.world import Scene
+from training.span_credit_experiment.panel import MAX_TOKENS
 
-MAX_TOKENS = {1: 64, 2: 96, 3: 128}  # by level: the longest full reference has 48, 71 and 114
 TRAINING_PROMPTS = 2000
 EVALUATION_BATCH = 128
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """span_coef: 0 is the scalar alone. noise: what is done to the spans, see TruthReward."""
+    """span_coef: 0 is the scalar alone. flipped, permuted: what is done to the truth's spans, see TruthReward."""
 
-    name: str
+    span_rule: str
     span_coef: float
-    noise: Literal["", "flipped", "permuted"] = ""
+    flipped: float = 0.0
+    permuted: bool = False
 
-
-ARMS = {
-    arm.name: arm
-    for arm in (
-        Arm("scalar", 0.0),
-        Arm("spans", 1.0),
-        Arm("flipped", 1.0, "flipped"),
-        Arm("permuted", 1.0, "permuted"),
-    )
-}
-
-
-REWARDS = ("truth", "posh")
+    @property
+    def name(self) -> str:
+        """As people and files call it: scalar, add_centred-0.5, add_centred-0.5-flipped-0.3."""
+        noise = f"-flipped-{self.flipped:g}" if self.flipped else ""
+        noise += "-permuted" if self.permuted else ""
+        return f"{self.span_rule}-{self.span_coef:g}{noise}" if self.span_coef else "scalar"
 
 
 class MatchedTrainer(SpanGRPOTrainer):
@@ -127,13 +122,16 @@ class HeldOutMeasure(TrainerCallback):
         )
 
 
-def experiment_reward(name: str, scenes: Mapping[str, Scene], noise: Literal["", "flipped", "permuted"]) -> Reward:
-    """Raises ValueError for noise in spans that are not the referee's."""
+def experiment_reward(name: str, scenes: Mapping[str, Scene], arm: Arm) -> Reward:
+    """ "truth", or "posh:" and a judge's name. Raises ValueError for another, and for noise in a judge's spans."""
     if name == "truth":
-        return TruthReward(scenes, noise)
-    if noise:
-        raise ValueError(f"only the reward 'truth' has {noise} spans, got {name!r}")
-    return PoshReward(MatchJudge())
+        return TruthReward(scenes, arm.flipped, arm.permuted)
+    metric, _, judge = name.partition(":")
+    if metric != "posh" or not judge:
+        raise ValueError(f"there is no reward {name!r}: take truth, or posh: and a judge, such as posh:match.")
+    if arm.flipped or arm.permuted:
+        raise ValueError(f"the spans of {name} are a judge's own: leave --flipped and --permuted out, or take truth.")
+    return PoshReward(load_judge(judge))
 
 
 def train_arm(
@@ -147,7 +145,7 @@ def train_arm(
     evaluate_every: int,
     prompts: int,
 ) -> dict[str, Any]:
-    """Train and measure one run; the result is plain data, as it goes into a file. reward: of REWARDS."""
+    """Train and measure one run; the result is plain data, as it goes into a file. reward: see experiment_reward."""
     data = scenes_data(level, "train", TRAINING_PROMPTS)
     dataset, scenes = load_data(data), load_scenes(data)
     model, processor = load_policy(base)
@@ -157,6 +155,7 @@ def train_arm(
         model=model,
         args=SpanGRPOConfig(
             output_dir=folder,
+            span_rule=arm.span_rule,
             span_coef=arm.span_coef,
             seed=seed,
             max_steps=steps,
@@ -180,13 +179,13 @@ def train_arm(
         ),
         processing_class=processor,
         train_dataset=dataset,
-        reward_funcs=[experiment_reward(reward, dict(zip(map(str, dataset["id"]), scenes, strict=True)), arm.noise)],
+        reward_funcs=[experiment_reward(reward, dict(zip(map(str, dataset["id"]), scenes, strict=True)), arm)],
         callbacks=[measure],
     )
     trainer.train()
     shutil.rmtree(folder)
     return {
-        "arm": asdict(arm),
+        "arm": asdict(arm) | {"name": arm.name},
         "reward": reward,
         "base": base,
         "level": level,

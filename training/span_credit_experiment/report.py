@@ -2,10 +2,11 @@
 
     curves = load_curves(Path("outputs/credit"))                # (reward, level, arm, learning rate) -> Curves
     comparison = compare(scalar, spans)                           # both of the same seeds
-    comparison["steps"]["mean"], comparison["difference"]["low"]
+    comparison["area"]["mean"], comparison["difference"]["low"]
 
-The moving average is over three measurements. The scalar's final truth F1 is that of its last three; a run reaches it
-at the first measurement whose moving average is as high, and is counted at its last step where none is (censored).
+The area is the mean truth F1 of all measurements after the first step. The moving average is over three measurements.
+The scalar's final truth F1 is that of its last three; a run reaches it at the first measurement whose moving
+average is as high, and is counted at its last step where none is (censored).
 Intervals are 95 % percentiles of a bootstrap that draws seeds and, for all arms alike, prompts.
 """
 
@@ -13,6 +14,7 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,7 @@ Key = tuple[str, int, str, float]  # reward, level, arm, learning rate
 WINDOW = 3  # measurements of a moving average
 RESAMPLES = 2000
 OBJECTS = {1: "1 to 3", 2: "3 to 5", 3: "6 to 9"}
-COLOURS = {"scalar": "#666666", "spans": "#1b7f4b", "flipped": "#c77c11", "permuted": "#a33b3b"}
+COLOURS = ("#1b7f4b", "#c77c11", "#a33b3b", "#3566a8", "#7d4aa0", "#2a9aa3")  # of the arms; the scalar is grey
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,15 @@ def measure(scalar: Curves, other: Curves, seeds: Sequence[int], prompts: Sequen
     final = float(moving_average(curve)[:, -1].mean())
     scalar_steps = float(steps_to_reach(scalar.steps, base, target).mean())
     steps = float(steps_to_reach(other.steps, curve, target).mean())
-    return {"final": final, "difference": final - target, "steps": steps, "ratio": steps / scalar_steps}
+    areas = [float(curves[:, 1:].mean()) for curves in (base, curve)]
+    return {
+        "final": final,
+        "difference": final - target,
+        "area": areas[1],
+        "area_difference": areas[1] - areas[0],
+        "steps": steps,
+        "ratio": steps / scalar_steps,
+    }
 
 
 def compare(scalar: Curves, other: Curves, rng_seed: int = 0) -> dict[str, Any]:
@@ -100,6 +110,7 @@ def compare(scalar: Curves, other: Curves, rng_seed: int = 0) -> dict[str, Any]:
     draws = [measure(scalar, other, draw(count), draw(prompts)) for _ in range(RESAMPLES)]
     found = measure(scalar, other, range(count), range(prompts))
     finals = [moving_average(curves.f1.mean(axis=2))[:, -1] for curves in (scalar, other)]
+    areas = [curves.f1.mean(axis=2)[:, 1:].mean(axis=1) for curves in (scalar, other)]
     return {
         name: {
             "mean": value,
@@ -107,7 +118,11 @@ def compare(scalar: Curves, other: Curves, rng_seed: int = 0) -> dict[str, Any]:
             "high": float(np.percentile([draw[name] for draw in draws], 97.5)),
         }
         for name, value in found.items()
-    } | {"seeds": list(scalar.seeds), "difference_per_seed": (finals[1] - finals[0]).tolist()}
+    } | {
+        "seeds": list(scalar.seeds),
+        "difference_per_seed": (finals[1] - finals[0]).tolist(),
+        "area_difference_per_seed": (areas[1] - areas[0]).tolist(),
+    }
 
 
 def compare_all(curves: Mapping[Key, Curves]) -> list[dict[str, Any]]:
@@ -139,10 +154,11 @@ def draw_curves(curves: Mapping[Key, Curves], learning_rate: float, path: Path) 
     )
     figure, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 3.4), squeeze=False)
     for axis, (reward, level) in zip(axes[0], panels, strict=True):
-        for arm, colour in COLOURS.items():
-            of_arm = curves.get((reward, level, arm, learning_rate))
-            if of_arm is None:
-                continue
+        arms = sorted(key[2] for key in curves if key[:2] == (reward, level) and key[3] == learning_rate)
+        others = iter(cycle(COLOURS))
+        for arm in sorted(arms, key=lambda arm: (arm != "scalar", arm)):
+            of_arm = curves[reward, level, arm, learning_rate]
+            colour = "#666666" if arm == "scalar" else next(others)
             f1 = of_arm.f1.mean(axis=2)
             axis.plot(of_arm.steps, f1.T, color=colour, alpha=0.25, linewidth=0.8)
             axis.plot(of_arm.steps, f1.mean(axis=0), color=colour, linewidth=2, label=f"{arm}, {len(f1)} seeds")

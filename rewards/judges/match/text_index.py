@@ -65,13 +65,14 @@ class TextIndex:
                 self.linked[pair[1]].add(pair[0])
         self.plural = [any(is_plural(head) for head in (entity.head, *entity.heads)) for entity in graph.entities]
         self.nouns = [{word for name in own for word in name - PLACES} for own in names]
+        self.is_place = [any(name <= PLACES for name in own) for own in names]
         self.named: dict[frozenset[str], list[int]] = defaultdict(list)
         self.placed: dict[frozenset[str], list[int]] = defaultdict(list)  # "left" of "the top left corner"
         self.modified: dict[str, list[int]] = defaultdict(list)  # what "coffee" describes in "coffee cup"
         for number in range(len(graph.entities)):
             for name in names[number]:
                 self.named[name].append(number)
-            if any(name <= PLACES for name in names[number]):
+            if self.is_place[number]:
                 for attribute in self.attributes[number]:
                     if attribute <= PLACES and attribute not in names[number]:
                         self.placed[attribute].append(number)
@@ -79,7 +80,7 @@ class TextIndex:
                 for word in {word for attribute in self.attributes[number] for word in attribute}:
                     for noun in {word, *kin(word)}:
                         self.modified[noun].append(number)
-        self.places = any(name <= PLACES for own in names for name in own)
+        self.places = any(self.is_place)
         self.words = frozenset(word for sentence in graph.sentences for word in lemmas(sentence))
         self.attached = frozenset(
             word for said in (*self.attributes, *self.does) for words in said for word in words - PREPOSITIONS
@@ -130,11 +131,20 @@ class TextIndex:
             if all(self._described(number, lemmas(words)) > SAME_NAME for words in mention.attributes)
             and all(self._linked(number, link) for link in mention.links)
         ]
+        if not fitting and mention.links and lemmas(mention.head) <= PLACES:
+            return SAME_NAME, self._places_of(mention.links)
         pool = fitting or namesakes
         if len(pool) > 1:
             shared = [self._shared(number, mention.details, mention.ties) for number in pool]
             pool = [number for number, count in zip(pool, shared, strict=True) if count == max(shared)]
         return (how if fitting else SAME_NAME), pool
+
+    def _places_of(self, links: Sequence[Link]) -> list[int]:
+        """A place is nothing without what is there: the places where the text has those things ("the top left corner"
+        for "the top edge"), and no others.
+        """
+        owners = {owner for link in links if link.reverse for owner in self.resolve(link.other)[1]}
+        return [place for owner in owners for place in sorted(self.linked[owner]) if self.is_place[place]]
 
     def _namesakes(self, mention: Mention) -> tuple[float, list[int]]:
         """The entities of that name; else those it is said of in other ways, from the surest to the least sure."""

@@ -1,0 +1,149 @@
+"""One direction of PoSh's questions about one pair of texts: what is asked, by which names, and what was answered.
+
+interview = Interview(sample=0, source=view, source_text=..., target_text=..., target_graph=..., wording=...)
+interview.bearer(4, "top", published=False)      # 'corner as in "circle sits in corner"', and the same as data
+interview.entities[4].rating, interview.attributes[4, 0].rating, interview.relations[2].rating     # once conducted
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from rewards.judges.judge import Failure
+from rewards.judges.probe import Link, Mention
+from rewards.language.lemmas import lemmas
+from rewards.language.scene_graph import SceneGraph
+from rewards.posh.candidates import Found
+from rewards.posh.graph_view import GraphView, RelationView
+from rewards.posh.prompts import DirectionPrompts
+from rewards.templates import fill, places
+
+PRESENCE_THRESHOLD = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentRating:
+    """The rating (1..5) of an attribute or relation, and the number of its prompt in `Interview.prompts`."""
+
+    rating: float
+    asked: int
+
+
+@dataclass(slots=True)
+class Interview:
+    """One direction of one pair: are the source's components in the target? Filled in by `conduct`.
+
+    entities are keyed by entity number, attributes by (entity, attribute), relations by relation, all of the source's
+    view. A component that was never asked, because an entity of it is absent, has no answer. prompts, the questions in
+    them, and rewrites are in the order asked, repeats kept. failure: the first question the judge failed on; answers
+    are incomplete then. cut: the most characters that the judge did not read of the text it was shown, which is the
+    source where `cuts_source`, otherwise the target.
+    """
+
+    sample: int
+    source: GraphView
+    source_text: str
+    target_text: str
+    target_graph: SceneGraph
+    wording: DirectionPrompts
+    presence_threshold: float = PRESENCE_THRESHOLD
+    entities: dict[int, Found] = field(default_factory=dict)
+    attributes: dict[tuple[int, int], ComponentRating] = field(default_factory=dict)
+    relations: dict[int, ComponentRating] = field(default_factory=dict)
+    prompts: list[str] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
+    rewrites: list[tuple[str, str]] = field(default_factory=list)
+    failure: Failure | None = None
+    cut: int = 0
+    prefix: str = field(init=False)
+    description: tuple[int, int] = field(init=False)  # the characters of the prefix that may be cut
+    quotes_source: bool = field(init=False)
+    cuts_source: bool = field(init=False)
+    repeated: frozenset[frozenset[str]] = field(init=False)  # names that the target has several things of
+
+    def __post_init__(self) -> None:
+        texts = {"target_text": self.target_text, "source_text": self.source_text, "text": self.target_text}
+        self.prefix = fill(self.wording.prefix, **texts)
+        shown = places(self.wording.prefix, **texts)
+        self.quotes_source = "source_text" in shown
+        longest = max(shown, key=lambda name: len(texts[name]), default="")
+        self.cuts_source = longest == "source_text"
+        self.description = shown.get(longest, (0, 0))
+        names = Counter(name for entity in self.target_graph.entities for name in {lemmas(h) for h in entity.heads})
+        self.repeated = frozenset(name for name, count in names.items() if count > 1)
+
+    def mention(self, number: int, mention: Mention) -> Mention:
+        """The entity's mention, with what else the prompt says of it: all of the source where the prompt quotes it."""
+        if not self.quotes_source:
+            return mention
+        details, ties = said_of(self.source, number)
+        return replace(mention, details=details, ties=ties)
+
+    def bearer(self, number: int, attribute: str, published: bool) -> tuple[str, Mention]:
+        """Of what an attribute is asked: its identifier and the same as data. By default that is a thing as it is
+        `described`, and one that is said through a relation alone is the thing that the relation has, not any of its
+        name: "top" of the corner that the circle is in.
+        """
+        tie = None if published or self.quotes_source else self.tie(number)
+        if tie is None or not self.entities[tie.subject].present:
+            return self.described(number, besides=attribute)
+        head, owner = self.source.entities[number].text, self.entities[tie.subject].identifier
+        name = fill(self.wording.with_relation, formatted_entity=head, relation=f"{owner} {tie.text} {head}")
+        _, subject = self.described(tie.subject)
+        return name, Mention(head, links=(Link(tie.text, subject, reverse=True),))
+
+    def ends(self, relation: RelationView, published: bool) -> tuple[tuple[str, Mention], tuple[str, Mention]]:
+        """Subject and object of a relation, as it is asked about: `described`, each without what this relation says. By
+        default an object that is said through it alone has its name only, as what it is like is asked about by itself.
+        """
+        subject = self.described(relation.subject, without=relation)
+        if published or self.quotes_source or self.tie(relation.object) is not relation:
+            return subject, self.described(relation.object, without=relation)
+        head = self.source.entities[relation.object].text
+        return subject, (head, Mention(head))
+
+    def described(self, number: int, besides: str = "", without: RelationView | None = None) -> tuple[str, Mention]:
+        """A found entity's identifier, with its other attributes and where it is, if the target has several things of
+        that name and the prompt does not say elsewhere which one is meant; and the same as data.
+
+        besides: the attribute, without: the relation that is asked about. Where it is: its relations to things that are
+        said through them alone.
+        """
+        found, entity = self.entities[number], self.source.entities[number]
+        mention = self.mention(number, found.mention)
+        if self.quotes_source or not self.wording.described or lemmas(mention.head) not in self.repeated:
+            return found.identifier, mention
+        attributes = tuple(
+            attribute.text
+            for attribute in entity.attributes
+            if attribute.text != besides and attribute.text not in mention.attributes
+        )
+        relations = (self.source.relation(relation) for relation in entity.relations)
+        own = [r for r in relations if r.subject == number and r is not without and self.tie(r.object) is r]
+        places = [(r, self.source.entities[r.object]) for r in own]
+        words = [" ".join((r.text, *(a.text for a in place.attributes), place.text)) for r, place in places]
+        if not attributes and not places:
+            return found.identifier, mention
+        ties = tuple(Link(r.text, Mention(place.text, tuple(a.text for a in place.attributes))) for r, place in places)
+        said = ", ".join((*attributes, *words))
+        name = fill(self.wording.described, entity_identifier=found.identifier, attributes=said)
+        return name, replace(mention, details=attributes, ties=ties)
+
+    def tie(self, number: int) -> RelationView | None:
+        """The relation through which alone the source speaks of a thing: "in" of "a circle in the corner" for the
+        corner. None for a thing that is the subject of a relation, or the object of several.
+        """
+        relations = [self.source.relation(relation) for relation in self.source.entities[number].relations]
+        if len(relations) == 1 and relations[0].object == number != relations[0].subject:
+            return relations[0]
+        return None
+
+
+def said_of(view: GraphView, number: int) -> tuple[tuple[str, ...], tuple[Link, ...]]:
+    """The attributes of an entity, and its relations to others by their names."""
+    entity = view.entities[number]
+    ties = []
+    for relation in (view.relation(r) for r in entity.relations):
+        reverse = relation.object == number
+        other = view.entities[relation.subject if reverse else relation.object].text
+        ties.append(Link(relation.text, Mention(other), reverse))
+    return tuple(attribute.text for attribute in entity.attributes), tuple(ties)
