@@ -325,7 +325,7 @@ def alignment(advantages: Mapping[str, Tensor], panel: Panel, truth_scores: Arra
 
     def cosines(drawn: NDArray[np.int64]) -> dict[str, float]:
         norm = theirs[drawn].sum()
-        return {name: both[drawn].sum() / np.sqrt(own[drawn].sum() * norm) for name, (both, own) in parts.items()}
+        return {name: ratio(both[drawn].sum(), np.sqrt(own[drawn].sum() * norm)) for name, (both, own) in parts.items()}
 
     generator = np.random.default_rng(0)
     found = cosines(np.arange(len(names)))
@@ -334,7 +334,7 @@ def alignment(advantages: Mapping[str, Tensor], panel: Panel, truth_scores: Arra
     result = {}
     for name in advantages:
         differences = [one[name] - one[first] for one in drawn]
-        low, high = np.percentile(differences, [2.5, 97.5])
+        low, high = np.nanpercentile(differences, [2.5, 97.5])
         result[name] = {
             "cosine": float(found[name]),
             "difference": float(found[name] - found[first]),
@@ -347,5 +347,9 @@ def alignment(advantages: Mapping[str, Tensor], panel: Panel, truth_scores: Arra
 def correlation(a: Array, b: Array, weights: Array | None = None) -> float:
     """Pearson's r, nan where one of them is constant. weights: what each pair counts, 1 where there are none."""
     covariance = np.cov(a, b, aweights=weights, ddof=0) if len(a) else np.zeros((2, 2))
-    spread = float(np.sqrt(covariance[0, 0] * covariance[1, 1]))
-    return float(covariance[0, 1]) / spread if spread > 0 else float("nan")
+    return ratio(float(covariance[0, 1]), float(np.sqrt(covariance[0, 0] * covariance[1, 1])))
+
+
+def ratio(part: float, whole: float) -> float:
+    """nan where `whole` is 0."""
+    return part / whole if whole > 0 else float("nan")

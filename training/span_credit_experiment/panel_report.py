@@ -93,13 +93,14 @@ def tables_of(figures: dict[str, Any]) -> list[Table]:
         rules.add_column(name, justify="right")
     for rule in next(iter(figures["rules"].values())):
         rows = [of_source[rule] for of_source in figures["rules"].values()]
-        rules.add_row(rule, *(f"{row['cosine']:.3f}" if rule == "scalar" else difference(row) for row in rows))
+        rules.add_row(rule, *(number(row["cosine"], ".3f") if rule == "scalar" else difference(row) for row in rows))
     return [spans, rules]
 
 
-def number(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
+def number(value: float | None, form: str = ".2f") -> str:
+    return "" if value is None else f"{value:{form}}"
 
 
-def difference(row: dict[str, float]) -> str:
-    return f"{row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
+def difference(row: dict[str, float | None]) -> str:
+    found, low, high = (number(row[name], "+.3f") for name in ("difference", "low", "high"))
+    return f"{found} [{low}, {high}]" if found else ""

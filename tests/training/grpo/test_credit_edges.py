@@ -36,6 +36,7 @@ def trainers(tmp_path_factory: pytest.TempPathFactory, dataset: Dataset) -> dict
             dataset,
             [Scripted({}, name=f"reward{number}") for number in range(count)],
             span_coef=1.0,
+            span_rule="add",  # under which tokens without a span keep the scalar: what has another was reached by one
             max_failed_fraction=1.0,
             max_completion_length=64,
         )

@@ -82,7 +82,7 @@ def test_spans_on_emoji_reach_exactly_the_tokens_of_their_bytes(
         Span(accent, accent + 1, 1.0, 1.0, "attribute", "", 1),
     )
     verdicts = {text: Verdict(0.5, spans=spans), "A star.": Verdict(0.5)}
-    trainer = make_trainer(tmp_path, dataset, [Scripted(verdicts)], span_coef=1.0)
+    trainer = make_trainer(tmp_path, dataset, [Scripted(verdicts)], span_coef=1.0, span_rule="add")
     output = advantages_of(trainer, dataset, [text, "A star.", "A star.", "A star."] * 2, monkeypatch)
     tokenizer = trainer.processing_class.tokenizer
     row = list(zip(output["completion_ids"][0].tolist(), output["advantages"][0].tolist(), strict=True))

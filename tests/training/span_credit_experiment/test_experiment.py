@@ -12,7 +12,7 @@ from training.policy import load_policy
 from training.scenes.referee import judge_description
 from training.scenes.truth_reward import TruthReward
 from training.scenes.world import Scene, Thing
-from training.span_credit_experiment.experiment import ARMS, train_arm
+from training.span_credit_experiment.experiment import Arm, train_arm
 
 SCENE = Scene((Thing("star", "red", "small", "top", "left"),), "0")
 TEXT = "There is a small blue star in the top left corner. There is a circle."
@@ -41,7 +41,7 @@ def test_a_text_that_says_nothing_right_has_no_spans() -> None:
 
 def test_flipped_spans_lie_about_three_in_ten_and_the_score_does_not() -> None:
     samples = [sample()] * 200
-    plain, flipped = TruthReward({"a": SCENE}).assess(samples), TruthReward({"a": SCENE}, "flipped").assess(samples)
+    plain, flipped = TruthReward({"a": SCENE}).assess(samples), TruthReward({"a": SCENE}, flipped=0.3).assess(samples)
     assert [verdict.score for verdict in flipped] == [verdict.score for verdict in plain]
     pairs = [
         (a.score, b.score) for x, y in zip(plain, flipped, strict=True) for a, b in zip(x.spans, y.spans, strict=True)
@@ -52,7 +52,7 @@ def test_flipped_spans_lie_about_three_in_ten_and_the_score_does_not() -> None:
 def test_permuted_spans_are_the_groups_own() -> None:
     samples = [sample(), sample("There is a red star."), Sample(prompt="", completion="A circle, a star.", id="b")]
     scenes = {"a": SCENE, "b": SCENE}
-    plain, permuted = TruthReward(scenes).assess(samples), TruthReward(scenes, "permuted").assess(samples)
+    plain, permuted = TruthReward(scenes).assess(samples), TruthReward(scenes, permuted=True).assess(samples)
     for rows in ((0, 1), (2,)):
         credits = [
             sorted(span.credit for row in rows for span in verdicts[row].spans) for verdicts in (plain, permuted)
@@ -63,13 +63,20 @@ def test_permuted_spans_are_the_groups_own() -> None:
     ]
 
 
-@pytest.mark.parametrize(("arm", "reward"), [("scalar", "truth"), ("spans", "truth"), ("spans", "posh")])
-def test_one_step_of_an_arm(tmp_path: Path, arm: str, reward: str) -> None:
+@pytest.mark.parametrize(
+    ("arm", "name", "reward"),
+    [
+        (Arm("add", 0.0), "scalar", "truth"),
+        (Arm("keep_sign", 0.5, flipped=0.1, permuted=True), "keep_sign-0.5-flipped-0.1-permuted", "truth"),
+        (Arm("add_centred", 1.0), "add_centred-1", "posh:match"),
+    ],
+)
+def test_one_step_of_an_arm(tmp_path: Path, arm: Arm, name: str, reward: str) -> None:
     model, processor = load_policy("tiny", 0)
     model.save_pretrained(tmp_path)
     processor.save_pretrained(tmp_path)
-    run = train_arm(ARMS[arm], reward, str(tmp_path), 1, 3, steps=1, learning_rate=1e-4, evaluate_every=1, prompts=4)
-    assert (run["arm"]["name"], run["reward"]) == (arm, reward)
+    run = train_arm(arm, reward, str(tmp_path), 1, 3, steps=1, learning_rate=1e-4, evaluate_every=1, prompts=4)
+    assert (run["arm"]["name"], run["reward"]) == (name, reward)
     assert json.loads(json.dumps(run)) == run
     assert [measured["step"] for measured in run["evaluations"]] == [0, 1]
     assert all(len(measured["f1"]) == 4 for measured in run["evaluations"])
@@ -79,9 +86,9 @@ def test_one_step_of_an_arm(tmp_path: Path, arm: str, reward: str) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--reward", "bleu"], "no reward 'bleu': choose from truth, posh"),
-        (["--reward", "posh", "--arms", "flipped"], "the spans of 'posh' cannot be flipped"),
-        (["--arms", "span"], "no arm 'span': choose from scalar, spans, flipped, permuted"),
+        (["--reward", "bleu"], "no reward 'bleu': take truth, or posh: and a judge, such as posh:match"),
+        (["--reward", "posh:match", "--flipped", "0.3"], "the spans of posh:match are a judge's own"),
+        (["--rule", "span"], "no rule 'span': choose from add, add_centred"),
     ],
 )
 def test_the_command_names_what_there_is_not(tmp_path: Path, options: Any, said: str) -> None:
