@@ -49,7 +49,10 @@ USES = {
             "span_credit_experiment",
         )
     },
-    "training.span_credit_experiment": {"training.grpo", "training.data", "training.evaluation", "training.scenes"},
+    "training.span_credit_experiment": {
+        "rewards.judges",
+        *("training.grpo", "training.data", "training.evaluation", "training.scenes"),
+    },
 }
 
 INSIDE_JUDGES = {

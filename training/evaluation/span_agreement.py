@@ -18,7 +18,9 @@ from typing import Any
 
 from scipy import stats
 
+from rewards.verdict import Span
 from training.data.load import load_scenes
+from training.evaluation.span_reliability import Labelled
 from training.recipe import ScenesPart
 from training.scenes.referee import judge_description
 from training.scenes.world import Scene
@@ -95,6 +97,20 @@ def read_completions(folder: Path, models: Sequence[str] = (), count: int = 500)
         if line["verdict"]["score"] is not None
     ]
     return judged, len(chosen) - len(judged)
+
+
+def labels_of(completions: Sequence[Judged]) -> list[Labelled]:
+    """The completions with the referee's wrong words as labels; those about one scene are a group."""
+    groups = {id: number for number, id in enumerate(dict.fromkeys(one.scene.seed for one in completions))}
+    return [
+        Labelled(
+            one.text,
+            tuple(Span(**span) for span in one.spans),
+            judge_description(one.text, one.scene).wrong,
+            groups[one.scene.seed],
+        )
+        for one in completions
+    ]
 
 
 def spread(count: int, groups: int) -> list[int]:

@@ -89,8 +89,9 @@ class JudgedPhrase:
 
 @dataclass(frozen=True, slots=True)
 class JudgedPanel:
-    """phrases: of all rows. credit, covered: (B, T), in standard deviations. scores: (B,), nan where none."""
+    """verdicts, phrases: of all rows. credit, covered: (B, T), in standard deviations. scores: (B,), nan where none."""
 
+    verdicts: tuple[Verdict, ...]
     phrases: tuple[JudgedPhrase, ...]
     credit: Tensor
     covered: Tensor
@@ -212,7 +213,7 @@ def lay_out(panel: Panel, verdicts: Sequence[Verdict]) -> JudgedPanel:
         ]
     std = credit_std(credit_moments(credit, covered))
     scores = [np.nan if verdict.score is None else verdict.score for verdict in verdicts]
-    return JudgedPanel(tuple(judged), scale_credit(credit, covered, std), covered, np.array(scores))
+    return JudgedPanel(tuple(verdicts), tuple(judged), scale_credit(credit, covered, std), covered, np.array(scores))
 
 
 def agreement_of_phrases(judged: JudgedPanel, truth: JudgedPanel, panel: Panel) -> dict[str, dict[str, float]]:

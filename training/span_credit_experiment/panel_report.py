@@ -14,7 +14,9 @@ from rich.table import Table
 from rewards import PoshReward
 from rewards.judges.by_name import closing, load_judge
 from training.data.load import load_data
+from training.evaluation.span_reliability import Labelled, reliability
 from training.grpo.span_rules import SPAN_RULES
+from training.scenes.referee import judge_description
 from training.scenes.truth_reward import TruthReward
 from training.span_credit_experiment.panel import (
     JudgedPanel,
@@ -63,9 +65,19 @@ def write_up(panel: Panel, judges: Sequence[str], flipped: Sequence[float]) -> d
 def source_figures(judged: JudgedPanel, truth: JudgedPanel, panel: Panel) -> dict[str, Any]:
     return {
         "phrases": agreement_of_phrases(judged, truth, panel),
+        "labels": reliability(labelled(judged, panel)),
         "tokens": agreement_of_tokens(judged, truth, panel),
         "scores": score_agreement(judged, truth, panel),
     }
+
+
+def labelled(judged: JudgedPanel, panel: Panel) -> list[Labelled]:
+    """The panel as a person would label it who knows what is wrong."""
+    scenes = panel_scenes(panel)
+    return [
+        Labelled(one.text, verdict.spans, judge_description(one.text, scenes[one.picture]).wrong, one.picture)
+        for one, verdict in zip(panel.written, judged.verdicts, strict=True)
+    ]
 
 
 def rule_figures(judged: JudgedPanel, truth: JudgedPanel, panel: Panel) -> dict[str, Any]:
@@ -80,13 +92,23 @@ def rule_figures(judged: JudgedPanel, truth: JudgedPanel, panel: Panel) -> dict[
 def tables_of(figures: dict[str, Any]) -> list[Table]:
     """How right the spans are; and the rules, as differences to the scalar."""
     spans = Table(title=f"Credit of phrases, and the truth's on the same words: level {figures['level']}")
-    for heading in ("spans of", "kind", "phrases", "share of credit", "blamed", "r", "r, by size", "r, Monte Carlo"):
+    for heading in (
+        "spans of",
+        "kind",
+        "phrases",
+        "share of credit",
+        "blamed",
+        "r",
+        "r, by size",
+        "r, Monte Carlo",
+        "r, labels",
+    ):
         spans.add_column(heading, justify="left" if heading in ("spans of", "kind") else "right")
     for name, source in figures["sources"].items():
         for kind, row in source["phrases"].items():
             values = (f"{row['share']:.2f}", f"{row['blamed']:.0%}", *map(number, (row["r"], row["weighted"])))
-            monte_carlo = number(row["monte_carlo"])
-            spans.add_row(name if kind == "all" else "", kind, f"{row['phrases']:,}", *values, monte_carlo)
+            others = (number(row["monte_carlo"]), number(source["labels"][kind]["r"]))
+            spans.add_row(name if kind == "all" else "", kind, f"{row['phrases']:,}", *values, *others)
     rules = Table(title="Cosine with the Monte Carlo advantages: the scalar's, and what a rule adds [95 %]")
     rules.add_column("rule")
     for name in figures["rules"]:

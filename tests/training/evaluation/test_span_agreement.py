@@ -15,6 +15,7 @@ from training.evaluation.span_agreement import (
     components,
     evenly,
     judged_words,
+    labels_of,
     read_completions,
     sign_agreement,
     spread,
@@ -23,6 +24,7 @@ from training.evaluation.span_agreement import (
     without,
     word_agreement,
 )
+from training.evaluation.span_reliability import advice, reliability
 from training.scenes.referee import judge_description
 from training.scenes.world import Scene, Thing, make_scenes
 
@@ -230,12 +232,46 @@ def test_the_command_prints_and_writes_the_same(
     )
     written = json.loads((folder / "new" / "a.json").read_text())
     completions, skipped = read_completions(folder, ["base"], 8)
-    assert written == {**summarise(completions), "skipped": skipped}
+    found = reliability(labels_of(completions))
+    assert written == {
+        **{**summarise(completions), "skipped": skipped},
+        **{"reliability": found, "advice": advice(found["all"])},
+    }
     assert (written["completions"], written["skipped"], list(written["words"]["by_model"])) == (6, 2, ["base"])
     out = capsys.readouterr().out
     assert "6 completions, 2 without a verdict left out" in out
     assert f"{written['words']['all']['precision']:.3f}" in out
     assert f"{written['credit']['all']['spearman']:.3f}" in out
+    assert "No advice from 6 completions: label 20 or more." in out
+
+
+def test_a_labelled_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    sample = tmp_path / "labels.jsonl"
+    said = {"reference": "A red circle. A blue star.", "completion": "A green circle. A blue star."}
+    rows = [{"id": number, **said, "mistakes": [["green"], [[2, 7]]][number % 2]} for number in range(24)]
+    sample.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run(monkeypatch, "spans", sample, "--json", tmp_path / "found.json") is None
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["reliability"]["all"] | {"r": 1, "low": 1, "high": 1} == {
+        **{"r": 1, "low": 1, "high": 1, "completions": 24, "phrases": 96, "wrong": 0.25, "blamed": 0.25},
+    }
+    assert found["reliability"]["attribute"]["r"] == pytest.approx(1)
+    assert found["reliability"]["entity"]["r"] is None  # none of them is wrong
+    assert found["advice"].startswith("span_coef=0.5 with span_rule=add_centred")
+    assert found["advice"] in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_labelled_sample_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = tmp_path / "labels.jsonl"
+    row = {"id": 1, "completion": "A star.", "reference": "A star.", "mistakes": ["circle"]}
+    sample.write_text(json.dumps(row))
+    assert "must hold spans of its text of 7 characters, got 'circle'" in run(monkeypatch, "spans", sample)
+    sample.write_text(json.dumps({**row, "mistakes": [], "reference": "!!"}))
+    assert "none of 1 completions has a verdict; the first: no reference" in run(monkeypatch, "spans", sample)
+    del row["mistakes"]
+    sample.write_text(json.dumps(row))
+    assert "has no column 'mistakes'" in run(monkeypatch, "spans", sample)
 
 
 def test_mistakes_are_sentences(

@@ -120,7 +120,7 @@ def judged(credit: list[list[float]]) -> JudgedPanel:
         for at, value in enumerate(of_row)
         if value
     )
-    return JudgedPanel(phrases, values, values != 0, np.array([0.2, 0.4, 0.1, 0.3]))
+    return JudgedPanel((), phrases, values, values != 0, np.array([0.2, 0.4, 0.1, 0.3]))
 
 
 def test_alignment_by_hand() -> None:

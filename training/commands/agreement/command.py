@@ -1,6 +1,7 @@
 """How far a metric or a judge agrees with people, or with the truth.
 
     spanreward agreement table docent-coarse coarse.jsonl --judge server:URL#qwen3-14b mode=published --baselines
+    spanreward agreement spans labels.jsonl --judge vllm:MODEL
     spanreward agreement spans outputs/quickstart --models base sft --count 500
     spanreward agreement people ../shared/data --judge match [--sets hat_aloha ...] [mode=published ...]
     spanreward agreement people ../shared/data --metric harmonic [--judge transformers:smollm2 --images 8]

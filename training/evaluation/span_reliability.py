@@ -1,0 +1,124 @@
+"""How right are a reward's spans, by a labelled sample, and should they reach the tokens that wrote them?
+
+    found = reliability([Labelled(text, verdict.spans, wrong=((2, 5),), group=0), ...])
+    found["all"]["r"], found["all"]["low"], advice(found["all"])
+
+r is Pearson's, over the phrases that were asked about, of a phrase's credit with its label: 1, or 0 where a wrong range
+touches its first mention; both less the baseline that training takes (training/grpo/credit.py), so that no judge looks
+good for blaming the kind of phrase that is wrong most often. Which r is enough was measured in docs/credit.md.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewards.agreement.records import Record
+from rewards.verdict import Span, Verdict
+from training.grpo.credit import baseline_credit, first_mentions, phrases_of
+
+Array = NDArray[np.float64]
+
+RESAMPLES = 1000
+RIGHT = 0.3  # r from which add_centred 0.5 was ahead of the scalar on every panel (docs/credit.md)
+
+FEW = 20  # completions: of fewer the interval says too little
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """One completion: the spans of its verdict, and the ranges of characters [start, end) that are wrong.
+
+    group: whose completions answer one prompt.
+    """
+
+    text: str
+    spans: tuple[Span, ...]
+    wrong: tuple[tuple[int, int], ...]
+    group: int
+
+
+def labelled(records: Sequence[Record], verdicts: Sequence[Verdict]) -> list[Labelled]:
+    """People's labels with what a metric says of each text; without texts that it has no score for.
+
+    Raises ValueError for a record without `mistakes`, and where the metric has no score for any.
+    """
+    rows = []
+    for number, (record, verdict) in enumerate(zip(records, verdicts, strict=True)):
+        if record.mistakes is None:
+            raise ValueError(f"{record.where} has no mistakes: name their column in the column map, [] for none.")
+        if verdict.score is not None:
+            rows.append(Labelled(record.samples[0].completion, verdict.spans, record.mistakes, number))
+    if not rows:
+        raise ValueError(f"none of {len(records)} completions has a verdict; the first: {verdicts[0].note}")
+    return rows
+
+
+def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[str, dict[str, Any]]:
+    """For "all" and each kind: r with its 95 % interval over completions, how many completions and phrases, the share
+    whose label is wrong, and the share that is blamed (credit below 0). r is None where all labels are equal.
+    """
+    mentions = [first_mentions(row.spans) for row in rows]
+    phrases = [p for row, own in zip(rows, mentions, strict=True) for p in phrases_of(own, row.text, row.group)]
+    labels = [
+        float(not any(start < span.end and span.start < end for start, end in row.wrong))
+        for row, own in zip(rows, mentions, strict=True)
+        for span in own
+    ]
+    of_row = np.array([number for number, own in enumerate(mentions) for _ in own], dtype=np.int64)
+    marked = [replace(phrase, credit=label) for phrase, label in zip(phrases, labels, strict=True)]
+    credit = np.array([phrase.credit for phrase in phrases]) - np.array(baseline_credit(phrases))
+    label = np.array(labels) - np.array(baseline_credit(marked))
+    kinds = np.array([phrase.kind for phrase in phrases])
+    found = {}
+    for name in ["all", *sorted(set(kinds.tolist()))]:
+        chosen = np.flatnonzero((kinds == name) | (name == "all"))
+        r, low, high = None, None, None
+        if len({labels[i] for i in chosen}) > 1:
+            r = pearson(credit[chosen], label[chosen])
+            low, high = interval(credit[chosen], label[chosen], of_row[chosen], resamples)
+        found[name] = {
+            "r": r,
+            "low": low,
+            "high": high,
+            "completions": len(set(of_row[chosen].tolist())),
+            "phrases": len(chosen),
+            "wrong": 1 - float(np.mean([labels[i] for i in chosen])),
+            "blamed": float(np.mean([phrases[i].credit < 0 for i in chosen])),
+        }
+    return found
+
+
+def interval(a: Array, b: Array, of_row: NDArray[np.int64], resamples: int) -> tuple[float | None, float | None]:
+    """95 % percentiles of r over draws of completions, in which a completion's phrases stay together."""
+    rows = [np.flatnonzero(of_row == row) for row in np.unique(of_row)]
+    generator = np.random.default_rng(0)
+    draws = []
+    for _ in range(resamples):
+        drawn = np.concatenate([rows[i] for i in generator.integers(0, len(rows), len(rows))])
+        draws.append(pearson(a[drawn], b[drawn]))
+    known = [draw for draw in draws if draw is not None]
+    if not known:
+        return None, None
+    low, high = np.percentile(known, [2.5, 97.5])
+    return float(low), float(high)
+
+
+def pearson(a: Array, b: Array) -> float | None:
+    return float(np.corrcoef(a, b)[0, 1]) if len(a) > 1 and a.std() > 0 and b.std() > 0 else None
+
+
+def advice(found: dict[str, Any]) -> str:
+    """What to set in a recipe, in a sentence. found: the entry "all" of `reliability`."""
+    if found["r"] is None:
+        return "No advice: label a sample in which something is right and something is wrong."
+    if found["completions"] < FEW:
+        return f"No advice from {found['completions']} completions: label {FEW} or more."
+    said = f"r {found['r']:.2f} [{found['low']:.2f}, {found['high']:.2f}]"
+    if found["low"] >= RIGHT:
+        return f"span_coef=0.5 with span_rule=add_centred: {said} is not below {RIGHT}, from where spans helped."
+    if found["high"] < RIGHT:
+        return f"span_coef=0: {said} is below {RIGHT}, from where spans helped."
+    return f"span_coef=0 until more is labelled: {said} does not tell on which side of {RIGHT} it lies."
