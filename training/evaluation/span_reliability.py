@@ -22,7 +22,7 @@ from training.grpo.credit import baseline_credit, first_mentions, phrases_of
 Array = NDArray[np.float64]
 
 RESAMPLES = 1000
-RIGHT = 0.3  # r from which add_centred 0.5 was ahead of the scalar on every panel (docs/credit.md)
+GOOD, FAIR = 0.6, 0.4  # r from which add_centred 0.5 and 0.25 were not behind the scalar on any panel (docs/credit.md)
 
 FEW = 20  # completions: of fewer the interval says too little
 
@@ -117,8 +117,9 @@ def advice(found: dict[str, Any]) -> str:
     if found["completions"] < FEW:
         return f"No advice from {found['completions']} completions: label {FEW} or more."
     said = f"r {found['r']:.2f} [{found['low']:.2f}, {found['high']:.2f}]"
-    if found["low"] >= RIGHT:
-        return f"span_coef=0.5 with span_rule=add_centred: {said} is not below {RIGHT}, from where spans helped."
-    if found["high"] < RIGHT:
-        return f"span_coef=0: {said} is below {RIGHT}, from where spans helped."
-    return f"span_coef=0 until more is labelled: {said} does not tell on which side of {RIGHT} it lies."
+    for bound, coefficient in ((GOOD, 0.5), (FAIR, 0.25)):
+        if found["low"] >= bound:
+            return f"span_coef={coefficient} with span_rule=add_centred: {said} is {bound} or more."
+    if found["high"] < FAIR:
+        return f"span_coef=0: {said} is below {FAIR}."
+    return f"span_coef=0 until more is labelled: {said} does not tell whether it is {FAIR} or more."

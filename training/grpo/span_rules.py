@@ -1,6 +1,6 @@
 """How the spans' credit and the scalar advantage of a completion become the advantages of its tokens. Pure functions.
 
-    rule = SPAN_RULES["keep_sign"]
+    rule = SPAN_RULES["add_centred"]
     rule(advantages, credit, mask, coefficient)          # (B, T)
 
 Every rule takes `advantages` (B,), the scalar of each completion; `credit` (B, T), that of its tokens less what was to
@@ -14,45 +14,22 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-LARGEST = 0.5  # share of the scalar that a token may have more or less of under keep_sign and withhold
-
-
-def add(advantages: Tensor, credit: Tensor, mask: Tensor, coefficient: float) -> Tensor:
-    """A_i + c z. The credit may outweigh the scalar, and turn it round."""
-    return advantages.unsqueeze(1) + coefficient * credit
+LARGEST = 0.5  # share of its scalar that withhold may take from a token
 
 
 def add_centred(advantages: Tensor, credit: Tensor, mask: Tensor, coefficient: float) -> Tensor:
-    """A_i + c (z - mean of z over the row's tokens): a row's advantages go on adding up to what the scalar gives it."""
+    """A_i + c (z - mean of z over the row's tokens): a row's advantages go on adding up to what the scalar gives them,
+    which alone says whether the completion was good.
+    """
     return advantages.unsqueeze(1) + coefficient * centred(credit, mask)
 
 
-def keep_sign(advantages: Tensor, credit: Tensor, mask: Tensor, coefficient: float) -> Tensor:
-    """A_i (1 + m), m = clip(c sign(A_i) z, -1/2, 1/2) less its mean over the row's tokens.
-
-    No push is turned round, as |m| <= 1, and a row's advantages add up to the scalar's: credit says which tokens move
-    more, the scalar alone whether they are pushed up or down.
-    """
-    scalar = advantages.unsqueeze(1)
-    change = (coefficient * scalar.sign() * credit).clamp(-LARGEST, LARGEST)
-    return scalar * (1 + centred(change, mask))
-
-
 def withhold(advantages: Tensor, credit: Tensor, mask: Tensor, coefficient: float) -> Tensor:
-    """A_i (1 + m), m = clip(c z, -1/2, 0) where A_i > 0 and 0 elsewhere: a good completion's blamed tokens are praised
-    less, and nothing else changes.
+    """A_i (1 + m), m = clip(c z, -1/2, 0) where A_i > 0 and 0 elsewhere: the blamed tokens of a good completion are
+    praised less, and nothing else changes. No push is turned round.
     """
     scalar = advantages.unsqueeze(1)
     return scalar * (1 + (coefficient * credit).clamp(-LARGEST, 0.0) * (scalar > 0))
-
-
-def less_what_was_said(advantages: Tensor, credit: Tensor, mask: Tensor, coefficient: float) -> Tensor:
-    """A_i - c (the sum of z over the row's earlier tokens): a token is not praised for what was said before it.
-
-    What is taken away is known before the token is written, so that the expected gradient is the scalar's as far as a
-    phrase's credit does not depend on what follows it (a control variate).
-    """
-    return advantages.unsqueeze(1) - coefficient * (credit.cumsum(dim=1) - credit)
 
 
 def centred(values: Tensor, mask: Tensor) -> Tensor:
@@ -63,5 +40,5 @@ def centred(values: Tensor, mask: Tensor) -> Tensor:
 
 
 SPAN_RULES: dict[str, Callable[[Tensor, Tensor, Tensor, float], Tensor]] = {
-    rule.__name__: rule for rule in (add, add_centred, keep_sign, withhold, less_what_was_said)
+    rule.__name__: rule for rule in (add_centred, withhold)
 }

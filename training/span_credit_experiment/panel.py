@@ -3,7 +3,7 @@
     panel = make_panel("outputs/credit/base2", level=2, pictures=48, completions=8, of_monte_carlo=2, rollouts=8)
     judged = judge_panel(panel, PoshReward(MatchJudge()))
     agreement_of_phrases(judged, truth, panel)["entity"]["r"]
-    alignment({"scalar": ..., "add": ...}, panel, truth.scores)["add"]["difference"]
+    alignment({"scalar": ..., "withhold": ...}, panel, truth.scores)["withhold"]["difference"]
 
 Credit is compared as training uses it: less the baseline of comparable phrases, on the tokens of the first mention. The
 truth's is the referee's (truth_reward.py), on the same words. `alignment` is the cosine between the advantages of a

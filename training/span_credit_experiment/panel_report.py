@@ -15,7 +15,7 @@ from rewards import PoshReward
 from rewards.judges.by_name import closing, load_judge
 from training.data.load import load_data
 from training.evaluation.span_reliability import Labelled, reliability
-from training.grpo.span_rules import SPAN_RULES
+from training.grpo.span_rules import SPAN_RULES, add_centred
 from training.scenes.referee import judge_description
 from training.scenes.truth_reward import TruthReward
 from training.span_credit_experiment.panel import (
@@ -82,7 +82,7 @@ def labelled(judged: JudgedPanel, panel: Panel) -> list[Labelled]:
 
 def rule_figures(judged: JudgedPanel, truth: JudgedPanel, panel: Panel) -> dict[str, Any]:
     """`alignment` of the scalar and of every rule with every coefficient."""
-    advantages = {"scalar": token_advantages(judged, panel, SPAN_RULES["add"], 0.0)}
+    advantages = {"scalar": token_advantages(judged, panel, add_centred, 0.0)}
     for name, rule in SPAN_RULES.items():
         for coefficient in COEFFICIENTS:
             advantages[f"{name} {coefficient:g}"] = token_advantages(judged, panel, rule, coefficient)

@@ -36,7 +36,6 @@ def trainers(tmp_path_factory: pytest.TempPathFactory, dataset: Dataset) -> dict
             dataset,
             [Scripted({}, name=f"reward{number}") for number in range(count)],
             span_coef=1.0,
-            span_rule="add",  # under which tokens without a span keep the scalar: what has another was reached by one
             max_failed_fraction=1.0,
             max_completion_length=64,
         )
@@ -70,7 +69,8 @@ def credit_of(
 
 
 def reached(row: Row) -> list[str]:
-    return [token for token, credit in row if abs(credit) > 1e-5]
+    """The tokens whose advantage is another than that of the end token, which no span covers."""
+    return [token for token, credit in row if abs(credit - row[-1][1]) > 1e-5]
 
 
 def test_credit_reaches_the_words_of_the_spans_and_nothing_else(

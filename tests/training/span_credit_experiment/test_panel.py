@@ -11,7 +11,7 @@ import torch
 
 from tests.support.command import spanreward
 from training.data.load import load_data
-from training.grpo.span_rules import add
+from training.grpo.span_rules import add_centred
 from training.policy import load_policy
 from training.scenes.referee import judge_description
 from training.scenes.truth_reward import TruthReward
@@ -165,7 +165,7 @@ def test_the_truth_on_a_panel() -> None:
     truth = judge_panel(PANEL, TruthReward(dict(zip(rows["id"], scenes, strict=True))))
     assert truth.scores == pytest.approx([judge_description(w.text, scenes[w.picture]).f1 for w in PANEL.written])
     scalar, _ = scalar_advantages(truth.scores, [0, 0, 1, 1])
-    found = token_advantages(truth, PANEL, add, 0.0)
+    found = token_advantages(truth, PANEL, add_centred, 0.0)
     assert found.tolist() == [[pytest.approx(value)] * found.shape[1] for value in scalar]
 
 
@@ -180,7 +180,7 @@ def test_the_command(tmp_path: Path) -> None:
     done = spanreward(*call)
     assert done.code == 0, done.err
     assert "posh:match" in done.out
-    assert "keep_sign 0.25" in done.out
+    assert "withhold 0.25" in done.out
     figures = json.loads((tmp_path / "panel-level1-base.json").read_text())
     assert set(figures["sources"]) == {"truth", "truth, 10% flipped", "truth, permuted", "posh:match"}
     assert figures["rules"]["truth"]["scalar"]["difference"] == 0
