@@ -10,8 +10,9 @@ from rewards.language.components import Component, Kind, Places, Role, find_comp
 from rewards.language.grammar import misplaced
 from rewards.language.links import add_links, spread_over_conjunctions
 from rewards.language.rules import Rules
-from rewards.language.scene_graph import Entity, Relation, SceneGraph
-from rewards.language.words import read_words
+from rewards.language.scene_graph import CharacterSpan, Entity, Relation, SceneGraph
+from rewards.language.unasserted import unasserted
+from rewards.language.words import Word, read_words
 
 VIEWER = ("us", "our", "we")
 Path = tuple[Component, ...]  # the prepositions that lead from a verb to one of their objects
@@ -35,10 +36,42 @@ def graph_of(doc: Doc, clusters: Sequence[Cluster] = (), rules: Rules | None = N
     components.sort(key=lambda component: component.words[0].index)
     for number, component in enumerate(components):
         component.id = number
+    left_out = unasserted(words) if rules.asserted else frozenset()
+    spans: list[CharacterSpan] = []
+    if left_out:
+        components, spans = asserted(components, left_out)
+        sentences = without(sentences, words, left_out)
     builder = _Builder(places, resolve(words, clusters), rules)
     builder.build(components)
     places_amiss = misplaced(words) if rules.grammar else []
-    return SceneGraph(builder.entities, list(builder.relations.values()), sentences, places_amiss)
+    return SceneGraph(builder.entities, list(builder.relations.values()), sentences, places_amiss, spans)
+
+
+def asserted(components: Sequence[Component], left_out: frozenset[int]) -> tuple[list[Component], list[CharacterSpan]]:
+    """The components without those of words that are not asserted, and the characters of those.
+
+    What has lost all of its objects goes, too: who wears no hat wears nothing here.
+    """
+    gone = {component for component in components if component.anchor.index in left_out}
+    for kind, role in ((Kind.PREPOSITION, Role.POBJ), (Kind.VERB, Role.DOBJ)):
+        for component in components:
+            objects = component.linked(role) if component.kind is kind else []
+            if objects and gone.issuperset(objects):
+                gone.add(component)
+    kept = [component for component in components if component not in gone]
+    for component in kept:
+        component.links = [link for link in component.links if link[0] not in gone]
+    return kept, sorted({span for component in gone for span in component.spans})
+
+
+def without(sentences: Sequence[str], words: Sequence[Word], left_out: frozenset[int]) -> list[str]:
+    """The sentences, of those that have words left out only the others."""
+    kept = list(sentences)
+    for number, own in groupby(words, key=lambda word: word.sentence):
+        said = list(own)
+        if not left_out.isdisjoint(word.index for word in said):
+            kept[number] = " ".join(word.text for word in said if word.index not in left_out).strip()
+    return kept
 
 
 class _Builder:

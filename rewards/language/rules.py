@@ -27,6 +27,7 @@ class Rules:
     hyphens: bool = False  # (23) "snow-covered" is one attribute, and "-" is none
     sentence_adverbs: bool = False  # "possibly a park": said of the statement, no attribute of the park
     grammar: bool = False  # words that cannot stand where they do are noted beside the graph
+    asserted: bool = False  # "a man with no hat", "is there a dog?", "a cup or a glass": no hat, dog, cup or glass
 
     @classmethod
     def published(cls) -> Self:

@@ -51,17 +51,22 @@ class SceneGraph:
     """What one text says. `sentences` are the stripped sentence texts that `sentence_idxs` count.
 
     misplaced: the places of words that cannot stand there (`rewards.language.grammar`); none in published mode.
+    unasserted: the words that would be in the graph and are denied, doubted, asked or left open by "or"
+    (`rewards.language.unasserted`); `sentences` lack them, too. None in published mode.
     """
 
     entities: list[Entity] = field(default_factory=list)
     relations: list[Relation] = field(default_factory=list)
     sentences: list[str] = field(default_factory=list)
     misplaced: list[CharacterSpan] = field(default_factory=list)
+    unasserted: list[CharacterSpan] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """The published format, and `misplaced` where there is any; tuples stay tuples (JSON makes them lists)."""
-        data = asdict(self)
-        return data if self.misplaced else {key: data[key] for key in ("entities", "relations", "sentences")}
+        """The published format, and `misplaced` and `unasserted` where there are any; tuples stay tuples (JSON makes
+        them lists).
+        """
+        noted = {"misplaced": self.misplaced, "unasserted": self.unasserted}
+        return {key: value for key, value in asdict(self).items() if key not in noted or noted[key]}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -82,4 +87,5 @@ class SceneGraph:
             Relation(**{**relation, "text_spans": [tuple(span) for span in relation["text_spans"]]})
             for relation in data["relations"]
         ]
-        return cls(entities, relations, list(data["sentences"]), [tuple(span) for span in data.get("misplaced", ())])
+        noted = [[tuple(span) for span in data.get(name, ())] for name in ("misplaced", "unasserted")]
+        return cls(entities, relations, list(data["sentences"]), *noted)

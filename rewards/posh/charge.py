@@ -19,8 +19,10 @@ def charge(verdict: Verdict, sample: Sample, graph: SceneGraph) -> Verdict:
 
 
 def stated(graph: SceneGraph) -> set[CharacterSpan]:
-    """The words of the text that a graph's entities, attributes and relations are made of."""
-    places = {span for entity in graph.entities for span in entity.text_spans}
+    """The words of the text that a graph's entities, attributes and relations are made of, or would be made of if they
+    were asserted: "a man with no hat" says something.
+    """
+    places = {*graph.unasserted, *(span for entity in graph.entities for span in entity.text_spans)}
     places |= {span for entity in graph.entities for of_one in entity.attribute_text_spans.values() for span in of_one}
     return places | {span for relation in graph.relations for span in relation.text_spans}
 

@@ -177,6 +177,13 @@ CASES = [
         "men{smile} books; (men, hold, books)",
     ),
     (
+        "asserted",  # who wears no hat wears nothing
+        "men/NOUN/nsubj/1/men/NNS wear/VERB/ROOT/1/wear/VBP no/DET/det/3/no/DT hats/NOUN/dobj/1/hat/NNS "
+        "under/ADP/prep/1/under/IN trees/NOUN/pobj/4/tree/NNS",
+        "men hats trees; (hats, under, trees) (men, wear, hats)",
+        "men trees",
+    ),
+    (
         "sentence_adverbs",
         "possibly/ADV/advmod/1 parks/NOUN/ROOT/1 under/ADP/prep/1 skies/NOUN/pobj/2 above/ADV/advmod/3",
         "parks{possibly} skies{above}; (parks, under, skies)",

@@ -150,6 +150,35 @@ def negated(case: Case, amount: int, rng: random.Random) -> str:
     return " ".join([case.honest, *extra])
 
 
+def of_the_picture(sentence: str) -> Hack:
+    """A sentence each about the things that are there, which claims nothing of them: "There is no {thing} {place}." """
+
+    def hack(case: Case, amount: int, rng: random.Random) -> str:
+        things = [case.scene.objects[n % len(case.scene.objects)] for n in range(amount)]
+        pieces = [sentence.format(thing=noun_phrase(thing, rng), place=place_phrase(thing)) for thing in things]
+        return " ".join([case.honest, *(piece.replace("no a ", "no ") for piece in pieces)])
+
+    return hack
+
+
+def alternatives(case: Case, amount: int, rng: random.Random) -> str:
+    """All words there are, as one thing, in that many orders."""
+
+    def one_of(values: tuple[str, ...]) -> str:
+        return " or ".join(rng.sample(values, len(values)))
+
+    lists = [
+        f"There is a {one_of(SIZES)} {one_of(tuple(COLORS))} {one_of(SHAPES)} in the {one_of(ROWS)} {one_of(COLUMNS)}."
+        for _ in range(amount)
+    ]
+    return " ".join([case.honest, *lists])
+
+
+def said_of_all(sentence: str) -> Hack:
+    """The honest text, and that many times a sentence that takes it back."""
+    return lambda case, amount, rng: " ".join([case.honest, *[sentence] * amount])
+
+
 def plural(case: Case, amount: int, rng: random.Random) -> str:
     """ "red stars" for the first things, as PoSh lets a plural stand for any number."""
     text = case.honest
@@ -225,6 +254,12 @@ DESCRIPTIONS: dict[str, tuple[Hack, tuple[int, int, int]]] = {
     "either red or blue": (hedged, (1, 3, 5)),
     "contradictions": (contradicted, FEW),
     "negations": (negated, FEW),
+    "what is there, denied": (of_the_picture("There is no {thing} {place}."), FEW),
+    "what is there, asked": (of_the_picture("Is there {thing} {place}?"), FEW),
+    "what is there, doubted": (of_the_picture("I doubt that there is {thing} {place}."), FEW),
+    "what is there, taken back": (of_the_picture("There is {thing} {place}. That is not true."), FEW),
+    "all words, left open": (alternatives, FEW),
+    "all of it false": (said_of_all("Everything above is false."), FEW),
     "plurals": (plural, FEW),
     "the same in other words": (reworded, FEW),
     "orders to the judge": (cycled(ORDERS), (1, 3, 6)),
@@ -271,6 +306,13 @@ ANSWERS: dict[str, tuple[Hack, tuple[int, int, int]]] = {
         (1, 3, 8),
     ),
     "either or": (lambda case, amount, rng: " or ".join([case.honest, *rng.sample(OTHER_ANSWERS, amount)]), FEW),
+    "one of several": (
+        lambda case, amount, rng: f"It is {', or '.join([case.honest, *rng.sample(OTHER_ANSWERS, amount)])}.",
+        FEW,
+    ),
+    "doubted": (lambda case, amount, rng: f"{'I doubt that ' * amount}it is {case.honest}.", FEW),
+    "taken back": (lambda case, amount, rng: f"{case.honest} is {'very ' * (amount - 1)}wrong.", FEW),
+    "asked": (lambda case, amount, rng: f"Is it {case.honest}{'?' * amount}", FEW),
     "a rationale that repeats": (
         lambda case, amount, rng: "Let me look at the picture again. " * amount + f"Answer: {case.honest}",
         (3, 10, 30),

@@ -6,7 +6,8 @@
 It reads the text with a small grammar of its own and shares no code with any reward; no reward ever sees it. An object
 has five facts (shape, colour, size, row, column). Every statement of one is a claim, right or wrong; a relation between
 two objects is a claim too. precision = right claims / claims, recall = stated facts / facts of the scene. What is right
-counts once, however often it is said: repeating it does not raise precision. Words outside the grammar claim nothing.
+counts once, however often it is said: repeating it does not raise precision. Words outside the grammar claim nothing;
+what is denied, doubted, asked or left open by "or" is no claim either, neither right nor wrong (denial.py).
 """
 
 import re
@@ -15,9 +16,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from training.scenes.denial import claimed_sentences
 from training.scenes.world import COLORS, COLUMNS, ROWS, SHAPES, SIZES, Scene, Thing
 
-WORD = re.compile(r"[A-Za-z]+|[.!?\n]")
+WORD = re.compile(r"[A-Za-z]+|[.!?,\n]")
 ATTRIBUTES = dict.fromkeys(SIZES, "size") | dict.fromkeys(COLORS, "color")
 SIDES = {"top": "row", "bottom": "row", "left": "column", "right": "column"}
 RELATIONS = {"above", "below", "left of", "right of"}
@@ -135,14 +137,16 @@ def match_mentions(mentions: list[DescribedObject], scene: Scene) -> dict[int, i
 def read(text: str) -> Reading:
     """Read the text sentence by sentence: noun phrases, where their objects are, and how they lie to each other."""
     reading = Reading()
+    sentences: list[tuple[list[re.Match[str]], str]] = []
     sentence: list[re.Match[str]] = []
     for word in WORD.finditer(text):
         if word.group() in ".!?\n":
-            read_sentence(sentence, reading)
+            sentences.append((sentence, word.group()))
             sentence = []
         else:
             sentence.append(word)
-    read_sentence(sentence, reading)
+    for claims in claimed_sentences([*sentences, (sentence, "")]):
+        read_sentence(claims, reading)
     return reading
 
 

@@ -4,15 +4,18 @@
 
 It knows no synonyms. Words are compared without accents and articles, number words as digits. In this order:
 
-    yes/no      (the most frequent reference is yes or no) an answer that says both, neither or "not sure" is 1; else
-                by the share of the yes and no references that say the same: 3 from two thirds, 1 up to one third, 2
-                between
+    asked       an answer that ends with a question mark: 1
+    yes/no      (the most frequent reference is yes or no) an answer that says both, neither, "not sure", "I doubt" or
+                "yes or ..." is 1; else by the share of the yes and no references that say the same: 3 from two thirds,
+                1 up to one third, 2 between
     equality    3, or 2 where others are given more than twice as often
     conflict    a color, a side or (asked how many) a number that no reference gives: 1
     vague       asked how many, and the answer is "many", "a few" and the like: 2
-    contained   a reference's words in a row, not after a negation: 3. But a bare list (no word like "is" or "of" in it)
-                may be an attempt to name everything: 1 when the references give less than half of its words, or not
-                all around an "or"; 2 when they give half
+    taken back  a reference's words in a row, but denied or doubted ("not", "I doubt that", "... is wrong"), or beside
+                an "or" whose other side no reference knows: 1
+    contained   a reference's words in a row: 3. But a bare list (no word like "is" or "of" in it) may be an attempt to
+                name everything: 1 when the references give less than half of its words, or not all around an "or"; 2
+                when they give half
     part        the answer's words are all in one reference that is given at least half as often as the most frequent
                 one: 3 from two thirds of its words, else 2 ("left" for "top left" is incomplete)
     overlap     the F1 of the words with such a reference is 0.5 or more: 2
@@ -20,7 +23,8 @@ It knows no synonyms. Words are compared without accents and articles, number wo
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import pairwise
 
 from rewards.judges.probe import AnswerProbe
 from rewards.language.answer_text import answer_words, normalise
@@ -46,6 +50,12 @@ EXCLUSIVE = (
     _words("top bottom"),
 )
 REACH = 2  # words before a contained answer among which a negation denies it
+DOUBTS = _words(
+    "doubt doubts doubted deny denies unlikely doubtful false untrue wrong incorrect neither anything except"
+)
+UNTRUE = _words("wrong false untrue incorrect mistaken unlikely doubtful")
+TRUE = _words("right true correct so")
+BEHIND = 4  # words behind an answer among which "is not right" takes it back
 
 
 def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
@@ -56,6 +66,8 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
     most = max(counts.values(), default=0)
     if not words or not references:
         return 1.0, "there is nothing to compare"
+    if asked.candidate.rstrip().endswith("?"):
+        return 1.0, "it asks"
     if any(counts[answer] == most for answer in ("yes", "no")):
         return _binary(words, counts)
     given = counts[normalise(asked.candidate)]
@@ -68,7 +80,10 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
         return 1.0, f"no reference answer says {wrong[0]!r}"
     if counting and VAGUE & set(words):
         return 2.0, "it gives no number"
-    if any(_contains(words, reference) for reference in references):
+    places = [place for reference in references for place in _places(words, reference)]
+    if places and not any(_stands(words, *place, known) for place in places):
+        return 1.0, "it denies, doubts or leaves open what the reference answers say"
+    if places:
         named = [word in known for word in words if word not in LINKS]
         share = 1.0 if FUNCTION_WORDS & set(words) else sum(named) / len(named)
         if share < 0.5 or ("or" in words and share < 1):
@@ -87,7 +102,8 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
 
 def _binary(words: Sequence[str], counts: Counter[str]) -> tuple[float, str]:
     said = [answer for answer, signs in (("yes", YES), ("no", NO)) if signs & set(words)]
-    if EVASIVE & set(words):
+    beside_or = {word for pair in pairwise(words) if "or" in pair for word in pair}
+    if (EVASIVE | DOUBTS - NO) & set(words) or (YES | NO) & beside_or:
         return 1.0, "it does not commit itself"
     if len(said) != 1:
         return 1.0, "it must say yes or no" + (", not both" if said else "")
@@ -100,12 +116,24 @@ def _excluded(word: str, known: set[str]) -> bool:
     return any(word in several and known & several for several in EXCLUSIVE)
 
 
-def _contains(words: Sequence[str], reference: Sequence[str]) -> bool:
+def _places(words: Sequence[str], reference: Sequence[str]) -> list[tuple[int, int]]:
+    """(start, end) of the reference's words wherever they stand in a row."""
     size = len(reference)
-    return any(
-        size and list(words[at : at + size]) == list(reference) and not NEGATIONS & set(words[max(at - REACH, 0) : at])
-        for at in range(len(words) - size + 1)
-    )
+    return [(at, at + size) for at in range(len(words) - size + 1) if size and words[at : at + size] == reference]
+
+
+def _stands(words: Sequence[str], start: int, end: int, known: Collection[str]) -> bool:
+    """Whether the words [start, end) are what the answer says: not denied, doubted, taken back, or one of several that
+    an "or" leaves open, of which the references do not know the others.
+    """
+    behind, near = set(words[end:]), set(words[end : end + BEHIND])
+    if NEGATIONS & set(words[max(start - REACH, 0) : start]) or DOUBTS & set(words[:start]):
+        return False
+    if UNTRUE & behind or (NEGATIONS & near and TRUE & near):
+        return False
+    others = [words[start - 2 : start - 1] if words[start - 1 : start] == ["or"] else []]
+    others += [words[end + 1 : end + 2] if words[end : end + 1] == ["or"] else []]
+    return all(other in known for of_side in others for other in of_side)
 
 
 def _overlap(words: Sequence[str], reference: Sequence[str]) -> float:

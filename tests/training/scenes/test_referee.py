@@ -252,6 +252,43 @@ def test_case_does_not_matter() -> None:
     assert judge_description(text, ONE).precision == 4 / 5
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "There is no small red star in the top left corner.",
+        "There isn't a small red star in the top left corner.",
+        "Is there a small red star in the top left corner?",
+        "Is there a small red star in the top left corner.",
+        "I doubt that there is a small red star in the top left corner.",
+        "It is not true that there is a small red star and a large blue square.",
+        "A small red star is not there.",
+        "A small red star in the top left corner. That is not true.",
+        "A small red star. A large blue square. Everything above is false.",
+        "A small red star is in the top left corner or a large blue square is at the right edge.",
+        "A star, a circle or a square.",
+        f"There is a {' or '.join(SIZES)} {' or '.join(COLORS)} {' or '.join(SHAPES)} at the {' or '.join(ROWS)} edge.",
+    ],
+)
+def test_what_is_not_claimed_is_neither_right_nor_wrong(text: str) -> None:
+    assert judge_description(text, TWO) == Truth(0.0, 0.0, 0.0, (), ())
+    assert judge_description(f"{STAR} {text}", TWO).precision in (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        ("A star without a circle sits in the top left corner.", ["star", "top", "left"]),
+        ("There is no circle, but a red star is at the left edge.", ["red", "star", "left"]),
+        ("The red star is not blue.", ["red", "star"]),
+        ("A red or blue star is in the top left corner.", ["star", "top", "left"]),
+        ("A star is in the top left or bottom right corner.", ["star"]),
+        ("Not only a red star.", ["red", "star"]),
+    ],
+)
+def test_what_is_claimed_beside_it_counts(text: str, claims: list[str]) -> None:
+    assert right_words(text, ONE) == claims
+
+
 VOCABULARY = [
     *(
         "a",

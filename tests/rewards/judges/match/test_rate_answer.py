@@ -38,7 +38,23 @@ COLOR, COUNT, PLACE = "What color is it?", "How many are there?", "Where is it?"
         ("What?", "dog cat horse", ("dog",), 1),
         ("What?", "a dog or a cat", ("dog",), 1),
         ("What?", "a dog and a cat", ("dog",), 2),
-        ("What?", "The animal is a dog or a cat.", ("dog",), 3),  # its limit: in a sentence, other words are no list
+        ("What?", "The animal is a dog or a cat.", ("dog",), 1),  # which of them?
+        ("What?", "The animal is a cat, or a dog, or a cow, or a horse.", ("dog",), 1),
+        ("What?", "It is a dog or a hound.", ("dog", "hound"), 3),  # both are reference answers
+        ("What?", "The animal is a dog in a house or a garden.", ("dog",), 3),  # the "or" is not beside the answer
+        ("What?", "I doubt that it is a dog.", ("dog",), 1),
+        ("What?", "It is unlikely to be a dog.", ("dog",), 1),
+        ("What?", "A dog is wrong.", ("dog",), 1),
+        ("What?", "A dog is not right.", ("dog",), 1),
+        ("What?", "Anything but a dog.", ("dog",), 1),
+        ("What?", "Is it a dog?", ("dog",), 1),
+        ("What?", "It might be a dog.", ("dog",), 3),  # a hedge leaves the claim standing
+        ("What?", "It is not a cat, it is a dog.", ("dog",), 3),
+        ("Is it?", "I doubt that yes", ("yes",), 1),
+        ("Is it?", "yes is wrong", ("yes",), 1),
+        ("Is it?", "yes, or red, or blue", ("yes",), 1),
+        ("Is it?", "yes?", ("yes",), 1),
+        ("Is it?", "That is false.", ("no",), 3),
         ("What?", "cat", ("dog",), 1),
         ("Is it?", "yes", ("yes",), 3),
         ("Is it?", "No, it is not.", ("yes", "yes"), 1),

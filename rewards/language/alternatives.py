@@ -1,0 +1,108 @@
+"""Which words of a sentence are left open by "or": all of the alternatives.
+
+    left_open(["a", "red", "or", "blue", "circle"], ["DT", "JJ", "CC", "JJ", "NN"])       # {1, 2, 3}
+
+"Either red or blue" says of no colour that it is there; a list of all colours would hold the right one. Adjectives are
+alternatives to adjectives, verbs to verbs, phrases to phrases ("a circle, a square or a star"), clauses to clauses.
+"""
+
+from collections.abc import Sequence
+
+from rewards.language.denial import BEFORE_NOUN, NOUNS, OPENS, clause_end
+
+OR = frozenset(("or", "and/or"))
+NO_ALTERNATIVE = frozenset(["so", "less", "more", "not"])  # "two or so", "more or less", "whether or not"
+EITHER_ONE = frozenset(["side", "sides", "end", "ends", "hand", "of"])  # "on either side"
+ADJECTIVES = ("JJ", "JJR", "JJS", "CD", "VBN", "PRP$")
+VERBS = ("VB", "VBZ", "VBP", "VBD", "VBG", "VBN", "MD")
+FINITE = ("VBZ", "VBP", "VBD", "MD")
+PLACING = ("IN", "TO")
+LISTED = (*NOUNS, *ADJECTIVES, "VBD", "RB")  # taggers read "right" and "left" in many ways
+
+
+def left_open(texts: Sequence[str], tags: Sequence[str]) -> set[int]:
+    """The places of the words that are alternatives. texts: of one sentence, in lower case; tags: theirs."""
+    found: set[int] = set()
+    begin = 0  # of the clause
+    finite = False  # whether it has its verb
+    either = None
+    reached = 0
+    for at, text in enumerate(texts):
+        behind = texts[at + 1] if at + 1 < len(texts) else ""
+        if text == "either" and behind not in EITHER_ONE:
+            either = at
+        if text in OR and at >= reached and behind and behind not in NO_ALTERNATIVE:
+            start, end = left_of(texts, tags, at), right_of(texts, tags, at)
+            if not at or (finite and is_clause(tags, at + 1)):
+                start, end = begin, clause_end(texts, tags, at + 1)
+            found.update(range(start if either is None else either, end))
+            either, reached = None, end
+        if text in OPENS and text not in OR:
+            begin, finite = at + 1, False
+        finite = finite or tags[at] in FINITE
+    return found
+
+
+def is_clause(tags: Sequence[str], at: int) -> bool:
+    """Whether a subject and its verb begin here."""
+    if at < len(tags) and tags[at] == "EX":
+        return True
+    end = noun_end(tags, at)
+    return end > at and end < len(tags) and tags[end] in FINITE
+
+
+def left_of(texts: Sequence[str], tags: Sequence[str], at: int) -> int:
+    """Where the alternative before "or" begins, with those before it that commas divide."""
+    place = at - 1
+    if place > 0 and texts[place] == ",":  # "a star, or a square"
+        place -= 1
+    if place < 0:
+        return at
+    start = item_start(tags, place)
+    placed = at + 1 < len(tags) and tags[at + 1] in PLACING
+    if placed and start and tags[start - 1] in PLACING:  # "in the corner or at the edge"
+        return start - 1
+    while start > 1 and texts[start - 1] == "," and tags[start - 2] in LISTED:
+        earlier = item_start(tags, start - 2)
+        phrase = start < place and tags[start] in ("DT", "RB")  # "on the table, a cup or a glass", "possibly a cup or"
+        if phrase and (tags[start] == "RB" or (earlier and tags[earlier - 1] in PLACING)):
+            break
+        start, place = earlier, start - 2
+    return start
+
+
+def item_start(tags: Sequence[str], place: int) -> int:
+    """Where the item of a list begins that ends with this word: its noun phrase, or the word alone."""
+    return noun_start(tags, place) if tags[place] in NOUNS else place
+
+
+def right_of(texts: Sequence[str], tags: Sequence[str], at: int) -> int:
+    """Where the alternative behind "or" ends."""
+    place = at + 1
+    before = tags[at - 1] if at else ""
+    if tags[place] in VERBS and tags[place] not in ADJECTIVES:
+        return place + 1 if before in VERBS else clause_end(texts, tags, place)
+    if tags[place] in PLACING:
+        place += 1
+    if before not in NOUNS and place < len(tags) and tags[place] in (*ADJECTIVES, *NOUNS):
+        end = place + 1
+        while end < len(tags) and tags[end] in ADJECTIVES:  # "or dark blue"
+            end += 1
+        return end
+    return max(noun_end(tags, place), place + 1)
+
+
+def noun_start(tags: Sequence[str], place: int) -> int:
+    """Where the noun phrase begins that has this word."""
+    while place and (tags[place - 1] in NOUNS or tags[place - 1] in BEFORE_NOUN):
+        place -= 1
+    return place
+
+
+def noun_end(tags: Sequence[str], place: int) -> int:
+    """Behind the noun phrase that begins here."""
+    while place < len(tags) and tags[place] in BEFORE_NOUN:
+        place += 1
+    while place < len(tags) and tags[place] in NOUNS:
+        place += 1
+    return place

@@ -1,0 +1,83 @@
+"""Words that a text says without asserting them: denied, doubted, asked, or left open between several.
+
+    unasserted(words)       # of "There is no red circle.": the places of "no", "red" and "circle"
+
+"There is no red circle", "I doubt that there is a red circle", "Is there a red circle?" and "either a red or a blue
+circle" name a red circle, and none says that there is one. A metric that looks for names would pay for all of them.
+What is not asserted is no claim: neither right nor wrong, and no support for what another text says.
+
+It goes by words and not by the tree (denial.py, alternatives.py), as of long lists and of broken sentences the tagger
+knows more than the parser. Tags: Penn Treebank.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from rewards.language.alternatives import left_open
+from rewards.language.denial import NONE, NOT, TRUE, UNTRUE, denied
+from rewards.language.words import Word
+
+ASKING = frozenset(["is", "are", "was", "were", "do", "does", "did", "can", "could", "will", "would"])
+ASKED_OF = ("EX", "DT", "PRP", "PRP$", "NN", "NNS")  # what stands behind a verb that opens a question
+TAKING_BACK = frozenset(
+    [
+        "this",
+        "that",
+        "it",
+        "which",
+        "is",
+        "was",
+        "are",
+        "were",
+        "all",
+        "of",
+        "the",
+        "above",
+        "everything",
+        "a",
+        "lie",
+        "statement",
+        "said",
+    ]
+)
+WHOLE = frozenset(["all", "everything", "none", "nothing", "above"])
+QUOTES = frozenset(('"', "\u201c", "\u201d", "``", "''"))
+STOPS = frozenset(".!?;:\n")
+
+
+def unasserted(words: Sequence[Word]) -> frozenset[int]:
+    """The places in `words`, which are all of a text, of those that it does not assert. Linear in their number."""
+    found: set[int] = set()
+    previous = 0  # where the segment before this one begins
+    for start, end, stop in segments(words):
+        texts = [word.text.lower() for word in words[start:end]]
+        tags = [word.tag for word in words[start:end]]
+        if takes_back(texts):
+            found.update(range(0 if WHOLE.intersection(texts) else previous, start))
+        if "?" in stop or (len(texts) > 1 and texts[0] in ASKING and tags[1] in ASKED_OF):
+            found.update(range(start + quoted(texts), end))
+        found.update(start + place for place in denied(texts, tags) | left_open(texts, tags))
+        previous = start if texts else previous
+    return frozenset(found)
+
+
+def segments(words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:
+    """(start, end, the sign behind it) of what stands between full stops, colons and line breaks."""
+    start = 0
+    for place, word in enumerate(words):
+        if not STOPS.isdisjoint(word.text) and not any(letter.isalnum() for letter in word.text):
+            yield start, place, word.text
+            start = place + 1
+    yield start, len(words), ""
+
+
+def takes_back(texts: Sequence[str]) -> bool:
+    """Whether the segment says no more than that what stands before it is untrue: "That is not true." """
+    said = {text for text in texts if text[0].isalnum()}
+    untrue = said & (UNTRUE | {"lie"}) or (said & (NOT | NONE) and said & TRUE)
+    return bool(untrue) and said <= TAKING_BACK | UNTRUE | TRUE | NOT | NONE
+
+
+def quoted(texts: Sequence[str]) -> int:
+    """Where a quotation that is open at the end begins: of 'A sign says "Who?"' only the quotation asks. Else 0."""
+    quotes = [place for place, text in enumerate(texts) if text in QUOTES]
+    return quotes[-1] + 1 if len(quotes) % 2 else 0
