@@ -7,7 +7,7 @@
     phrases = phrases_of(mentions, text, group)            # per completion: what each phrase added to the score
     baseline = baseline_credit(phrases_of_all_completions) # what phrases of its kind, place and picture add
     credit, covered = token_credit(residuals, tokens, count)  # residual: a phrase's credit less its baseline
-    advantages = advantages.unsqueeze(1) + span_coef * scale_credit(credit, covered, std)
+    z = scale_credit(credit, covered, std)                 # of which span_rules.py makes advantages
 
 A phrase is praised or blamed for what it adds beyond its baseline: that alone tells its words from others that could
 have stood there. Credit as it is would also say whether to write on at all, which the completion's own advantage says
