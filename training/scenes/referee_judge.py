@@ -69,6 +69,9 @@ def says(probe: PresenceProbe, reading: Reading) -> bool:
     found = meant(probe.mention, reading)
     if probe.kind == "entity":
         return bool(found)
+    owners = [link.other for link in probe.mention.links if link.reverse and name(probe.mention) in PLACES]
+    if owners:  # "top" of the corner that the circle is in: is the circle at the top?
+        found = [mention for owner in owners for mention in meant(owner, reading)]
     return any(is_so(mention, probe.words, probe.mention) for mention in found)
 
 
