@@ -38,7 +38,8 @@ from training.scenes.world import make_scenes
 UNTRAINED = "tiny-judge"
 LAYERS, HEADS, HEAD_WIDTH = 4, 6, 32
 WIDTH = HEADS * HEAD_WIDTH
-LOOKING = 4  # heads of a layer that begin with a place to look at
+LOOKING = (4, 4, 4, 2)  # heads of each layer that begin with a place to look at
+BACK = {0: 1, 2: 3}  # by layer: how far the first of those heads looks back. The others look for the same
 THETA = 10_000.0
 SPECIAL_TOKENS = ("<pad>", "<eos>", "<user>", "<assistant>")
 WORDS = 640  # tokens of words, bytes among them, before the templates' pieces
@@ -71,8 +72,9 @@ def load_judge_model(model: str, seed: int = 0) -> tuple[PreTrainedModel, PreTra
 def untrained(tokenizer: PreTrainedTokenizerBase, seed: int) -> Qwen2ForCausalLM:
     """Random weights, but for where heads look at first: see `look_back` and `look_for_the_same`.
 
-    A judge of presence looks up what a question names, and transformers find out how only after very many examples
-    (mimetic initialisation, arXiv 2305.09828, is the same idea). Everything else is learned, and so may these be.
+    A judge of presence looks up what a question names: a word gathers the words before it, then what was said of the
+    same words earlier, then the answer's place gathers what the question's words have found. Transformers find that
+    out only after very many examples; this is where training begins, and it may change all of it.
     """
     torch.manual_seed(seed)
     model = Qwen2ForCausalLM(
@@ -96,8 +98,11 @@ def untrained(tokenizer: PreTrainedTokenizerBase, seed: int) -> Qwen2ForCausalLM
         for number, layer in enumerate(model.model.layers):
             layer.self_attn.o_proj.weight *= 1 / (2 * LAYERS) ** 0.5
             layer.mlp.down_proj.weight *= 1 / (2 * LAYERS) ** 0.5
-            for head in range(LOOKING):
-                look_for_the_same(layer.self_attn, head) if number else look_back(layer.self_attn, head, head + 1)
+            for head in range(LOOKING[number]):
+                if number in BACK:
+                    look_back(layer.self_attn, head, BACK[number] + head)
+                else:
+                    look_for_the_same(layer.self_attn, head)
     return model
 
 
