@@ -211,11 +211,11 @@ class Recipe(Part):
         return self.data
 
     @property
-    def validation_data(self) -> DataPart | ScenesJudgePart | None:
+    def validation_data(self) -> DataPart | None:
         """What is evaluated on: `data` with what `validation` changes in it. None where there is none."""
         if self.validation is None:
             return None
-        return type(self.data).model_validate(self.data.model_dump() | self.validation)
+        return type(self.policy_data).model_validate(self.policy_data.model_dump() | self.validation)
 
 
 PARTS: dict[tuple[str, ...], type[Part]] = {

@@ -118,7 +118,7 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
             "policy.model the folder."
         )
     if isinstance(recipe.data, ScenesJudgePart):
-        return build_judge_trainer(recipe, args)
+        return build_judge_trainer(recipe, recipe.data, args)
     model, processor = load_policy(recipe.policy.model, recipe.seed, recipe.policy.dtype)
     learned = recipe.algorithm == "sft"
     data, validation = recipe.policy_data, recipe.validation_data
@@ -139,20 +139,20 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
         return SpanGRPOTrainer(reward_funcs=rewards, **shared)
 
 
-def build_judge_trainer(recipe: Recipe, args: Any) -> Trainer:
+def build_judge_trainer(recipe: Recipe, data: ScenesJudgePart, args: Any) -> Trainer:
     """TRL's SFTTrainer on a language model that learns to judge, with several prompts about a text in each row."""
     model, tokenizer = load_judge_model(recipe.policy.model, recipe.seed)
-    parts = {"train_dataset": recipe.data, "eval_dataset": recipe.validation_data}
-    datasets = {
-        name: Dataset.from_list([branch(row, tokenizer) for row in judge_rows(part)])
-        for name, part in parts.items()
-        if isinstance(part, ScenesJudgePart)
-    }
+    dataset = Dataset.from_list([branch(row, tokenizer) for row in judge_rows(data)])
     lora = lora_config(recipe.policy.lora) if recipe.policy.lora else None
     collator = BranchCollator(int(tokenizer.pad_token_id))
     with refusals():
         return SupervisedTrainer(
-            model=model, args=args, processing_class=tokenizer, data_collator=collator, peft_config=lora, **datasets
+            model=model,
+            args=args,
+            processing_class=tokenizer,
+            train_dataset=dataset,
+            data_collator=collator,
+            peft_config=lora,
         )
 
 

@@ -38,6 +38,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     scenes = judged_scenes(ScenesJudgePart.model_validate({"source": "scenes_judge", **settings}))
     generator = random.Random("held-out questions")
     lessons = [lesson for ask in (posh_lessons, lave_lessons, pair_lessons) for lesson in ask(scenes, generator)]
+    arguments.cache = bool(arguments.cache)  # remembered answers take no time, which is measured
     judge = judge_of(arguments)
     with closing([judge]):
         judge.start()
