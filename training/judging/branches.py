@@ -24,21 +24,24 @@ def branch(row: Mapping[str, Sequence[str]], tokenizer: PreTrainedTokenizerBase)
     """row: prompts and the answer to each, one token. seq_lengths: the tokens of the shared beginning, and of what
     follows it in each prompt, with its answer.
     """
-    chats: list[list[int]] = [
-        tokenizer.apply_chat_template(
-            [{"role": "user", "content": prompt}], add_generation_prompt=True, tokenize=True, return_dict=True
-        )["input_ids"]
-        for prompt in row["prompts"]
-    ]
+    chats = [prompt_ids(prompt, tokenizer) for prompt in row["prompts"]]
     shared = chats[0][: shared_length(sorted(chats))] if len(chats) > 1 else []
     ids, labels, lengths = list(shared), [IGNORED] * len(shared), [len(shared)]
     for chat, text in zip(chats, row["answers"], strict=True):
-        (answer,) = tokenizer(text, add_special_tokens=False)["input_ids"]
+        (answer,) = tokenizer.encode(text, add_special_tokens=False)
         rest = chat[len(shared) :]
         ids += [*rest, answer]
         labels += [*[IGNORED] * len(rest), answer]
         lengths.append(len(rest) + 1)
     return {"input_ids": ids, "labels": labels, "seq_lengths": lengths}
+
+
+def prompt_ids(prompt: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """The prompt as a chat, up to where the answer begins."""
+    chat: Any = [{"role": "user", "content": prompt}]
+    encoded: Any = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=True, return_dict=True)
+    ids: list[int] = encoded["input_ids"]
+    return ids
 
 
 @dataclass(frozen=True, slots=True)

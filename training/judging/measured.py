@@ -40,10 +40,10 @@ class Agreement:
     """
 
     questions: int
-    accuracy: float
+    accuracy: float | None
     of_yes: float | None
     of_no: float | None
-    calibration_error: float
+    calibration_error: float | None
     bins: tuple[Bin, ...]
     failed: int
 
@@ -67,10 +67,10 @@ def measured(lessons: Sequence[Lesson], answers: Sequence[Rating | Failure]) -> 
 
 
 def agreement(pairs: Sequence[tuple[Lesson, Rating | Failure]]) -> Agreement:
-    """Of questions of one kind, at least one of them answered."""
+    """Of questions of one kind."""
     read = [(lesson, answer) for lesson, answer in pairs if isinstance(answer, Rating)]
     if not read:
-        raise ValueError(f"the judge answered none of {len(pairs)} questions: {pairs[0][1]}")
+        return Agreement(len(pairs), None, None, None, None, (), failed=len(pairs))
     right = [(lesson.right, is_right(lesson, answer)) for lesson, answer in read]
     scale = list(read[0][0].target)
     low, high = ("B", "A") if read[0][0].kind == "pair" else (scale[0], scale[-1])

@@ -1,4 +1,4 @@
-"""The language model that learns to judge Scenes: a small Qwen2 with a tokenizer of its own.
+"""The language model that learns to judge Scenes: a small Llama with a tokenizer of its own.
 
     model, tokenizer = load_judge_model("tiny-judge", seed=0)       # about 2 M parameters, untrained
     model, tokenizer = load_judge_model("outputs/quickstart/seed0/judge")
@@ -19,13 +19,13 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
+    LlamaConfig,
+    LlamaForCausalLM,
     PreTrainedModel,
     PreTrainedTokenizerBase,
     PreTrainedTokenizerFast,
-    Qwen2Config,
-    Qwen2ForCausalLM,
 )
-from transformers.models.qwen2.modeling_qwen2 import Qwen2Attention
+from transformers.models.llama.modeling_llama import LlamaAttention
 
 from rewards.lave import prompts as lave
 from rewards.pairwise import questions as pairwise
@@ -69,7 +69,7 @@ def load_judge_model(model: str, seed: int = 0) -> tuple[PreTrainedModel, PreTra
         ) from error
 
 
-def untrained(tokenizer: PreTrainedTokenizerBase, seed: int) -> Qwen2ForCausalLM:
+def untrained(tokenizer: PreTrainedTokenizerBase, seed: int) -> LlamaForCausalLM:
     """Random weights, but for where heads look at first: see `look_back` and `look_for_the_same`.
 
     A judge of presence looks up what a question names: a word gathers the words before it, then what was said of the
@@ -77,14 +77,14 @@ def untrained(tokenizer: PreTrainedTokenizerBase, seed: int) -> Qwen2ForCausalLM
     out only after very many examples; this is where training begins, and it may change all of it.
     """
     torch.manual_seed(seed)
-    model = Qwen2ForCausalLM(
-        Qwen2Config(
+    model = LlamaForCausalLM(
+        LlamaConfig(
             vocab_size=len(tokenizer),
             hidden_size=WIDTH,
             intermediate_size=3 * WIDTH,
             num_hidden_layers=LAYERS,
             num_attention_heads=HEADS,
-            num_key_value_heads=HEADS,
+            attention_bias=True,
             max_position_embeddings=2048,
             initializer_range=0.05,  # as of the tiny policy: the usual 0.02 suits wider layers
             tie_word_embeddings=False,
@@ -106,7 +106,7 @@ def untrained(tokenizer: PreTrainedTokenizerBase, seed: int) -> Qwen2ForCausalLM
     return model
 
 
-def look_back(attention: Qwen2Attention, head: int, steps: int) -> None:
+def look_back(attention: LlamaAttention, head: int, steps: int) -> None:
     """Biases by which the head looks at the token so many steps before: under rotary positions their product is
     largest there.
     """
@@ -119,7 +119,7 @@ def look_back(attention: Qwen2Attention, head: int, steps: int) -> None:
         query[pair], query[pair + HEAD_WIDTH // 2] = 5.0 * cos(angle), -5.0 * sin(angle)
 
 
-def look_for_the_same(attention: Qwen2Attention, head: int) -> None:
+def look_for_the_same(attention: LlamaAttention, head: int) -> None:
     """Equal weights of queries and keys, by which the head looks at tokens like its own, wherever they are: only the
     slower half of the rotary frequencies takes part.
     """

@@ -114,6 +114,12 @@ def test_rows_survive_a_dataset() -> None:
     assert Dataset.from_list(rows).to_list() == rows
 
 
+def test_the_folder_reads_with_its_own_tokenizer(folder: Path) -> None:
+    """transformers makes another one of the files where it thinks that the architecture has one."""
+    text = some_lessons()[0].question.messages
+    assert load_judge(f"transformers:{folder}").encoder.encode(text) == ChatEncoder(judge_tokenizer()).encode(text)
+
+
 def test_the_folder_is_a_judge(folder: Path) -> None:
     lessons = some_lessons()
     answers = put(load_judge(f"transformers:{folder}", min_mass=0.0), lessons)

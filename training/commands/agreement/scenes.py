@@ -47,10 +47,13 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         seconds = time.perf_counter() - began
     found = measured(lessons, answers)
     asked = max(judge.usage.questions - judge.usage.cached, 1)
-    table = Table("questions", "number", "right", "where yes", "where no", "calibration error", title=arguments.judge)
+    table = Table(
+        "questions", "number", "right", "where yes", "where no", "calibration error", "no rating", title=arguments.judge
+    )
     for kind, row in found.items():
         shares = ["" if share is None else f"{share:.1%}" for share in (row.accuracy, row.of_yes, row.of_no)]
-        table.add_row(kind, str(row.questions), *shares, f"{row.calibration_error:.3f}")
+        error = "" if row.calibration_error is None else f"{row.calibration_error:.3f}"
+        table.add_row(kind, str(row.questions), *shares, error, str(row.failed))
     speed = {
         "questions": len(lessons),
         "questions_a_second": len(lessons) / seconds,
