@@ -23,6 +23,8 @@ USES = {
     "training.grpo": {"rewards.judges"},
     "training.scenes": {"rewards.language", "rewards.judges", "rewards.posh"},
     "training.data": {"rewards.language", "training.scenes"},
+    "training.judging": {f"rewards.{name}" for name in ("language", "judges", "posh", "lave", "pairwise")}
+    | {"training.scenes"},
     "training.evaluation": {
         *("rewards.judges", "rewards.comparison", "rewards.agreement"),  # agreement: what needs no judge
         *("training.data", "training.scenes", "training.grpo"),  # grpo: where a reasoning ends
@@ -44,6 +46,7 @@ USES = {
             "evaluation",
             "grpo",
             "hacking",
+            "judging",
             "plan",
             "scenes",
             "span_credit_experiment",

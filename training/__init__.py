@@ -9,6 +9,7 @@
     evaluation/               checkpoints compared, with error bars and a report
     plan/                     what a recipe would run and whether it fits, before anything is loaded
     scenes/                   drawn pictures of which everything is known, for the quickstart and the tests
+    judging/                  a small language model that learns to judge Scenes, and how right it is
     span_credit_experiment/   what `spanreward credit` runs
 
 Nothing heavy is imported before a name is used.

@@ -41,7 +41,7 @@ class LoraPart(Part):
 
 
 class PolicyPart(Part):
-    """model: a hub id, a folder, or "tiny" (the untrained Scenes policy)."""
+    """model: a hub id, a folder, or an untrained one: "tiny" (the policy of Scenes), "tiny-judge" (its judge)."""
 
     model: str
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
@@ -66,6 +66,21 @@ class ScenesPart(Part):
     unsure: float = Field(0.0, ge=0, le=1)
     seed: int = 0
     prompt: str = PROMPT
+
+
+class ScenesJudgePart(Part):
+    """What a text model learns from to judge descriptions of and answers about Scenes, for SFT.
+
+    levels: of the pictures, as many of each. count: pictures, each with two texts for PoSh, and half of them with an
+    answer for LAVE and a pair of texts. questions: of PoSh about a text, at most.
+    """
+
+    source: Literal["scenes_judge"]
+    levels: list[Literal[1, 2, 3]] = Field([1, 2], min_length=1)
+    split: Literal["train", "validation", "test"] = "train"
+    count: int = Field(4000, gt=0)
+    questions: int = Field(12, ge=4)
+    seed: int = 0
 
 
 class RowsPart(Part):
@@ -120,7 +135,7 @@ class MixedPart(Part):
     parts: list[Annotated[ScenesPart | JsonlPart | HubPart, Field(discriminator="source")]] = Field(min_length=1)
 
 
-DataPart = ScenesPart | JsonlPart | HubPart | MixedPart
+DataPart = ScenesPart | JsonlPart | HubPart | MixedPart  # what a policy learns from
 
 
 class JudgePart(Part):
@@ -178,7 +193,7 @@ class Recipe(Part):
     overwrite: bool = False
     verdicts: bool = True
     policy: PolicyPart
-    data: Annotated[DataPart, Field(discriminator="source")]
+    data: Annotated[DataPart | ScenesJudgePart, Field(discriminator="source")]
     validation: dict[str, Any] | None = None
     rewards: list[RewardPart] = []
     referees: list[RewardPart] = []
@@ -186,11 +201,21 @@ class Recipe(Part):
     check: CheckPart | None = None
 
     @property
+    def policy_data(self) -> DataPart:
+        """`data` of a recipe whose model writes. Raises RecipeError where it learns to judge."""
+        if isinstance(self.data, ScenesJudgePart):
+            raise RecipeError(
+                "this recipe teaches a judge, which writes no text: `spanreward agreement scenes --judge "
+                f"transformers:{self.output}` says how right it is."
+            )
+        return self.data
+
+    @property
     def validation_data(self) -> DataPart | None:
         """What is evaluated on: `data` with what `validation` changes in it. None where there is none."""
         if self.validation is None:
             return None
-        return type(self.data).model_validate(self.data.model_dump() | self.validation)
+        return type(self.policy_data).model_validate(self.policy_data.model_dump() | self.validation)
 
 
 PARTS: dict[tuple[str, ...], type[Part]] = {
@@ -198,6 +223,7 @@ PARTS: dict[tuple[str, ...], type[Part]] = {
     ("policy",): PolicyPart,
     ("policy", "lora"): LoraPart,
     ("data", "scenes"): ScenesPart,
+    ("data", "scenes_judge"): ScenesJudgePart,
     ("data", "jsonl"): JsonlPart,
     ("data", "hub"): HubPart,
     ("data", "mixed"): MixedPart,
@@ -207,7 +233,7 @@ PARTS: dict[tuple[str, ...], type[Part]] = {
     ("referees", "judge"): JudgePart,
     ("check",): CheckPart,
 }
-SOURCES = ("scenes", "jsonl", "hub", "mixed")
+SOURCES = ("scenes", "scenes_judge", "jsonl", "hub", "mixed")
 DAPO_ONLY = (  # checks of what SFT does not log
     "reward_rises",
     "max_failed_fraction",
@@ -256,6 +282,8 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
             raise RecipeError(f"trainer.{key} is set by the recipe itself: use output, seed or rewards instead.")
     if recipe.algorithm == "dapo" and not recipe.rewards:
         raise RecipeError("a dapo recipe needs at least one entry under rewards, such as {metric: posh, judge: match}.")
+    if isinstance(recipe.data, ScenesJudgePart) and recipe.algorithm != "sft":
+        raise RecipeError("data.source scenes_judge teaches a judge its answers: set algorithm: sft.")
     check_validation(recipe)
     check_checks(recipe)
     check_judges(recipe)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from accelerate import Accelerator, PartialState
+from datasets import Dataset
 from peft import LoraConfig
 from transformers import ProgressCallback, Trainer
 from transformers.integrations import is_deepspeed_zero3_enabled
@@ -33,8 +34,11 @@ from training.data.load import load_data
 from training.grpo.recorder import judges_of
 from training.grpo.resuming import CheckpointWeights
 from training.grpo.trainer import SpanGRPOTrainer
+from training.judging.branches import BranchCollator, branch
+from training.judging.conversations import judge_rows
+from training.judging.model import load_judge_model
 from training.policy import load_policy
-from training.recipe import LoraPart, Recipe, RecipeError, RewardPart, trainer_config
+from training.recipe import LoraPart, Recipe, RecipeError, RewardPart, ScenesJudgePart, trainer_config
 from training.run_folder import begin, check_new, checkpoint_to_resume
 
 
@@ -113,12 +117,14 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
             "the policy tiny cannot be made under ZeRO-3: run its recipe with accelerate_configs/cpu.yaml, and give "
             "policy.model the folder."
         )
+    if isinstance(recipe.data, ScenesJudgePart):
+        return build_judge_trainer(recipe, recipe.data, args)
     model, processor = load_policy(recipe.policy.model, recipe.seed, recipe.policy.dtype)
     learned = recipe.algorithm == "sft"
-    dataset = load_data(recipe.data, learned)
-    validation = recipe.validation_data
+    data, validation = recipe.policy_data, recipe.validation_data
+    dataset = load_data(data, learned)
     if recipe.algorithm == "dapo":
-        check_columns(rewards, dataset.column_names, recipe.data.source)
+        check_columns(rewards, dataset.column_names, data.source)
     shared: dict[str, Any] = {
         "model": model,
         "args": args,
@@ -131,6 +137,23 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
         if recipe.algorithm == "sft":
             return SupervisedTrainer(**shared)
         return SpanGRPOTrainer(reward_funcs=rewards, **shared)
+
+
+def build_judge_trainer(recipe: Recipe, data: ScenesJudgePart, args: Any) -> Trainer:
+    """TRL's SFTTrainer on a language model that learns to judge, with several prompts about a text in each row."""
+    model, tokenizer = load_judge_model(recipe.policy.model, recipe.seed)
+    dataset = Dataset.from_list([branch(row, tokenizer) for row in judge_rows(data)])
+    lora = lora_config(recipe.policy.lora) if recipe.policy.lora else None
+    collator = BranchCollator(int(tokenizer.pad_token_id))
+    with refusals():
+        return SupervisedTrainer(
+            model=model,
+            args=args,
+            processing_class=tokenizer,
+            train_dataset=dataset,
+            data_collator=collator,
+            peft_config=lora,
+        )
 
 
 class SupervisedTrainer(CheckpointWeights, SFTTrainer):

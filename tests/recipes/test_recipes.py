@@ -25,8 +25,9 @@ from tests.support.command import spanreward
 from tests.support.paths import ROOT
 from tests.support.reader import reader_thread
 from tests.support.tiny_policies import SAVE
+from training.judging.model import load_judge_model
 from training.policy import load_policy
-from training.recipe import DataPart, HubPart, JsonlPart, MixedPart, Recipe, check_recipe, load_recipe
+from training.recipe import DataPart, HubPart, JsonlPart, MixedPart, Recipe, ScenesJudgePart, check_recipe, load_recipe
 from training.run import build_rewards
 
 RECIPES = sorted(set((ROOT / "recipes").rglob("*.yaml")) - set((ROOT / "recipes/data").iterdir()))
@@ -83,7 +84,8 @@ def shrunk(path: Path, folder: Path, reader: str = "") -> list[str]:
     """
     recipe = load_recipe(path)
     changes: dict[str, Any] = {**SHRUNK["both"], **SHRUNK[recipe.algorithm], "output": folder / "out"}
-    changes["policy.model"] = tiny_policy(recipe.policy.model, folder.parent)
+    if not isinstance(recipe.data, ScenesJudgePart):
+        changes["policy.model"] = tiny_policy(recipe.policy.model, folder.parent)
     for number, reward in enumerate(recipe.rewards):
         changes[f"rewards.{number}.judge"] = "match"
         if reward.metric == "harmonic":  # match sees no pictures, and looks things up in a column `context`
@@ -231,9 +233,10 @@ def check_run_of(recipe: Recipe, output: Path) -> None:
     assert load_recipe(output / "recipe.yaml") == recipe
     assert check_recipe(yaml.safe_load((output / "recipe.yaml").read_text())) == recipe
 
-    trained, processor = load_policy(str(output))
+    load: Any = load_judge_model if isinstance(recipe.data, ScenesJudgePart) else load_policy
+    trained, processor = load(str(output))
     assert processor.chat_template
-    start = load_policy(recipe.policy.model, recipe.seed)[0].state_dict()
+    start = load(recipe.policy.model, recipe.seed)[0].state_dict()
     weights = trained.state_dict()
     if recipe.policy.lora is not None:
         adapter = load_file(output / "adapter_model.safetensors")

@@ -19,15 +19,16 @@ def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[st
     """
     if recipe.validation_data is not None:
         return recipe.validation_data, []
-    trained = [rows_of(part) for part in parts_of(as_written.data)]
-    chosen = [instead(part) if rows_of(part) in trained else part for part in parts_of(recipe.data)]
+    data = recipe.policy_data
+    trained = [rows_of(part) for part in parts_of(as_written.policy_data)]
+    chosen = [instead(part) if rows_of(part) in trained else part for part in parts_of(data)]
     told = [
         f"compared on rows that the recipe trains on ({' '.join(filter(None, rows_of(part)))}), as no validation or "
         "test split is known: name others with --set validation.path=FILE or validation.split=SPLIT"
         for part in chosen
         if not isinstance(part, ScenesPart) and rows_of(part) in trained
     ]
-    return recipe.data.model_copy(update={"parts": chosen}) if isinstance(recipe.data, MixedPart) else chosen[0], told
+    return data.model_copy(update={"parts": chosen}) if isinstance(data, MixedPart) else chosen[0], told
 
 
 def parts_of(data: DataPart) -> Sequence[ScenesPart | JsonlPart | HubPart]:

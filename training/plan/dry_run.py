@@ -30,6 +30,7 @@ from training.recipe import (
     Recipe,
     RecipeError,
     RowsPart,
+    ScenesJudgePart,
     ScenesPart,
     trainer_config,
 )
@@ -160,7 +161,9 @@ def judge_model(name: str) -> tuple[str, str]:
     return ("server", model.partition("#")[2]) if kind in ("server", "chat") else (kind, model)
 
 
-def describe_data(data: DataPart) -> str:
+def describe_data(data: DataPart | ScenesJudgePart) -> str:
+    if isinstance(data, ScenesJudgePart):
+        return f"questions to a judge of scenes, levels {', '.join(map(str, data.levels))}, {data.split}"
     if isinstance(data, MixedPart):
         return " + ".join(describe_data(part) for part in data.parts)
     if isinstance(data, ScenesPart):
@@ -185,8 +188,10 @@ def is_id(model: str) -> bool:
     return model.count("/") == 1 and model[0] not in "./~"
 
 
-def row_count(data: DataPart, completions: bool) -> int | None:
+def row_count(data: DataPart | ScenesJudgePart, completions: bool) -> int | None:
     """Rows of the dataset; None where only loading it tells."""
+    if isinstance(data, ScenesJudgePart):
+        return None  # equal texts of different pictures share a row
     if isinstance(data, MixedPart):
         counts = [row_count(part, completions) for part in data.parts]
         return None if None in counts else sum(filter(None, counts))
@@ -294,7 +299,7 @@ def longest(settings: dict[str, Any]) -> int:
     return settings.get("max_completion_length") or settings.get("max_length") or 1024
 
 
-def prompt_tokens(data: DataPart) -> int:
+def prompt_tokens(data: DataPart | ScenesJudgePart) -> int:
     """Of a prompt with its picture, roughly."""
     parts = data.parts if isinstance(data, MixedPart) else [data]
     limits = [part.max_pixels for part in parts if isinstance(part, RowsPart) and part.max_pixels]

@@ -10,6 +10,7 @@
     spanreward agreement filler ../shared/data
     spanreward agreement votes ../shared/data/wildvision_bench
     spanreward agreement judge ../shared/data/vl_rewardbench --judge match
+    spanreward agreement scenes --judge transformers:outputs/quickstart/seed0/judge
 
 Every subcommand prints tables and, with --json PATH, writes their numbers.
 """
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from training.commands.agreement import answers, filler, graphs, judging, people, spans, table, votes
+from training.commands.agreement import answers, filler, graphs, judging, people, scenes, spans, table, votes
 from training.commands.json_file import write_json
 
 COMMANDS = {
@@ -32,6 +33,7 @@ COMMANDS = {
     "filler": filler,
     "votes": votes,
     "judge": judging,
+    "scenes": scenes,
 }
 
 
