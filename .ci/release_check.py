@@ -2,8 +2,8 @@
 
 The changelog has an entry for pyproject.toml's version, and no file of the package says the version again. A wheel is
 built; it installs in an empty environment, which then has this README, every recipe, the command, and a score that is
-the same as here. No package of the default install is under the GPL. Prints one line for each, exits with 1 at the
-first that does not hold.
+the same as here. No package of the default install is under the GPL; their licences are listed. Prints one line for
+each, exits with 1 at the first that does not hold.
 """
 
 import json
@@ -26,7 +26,8 @@ from importlib.metadata import distributions
 for one in distributions():
     meta = one.metadata
     said = [text for text in meta.get_all("Classifier") or [] if text.startswith("License")]
-    print(meta["Name"], "|", meta.get("License-Expression") or " ".join([*said, (meta.get("License") or "")[:60]]))
+    told = meta.get("License-Expression") or " ".join([*said, (meta.get("License") or "")[:60]])
+    print(meta["Name"], "|", " ".join(told.split()) or "not said")
 """
 GPL = re.compile(r"(?<![A-Za-z])A?GPL|GNU (Affero )?General Public", re.IGNORECASE)  # and not the LGPL
 
@@ -43,7 +44,8 @@ def main() -> None:
         here = Path(sys.executable)
         check("spanreward recipes lists what it lists here", recipes(python) == recipes(here))
         check("a row has the score that it has here", score(python, folder) == score(here, folder))
-        licences = run(python, "-c", LICENCES).splitlines()
+        licences = sorted(run(python, "-c", LICENCES).splitlines(), key=str.lower)
+        print(*licences, sep="\n", flush=True)
         check(
             f"none of {len(licences)} packages is under the GPL",
             not [line for line in licences if GPL.search(line.partition("|")[2])],

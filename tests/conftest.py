@@ -26,6 +26,7 @@ SLOW = (
     "rewards/test_posh_reward.py",
     "test_docs.py",
     "test_readme.py",
+    "test_supply_chain.py",
     "training/blind",
     "training/callbacks",
     "training/commands",

@@ -3,6 +3,7 @@
 import importlib.util
 import sys
 import tomllib
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -57,3 +58,12 @@ def test_licences(licence: str, found: bool) -> None:
 def test_a_command_that_fails_ends_it_with_what_was_said() -> None:
     with pytest.raises(SystemExit, match="no such thing"):
         release_check.run(Path(sys.executable), "-c", "raise SystemExit('no such thing')")
+
+
+def test_the_licences_are_listed_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(release_check.LICENCES)  # as the new environment's Python is given it
+    lines = dict(line.split(" | ", 1) for line in capsys.readouterr().out.splitlines())
+    assert len(lines) == len({package.metadata["Name"] for package in distributions()})
+    assert lines["httpx2"].startswith("BSD")
+    assert release_check.GPL.search(lines["docutils"])  # which only the development tools bring
+    assert not release_check.GPL.search("LGPL-2.1")

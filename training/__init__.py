@@ -12,9 +12,12 @@
     judging/                  a small language model that learns to judge Scenes, and how right it is
     span_credit_experiment/   what `spanreward credit` runs
 
-Nothing heavy is imported before a name is used.
+Nothing heavy is imported before a name is used. Importing it switches off what libraries would tell their makers, where
+the environment does not say otherwise: TRL of every trainer, `datasets` of every load, vLLM of every engine. The hub's
+library reads that when it is imported itself: import `training` before it, or set DO_NOT_TRACK=1.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +32,10 @@ if TYPE_CHECKING:
     from training.grpo.config import SpanGRPOConfig
     from training.grpo.recorder import Recorder
     from training.grpo.trainer import SpanGRPOTrainer
+
+TOLD_TO_NOBODY = {"HF_HUB_DISABLE_TELEMETRY": "1", "HF_UPDATE_DOWNLOAD_COUNTS": "0", "VLLM_NO_USAGE_STATS": "1"}
+for _name, _value in TOLD_TO_NOBODY.items():
+    os.environ.setdefault(_name, _value)
 
 __all__ = [
     "EvaluationPrompts",

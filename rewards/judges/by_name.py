@@ -26,7 +26,10 @@ KINDS = {
     "chat": ("remote.chat_judge.ChatJudge", "URL#MODEL"),
 }
 NAMES = ", ".join(f"{kind}:{given}" if given else kind for kind, (_, given) in KINDS.items())
-FORMS = f"{NAMES}, where MODEL is a hub id, a folder, or smollm2; or FILE.py:CLASS, a judge of your own"
+FORMS = (
+    f"{NAMES}, where MODEL is a hub id, a folder, or smollm2, and URL may be several with commas between; "
+    "or FILE.py:CLASS, a judge of your own"
+)
 PLACEMENTS = ("per_rank", "rank0")
 
 
@@ -36,7 +39,8 @@ def load_judge(
     """A judge by its name: `match`, `match:embed`, `transformers:MODEL`, `vllm:MODEL`, `server:URL#MODEL`,
     `chat:URL#MODEL`, or `FILE.py:CLASS` for one of your own (see rewards/own_class.py).
 
-    MODEL is a hub id, a folder, or `smollm2`. A server must serve it by this name; with `chat`, which is weaker (see
+    MODEL is a hub id, a folder, or `smollm2`. URL is one, or several of servers with the same model, with commas
+    between (see Pool). A server must serve it by this name; with `chat`, which is weaker (see
     ChatJudge), it is any name that the server has. Nothing is loaded before the judge is asked or started. SmolLM2's
     ratings are taken however little of the probability is on the scale.
 

@@ -14,8 +14,8 @@ FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")  # no pickles
 def model_folder(model: str, download: bool = True) -> Path:
     """The folder with a model's files: `smollm2` is converted, a hub id downloaded unless the cache has it.
 
-    Raises FileNotFoundError for a path (it begins with `.`, `/` or `~`) that is no folder, and, where nothing is to be
-    downloaded, for a hub id that the cache lacks.
+    Raises FileNotFoundError for a path (it begins with `.`, `/` or `~`) that is no folder, and for a hub id that the
+    cache lacks where nothing is to be downloaded, or the hub has none or cannot be reached.
     """
     if model == "smollm2":
         return smollm2_folder()
@@ -24,7 +24,13 @@ def model_folder(model: str, download: bool = True) -> Path:
         return path
     if model.startswith((".", "/", "~")):
         raise FileNotFoundError(f"the judge's model {model} is no folder: give a folder, a hub id, or 'smollm2'")
-    return Path(snapshot_download(model, allow_patterns=list(FILES), local_files_only=not download))
+    try:
+        return Path(snapshot_download(model, allow_patterns=list(FILES), local_files_only=not download))
+    except OSError as error:
+        raise FileNotFoundError(
+            f"the judge's model {model!r} is not on this machine, and the hub did not give it "
+            f"({type(error).__name__}): give a folder, or `hf download {model}` where the hub can be reached"
+        ) from error
 
 
 def files_hash(folder: Path) -> str:

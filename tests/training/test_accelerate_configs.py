@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -28,7 +29,7 @@ OVERRIDES = (
 LAYERS = ("--fsdp_transformer_layer_cls_to_wrap", "LlamaDecoderLayer,CLIPEncoderLayer")
 
 
-@pytest.mark.parametrize("name", ["cpu", "ddp", "fsdp2", "zero2", "zero3"])
+@pytest.mark.parametrize("name", ["cpu", "ddp", "fsdp2", "zero2", "zero3", "zero3_nodes"])
 def test_accelerate_knows_every_key(name: str) -> None:
     path = CONFIGS / f"{name}.yaml"
     config = load_config_from_file(str(path))  # refuses unknown keys, but looks into no block
@@ -50,23 +51,37 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return folder
 
 
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 def launch(config: str, folder: Path, policy: Path, *options: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """What the two ranks trained with, and the lines of metrics.jsonl."""
+    """What the two ranks trained with, and the lines of metrics.jsonl. Several machines are launched one by one."""
     accelerate = str(Path(sys.executable).with_name("accelerate"))
-    command = [accelerate, "launch", "--config_file", str(CONFIGS / f"{config}.yaml"), "--num_processes", "2"]
-    settings = ["--main_process_port", "0", "--mixed_precision", "no", *(LAYERS if config == "fsdp2" else ())]
+    path = CONFIGS / f"{config}.yaml"
+    command = [accelerate, "launch", "--config_file", str(path), "--num_processes", "2", "--mixed_precision", "no"]
+    command += LAYERS if config == "fsdp2" else ()
     overrides = [f"output={folder / 'out'}", f"policy.model={policy}", *OVERRIDES, *options]
     environment = {"ACCELERATE_TORCH_DEVICE": "cpu", "DS_ACCELERATOR": "cpu", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [*command, *settings, str(SCRIPT), str(folder), "recipes/quickstart/scenes-dapo.yaml", *overrides],
-        cwd=ROOT,
-        env={**os.environ, **environment, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=HANGS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    machines: list[list[str]] = [["--main_process_port", "0"]]
+    if (count := yaml.safe_load(path.read_text())["num_machines"]) > 1:
+        first = ["--main_process_ip", "127.0.0.1", "--main_process_port", str(free_port())]
+        machines = [[*first, "--machine_rank", str(number)] for number in range(count)]
+    logs = [folder / f"machine{number}.log" for number in range(len(machines))]
+    started = []
+    for machine, log in zip(machines, logs, strict=True):
+        with log.open("w") as file:
+            words = [*command, *machine, str(SCRIPT), str(folder), "recipes/quickstart/scenes-dapo.yaml", *overrides]
+            surroundings = {**os.environ, **environment, "PYTHONPATH": str(ROOT)}
+            started.append(subprocess.Popen(words, cwd=ROOT, env=surroundings, stdout=subprocess.DEVNULL, stderr=file))
+    try:
+        codes = [process.wait(timeout=HANGS) for process in started]
+    finally:
+        for process in started:
+            process.kill()
+    assert codes == [0] * len(started), [log.read_text() for log in logs]
     ranks = [json.loads((folder / f"{rank}.json").read_text()) for rank in (0, 1)]
     return ranks, [json.loads(line) for line in (folder / "out" / "metrics.jsonl").read_text().splitlines()]
 
@@ -80,7 +95,7 @@ def undivided(policy: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return lines
 
 
-@pytest.mark.parametrize("config", ["zero2", "zero3", "fsdp2"])
+@pytest.mark.parametrize("config", ["zero2", "zero3", "zero3_nodes", "fsdp2"])
 def test_two_ranks_train_as_undivided_ones(config: str, undivided: Any, policy: Any, tmp_path: Path) -> None:
     if config.startswith("zero") and find_spec("deepspeed") is None:
         pytest.skip("needs pip install 'spanreward[deepspeed]'")
@@ -90,7 +105,7 @@ def test_two_ranks_train_as_undivided_ones(config: str, undivided: Any, policy: 
         assert {rank["type"] for rank in ranks} == {"DistributedType.FSDP"}
     else:
         assert {(rank["type"], rank["model"], rank["stage"]) for rank in ranks} == {
-            ("DistributedType.DEEPSPEED", "DeepSpeedEngine", int(config[-1]))
+            ("DistributedType.DEEPSPEED", "DeepSpeedEngine", int(config[4]))
         }
     assert all((here < 0.6 * whole) == (config != "zero2") for here, whole in sizes)
     assert (tmp_path / "out" / "model.safetensors").stat().st_size > 4 * sizes[0][1] * 0.9  # gathered, in float32

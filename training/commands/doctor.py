@@ -230,9 +230,10 @@ def recipe_findings(path: str, accelerate_config: str | None) -> tuple[list[Find
     needed = max(sum(memory[phase].values()) for phase in ("training", "judging"))
     count = torch.cuda.device_count()  # 0 where CUDA cannot be used
     there = torch.cuda.mem_get_info()[1] if count else 0
-    fits = needed <= there and launch.processes <= count
+    here_of_all = launch.processes // launch.machines
+    fits = needed <= there and here_of_all <= count
     advice = "" if fits else "more or larger GPUs, another accelerate configuration, LoRA, or a judge behind a server"
-    found = f"{needed / 1e9:.0f} GB on each of {launch.processes} GPUs (computed); here {count} of {there / 1e9:.0f} GB"
+    found = f"{needed / 1e9:.0f} GB on each of {here_of_all} GPUs (computed); here {count} of {there / 1e9:.0f} GB"
     asleep, here = memory["main_memory"], main_memory()
     sleeping = Finding(
         "judges asleep",

@@ -8,7 +8,7 @@ here yet, is an estimate, and says so. Memory is training/plan/memory.py's arith
 
 import json
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +46,13 @@ PIXELS_PER_TOKEN = 28 * 28  # of Qwen2.5-VL
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How many processes, and what of the training state they divide (see training/plan/memory.py)."""
+    """How many processes, what of the training state they divide (see training/plan/memory.py), and on how many
+    machines they are, as many on each.
+    """
 
     processes: int = 1
     sharding: str = "none"
+    machines: int = 1
 
 
 def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: str | None = None) -> dict[str, Any]:
@@ -60,7 +63,7 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: str
     rows = row_count(recipe.data, recipe.algorithm == "sft")
     plan: dict[str, Any] = {
         "recipe": {"algorithm": recipe.algorithm, "output": recipe.output, "folder": folder_state(recipe)},
-        "launch": {"config": accelerate_config, "processes": launch.processes, "sharding": launch.sharding},
+        "launch": {"config": accelerate_config, **asdict(launch)},
         "policy": policy_facts(recipe),
         "judges": judge_facts(recipe),
         "data": {"source": describe_data(recipe.data), "rows": rows},
@@ -90,7 +93,7 @@ def read_launch(path: str | None) -> Launch:
         raise RecipeError(f"{path} is no configuration of accelerate: {' '.join(str(error).split())}") from error
     kind = str(config.distributed_type.value)
     sharding = {"DEEPSPEED": f"zero{config.deepspeed_config.get('zero_stage', 2)}", "FSDP": "fsdp"}.get(kind, "none")
-    return Launch(max(1, config.num_processes), "none" if sharding == "zero0" else sharding)
+    return Launch(max(1, config.num_processes), "none" if sharding == "zero0" else sharding, config.num_machines)
 
 
 def folder_state(recipe: Recipe) -> str:
@@ -290,9 +293,14 @@ def memory_facts(recipe: Recipe, settings: dict[str, Any], launch: Launch) -> di
         "tokens_per_pass": tokens,
         "training": {**largest.training, **others},
         "judging": {**largest.judging, **others},
-        "main_memory": sum(plan.main_memory for plan in plans),
+        "main_memory": sum(main_memory(plan, launch.machines) for plan in plans),
         "generation_engine": bool(settings.get("use_vllm")),
     }
+
+
+def main_memory(plan: Plan, machines: int) -> int:
+    """Bytes of the fullest machine: engines of all ranks are on all machines, the one of rank 0 is on the first."""
+    return plan.main_memory // machines if plan.placement == "per_rank" else plan.main_memory
 
 
 def longest(settings: dict[str, Any]) -> int:
@@ -321,10 +329,11 @@ def lines(plan: dict[str, Any]) -> list[tuple[str, str]]:
         for j in plan["judges"]
     ]
     rows = "its number of rows shows when it is read" if data["rows"] is None else f"{data['rows']:,} rows"
+    on = f" on {launch['machines']} machines" if launch["machines"] > 1 else ""
     configured = f" ({launch['config']})" if launch["config"] else "; say --accelerate-config for another"
     return [
         ("algorithm", recipe["algorithm"]),
-        ("launch", f"{launch['processes']} processes, divided: {launch['sharding']}{configured}"),
+        ("launch", f"{launch['processes']} processes{on}, divided: {launch['sharding']}{configured}"),
         ("policy", f"{policy['model']}{billions(policy['parameters'])}, {policy['learns']}"),
         ("judges", "\n".join(judges) or "none"),
         ("data", f"{data['source']}: {rows}"),
@@ -379,7 +388,7 @@ def memory_text(memory: dict[str, Any]) -> str:
     return "\n".join(
         [
             *texts,
-            f"main memory, for sleeping judges: {memory['main_memory'] / GB:.1f} GB",
+            f"main memory of a machine, for sleeping judges: {memory['main_memory'] / GB:.1f} GB",
             f"computed for {memory['tokens_per_pass']:,} tokens a pass (prompts estimated), not measured{engine}",
         ]
     )

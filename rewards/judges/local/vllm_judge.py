@@ -60,6 +60,7 @@ log = logging.getLogger(__name__)
 # not its own (vLLM up to 0.27.1; later versions set it themselves).
 ENGINE_ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "1",
+    "VLLM_NO_USAGE_STATS": "1",  # vLLM would tell its makers of every engine
     "TORCHELASTIC_USE_AGENT_STORE": "False",
     "VLLM_ENGINE_READY_TIMEOUT_S": "1800",  # a large model from a slow disk takes more than vLLM's 600
 }

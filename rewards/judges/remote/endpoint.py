@@ -130,26 +130,35 @@ class ServedList(BaseModel):
 
 
 class Trouble(Exception):
-    """What may pass. patient: it is the server's state, not the question; after: seconds the server asks to wait."""
+    """What may pass. patient: it is the server's state, not the question; away: it did not answer at all, or not in
+    time; after: seconds the server asks to wait.
+    """
 
-    def __init__(self, message: str, patient: bool, after: float = 0.0) -> None:
+    def __init__(self, message: str, patient: bool, after: float = 0.0, away: bool = False) -> None:
         super().__init__(message)
         self.patient = patient
         self.after = after
+        self.away = away
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Call:
-    """What the questions of one call share. end: of the deadline, by the event loop's clock."""
+    """What the questions of one call to one server share. refusal: why it answers none of them."""
 
     path: str
     client: httpx.AsyncClient
+    extras: Mapping[str, Any]
+    refusal: Failure | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class PatientCall(Call):
+    """A call that waits for its one server. end: of the deadline, by the event loop's clock."""
+
     places: asyncio.Semaphore
     end: float
-    extras: Mapping[str, Any]
     alive: Callable[[], bool]
     trouble: str = ""
-    refusal: Failure | None = None
     retries: int = 0
 
 
@@ -195,7 +204,7 @@ class Endpoint:
     def finish(self) -> None:
         self._end = None
 
-    def _left(self) -> float:
+    def left(self) -> float:
         """The seconds that a call may take now."""
         return self.deadline if self._end is None else max(self._end - time.monotonic(), 0.0)
 
@@ -212,17 +221,18 @@ class Endpoint:
         extras: fields that not every server knows; they are left out for one that refuses them. alive: False where it
         is known that the server will not come back by itself; then nothing is asked again.
         """
-        return _run(self._ask(path, bodies, extras, alive))
+        return run(self._ask(path, bodies, extras, alive))
 
     def served(self, model: str) -> Served | None:
         """What the server says it serves as this model; None where it does not have it, or says nothing within
         connect_timeout.
         """
-        return _run(self._served(model))
+        return run(self.look_up(model))
 
-    async def _served(self, model: str) -> Served | None:
+    async def look_up(self, model: str) -> Served | None:
+        """`served`, in a running loop."""
         try:
-            async with asyncio.timeout(self.connect_timeout), httpx.AsyncClient(**self._options()) as client:
+            async with asyncio.timeout(self.connect_timeout), self.client() as client:
                 response, content = await _exchange(client, "GET", "/v1/models", None)
                 models = ServedList.model_validate_json(content if response.is_success else b"")
         except (TimeoutError, httpx.HTTPError, Trouble, ValidationError):
@@ -236,14 +246,14 @@ class Endpoint:
         extras: Mapping[str, Any],
         alive: Callable[[], bool],
     ) -> tuple[list[ServerAnswer | Failure], int]:
-        end = asyncio.get_running_loop().time() + self._left()
-        limits = httpx.Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency)
-        async with httpx.AsyncClient(**self._options(), limits=limits) as client, asyncio.TaskGroup() as group:
-            call = Call(path, client, asyncio.Semaphore(self.concurrency), end, extras, alive)
+        end = asyncio.get_running_loop().time() + self.left()
+        async with self.client() as client, asyncio.TaskGroup() as group:
+            places = asyncio.Semaphore(self.concurrency)
+            call = PatientCall(path=path, client=client, extras=extras, places=places, end=end, alive=alive)
             tasks = [group.create_task(self._ask_one(call, body)) for body in bodies]
         return [task.result() for task in tasks], call.retries
 
-    async def _ask_one(self, call: Call, body: Mapping[str, Any]) -> ServerAnswer | Failure:
+    async def _ask_one(self, call: PatientCall, body: Mapping[str, Any]) -> ServerAnswer | Failure:
         """A question's place is kept through its pauses: a busy server is asked less."""
 
         def before_pause(state: RetryCallState) -> None:
@@ -259,7 +269,7 @@ class Endpoint:
         )
         try:
             async with asyncio.timeout_at(call.end), call.places:
-                return await retrying(self._post, call, body) if call.refusal is None else call.refusal
+                return await retrying(self.post, call, body) if call.refusal is None else call.refusal
         except TimeoutError:
             why = f"; the last trouble: {call.trouble}" if call.trouble else ""
             return Failure(Status.TIMEOUT, f"no answer from {self.url} within {self.deadline:g} s{why}")
@@ -267,8 +277,8 @@ class Endpoint:
             how = f"failed {ATTEMPTS} times, at last" if call.alive() else "has ended"
             return Failure(Status.ERROR, f"{self.url} {how}: {trouble}")
 
-    async def _post(self, call: Call, body: Mapping[str, Any]) -> ServerAnswer | Failure:
-        """One attempt. Raises Trouble for what may pass."""
+    async def post(self, call: Call, body: Mapping[str, Any]) -> ServerAnswer | Failure:
+        """One attempt, in a running loop. Raises Trouble for what may pass."""
         extras = call.extras if self._takes_extras else {}
         try:
             response, content = await _exchange(call.client, "POST", f"/v1/{call.path}", {**body, **extras})
@@ -277,7 +287,7 @@ class Endpoint:
                 if response.is_success:
                     self._takes_extras = False
         except httpx.RequestError as error:
-            raise Trouble(f"{type(error).__name__} {error}".strip(), patient=True) from error
+            raise Trouble(f"{type(error).__name__} {error}".strip(), patient=True, away=True) from error
         status = response.status_code
         if status in NO_ACCESS:
             call.refusal = self._refusal(status, call.path, body["model"])
@@ -300,17 +310,26 @@ class Endpoint:
             Status.ERROR, f"{self.url}/v1/{path} does not answer for the model {model!r} ({status}): {advice}"
         )
 
-    def _options(self) -> dict[str, Any]:
+    def client(self) -> httpx.AsyncClient:
+        """With `concurrency` connections to the server, none of them open yet."""
         key = os.environ.get(KEY, "").strip()
-        return {
-            "base_url": self.url,
-            "headers": {"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})},
-            "timeout": httpx.Timeout(self.read_timeout, connect=self.connect_timeout, pool=None),
-            "trust_env": self.host not in LOOPBACK,  # no proxy stands between us and this machine
-        }
+        return httpx.AsyncClient(
+            base_url=self.url,
+            headers={"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})},
+            timeout=httpx.Timeout(self.read_timeout, connect=self.connect_timeout, pool=None),
+            limits=httpx.Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency),
+            trust_env=self.host not in LOOPBACK,  # no proxy stands between us and this machine
+        )
 
 
-def _run(work: Coroutine[Any, Any, T]) -> T:
+def pause(attempt: int) -> float:
+    """Seconds to wait, at random, after so many attempts (from 1) that failed one after another."""
+    state = RetryCallState(AsyncRetrying(), None, (), {})
+    state.attempt_number = attempt
+    return BACKOFF(state)
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
     """The coroutine's result, also where a loop runs already, as a notebook's own does."""
     try:
         asyncio.get_running_loop()

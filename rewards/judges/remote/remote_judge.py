@@ -1,7 +1,8 @@
-"""What the judges behind HTTP share: the server, its name, its deadline, and what is done when it fails.
+"""What the judges behind HTTP share: the server or servers, a name, a deadline, and what is done when one fails.
 
 A subclass says how a question is put (ServerJudge: as token ids; ChatJudge: as a chat) and how a rating is asked for.
-A server that fails costs answers, never the run: see `endpoint.py` for what is asked again, and until when. A spawned
+A server that fails costs answers, never the run: see `endpoint.py` for what is asked again, and until when; `pool.py`
+for several servers of one model. A spawned
 server that ends in the middle of a call is started again once, within the call's deadline for the answers.
 """
 
@@ -20,6 +21,7 @@ from rewards.judges.encoding.chat import MIN_MASS, rating_from_logprobs, rating_
 from rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, by_reading
 from rewards.judges.model_files import files_hash, model_folder
 from rewards.judges.remote.endpoint import Endpoint, Served, ServerAnswer
+from rewards.judges.remote.pool import Pool
 from rewards.judges.remote.spawned_server import HOST, Spawned
 from rewards.judges.usage import Usage
 from rewards.verdict import Status
@@ -28,13 +30,13 @@ log = logging.getLogger(__name__)
 
 
 class RemoteJudge(Judge):
-    """A judge that one server answers for, shared by ranks and machines.
+    """A judge that a server answers for, or several with one model, shared by ranks and machines.
 
     A server that others run is only asked; one of our own is started by `spawn`. The key is taken from the environment
     variable SPANREWARD_API_KEY, and only from there. Pickled as its settings.
 
     Args:
-        url: http or https, with or without `/v1`.
+        url: http or https, with or without `/v1`; several servers of one model with commas between (see Pool).
         model: as the server calls it.
         spawn: start a server for `model` (a folder, a hub id or `smollm2`) at the url, which must be on 127.0.0.1. It
             runs until `close` or the end of this process, and logs to `server-PORT.log` in the cache folder. One
@@ -43,13 +45,13 @@ class RemoteJudge(Judge):
         min_mass: see LocalJudge.
         deadline: seconds that one call may take or, within `with judge:`, all calls together; what has no answer by
             then is a TIMEOUT.
-        concurrency: questions under way at a time.
+        concurrency: questions under way at a time, at each server.
         connect_timeout: seconds, per attempt.
         read_timeout: seconds, per attempt.
         start_deadline: seconds that a spawned server may take to come up.
 
     Raises:
-        ValueError: for a url that is not http or https, or not on 127.0.0.1 where a server is to be spawned.
+        ValueError: for a url that is not http or https, or not one on 127.0.0.1 where a server is to be spawned.
     """
 
     path: str  # of the server's API, below /v1/
@@ -68,9 +70,14 @@ class RemoteJudge(Judge):
         read_timeout: float = 60.0,
         start_deadline: float = 900.0,
     ) -> None:
-        self.endpoint = Endpoint(url, deadline, concurrency, connect_timeout, read_timeout)
-        if spawn and self.endpoint.host != HOST:
+        urls = [one.strip() for one in url.split(",")]
+        first = Endpoint(urls[0], deadline, concurrency, connect_timeout, read_timeout)
+        if spawn and (len(urls) > 1 or first.host != HOST):
             raise ValueError(f"a spawned server listens on {HOST} only, not {url!r}: give http://{HOST}:PORT")
+        self.endpoint: Endpoint | Pool = first
+        if len(urls) > 1:
+            self.endpoint = Pool(urls, deadline, concurrency, connect_timeout, read_timeout)
+        self.port = first.port
         self.model = model
         self.spawn = spawn
         self.options = tuple(options)
@@ -104,7 +111,10 @@ class RemoteJudge(Judge):
 
     @property
     def served(self) -> Served | None:
-        """What the server says of the model; None, and asked again the next time, where it says nothing."""
+        """What the server says of the model; None, and asked again the next time, where it says nothing.
+
+        Raises ValueError where two servers say different things.
+        """
         if self._served is None:
             self._served = self.endpoint.served(self.model)
         return self._served
@@ -147,12 +157,12 @@ class RemoteJudge(Judge):
 
     def start(self) -> None:
         """Before a run: start the server if it is ours, else find out whether it serves the model. Raises RuntimeError
-        where it does not, and whatever keeps ours from coming up.
+        where it does not, ValueError where two servers do not serve the same, and whatever keeps ours from coming up.
         """
         self._spawn()
         if not self.spawn and self.served is None:
             raise RuntimeError(
-                f"{self.endpoint.url}/v1/models does not list the judge's model {self.model!r}, or does not answer: "
+                f"{self.endpoint.url}: /v1/models does not list the judge's model {self.model!r}, or does not answer: "
                 "start the server, or name the model as it does."
             )
 
@@ -160,7 +170,7 @@ class RemoteJudge(Judge):
         """Start the server, if it is ours and does not run."""
         if self.spawn and (self._server is None or not self._server.alive):
             self.close()
-            port = self.endpoint.port
+            port = self.port
             self._server = Spawned(
                 model_folder(self.model),
                 self.model,

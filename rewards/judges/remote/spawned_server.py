@@ -45,10 +45,11 @@ class Spawned:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env={
-                    "VLLM_CPU_KVCACHE_SPACE": "1",
+                    "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB, CPU only
                     **os.environ,
                     "TORCHELASTIC_USE_AGENT_STORE": "False",
-                },  # GiB, CPU only
+                    "VLLM_NO_USAGE_STATS": "1",
+                },
                 start_new_session=True,
             )
         atexit.register(self.close)

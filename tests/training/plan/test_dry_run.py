@@ -151,12 +151,50 @@ def test_groups_that_do_not_divide_the_batch(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "processes", "sharding"),
-    [("cpu", 1, "none"), ("ddp", 8, "none"), ("zero2", 8, "zero2"), ("zero3", 8, "zero3"), ("fsdp2", 8, "fsdp")],
+    ("name", "launch"),
+    [
+        ("cpu", Launch(1, "none")),
+        ("ddp", Launch(8, "none")),
+        ("zero2", Launch(8, "zero2")),
+        ("zero3", Launch(8, "zero3")),
+        ("zero3_nodes", Launch(16, "zero3", machines=2)),
+        ("fsdp2", Launch(8, "fsdp")),
+    ],
 )
-def test_the_configurations_of_accelerate(name: str, processes: int, sharding: str) -> None:
-    launch = read_launch(str(CONFIG / f"{name}.yaml"))
-    assert (launch.processes, launch.sharding) == (processes, sharding)
+def test_the_configurations_of_accelerate(name: str, launch: Launch) -> None:
+    assert read_launch(str(CONFIG / f"{name}.yaml")) == launch
+
+
+def test_several_machines_with_servers_for_the_policy_and_the_judge(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = ROOT / "recipes" / "qwen2.5-vl-7b" / "docent-posh-nodes-dapo.yaml"
+    options = ["--dry-run", "--accelerate-config", str(CONFIG / "zero3_nodes.yaml"), "--json", str(tmp_path / "p.json")]
+    monkeypatch.setattr(sys, "argv", ["train.py", str(path), *options])
+    main()
+    plan = json.loads((tmp_path / "p.json").read_text())
+    assert (plan["launch"]["processes"], plan["launch"]["machines"]) == (16, 2)
+    assert plan["steps"]["completions_per_batch"] == 512
+    (judge,) = plan["judges"]
+    assert judge["placement"] == "on its server"
+    assert judge["name"].count("http://") == 4
+    assert plan["memory"]["main_memory"] == 0
+    assert not any("Qwen3-14B" in name for name in plan["downloads"])
+    assert "16 processes on 2 machines" in capsys.readouterr().out
+    settings = settings_of(load_recipe(path))
+    assert (settings["vllm_mode"], settings["vllm_server_base_url"]) == ("server", "http://node2:8000")
+
+
+def test_main_memory_is_that_of_one_machine() -> None:
+    path = ROOT / "recipes" / "qwen2.5-vl-7b" / "docent-posh-dapo.yaml"
+    per_rank, rank0 = (load_recipe(path, [f"rewards.0.judge.placement={name}"]) for name in ("per_rank", "rank0"))
+
+    def main_memory(asked: Recipe, machines: int) -> int:
+        found: int = memory_facts(asked, settings_of(asked), Launch(16, "zero3", machines))["main_memory"]
+        return found
+
+    assert main_memory(per_rank, 2) == main_memory(per_rank, 1) / 2 == 8 * main_memory(rank0, 1)
+    assert main_memory(rank0, 2) == main_memory(rank0, 1)
 
 
 def test_what_is_no_configuration(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ spanreward benchmark hacking --json hacking.json
 spanreward benchmark search --policies outputs/quickstart/seed0/dapo --json search.json
 spanreward benchmark groups --json groups.json
 spanreward benchmark parsing --pairs pairs.jsonl --json parsing.json
+spanreward benchmark scale recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml --json scale.json
 spanreward benchmark reader --reader server:http://127.0.0.1:8077 --pairs pairs.jsonl --json reader.json
 """
 
@@ -29,6 +30,7 @@ from training.commands.benchmark import (
     posh,
     reader,
     sampling,
+    scale,
     search,
     spans,
 )
@@ -49,6 +51,7 @@ def main() -> None:
         ("hacking", "what rewards pay for texts that ask for reward", hacking),
         ("groups", "how well a group is ranked, and for how many questions", groups),
         ("parsing", "what the longest completions cost to parse", parsing),
+        ("scale", "what a recipe costs as it grows", scale),
         ("reader", "what reading behind a server costs", reader),
         ("search", "how far a search for reward leaves the truth", search),
     ):

@@ -301,12 +301,12 @@ def test_within_a_with_all_calls_share_one_deadline(server: Any, folder: Path, m
     clock = SimpleNamespace(monotonic=lambda: now, time=time.time)
     monkeypatch.setattr(endpoint_module, "time", clock)
     judge = ServerJudge(server.url, "m", folder, deadline=50.0)
-    assert judge.deadline == judge.endpoint._left() == 50.0
+    assert judge.deadline == judge.endpoint.left() == 50.0
     with judge:
         now += 20
         with judge:  # as a metric does within a trainer's step
-            assert judge.endpoint._left() == 30.0
-        assert judge.endpoint._left() == 30.0
+            assert judge.endpoint.left() == 30.0
+        assert judge.endpoint.left() == 30.0
         assert rated(judge.rate([give(4)])) == ["4"]
         copied = pickle.loads(pickle.dumps(judge))
         now += 31
@@ -316,9 +316,9 @@ def test_within_a_with_all_calls_share_one_deadline(server: Any, folder: Path, m
             assert failure.status is Status.TIMEOUT
     assert rated(judge.rate([give(4)])) == ["4"]  # a call alone has the whole of it
     with judge:
-        assert judge.endpoint._left() == 50.0
+        assert judge.endpoint.left() == 50.0
     with copied:
-        assert copied.endpoint._left() == 50.0
+        assert copied.endpoint.left() == 50.0
     assert ServerJudge("http://127.0.0.1:1", "m", folder, spawn=True, start_deadline=9.0, deadline=3.0).deadline == 12
 
 

@@ -1,0 +1,50 @@
+"""Commands in a process that reaches no other machine: offline.py PLAN.json RESULTS.json
+
+PLAN is a list of commands, each a list of words after `spanreward`; RESULTS has for each how it ended, what it said,
+and where it wanted to connect to. A connection to another machine is refused, as without a network, and noted; Python's
+own sockets are seen, also those of threads.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = ("127.0.0.1", "::1", "localhost", "0.0.0.0", "::", "", None)
+SETTLE = 1.0  # seconds for threads that speak after a command has ended
+tried: list[str] = []
+
+
+def refuse(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "socket.getaddrinfo":
+        host = arguments[0]
+    elif event in ("socket.connect", "socket.sendto") and isinstance(arguments[1], tuple):
+        host = arguments[1][0]
+    else:
+        return
+    host = host.decode() if isinstance(host, bytes) else host
+    if host not in HERE:
+        tried.append(f"{event} {host}")
+        raise OSError(f"no network: {event} {host}")
+
+
+def main() -> None:
+    sys.addaudithook(refuse)
+    from tests.support.command import spanreward
+
+    results = []
+    for words in json.loads(Path(sys.argv[1]).read_text()):
+        tried.clear()
+        try:
+            done = spanreward(*words)
+            result = {"code": done.code, "out": done.out, "err": done.err}
+        except Exception as error:
+            result = {"code": -1, "out": "", "err": f"Traceback: {type(error).__name__}: {error}"}
+        time.sleep(SETTLE)
+        results.append({"words": words, **result, "tried": list(tried)})
+    Path(sys.argv[2]).write_text(json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()

