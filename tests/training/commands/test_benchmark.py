@@ -9,11 +9,13 @@ import pytest
 
 from rewards.judges.judge import Question
 from rewards.language.reader import LocalReader
+from tests.support.command import spanreward
 from tests.support.paths import ROOT
 from tests.support.reader import reader_thread
 from tests.support.tokenizer import tokenizer
 from training.commands.benchmark import command, sampling
 from training.commands.benchmark import posh as posh_command
+from training.policy import load_policy
 
 REFERENCE = "A tall man in a red hat holds a brown dog. A short man sits on a bench."
 SAID = ("A tall man holds a brown dog.", "A man in a red hat sits on a bench.", "A dog lies on a bench.")
@@ -258,3 +260,28 @@ def test_groups_are_ranked_in_four_ways(tmp_path: Path, monkeypatch: pytest.Monk
 def test_no_groups_are_no_measurement(monkeypatch: pytest.MonkeyPatch, benchmark: Any) -> None:
     with pytest.raises(SystemExit, match="--groups must be 1 or more, got 0"):
         run(monkeypatch, benchmark, "groups", "--groups", 0)
+
+
+def test_a_search_asks_the_judge_that_it_is_given(tmp_path: Path) -> None:
+    model, processor = load_policy("tiny", 0)
+    model.save_pretrained(tmp_path / "policy")
+    processor.save_pretrained(tmp_path / "policy")
+    judge = tmp_path / "judge.py"
+    judge.write_text(
+        "from rewards.judges.judge import RATING_SCALE, Judge, Rating\n"
+        "class Yes(Judge):\n"
+        "    name = 'yes'\n"
+        "    def rate(self, questions, scale=RATING_SCALE):\n"
+        "        return [Rating({entry: float(entry == scale[-1]) for entry in scale}) for _ in questions]\n"
+        "    def write(self, questions, max_tokens):\n"
+        "        raise NotImplementedError\n"
+    )
+    sizes = ["--pictures", "1", "--samples", "2", "--starts", "1", "--steps", "40"]
+    found = tmp_path / "search.json"
+    done = spanreward(
+        *("benchmark", "search", "--judge", f"{judge}:Yes", "--policies", tmp_path / "policy", *sizes, "--json", found)
+    )
+    assert done.code == 0, done.err
+    searches = json.loads(found.read_text())["searches"]
+    assert len(searches) == 2
+    assert searches["40 mutants"]["reward"] == pytest.approx(1, abs=0.05)  # it says yes to everything

@@ -15,8 +15,10 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward
+from rewards import HarmonicReward, LaveReward, PoshReward
 from rewards.filler import find_filler
+from rewards.judges.by_name import closing, load_judge
+from rewards.judges.judge import Judge
 from rewards.language.answer_text import answer_words
 from rewards.reward import Reward, read_sample
 from rewards.verdict import Sample
@@ -29,7 +31,7 @@ from training.scenes.questions import other_words
 from training.scenes.referee import judge_description
 from training.scenes.world import Scene
 
-DESCRIPTION = """Two searches for reward with the `match` judge, on held-out pictures. The best of --samples completions
+DESCRIPTION = """Two searches for reward with a judge, on held-out pictures. The best of --samples completions
 that each of --policies samples for a picture, by the reward that it was trained on; and random mutation of the words of
 a terse honest text, --steps mutants, of which the best is kept. gap: the reward less the truth of what is found (truth
 F1; of an answer whether it is right), mean over pictures; beside it the honest gap, of all the samples and of complete
@@ -41,6 +43,7 @@ FILLERS = ("in", "of", "very", "so", "and", "is", "the", "it", "that", "quite", 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--policies", nargs="*", default=[], metavar="FOLDER", help="trained on the reward")
     parser.add_argument("--reward", choices=("posh", "harmonic", "lave"), default="posh", help="(default posh)")
+    parser.add_argument("--judge", default="match", help="who answers its questions (default match: words alone)")
     parser.add_argument("--pictures", type=int, default=16, help="per policy (default 16)")
     parser.add_argument("--samples", type=int, default=256, help="completions per picture (default 256)")
     parser.add_argument("--steps", type=int, default=2000, help="mutants per picture, 0 for none (default 2000)")
@@ -50,14 +53,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     if min(arguments.pictures, arguments.samples, arguments.starts) < 1 or arguments.steps < 0:
         raise ValueError("--pictures, --samples and --starts must be 1 or more, and --steps not below 0")
-    reward = reward_of(arguments.reward)
+    judge = load_judge(arguments.judge)
+    with closing([judge]):
+        return search(reward_of(arguments.reward, judge), arguments)
+
+
+def search(reward: Reward, arguments: argparse.Namespace) -> dict[str, Any]:
     rows, truths = pictures(max(arguments.pictures, arguments.starts), arguments.reward == "lave")
     found: dict[str, Any] = {}
     for folder in arguments.policies:
         found[f"best of {arguments.samples}, {folder}"] = best_of(folder, reward, rows, truths, arguments)
     if arguments.steps and arguments.reward != "lave":
         found[f"{arguments.steps} mutants"] = mutated(reward, rows, truths, arguments)
-    table = Table(title=f"Search for {arguments.reward} with match")
+    table = Table(title=f"Search for {arguments.reward} with {arguments.judge}")
     for column in ("search", "reward", "truth", "gap", "honest gap", "filler", "words"):
         table.add_column(column)
     for name, of_search in found.items():
@@ -65,11 +73,10 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
             name, *(f"{of_search[key]:.3f}" for key in ("reward", "truth", "gap", "honest", "filler", "words"))
         )
     Console(stderr=True, width=max(Console().width, 120)).print(table)
-    return {"reward": arguments.reward, "searches": found}
+    return {"reward": arguments.reward, "judge": arguments.judge, "searches": found}
 
 
-def reward_of(name: str) -> Reward:
-    judge = MatchJudge()
+def reward_of(name: str, judge: Judge) -> Reward:
     if name == "posh":
         return PoshReward(judge)
     if name == "harmonic":
