@@ -18,7 +18,7 @@ from rewards.verdict import Status, Verdict
 from tests.support.fakes import FakeJudge
 
 FIELDS = ["id", "score", "status", "parts", "spans", "missed", "reference", "note", "parsed_by"]
-SPAN_FIELDS = ["start", "end", "score", "credit", "kind", "note", "component"]
+SPAN_FIELDS = ["start", "end", "score", "credit", "kind", "note", "component", "asked"]
 SETTINGS = {"reward": "length", "judge": "none", "options": {}}
 
 

@@ -59,8 +59,9 @@ def test_hostile_completions_come_back_as_they_were(writer: Any, recorder: Any, 
     assert (tmp_path / "verdicts.jsonl").read_bytes().isascii()
     first = found[0]["rewards"]["posh"]  # type: ignore[index]
     assert (first["score"], first["status"], first["parts"]) == (0.5, "ok", {"f1": 0.5})
+    place = {"start": 0, "end": 1, "component": 0}
     assert first["spans"] == [
-        {"start": 0, "end": 1, "score": 0.0, "credit": -0.5, "kind": "object", "note": "missing", "component": 0}
+        {**place, "score": 0.0, "credit": -0.5, "kind": "object", "note": "missing", "asked": True}
     ]
     assert found[5]["rewards"]["posh"]["status"] == "empty"  # type: ignore[index]
 
