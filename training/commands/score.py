@@ -5,8 +5,8 @@
 A row is a JSON object with `completion` and what the metric needs (`posh`: `reference`, a text or a list of texts;
 `harmonic`: `image`, the path of a picture, or with evidence=context `context`, a text that describes it; `lave`:
 `question` and `answers`), and usually `id`. A verdict row has: id, score, status, parts, spans (start, end, score,
-credit, kind, note, component, asked), missed, parsed_by. A row that cannot be read is reported by its line number and gets the
-status not_applicable. Run the same command again to go on after an interruption.
+credit, kind, note, component, asked), missed, parsed_by. A row that cannot be read is reported by its line number and
+gets the status not_applicable. Run the same command again to go on after an interruption.
 
 The answers of a judge with a model are kept in the cache folder, so that no question is put to it twice, in any run;
 --no-cache asks anew.
