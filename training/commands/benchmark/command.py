@@ -11,6 +11,8 @@ spanreward benchmark hacking --json hacking.json
 spanreward benchmark search --policies outputs/quickstart/seed0/dapo --json search.json
 spanreward benchmark groups --json groups.json
 spanreward benchmark parsing --pairs pairs.jsonl --json parsing.json
+spanreward benchmark soak --lines outputs/soak/metrics.jsonl train RECIPE output=outputs/soak
+spanreward benchmark kills RECIPE trainer.save_strategy=steps trainer.save_steps=5 --times 20
 spanreward benchmark reader --reader server:http://127.0.0.1:8077 --pairs pairs.jsonl --json reader.json
 """
 
@@ -23,6 +25,7 @@ from training.commands.benchmark import (
     groups,
     hacking,
     judge,
+    kills,
     memory,
     overlap,
     parsing,
@@ -30,6 +33,7 @@ from training.commands.benchmark import (
     reader,
     sampling,
     search,
+    soak,
     spans,
 )
 from training.commands.json_file import write_json
@@ -51,6 +55,8 @@ def main() -> None:
         ("parsing", "what the longest completions cost to parse", parsing),
         ("reader", "what reading behind a server costs", reader),
         ("search", "how far a search for reward leaves the truth", search),
+        ("soak", "whether a long command leaks", soak),
+        ("kills", "whether a killed run ends as one that was not", kills),
     ):
         command = commands.add_parser(name, help=help, description=module.DESCRIPTION, formatter_class=form)
         module.add_arguments(command)
