@@ -11,6 +11,7 @@ spanreward benchmark hacking --json hacking.json
 spanreward benchmark search --policies outputs/quickstart/seed0/dapo --json search.json
 spanreward benchmark groups --json groups.json
 spanreward benchmark parsing --pairs pairs.jsonl --json parsing.json
+spanreward benchmark fuzz --cases 10000 --json fuzz.json
 spanreward benchmark soak --lines outputs/soak/metrics.jsonl train RECIPE output=outputs/soak
 spanreward benchmark kills RECIPE trainer.save_strategy=steps trainer.save_steps=5 --times 20
 spanreward benchmark reader --reader server:http://127.0.0.1:8077 --pairs pairs.jsonl --json reader.json
@@ -22,6 +23,7 @@ import sys
 from pathlib import Path
 
 from training.commands.benchmark import (
+    fuzz,
     groups,
     hacking,
     judge,
@@ -55,6 +57,7 @@ def main() -> None:
         ("parsing", "what the longest completions cost to parse", parsing),
         ("reader", "what reading behind a server costs", reader),
         ("search", "how far a search for reward leaves the truth", search),
+        ("fuzz", "whether any text breaks a reward", fuzz),
         ("soak", "whether a long command leaks", soak),
         ("kills", "whether a killed run ends as one that was not", kills),
     ):

@@ -14,8 +14,9 @@ from typing import Any
 
 from rewards.judges.shared.store import Store
 
-# Numbers that say how long something took, what was remembered, or how much memory: they may differ.
-ELSEWHERE = re.compile(r"seconds|time|per_second|memory|judge/(cached|retries|timeout|prompt_tokens)")
+# How long something took, how much memory, and what was asked anew as nobody remembered it: a resumed process begins
+# with empty memories (rewards/memo.py), so that it asks some questions again which the cache then answers.
+ELSEWHERE = re.compile(r"seconds|time|per_second|memory|judge/(questions|cached|retries|timeout|prompt_tokens)")
 
 
 def compare(folder: Path, whole: str, other: str) -> list[str]:
