@@ -9,9 +9,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-import yaml
+from rewards import yaml_file
 
-MOST_VALUES = 100_000  # in a recipe, aliases written out
 SCIENTIFIC = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 
 
@@ -34,28 +33,13 @@ def read_mapping(path: Path) -> dict[str, Any]:
 def read_yaml(text: str, where: str) -> Any:
     """A YAML value, texts like "1e-4" as numbers. Raises RecipeError for what is not YAML, or has no end."""
     try:
-        loader = yaml.SafeLoader(text)
-        node = loader.get_single_node()
-        if node is None:
-            return None
-        if size_of(node, {}) > MOST_VALUES:
-            raise ValueError(f"its aliases make it more than {MOST_VALUES:,} values")
-        return with_numbers(loader.construct_document(node))
-    except Exception as error:  # of a value that is not what its tag says (`!!bool x`) it raises whatever it meets
-        raise RecipeError(f"{where} is not YAML: {' '.join(str(error).split())}.") from None
-
-
-def size_of(node: yaml.Node, known: dict[int, int]) -> int:
-    """How many values it is with its aliases written out; known: of nodes, by their id. Raises ValueError for a node
-    that holds itself.
-    """
-    if id(node) not in known:
-        known[id(node)] = 0  # until it is known
-        parts = [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
-        known[id(node)] = 1 + sum(size_of(part, known) for part in parts if isinstance(part, yaml.Node))
-    elif not known[id(node)]:
-        raise ValueError("a value holds itself, by an alias")
-    return known[id(node)]
+        value = yaml_file.read_yaml(text, where)
+    except ValueError as error:
+        raise RecipeError(str(error)) from None
+    try:
+        return with_numbers(value)
+    except ValueError as error:
+        raise RecipeError(f"{where} is not YAML: {error}.") from None
 
 
 def with_numbers(value: Any) -> Any:

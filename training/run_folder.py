@@ -131,7 +131,7 @@ def damage_of(checkpoint: Path) -> str:
                     pass
             elif path.suffix in (".pt", ".pth", ".bin"):
                 ZipFile(path).close()
-        except (ValueError, SafetensorError, BadZipFile, OSError) as error:
+        except (ValueError, RecursionError, SafetensorError, BadZipFile, NotImplementedError, OSError) as error:
             return f"{path.relative_to(checkpoint)}: {' '.join(str(error).split())}"
     return ""
 
@@ -180,7 +180,7 @@ def step_of(line: str) -> float:
     try:
         numbers = json.loads(line)
         return math.inf if "train_runtime" in numbers else float(numbers["step"])
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
         return math.inf
 
 

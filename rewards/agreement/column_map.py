@@ -10,10 +10,10 @@ without the data: where a name is wrong, the error names the line and what it ha
 from pathlib import Path
 from typing import Self
 
-import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from rewards.naming import unknown
+from rewards.yaml_file import read_yaml_file
 
 FOLDER = Path(__file__).with_name("column_maps")
 UNSEEN = "format from the paper or repository, data not seen here"
@@ -110,10 +110,8 @@ def load_map(name: str) -> ColumnMap:
     if not path.is_file():
         raise ValueError(unknown("column map", name, [known.stem for known in FOLDER.glob("*.yaml")]))
     try:
-        return ColumnMap.model_validate(yaml.safe_load(path.read_text("utf-8")))
+        return ColumnMap.model_validate(read_yaml_file(path))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
         raise ValueError(f"{path} is no column map: {where}: {first['msg']}.") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not YAML: {' '.join(str(error).split())}.") from None

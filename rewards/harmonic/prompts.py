@@ -19,11 +19,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from rewards.harmonic.scores import LEVELS
 from rewards.naming import unknown
 from rewards.templates import fill, placeholders
+from rewards.yaml_file import read_yaml_file
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 PUBLISHED = ("correctness", "completeness", "clarity", "fluency", "conciseness")  # HarmonicEval, table 1
@@ -113,7 +112,12 @@ def load_prompts(path: str | Path | None = None) -> HarmonicPrompts:
 def read_layout(data: Mapping[str, Any], where: str) -> Layout:
     """The layout from a file. Raises ValueError naming the piece that is missing, too much or of other placeholders."""
     order = data.get("order")
-    if not isinstance(order, list) or not {"text", "criterion"} <= {*order} <= {*PARTS} or len({*order}) < len(order):
+    if (
+        not isinstance(order, list)
+        or any(part not in PARTS for part in order)
+        or not {"text", "criterion"} <= {*order}
+        or len({*order}) < len(order)
+    ):
         raise ValueError(
             f"{where}: order lists the parts of a prompt from above, each once: text, criterion and what you like of "
             f"{', '.join(PARTS)}; got {order!r}."
@@ -149,9 +153,11 @@ def chosen_criteria(
     return tuple(criteria)
 
 
-def read_criterion(name: str, data: Any, path: Path) -> Criterion:
+def read_criterion(name: Any, data: Any, path: Path) -> Criterion:
     """A criterion from a file. Raises ValueError naming the file, the criterion and what is missing or too much."""
     where = f"{path}: the criterion {name!r}"
+    if not isinstance(name, str):
+        raise ValueError(f"{where} has a name that is no text: put it in quotes.")
     if not isinstance(data, dict):
         raise ValueError(f"{where} must hold a question and levels, got {data!r}.")
     for key in data:
@@ -188,7 +194,7 @@ def scale_of(criterion: Criterion, layout: Layout, task: Task) -> str:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    data = read_yaml_file(path)
     if not isinstance(data, dict):
         raise ValueError(f"{path} must hold criteria by name, and holds {type(data).__name__}.")
     return data

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
+from rewards.yaml_file import read_yaml_file
 
 PROMPTS = Path(__file__).with_name("prompts.yaml")
 DEMONSTRATIONS = Path(__file__).with_name("demonstrations.yaml")
@@ -94,13 +94,13 @@ def load_prompts(demonstrations: str | Path | Mapping[str, Any] | None = None) -
     The file has the keys `general` and `binary`, each a list with question, references, candidate, rationale, rating
     and optionally context. Raises ValueError, naming the demonstration, for what is missing or not of its kind.
     """
-    instructions = yaml.safe_load(PROMPTS.read_text(encoding="utf-8"))
+    instructions = read_yaml_file(PROMPTS)
     if isinstance(demonstrations, Mapping):
         data: Any = demonstrations
         where = "demonstrations"
     else:
         path = DEMONSTRATIONS if demonstrations is None else Path(demonstrations)
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = read_yaml_file(path)
         where = str(path)
     if not isinstance(data, Mapping) or set(data) != {"general", "binary"}:
         raise ValueError(f"{where} must hold the keys 'general' and 'binary', each a list of demonstrations")
@@ -125,7 +125,7 @@ def _demonstration(entry: Any, where: str) -> Demonstration:
             raise ValueError(f"{where}: {key} must be a {kind.__name__}{hint}, got {entry.get(key)!r}")
     if not all(isinstance(answer, str) for answer in entry["references"]):
         raise ValueError(f"{where}: references must be texts (in YAML, put yes, no and numbers in quotes)")
-    if entry["rating"] not in RATINGS:
+    if entry["rating"] not in RATINGS or isinstance(entry["rating"], bool):
         raise ValueError(f"{where}: rating must be 1, 2 or 3, got {entry['rating']}")
     example = LaveExample(
         entry["question"], tuple(entry["references"]), entry["candidate"], str(entry.get("context") or "")

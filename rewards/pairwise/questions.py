@@ -9,14 +9,13 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
 from rewards.judges.judge import Question
 from rewards.judges.probe import PairProbe, QualityProbe
 from rewards.naming import unknown
 from rewards.pictures import PictureError, opened
 from rewards.templates import fill, placeholders, places
 from rewards.verdict import Sample
+from rewards.yaml_file import read_yaml_file
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 Evidence = Literal["picture", "context"]
@@ -65,7 +64,7 @@ class Shown:
 def load_prompts(path: str | Path | None = None) -> PairPrompts:
     """The prompts in a YAML file of the form of prompts.yaml. Raises OSError, or ValueError for what is not of it."""
     path = DEFAULT if path is None else Path(path)
-    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    data = read_yaml_file(path)
     names = [field.name for field in fields(PairPrompts)]
     if not isinstance(data, dict):
         raise ValueError(f"{path} must hold the texts {', '.join(names)}, and holds {type(data).__name__}.")

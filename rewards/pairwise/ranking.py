@@ -23,6 +23,7 @@ from rewards.verdict import Status
 
 RANKING_TOKENS = 96  # of an answer, at most: a group of 16 takes some 40
 NUMBER = re.compile(r"[0-9]+")
+LONGEST = 9  # digits: no group has so many texts, and Python reads no number of thousands
 
 Ranking = list[int]
 
@@ -56,7 +57,10 @@ def read_ranking(answer: str, count: int) -> Ranking | None:
     read_ranking("Text 2 is best", 3)   # None
     """
     lines = [numbers for line in answer.splitlines() if (numbers := NUMBER.findall(line))]
-    order = [int(number) - 1 for number in lines[-1]] if lines else []
+    last = lines[-1] if lines else []
+    if any(len(number) > LONGEST for number in last):
+        return None
+    order = [int(number) - 1 for number in last]
     return order if sorted(order) == list(range(count)) else None
 
 

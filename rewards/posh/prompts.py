@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from rewards.templates import placeholders
+from rewards.yaml_file import read_yaml_file
 
 PromptSource = str | Path | tuple[str | Path, str | Path]
 
@@ -83,19 +82,28 @@ def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
                 "precision.json and recall.json"
             )
         if not path.is_dir():
-            data = yaml.safe_load(path.read_text(encoding="utf-8"))
+            data = read_yaml_file(path)
+            if not isinstance(data, dict) or not {"precision", "recall"} <= data.keys():
+                raise ValueError(f"{path} must hold precision and recall: copy {DEFAULT} and change what you like.")
             return PoshPrompts(
                 wording(data["precision"], f"{path} (precision)"),
                 wording(data["recall"], f"{path} (recall)"),
             )
         precision, recall = (_only(path, f"*{direction}.json") for direction in ("precision", "recall"))
     return PoshPrompts(
-        wording(json.loads(precision.read_text(encoding="utf-8")), str(precision)),
-        wording(json.loads(recall.read_text(encoding="utf-8")), str(recall)),
+        wording(_json(precision), str(precision)),
+        wording(_json(recall), str(recall)),
     )
 
 
-def wording(data: Mapping[str, Any], where: str) -> DirectionPrompts:
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not JSON: {error}.") from None
+
+
+def wording(data: Any, where: str) -> DirectionPrompts:
     """One direction's templates from the files' nested structure.
 
     Raises ValueError naming `where` and the template that is missing or has other placeholders than it must.
@@ -104,7 +112,7 @@ def wording(data: Mapping[str, Any], where: str) -> DirectionPrompts:
     for name, (keys, allowed) in _TEMPLATES.items():
         value: Any = data
         for key in keys:
-            value = value.get(key, {})
+            value = value.get(key, {}) if isinstance(value, Mapping) else {}
         if not value and name in _OPTIONAL:
             continue
         if not isinstance(value, str):

@@ -9,8 +9,6 @@ Nothing heavy is imported before a judge is asked for, so that `--help` is quick
 import argparse
 from typing import Any
 
-import yaml
-
 CACHE_HELP = (
     "read the judge's answers from ratings.sqlite in the cache folder ($XDG_CACHE_HOME/spanreward, or "
     "~/.cache/spanreward), and keep new ones there (default: for judges with a model, not for match)"
@@ -44,12 +42,12 @@ def judge_of(arguments: argparse.Namespace) -> Any:
 
 def read_option(text: str) -> tuple[str, Any]:
     """`key=value` with a YAML value, where also 2e9 is a number. Raises ValueError."""
-    from training.recipe_file import with_numbers
+    from training.recipe_file import RecipeError, read_yaml
 
     key, equals, value = text.partition("=")
     if not equals:
         raise ValueError(f"an option is written key=value, got {text!r}.")
     try:
-        return key, with_numbers(yaml.safe_load(value))
-    except yaml.YAMLError:
+        return key, read_yaml(value, f"the value of {key}")
+    except RecipeError:
         raise ValueError(f"the value of {text!r} cannot be read as YAML: put quotes around it.") from None

@@ -12,6 +12,9 @@ spanreward benchmark search --policies outputs/quickstart/seed0/dapo --json sear
 spanreward benchmark groups --json groups.json
 spanreward benchmark parsing --pairs pairs.jsonl --json parsing.json
 spanreward benchmark scale recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml --json scale.json
+spanreward benchmark fuzz --cases 10000 --json fuzz.json
+spanreward benchmark soak --lines outputs/soak/metrics.jsonl train RECIPE output=outputs/soak
+spanreward benchmark kills RECIPE trainer.save_strategy=steps trainer.save_steps=5 --times 20
 spanreward benchmark reader --reader server:http://127.0.0.1:8077 --pairs pairs.jsonl --json reader.json
 """
 
@@ -21,9 +24,11 @@ import sys
 from pathlib import Path
 
 from training.commands.benchmark import (
+    fuzz,
     groups,
     hacking,
     judge,
+    kills,
     memory,
     overlap,
     parsing,
@@ -32,6 +37,7 @@ from training.commands.benchmark import (
     sampling,
     scale,
     search,
+    soak,
     spans,
 )
 from training.commands.json_file import write_json
@@ -54,6 +60,9 @@ def main() -> None:
         ("scale", "what a recipe costs as it grows", scale),
         ("reader", "what reading behind a server costs", reader),
         ("search", "how far a search for reward leaves the truth", search),
+        ("fuzz", "whether any text breaks a reward", fuzz),
+        ("soak", "whether a long command leaks", soak),
+        ("kills", "whether a killed run ends as one that was not", kills),
     ):
         command = commands.add_parser(name, help=help, description=module.DESCRIPTION, formatter_class=form)
         module.add_arguments(command)

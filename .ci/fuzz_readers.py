@@ -1,0 +1,150 @@
+"""Coverage-guided fuzzing of what reads files and answers: each may refuse them only in its own words.
+
+    python -m venv /tmp/fuzz && /tmp/fuzz/bin/pip install atheris
+    PYTHONPATH=.:$(.venv/bin/python -c 'import site; print(site.getsitepackages()[0])') \\
+        /tmp/fuzz/bin/python .ci/fuzz_readers.py recipe -max_total_time=600
+
+The first argument is a name of TARGETS, the others go to libFuzzer. It ends at the first input that makes a reader
+raise anything but what its docstring says, and writes that input to a file crash-...: make it a test beside the
+reader's others. atheris (Apache-2.0) is no dependency of the project, and CI does not run this.
+"""
+
+import json
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+
+import atheris
+
+with atheris.instrument_imports(include=["rewards", "training", "yaml", "json", "zipfile"]):
+    import logging
+
+    import rewards.harmonic.prompts as harmonic
+    import rewards.lave.prompts as lave
+    import rewards.pairwise.questions as pairwise
+    import rewards.posh.prompts as posh
+    from rewards.judges.encoding.chat import rating_from_logprobs, rating_from_top
+    from rewards.judges.shared.store import Store
+    from rewards.language.scene_graph import SceneGraph
+    from rewards.lave.rating import read_rating
+    from rewards.pairwise.ranking import read_ranking
+    from rewards.scoring import read_row
+    from training.data.jsonl import read_record
+    from training.data.rows import read_rows
+    from training.recipe import JsonlPart, RecipeError, check_recipe
+    from training.recipe_file import read_mapping
+    from training.run_folder import continue_lines, damage_of, read_versions
+
+FOLDER = Path(tempfile.mkdtemp(dir="/dev/shm"))
+KEYS = [f"key{number}" for number in range(8)]
+
+
+def recipe(data: bytes) -> None:
+    path = FOLDER / "recipe.yaml"
+    path.write_bytes(data)
+    with suppress(RecipeError):
+        check_recipe(read_mapping(path))
+
+
+def prompts(data: bytes) -> None:
+    path = FOLDER / "prompts.yaml"
+    path.write_bytes(data)
+    for load in (posh.load_prompts, harmonic.load_prompts, pairwise.load_prompts, lave.load_prompts):
+        with suppress(ValueError, OSError):
+            load(path)
+    with suppress(ValueError, OSError):
+        harmonic.chosen_criteria(harmonic.load_prompts(), path)
+    for name in ("precision", "recall"):
+        (FOLDER / f"{name}.json").write_bytes(data)
+    with suppress(ValueError, OSError):
+        posh.load_prompts((FOLDER / "precision.json", FOLDER / "recall.json"))
+
+
+def ratings(data: bytes) -> None:
+    provider = atheris.FuzzedDataProvider(data)
+    text, quoted = provider.ConsumeUnicode(200), provider.ConsumeUnicode(50)
+    assert read_rating(text, quoted) in (None, 1, 2, 3)
+    count = provider.ConsumeIntInRange(2, 9)
+    order = read_ranking(text, count)
+    assert order is None or sorted(order) == list(range(count))
+    logprobs = {number: provider.ConsumeFloat() for number in range(6)}
+    words = [provider.ConsumeUnicode(3) for _ in range(5)]
+    for found in (
+        rating_from_top(logprobs, words, ("1", "2", "3", "4", "5")),
+        rating_from_logprobs(logprobs, {"1": [0, 9], "2": [1], "3": [2, 3]}),
+    ):
+        assert not hasattr(found, "mean") or 1 - 1e-9 <= found.mean <= 5 + 1e-9, found
+
+
+def jsonl(data: bytes) -> None:
+    for line in data.split(b"\n"):
+        read_row(1, line)
+        with suppress(RecipeError):
+            record = read_record(line, "line 1")
+            read_rows([("line 1", record)], JsonlPart(source="jsonl", path="rows.jsonl"), lambda value, where: value)
+
+
+def graphs(data: bytes) -> None:
+    with suppress(ValueError, RecursionError):
+        value = json.loads(data)
+        with suppress(KeyError, TypeError):
+            SceneGraph.from_dict(value)
+
+
+def whole_cache() -> bytes:
+    path = FOLDER / "whole.sqlite"
+    Store(path, 1 << 20).write(dict.fromkeys(KEYS, b"value" * 100))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return path.read_bytes()
+
+
+WHOLE = whole_cache()
+
+
+def cache(data: bytes) -> None:
+    """A cache in which bytes were changed, or which was cut."""
+    provider = atheris.FuzzedDataProvider(data)
+    damaged = bytearray(WHOLE)
+    for _ in range(provider.ConsumeIntInRange(0, 20)):
+        damaged[provider.ConsumeIntInRange(0, len(damaged) - 1)] = provider.ConsumeIntInRange(0, 255)
+    del damaged[provider.ConsumeIntInRange(0, len(damaged)) :]
+    path = FOLDER / "cache.sqlite"
+    for rest in ("-wal", "-shm"):
+        path.with_name(path.name + rest).unlink(missing_ok=True)
+    path.write_bytes(damaged)
+    with suppress(ValueError):
+        store = Store(path, 1 << 20)
+        found = store.read(KEYS)
+        assert all(value == b"value" * 100 for value in found.values())
+        store.write({"another": b"value"})
+        assert store.read(["another"]) in ({}, {"another": b"value"})
+
+
+def checkpoint(data: bytes) -> None:
+    folder = FOLDER / "checkpoint-1"
+    folder.mkdir(exist_ok=True)
+    for name in ("trainer_state.json", "model.safetensors", "optimizer.pt"):
+        (folder / name).write_bytes(data)
+        damage_of(folder)
+        (folder / name).unlink()
+    path = FOLDER / "verdicts.jsonl"
+    path.write_bytes(data)
+    continue_lines(path, 3)
+    (FOLDER / "versions.json").write_bytes(data)
+    with suppress(RecipeError):
+        read_versions(FOLDER)
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    target.__name__: target for target in (recipe, prompts, ratings, jsonl, graphs, cache, checkpoint)
+}
+
+if __name__ == "__main__":
+    logging.disable(logging.CRITICAL)
+    target = TARGETS[sys.argv[1]]
+    atheris.Setup([sys.argv[0], *sys.argv[2:]], target)
+    atheris.Fuzz()

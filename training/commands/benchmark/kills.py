@@ -1,0 +1,297 @@
+"""Whether a run that is killed again and again ends as one that was not.
+
+spanreward benchmark kills RECIPE trainer.save_strategy=steps trainer.save_steps=5 --times 20
+"""
+
+import argparse
+import os
+import random
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from training.commands.benchmark.kills_compare import compare
+from training.commands.benchmark.soak import family, of_session
+
+DESCRIPTION = """Launches the recipe with `accelerate launch` once undisturbed, in FOLDER/whole, and then again in
+FOLDER/killed0, where at random moments one of --victims gets SIGKILL: all (every process of the run, as when a machine
+stops), rank (one training process), judge (a process that a rank has started, such as vLLM's engine), server (the one
+of --server, which is then started again). It waits until the run has ended or gone on to its end, and resumes it as a
+person would: with --resume where there is a whole checkpoint, else anew. A run that ends before all kills were made is
+compared, and another begins. Compared are weights, logged numbers but for times, every verdict, and the caches; nothing
+may be left running. In the recipe max_failed_fraction becomes 0, as completions without a score make another run, and
+every cache a file in FOLDER. The run must save checkpoints (trainer.save_strategy=steps, trainer.save_steps)."""
+VICTIMS = ("all", "rank", "judge", "server")
+SETTLED = 0.5  # seconds between two looks
+REPLACED = 5.0  # seconds at most after which a killed server is started again
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("recipe", help="the YAML file of the run: few steps, and a checkpoint every few of them")
+    parser.add_argument("overrides", nargs="*", metavar="key=value", help="as for train")
+    parser.add_argument("--times", type=int, default=20, help="kills (default 20)")
+    parser.add_argument("--seed", type=int, default=0, help="of moments and victims (default 0)")
+    parser.add_argument("--victims", nargs="+", choices=VICTIMS, default=["all", "rank"], help="(default all rank)")
+    parser.add_argument("--processes", type=int, default=1, help="ranks (default 1)")
+    parser.add_argument("--accelerate-config", type=Path, metavar="PATH", help="launch with this (default: on the CPU)")
+    parser.add_argument("--server", metavar="COMMAND", help="the judge's server, which the recipe's judges ask")
+    parser.add_argument("--folder", type=Path, default=Path("outputs/kills"), help="(default outputs/kills)")
+    parser.add_argument(
+        "--hangs",
+        type=float,
+        default=900.0,
+        metavar="SECONDS",
+        help="at least so long a run may take to end after a kill (default 900)",
+    )
+
+
+class Run:
+    """One launch of a recipe file, in a session of its own; what it says goes to the log."""
+
+    def __init__(self, arguments: argparse.Namespace, recipe: Path, more: list[str], log: Path) -> None:
+        config = arguments.accelerate_config
+        launched = (
+            ["--config_file", str(config)] if config else ["--cpu", "--num_machines", "1", "--dynamo_backend", "no"]
+        )
+        launched += ["--num_processes", str(arguments.processes), "--main_process_port", "0"]
+        if not config:
+            launched += ["--mixed_precision", "no"]
+        command = [sys.executable, "-m", "accelerate.commands.launch", "--quiet", *launched]
+        with log.open("ab") as file:
+            self.process = subprocess.Popen(
+                [*command, "--module", "training.commands.train", str(recipe), *more],
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    @property
+    def ranks(self) -> list[int]:
+        """The processes that train: the launcher's own children which run the recipe."""
+        return [one for one in family(self.process.pid, deep=False)[1:] if "training.commands.train" in words_of(one)]
+
+    @property
+    def judges(self) -> list[int]:
+        """What the ranks have started, but for Python's own helper."""
+        found = [one for rank in self.ranks for one in family(rank)[1:]]
+        return [one for one in found if "resource_tracker" not in words_of(one)]
+
+    def end(self) -> int:
+        """Kill what is left of it; how many processes that were."""
+        left = of_session(self.process.pid)
+        for one in left:
+            kill(one)
+        self.process.wait()
+        return len(left)
+
+
+def measure(arguments: argparse.Namespace) -> dict[str, Any]:
+    if arguments.times < 1 or arguments.processes < 1:
+        raise ValueError(f"--times and --processes are 1 or more, got {arguments.times} and {arguments.processes}")
+    if ("server" in arguments.victims) != bool(arguments.server):
+        raise ValueError("--server COMMAND and the victim server go together")
+    folder = arguments.folder
+    if folder.exists() and any(folder.iterdir()):
+        raise ValueError(f"{folder} is not empty: choose another --folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    whole = prepare(arguments, folder, "whole")
+    with server(arguments, folder) as place:
+        console = Console(stderr=True)
+        began = time.monotonic()
+        run = Run(arguments, whole, [], folder / "whole.log")
+        code = run.process.wait()
+        if code or run.end():
+            raise ValueError(f"the recipe does not run undisturbed (exit code {code}): see {folder / 'whole.log'}")
+        duration = time.monotonic() - began
+        console.print(f"undisturbed: {duration:.0f} s")
+        lines, runs = disturb(arguments, folder, duration, place, console)
+    numbers = {
+        "times": len(lines),
+        "seed": arguments.seed,
+        "processes": arguments.processes,
+        "seconds_undisturbed": duration,
+        "kills": lines,
+        "runs": runs,
+        "holds": all(not each["differences"] for each in runs) and not any(line["problem"] for line in lines),
+    }
+    show(numbers)
+    return numbers
+
+
+def disturb(
+    arguments: argparse.Namespace, folder: Path, duration: float, place: list[Any], console: Console
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Kill so many times, resume each time, and compare every run that ends: a line a kill, and a line a run."""
+    drawn = random.Random(arguments.seed)
+    lines: list[dict[str, Any]] = []
+    runs: list[dict[str, Any]] = []
+    while len(lines) < arguments.times or not runs or runs[-1]["ended"] is None:
+        if not runs or runs[-1]["ended"] is not None:
+            runs.append({"name": f"killed{len(runs)}", "ended": None, "kills": 0, "differences": []})
+            recipe = prepare(arguments, folder, runs[-1]["name"])
+        more = how_to_go_on(recipe, arguments.processes)
+        run = Run(arguments, recipe, more, folder / f"{runs[-1]['name']}.log")
+        line = None
+        if len(lines) < arguments.times:
+            line = strike(arguments, run, drawn, duration, place)
+        code = ended(run, max(arguments.hangs, 3 * duration))
+        left = run.end()
+        if line is not None:
+            line |= {"went_on": " ".join(more), "exit_code": code, "problem": ""}
+            if code is None:
+                line["problem"] = "it hung"
+            elif left and line["victim"] != "all":
+                line["problem"] = f"{left} processes were left"
+            lines.append(line)
+            runs[-1]["kills"] += 1
+            console.print(f"{len(lines)}: {line}")
+        elif code != 0:
+            raise ValueError(f"nothing was killed, and the run ended with {code}: see {folder}/{runs[-1]['name']}.log")
+        if code == 0:
+            runs[-1] |= {"ended": code, "differences": compare(folder, "whole", runs[-1]["name"])}
+            console.print(f"{runs[-1]}")
+    return lines, runs
+
+
+def strike(
+    arguments: argparse.Namespace, run: Run, drawn: random.Random, duration: float, place: list[Any]
+) -> dict[str, Any] | None:
+    """Kill a victim at a random moment of the run's usual time; None where it had ended by then."""
+    moment, wanted = drawn.uniform(0, duration), drawn.choice(arguments.victims)
+    began = time.monotonic()
+    while time.monotonic() - began < moment:
+        if run.process.poll() is not None:
+            return None
+        time.sleep(0.05)
+    found = {"rank": run.ranks, "judge": run.judges}.get(wanted, [])
+    victim = wanted if found or wanted in ("all", "server") else "all"  # there is none of it yet
+    if victim == "all":
+        for one in of_session(run.process.pid):
+            kill(one)
+    elif victim == "server":
+        kill_group(place[0])
+        time.sleep(drawn.uniform(0, REPLACED))
+        place[0] = start_server(arguments)
+    else:
+        kill(drawn.choice(found))
+    return {"victim": victim, "after_seconds": round(moment, 1)}
+
+
+def ended(run: Run, hangs: float) -> int | None:
+    """The exit code, None where it has not ended in so many seconds."""
+    try:
+        return run.process.wait(hangs)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def how_to_go_on(recipe: Path, processes: int) -> list[str]:
+    """What a person adds to the command: nothing for a new folder, --resume, or what the refusal of --resume says."""
+    from training.recipe import RecipeError, load_recipe
+    from training.run_folder import checkpoint_to_resume
+
+    loaded = load_recipe(recipe)
+    if not Path(loaded.output).exists():
+        return []
+    try:
+        checkpoint_to_resume(loaded, processes)
+    except RecipeError:
+        return ["overwrite=true"]
+    return ["--resume"]
+
+
+def prepare(arguments: argparse.Namespace, folder: Path, name: str) -> Path:
+    """The recipe file of one of the runs: its own output, its own caches, and no judgment that may fail."""
+    from training.recipe import load_recipe
+
+    recipe = load_recipe(arguments.recipe, arguments.overrides)
+    if str(recipe.trainer.get("save_strategy", "steps")) == "no":
+        raise ValueError("a run without checkpoints begins anew: give trainer.save_strategy=steps trainer.save_steps=5")
+    data = recipe.model_dump()
+    data["output"], data["overwrite"] = str(folder / name), False
+    for number, reward in enumerate(data["rewards"]):
+        if reward["judge"]["cache"]:
+            reward["judge"]["cache"] = str(folder / f"{name}.{number}.sqlite")
+    if recipe.algorithm == "dapo":
+        data["trainer"]["max_failed_fraction"] = 0.0
+    path = folder / f"{name}.yaml"
+    path.write_text(yaml.safe_dump(data, sort_keys=False), "utf-8")
+    return path
+
+
+@contextmanager
+def server(arguments: argparse.Namespace, folder: Path) -> Iterator[list[Any]]:
+    """The judge's server, in a list of one in which another may take its place; an empty one where there is none."""
+    if not arguments.server:
+        yield []
+        return
+    place = [start_server(arguments)]
+    try:
+        yield place
+    finally:
+        kill_group(place[0])
+
+
+def start_server(arguments: argparse.Namespace) -> "subprocess.Popen[bytes]":
+    """Start it and wait until it listens. Raises ValueError where it ends before."""
+    from training.recipe import load_recipe
+
+    names = [part.judge.name for part in load_recipe(arguments.recipe, arguments.overrides).rewards]
+    urls = [name.partition(":")[2].partition("#")[0] for name in names if name.startswith(("server:", "chat:"))]
+    if not urls:
+        raise ValueError("--server needs a recipe with a judge server:URL#MODEL or chat:URL#MODEL")
+    address = urlsplit(urls[0])
+    process = subprocess.Popen(shlex.split(arguments.server), start_new_session=True, stdout=subprocess.DEVNULL)
+    while True:
+        if process.poll() is not None:
+            raise ValueError(f"the server ended with {process.returncode}: {arguments.server}")
+        with socket.socket() as connection:
+            if connection.connect_ex((address.hostname, address.port or 80)) == 0:
+                return process
+        time.sleep(SETTLED)
+
+
+def kill_group(process: "subprocess.Popen[bytes]") -> None:
+    for one in of_session(process.pid):
+        kill(one)
+    process.wait()
+
+
+def kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:  # it has ended
+        return
+
+
+def words_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def show(numbers: dict[str, Any]) -> None:
+    table = Table(title=f"{numbers['times']} kills, seed {numbers['seed']}, {numbers['processes']} processes")
+    for column in ("victim", "after", "launched with", "exit code", "problem"):
+        table.add_column(column)
+    for line in numbers["kills"]:
+        cells = (line["victim"], f"{line['after_seconds']:.1f} s", line["went_on"], str(line["exit_code"]))
+        table.add_row(*cells, line["problem"])
+    console = Console(stderr=True, width=110)
+    console.print(table)
+    for run in numbers["runs"]:
+        found = "equal to the undisturbed run" if not run["differences"] else "; ".join(run["differences"])
+        console.print(f"{run['name']}, killed {run['kills']} times: {found}")

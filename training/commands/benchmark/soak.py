@@ -1,0 +1,183 @@
+"""Whether a command that runs for hours leaks: memory, threads, open files, processes, and time.
+
+spanreward benchmark soak --lines outputs/soak/metrics.jsonl train RECIPE output=outputs/soak
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from scipy import stats
+
+DESCRIPTION = """Runs `spanreward COMMAND` (on Linux) and looks every few seconds at it and all that it started:
+resident memory, threads, open files, processes, CPU seconds, and the lines of the file --lines, which are the work
+done. After the warm-up the growth of each is the Theil-Sen slope times the time that was watched. It holds when memory
+grew by less than --megabytes, threads, files and processes by less than one, CPU seconds a line rose by less than
+--slower, the command ended with 0, and no process was left. Memory that processes share counts for each of them.
+Options of soak stand before COMMAND."""
+MOST = 2000  # samples that slopes are taken of: their number of pairs is squared
+FEWEST = 10
+MB = 1e6
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="between two looks (default 5)")
+    parser.add_argument("--warm-up", type=float, default=0.2, metavar="SHARE", help="of the time (default 0.2)")
+    parser.add_argument("--megabytes", type=float, default=100.0, help="that memory may grow by (default 100)")
+    parser.add_argument("--slower", type=float, default=0.2, help="share by which a line may get slower (default 0.2)")
+    parser.add_argument("--lines", type=Path, metavar="FILE", help="to which the command writes a line a piece of work")
+    parser.add_argument("--samples", type=Path, metavar="PATH", help="write what was seen at each look there, as JSONL")
+    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND", help="train RECIPE, score METRIC, ...")
+
+
+def measure(arguments: argparse.Namespace) -> dict[str, Any]:
+    if not Path("/proc/self/statm").exists():
+        raise OSError("soak reads /proc, which only Linux has")
+    if not arguments.words or arguments.words[0].startswith("-"):
+        raise ValueError("say which command to run after soak's own options, such as `soak train RECIPE`")
+    if arguments.every <= 0 or not 0 <= arguments.warm_up < 1:
+        raise ValueError(f"--every is above 0 and --warm-up in [0, 1), got {arguments.every} and {arguments.warm_up}")
+    command = [sys.executable, "-m", "training.commands.main", *arguments.words]
+    child = subprocess.Popen(command, start_new_session=True)
+    samples = []
+    try:
+        for sample in watch(child, arguments.every, arguments.lines):
+            samples.append(sample)
+            if arguments.samples:
+                with arguments.samples.open("a") as file:
+                    file.write(f"{json.dumps(sample)}\n")
+    finally:
+        child.kill()
+        child.wait()
+    numbers = {"command": arguments.words, "exit_code": child.returncode, "left": len(of_session(child.pid))}
+    numbers |= growth(samples, arguments.warm_up)
+    numbers["limits"] = limits(numbers, arguments.megabytes, arguments.slower)
+    numbers["holds"] = all(numbers["limits"].values())
+    show(numbers)
+    return numbers
+
+
+def watch(child: "subprocess.Popen[bytes]", every: float, lines: Path | None) -> Iterator[dict[str, float]]:
+    """What `look` sees until the process ends."""
+    began = time.monotonic()
+    while True:
+        try:
+            child.wait(every)
+            return
+        except subprocess.TimeoutExpired:
+            yield {"seconds": time.monotonic() - began, **look(child.pid), "lines": count_lines(lines)}
+
+
+def look(pid: int) -> dict[str, float]:
+    """Of the process and all that it started, together: memory in bytes, threads, open files, processes, CPU seconds.
+
+    A process that ends meanwhile is left out.
+    """
+    seen = {"memory": 0.0, "threads": 0.0, "files": 0.0, "processes": 0.0, "cpu": 0.0}
+    for one in family(pid):
+        folder = Path(f"/proc/{one}")
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()  # from the third field on
+            files = len(list((folder / "fd").iterdir()))
+        except OSError:
+            continue
+        seen["memory"] += int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
+        seen["threads"] += int(fields[17])
+        seen["files"] += files
+        seen["processes"] += 1
+        seen["cpu"] += sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")  # ended children's too
+    return seen
+
+
+def family(pid: int, deep: bool = True) -> list[int]:
+    """The process and all that came of it and still runs; with deep=False its own children alone."""
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        children = [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    except OSError:
+        return []
+    return [pid, *(one for child in children for one in (family(child) if deep else [child]))]
+
+
+def of_session(session: int) -> list[int]:
+    """Processes of a session that still run."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session and fields[0] != "Z":
+            found.append(int(folder.name))
+    return found
+
+
+def count_lines(path: Path | None) -> int:
+    return path.read_bytes().count(b"\n") if path is not None and path.is_file() else 0
+
+
+def growth(samples: Sequence[Mapping[str, float]], warm_up: float) -> dict[str, Any]:
+    """By what each number grew after the warm-up: the Theil-Sen slope over the time times the time that it was watched,
+    with its 95 % interval; and CPU seconds a line in the first and the second half of that time.
+
+    Raises ValueError for fewer than FEWEST samples after the warm-up.
+    """
+    kept = [one for one in samples if one["seconds"] >= warm_up * samples[-1]["seconds"]]
+    if len(kept) < FEWEST:
+        raise ValueError(f"the command was looked at {len(kept)} times after the warm-up: choose a smaller --every.")
+    thinned = [kept[place] for place in np.linspace(0, len(kept) - 1, min(len(kept), MOST)).round().astype(int)]
+    seconds = np.array([one["seconds"] for one in thinned])
+    found: dict[str, Any] = {"watched_seconds": float(seconds[-1] - seconds[0]), "looks": len(samples)}
+    for name in ("memory", "threads", "files", "processes"):
+        values = np.array([one[name] for one in thinned]) / (MB if name == "memory" else 1)
+        slope, _, low, high = stats.theilslopes(values, seconds)
+        grew = [float(each * found["watched_seconds"]) for each in (slope, low, high)]
+        found[name] = {"first": float(values[0]), "last": float(values[-1]), "most": float(values.max())}
+        found[name] |= {"grew": grew[0], "interval": grew[1:]}
+    middle = kept[len(kept) // 2]
+    found["lines"] = int(kept[-1]["lines"])
+    found["cpu_seconds_a_line"] = [cost(kept[0], middle), cost(middle, kept[-1])]
+    return found
+
+
+def cost(first: Mapping[str, float], last: Mapping[str, float]) -> float | None:
+    """CPU seconds a line between two looks; None where no line was written."""
+    lines = last["lines"] - first["lines"]
+    return (last["cpu"] - first["cpu"]) / lines if lines else None
+
+
+def limits(numbers: Mapping[str, Any], megabytes: float, slower: float) -> dict[str, bool]:
+    """Each thing that must hold, and whether it does."""
+    first, second = numbers["cpu_seconds_a_line"]
+    return {
+        "memory": numbers["memory"]["grew"] < megabytes,
+        **{name: numbers[name]["grew"] < 1 for name in ("threads", "files", "processes")},
+        "time": first is None or second is None or second < (1 + slower) * first,
+        "ended": numbers["exit_code"] == 0,
+        "nothing_left": numbers["left"] == 0,
+    }
+
+
+def show(numbers: Mapping[str, Any]) -> None:
+    table = Table(title=f"{numbers['looks']} looks, growth over {numbers['watched_seconds']:.0f} s after the warm-up")
+    for column in ("", "first", "last", "most", "grew", "95 %"):
+        table.add_column(column, justify="right")
+    for name in ("memory", "threads", "files", "processes"):
+        one = numbers[name]
+        low, high = one["interval"]
+        cells = [f"{one[part]:.1f}" for part in ("first", "last", "most", "grew")]
+        table.add_row(f"{name}, MB" if name == "memory" else name, *cells, f"{low:.1f} to {high:.1f}")
+    console = Console(stderr=True, width=100)
+    console.print(table)
+    console.print(
+        ", ".join(f"{name} {'holds' if held else '[red]does not hold[/]'}" for name, held in numbers["limits"].items())
+    )
