@@ -1,0 +1,135 @@
+"""soak, kills and fuzz: what each says of a leak, of a difference and of a reward that breaks, by hand."""
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rewards.harmonic.prompts import load_prompts as harmonic_prompts
+from rewards.judges.shared.store import Store
+from rewards.lave.prompts import load_prompts as lave_prompts
+from rewards.pairwise.ranking import read_ranking
+from rewards.posh.prompts import load_prompts as posh_prompts
+from rewards.yaml_file import read_yaml
+from tests.support.command import spanreward
+from training.commands.benchmark.kills_compare import compare
+from training.commands.benchmark.soak import growth, limits
+
+
+def looks(**each: Any) -> list[dict[str, float]]:
+    """Twenty looks, ten seconds apart; each: a number, or by how much it grows a look."""
+    steady = {"memory": 1e8, "threads": 4.0, "files": 9.0, "processes": 1.0}
+    return [
+        {name: first + at * each.get(name, 0.0) for name, first in steady.items()}
+        | {"seconds": 10.0 * at, "cpu": at * (5.0 + each.get("cpu", 0.0) * at), "lines": float(at)}
+        for at in range(20)
+    ]
+
+
+def held(samples: list[dict[str, float]]) -> dict[str, bool]:
+    return limits({**growth(samples, warm_up=0.2), "exit_code": 0, "left": 0}, megabytes=100, slower=0.2)
+
+
+def test_what_stays_as_it_is_holds() -> None:
+    assert all(held(looks()).values())
+
+
+@pytest.mark.parametrize(("part", "rise"), [("memory", 1e7), ("threads", 1.0), ("files", 0.2), ("processes", 1.0)])
+def test_what_grows_does_not(part: str, rise: float) -> None:
+    found = held(looks(**{part: rise}))
+    assert [name for name, holds in found.items() if not holds] == [part]
+
+
+def test_steps_that_get_slower_do_not_hold() -> None:
+    found = held(looks(cpu=0.5))
+    assert [name for name, holds in found.items() if not holds] == ["time"]
+
+
+def test_growth_is_the_slope_times_the_time() -> None:
+    found = growth(looks(memory=2e6), warm_up=0.0)
+    assert found["memory"]["grew"] == pytest.approx(2 * 19)
+    assert found["cpu_seconds_a_line"] == pytest.approx([5.0, 5.0])
+    with pytest.raises(ValueError, match="looked at 3 times after the warm-up: choose a smaller --every"):
+        growth(looks()[:3], warm_up=0.0)
+
+
+def run(folder: Path, name: str, score: float = 0.5, steps: tuple[int, ...] = (1, 2)) -> Path:
+    output = folder / name
+    output.mkdir()
+    (output / "model.safetensors").write_bytes(b"weights")
+    lines = [{"step": step, "reward": score, "step_time": 3.0, "judge/questions": len(name)} for step in steps]
+    (output / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (output / "verdicts.jsonl").write_text("".join(json.dumps({"step": step, "id": "a"}) + "\n" for step in steps))
+    return output
+
+
+def test_equal_runs_have_no_differences_and_others_have_them_named(tmp_path: Path) -> None:
+    run(tmp_path, "whole")
+    assert compare(tmp_path, "whole", "whole") == []
+    run(tmp_path, "same")
+    assert compare(tmp_path, "whole", "same") == []  # times and what was asked again are not compared
+    (run(tmp_path, "weights") / "model.safetensors").write_bytes(b"others")
+    assert compare(tmp_path, "whole", "weights") == ["model.safetensors differs"]
+    run(tmp_path, "scores", score=0.6)
+    assert compare(tmp_path, "whole", "scores") == ["metrics.jsonl:1 differs in reward"]
+    run(tmp_path, "twice", steps=(1, 2, 2))
+    assert "metrics.jsonl has 1 lines of step 2, and 2" in compare(tmp_path, "whole", "twice")
+    (run(tmp_path, "torn") / "verdicts.jsonl.tmp").touch()
+    assert compare(tmp_path, "whole", "torn") == ["verdicts.jsonl.tmp is unfinished"]
+
+
+def test_a_damaged_cache_is_told(tmp_path: Path) -> None:
+    run(tmp_path, "whole")
+    run(tmp_path, "killed")
+    cache = tmp_path / "killed.judge.sqlite"
+    Store(cache, 1 << 20).write({"a": b"one", "b": b"two"})
+    assert compare(tmp_path, "whole", "killed") == []
+    with sqlite3.connect(cache) as connection:
+        connection.execute("UPDATE answers SET value = 'damaged' WHERE key = 'a'")
+    connection.close()
+    assert compare(tmp_path, "whole", "killed") == ["killed.judge.sqlite: ok, 2 answers, 1 of them damaged"]
+
+
+def test_a_fuzzed_reward(tmp_path: Path) -> None:
+    path = tmp_path / "fuzz.json"
+    sizes = ["--cases", "3", "--metrics", "lave", "--lengths", "5", "10", "--json", path]
+    done = spanreward("benchmark", "fuzz", *sizes)
+    assert done.code == 0, done.err
+    assert json.loads(path.read_text())["metrics"]["lave"]["problem"] == ""
+    assert "there is no metric ['bleu']" in spanreward("benchmark", "fuzz", "--metrics", "bleu").err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: [1", "is not YAML"),
+        ("a: &x [*x]", "a value holds itself, by an alias"),
+        ("seed: 2001-99-99", "is not YAML"),
+        ("&a [" + "1," * 50 + "]\n---\n", "is not YAML"),
+    ],
+)
+def test_yaml_that_is_none_is_a_sentence(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        read_yaml(text, "prompts.yaml")
+
+
+def test_yaml_without_end_is_not_read_out() -> None:
+    laughs = "a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n"
+    laughs += "".join(f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
+    with pytest.raises(ValueError, match="more than 100,000 values"):
+        read_yaml(laughs, "prompts.yaml")
+
+
+@pytest.mark.parametrize("load", [harmonic_prompts, lave_prompts, posh_prompts])
+@pytest.mark.parametrize("text", ["[", "7", "&x [*x]", "precision: 1\nrecall: [2]\n", "1: {question: x}\n"])
+def test_prompt_files_that_are_none_are_a_sentence(load: Any, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "prompts.yaml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"prompts\.yaml"):
+        load(path)
+
+
+def test_a_number_of_thousands_of_digits_ranks_nothing() -> None:
+    assert read_ranking("1" * 5000, 2) is None
