@@ -17,39 +17,10 @@ NO_DENIAL_BEFORE = frozenset(
 )
 WITHOUT = frozenset(["without", "lacking", "lacks", "lack", "lacked", "sans"])
 INSTEAD = frozenset((("instead", "of"), ("rather", "than"), ("devoid", "of"), ("absence", "of")))
-DOUBT = frozenset(
-    [
-        "doubt",
-        "doubts",
-        "doubted",
-        "doubting",
-        "deny",
-        "denies",
-        "denied",
-        "denying",
-        "wonder",
-        "wonders",
-        "imagine",
-        "imagining",
-        "pretend",
-    ]
-)
-UNTRUE = frozenset(
-    [
-        "false",
-        "untrue",
-        "wrong",
-        "incorrect",
-        "missing",
-        "absent",
-        "nonexistent",
-        "doubtful",
-        "unlikely",
-        "impossible",
-        "imaginary",
-        "invented",
-    ]
-)
+_DOUBT = "doubt doubts doubted doubting deny denies denied denying wonder wonders imagine imagining pretend"
+DOUBT = frozenset(_DOUBT.split())
+_UNTRUE = "false untrue wrong incorrect missing absent nonexistent doubtful unlikely impossible imaginary invented"
+UNTRUE = frozenset(_UNTRUE.split())
 TRUE = frozenset(["true", "right", "correct", "so", "real", "exist", "exists", "existing"])
 SEEN = TRUE | frozenset(["there", "here", "visible", "present", "shown", "seen", "depicted", "pictured", "found"])
 BE = frozenset(["is", "are", "was", "were", "be", "been", "being", "seems", "seem", "'s", "'re"])

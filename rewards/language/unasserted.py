@@ -18,27 +18,8 @@ from rewards.language.words import Word
 
 ASKING = frozenset(["is", "are", "was", "were", "do", "does", "did", "can", "could", "will", "would"])
 ASKED_OF = ("EX", "DT", "PRP", "PRP$", "NN", "NNS")  # what stands behind a verb that opens a question
-TAKING_BACK = frozenset(
-    [
-        "this",
-        "that",
-        "it",
-        "which",
-        "is",
-        "was",
-        "are",
-        "were",
-        "all",
-        "of",
-        "the",
-        "above",
-        "everything",
-        "a",
-        "lie",
-        "statement",
-        "said",
-    ]
-)
+_TAKING_BACK = "this that it which is was are were all of the above everything a lie statement said"
+TAKING_BACK = frozenset(_TAKING_BACK.split())
 WHOLE = frozenset(["all", "everything", "none", "nothing", "above"])
 QUOTES = frozenset(('"', "\u201c", "\u201d", "``", "''"))
 STOPS = frozenset(".!?;:\n")

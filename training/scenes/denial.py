@@ -14,30 +14,9 @@ from training.scenes.world import COLORS, COLUMNS, ROWS, SHAPES, SIZES
 
 Words = list[re.Match[str]]
 
-DENIES = frozenset(
-    [
-        "no",
-        "not",
-        "t",
-        "never",
-        "cannot",
-        "neither",
-        "nor",
-        "none",
-        "nothing",
-        "nobody",
-        "without",
-        "lacks",
-        "lacking",
-        "doubt",
-        "doubts",
-        "deny",
-        "wonder",
-        "whether",
-        "instead",
-        "imagine",
-    ]
-)
+_DENIES = """no not t never cannot neither nor none nothing nobody without lacks lacking doubt doubts deny wonder
+whether instead imagine"""
+DENIES = frozenset(_DENIES.split())
 UNTRUE = frozenset(["false", "untrue", "wrong", "incorrect", "missing", "absent", "unlikely", "doubtful", "impossible"])
 THERE = frozenset(
     ["there", "here", "visible", "present", "shown", "seen", "true", "right", "correct", "exist", "exists", "so"]
@@ -50,26 +29,8 @@ VERBS = frozenset(["is", "are", "sits", "sit", "lies", "stands", "there"])
 ARTICLES = frozenset(("a", "an", "the"))
 SIDES = frozenset((*ROWS, *COLUMNS, "corner", "edge"))
 ATTRIBUTES = frozenset((*SIZES, *COLORS))
-TAKING_BACK = frozenset(
-    [
-        "this",
-        "that",
-        "it",
-        "which",
-        "is",
-        "was",
-        "are",
-        "were",
-        "all",
-        "of",
-        "the",
-        "above",
-        "everything",
-        "a",
-        "lie",
-        "statement",
-    ]
-)
+_TAKING_BACK = "this that it which is was are were all of the above everything a lie statement"
+TAKING_BACK = frozenset(_TAKING_BACK.split())
 WHOLE = frozenset(("all", "everything", "none", "nothing", "above"))
 
 
