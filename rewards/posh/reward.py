@@ -269,8 +269,8 @@ class PoshReward(Reward):
         reference with the best F1.
         """
         interviews = [pair.precision for pair in pairs]
-        too_often = surplus(interviews) if self.mode == "default" else frozenset()
         default = self.mode == "default"
+        too_often = surplus(interviews) if default else frozenset()
         said = best_of([components(interview, too_often, reaching=default) for interview in interviews])
         precision = direction_score([component.rating for component in said], self._weights(said))
         sides = [components(pair.recall) for pair in pairs]

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewards.agreement.records import Record
+from rewards.agreement.statistics import bootstrap, pearson
 from rewards.verdict import Span, Verdict
-from training.grpo.credit import baseline_credit, first_mentions, phrases_of
+from training.grpo.credit import first_mentions, phrases_of, residual_credit
 
 Array = NDArray[np.float64]
 
@@ -69,16 +70,23 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
     ]
     of_row = np.array([number for number, own in enumerate(mentions) for _ in own], dtype=np.int64)
     marked = [replace(phrase, credit=label) for phrase, label in zip(phrases, labels, strict=True)]
-    credit = np.array([phrase.credit for phrase in phrases]) - np.array(baseline_credit(phrases))
-    label = np.array(labels) - np.array(baseline_credit(marked))
+    credit, label = np.array(residual_credit(phrases)), np.array(residual_credit(marked))
     kinds = np.array([phrase.kind for phrase in phrases])
+
+    def correlation(completions: Sequence[NDArray[np.int64]]) -> float:
+        """r over the phrases of these completions, which stay together when some are drawn."""
+        drawn = np.concatenate(completions)
+        return pearson(credit[drawn].tolist(), label[drawn].tolist())
+
     found = {}
     for name in ["all", *sorted(set(kinds.tolist()))]:
         chosen = np.flatnonzero((kinds == name) | (name == "all"))
         r, low, high = None, None, None
         if len({labels[i] for i in chosen}) > 1:
-            r = pearson(credit[chosen], label[chosen])
-            low, high = interval(credit[chosen], label[chosen], of_row[chosen], resamples)
+            of_completions = [chosen[of_row[chosen] == row] for row in np.unique(of_row[chosen])]
+            interval = bootstrap(of_completions, correlation, resamples)
+            figures = (correlation(of_completions), interval.low, interval.high)
+            r, low, high = (None if figure != figure else figure for figure in figures)
         found[name] = {
             "r": r,
             "low": low,
@@ -89,25 +97,6 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
             "blamed": float(np.mean([phrases[i].credit < 0 for i in chosen])),
         }
     return found
-
-
-def interval(a: Array, b: Array, of_row: NDArray[np.int64], resamples: int) -> tuple[float | None, float | None]:
-    """95 % percentiles of r over draws of completions, in which a completion's phrases stay together."""
-    rows = [np.flatnonzero(of_row == row) for row in np.unique(of_row)]
-    generator = np.random.default_rng(0)
-    draws = []
-    for _ in range(resamples):
-        drawn = np.concatenate([rows[i] for i in generator.integers(0, len(rows), len(rows))])
-        draws.append(pearson(a[drawn], b[drawn]))
-    known = [draw for draw in draws if draw is not None]
-    if not known:
-        return None, None
-    low, high = np.percentile(known, [2.5, 97.5])
-    return float(low), float(high)
-
-
-def pearson(a: Array, b: Array) -> float | None:
-    return float(np.corrcoef(a, b)[0, 1]) if len(a) > 1 and a.std() > 0 and b.std() > 0 else None
 
 
 def advice(found: dict[str, Any]) -> str:

@@ -5,8 +5,8 @@
     mentions = first_mentions(spans)
     tokens = tokens_of(mentions, offsets)                  # those that wrote each mention
     phrases = phrases_of(mentions, text, group)            # per completion: what each phrase added to the score
-    baseline = baseline_credit(phrases_of_all_completions) # what phrases of its kind, place and picture add
-    credit, covered = token_credit(residuals, tokens, count)  # residual: a phrase's credit less its baseline
+    residuals = residual_credit(phrases_of_all_completions)   # less what phrases of its kind, place and picture add
+    credit, covered = token_credit(residuals, tokens, count)  # those of one completion
     z = scale_credit(credit, covered, std)                 # of which span_rules.py makes advantages
 
 A phrase is praised or blamed for what it adds beyond its baseline: that alone tells its words from others that could
@@ -141,6 +141,11 @@ def baseline_credit(phrases: Sequence[Phrase]) -> list[float]:
     """
     baselines = iter(_baselines([phrase for phrase in phrases if phrase.kind != FILLER]))
     return [0.0 if phrase.kind == FILLER else next(baselines) for phrase in phrases]
+
+
+def residual_credit(phrases: Sequence[Phrase]) -> list[float]:
+    """Each phrase's credit less its baseline: what its words are praised or blamed for."""
+    return [phrase.credit - baseline for phrase, baseline in zip(phrases, baseline_credit(phrases), strict=True)]
 
 
 def _baselines(phrases: Sequence[Phrase]) -> list[float]:

@@ -43,11 +43,11 @@ from training.grpo.config import SpanGRPOConfig, check_parts, read_config
 from training.grpo.contract import differences, missing_attributes, warning
 from training.grpo.credit import (
     MIN_COVERED_TOKENS,
-    baseline_credit,
     credit_moments,
     credit_std,
     first_mentions,
     phrases_of,
+    residual_credit,
     scale_credit,
     special_ids,
     token_credit,
@@ -267,6 +267,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         rows, width = output["completion_ids"].shape
         total = torch.zeros((rows, width), device=output["advantages"].device)
         any_covered = torch.zeros_like(total, dtype=torch.bool)
+        mask = output["completion_mask"].bool()
         offsets = self._offsets(output)
         weights = self._weights()
         metrics = self._mode_metrics()
@@ -276,7 +277,7 @@ class SpanGRPOTrainer(ResumingTrainer):
                 values, marks = token_credit(residuals, tokens, len(offsets[row]))
                 credit[row, : len(values)] = torch.tensor(values, device=credit.device)
                 covered[row, : len(marks)] = torch.tensor(marks, device=credit.device)
-            covered &= output["completion_mask"].bool()
+            covered &= mask
             moments = self.accelerator.reduce(credit_moments(credit, covered), reduction="sum")
             std = credit_std(moments)
             total += weights[recorder.__name__] * scale_credit(credit, covered, std)
@@ -287,7 +288,6 @@ class SpanGRPOTrainer(ResumingTrainer):
         )
         self._tell_of_rows_without_credit(~any_covered.any(dim=1))
         rule = SPAN_RULES[self.args.span_rule]
-        mask = output["completion_mask"].bool()
         output["advantages"] = rule(output["advantages"], total, mask, self.args.span_coef)
 
     def _residuals(
@@ -307,12 +307,8 @@ class SpanGRPOTrainer(ResumingTrainer):
             group = (rank * len(recorder.verdicts) + row) // size
             phrases += [(rank, phrase) for phrase in phrases_of(mentions, recorder.samples[row].completion, group)]
         everyone = gather_object(phrases)
-        baselines = baseline_credit([phrase for _, phrase in everyone])
-        residuals = (
-            phrase.credit - baseline
-            for (owner, phrase), baseline in zip(everyone, baselines, strict=True)
-            if owner == rank
-        )
+        of_everyone = residual_credit([phrase for _, phrase in everyone])
+        residuals = (residual for (owner, _), residual in zip(everyone, of_everyone, strict=True) if owner == rank)
         return {row: (list(islice(residuals, len(found))), found) for row, found in tokens.items()}
 
     def _offsets(self, output: dict[str, Any]) -> dict[int, list[tuple[int, int]]]:

@@ -26,11 +26,12 @@ from rewards.reward import Reward
 from rewards.verdict import Sample, Verdict
 from training.data.load import load_data, load_scenes
 from training.grpo.credit import (
-    baseline_credit,
+    STD_FLOOR,
     credit_moments,
     credit_std,
     first_mentions,
     phrases_of,
+    residual_credit,
     scale_credit,
     special_ids,
     token_credit,
@@ -39,6 +40,7 @@ from training.grpo.credit import (
 )
 from training.policy import load_policy
 from training.recipe import ScenesPart
+from training.run_folder import write_whole
 from training.scenes.referee import judge_description
 from training.scenes.world import Scene
 from training.span_credit_experiment.rollouts import Sampled, gradient_sizes, monte_carlo, sample
@@ -46,7 +48,6 @@ from training.span_credit_experiment.rollouts import Sampled, gradient_sizes, mo
 Array = NDArray[np.float64]
 Rule = Callable[[Tensor, Tensor, Tensor, float], Tensor]
 MAX_TOKENS = {1: 64, 2: 96, 3: 128}  # by level: the longest full reference has 48, 71 and 114
-STD_FLOOR = 1e-4  # TRL's, of a group's standard deviation
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ def make_panel(
 
 
 def write_panel(panel: Panel, path: Path) -> None:
-    path.write_text(json.dumps(asdict(panel)) + "\n", "utf-8")
+    write_whole(path, json.dumps(asdict(panel)) + "\n")
 
 
 def read_panel(path: Path) -> Panel:
@@ -195,9 +196,7 @@ def lay_out(panel: Panel, verdicts: Sequence[Verdict]) -> JudgedPanel:
         for of_row, one in zip(mentions, panel.written, strict=True)
         for phrase in phrases_of(of_row, one.text, one.picture)
     ]
-    residuals = iter(
-        phrase.credit - baseline for phrase, baseline in zip(phrases, baseline_credit(phrases), strict=True)
-    )
+    residuals = iter(residual_credit(phrases))
     width = max(len(one.ids) for one in panel.written)
     credit = torch.zeros(len(panel.written), width, dtype=torch.float64)
     covered = torch.zeros(credit.shape, dtype=torch.bool)
