@@ -78,6 +78,14 @@ def load_policy(model: str, seed: int = 0, dtype: str = "float32") -> tuple[PreT
         ) from error
 
 
+def perturb(policy: torch.nn.Module, size: float) -> None:
+    """Multiply every weight by 1 + size x a normal number, the same whenever it is called: another CPU, imitated."""
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for weight in policy.parameters():
+            weight.mul_(1 + size * torch.randn(weight.shape, generator=generator))
+
+
 def processor_folder(model: str) -> str:
     """Where the policy's processor is: with an adapter that has none, its base's."""
     adapter = Path(model) / "adapter_config.json"

@@ -27,6 +27,12 @@ def main() -> None:
     run.add_argument("--flipped", type=float, default=0.0, help="share of the truth's claims called what they are not")
     run.add_argument("--permuted", action="store_true", help="deal the truth's credits out anew in each group")
     run.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
+    run.add_argument(
+        "--perturbation",
+        default="0",
+        metavar="SIZE",
+        help="multiply the base's weights by 1 + SIZE x a normal number, as another CPU would (try 1e-6; default 0)",
+    )
     run.add_argument("--steps", type=int, default=30)
     run.add_argument("--learning-rate", type=float, default=2e-4)
     run.add_argument("--evaluate-every", type=int, default=5, help="steps between two measurements")
@@ -55,6 +61,7 @@ def of_policy(parser: argparse.ArgumentParser) -> None:
 
 def train_missing(arguments: argparse.Namespace) -> None:
     from training.grpo.span_rules import SPAN_RULES
+    from training.run_folder import write_whole
     from training.span_credit_experiment.experiment import Arm, experiment_reward, train_arm
 
     if arguments.rule not in SPAN_RULES:
@@ -67,7 +74,9 @@ def train_missing(arguments: argparse.Namespace) -> None:
     arguments.output.mkdir(parents=True, exist_ok=True)
     for seed in arguments.seeds:
         rate, reward = f"{arguments.learning_rate:g}", arguments.reward.replace("/", "-").replace(":", "-")
-        path = arguments.output / f"level{arguments.level}-{reward}-{arm.name}-{rate}-seed{seed}.json"
+        environment = f"~{arguments.perturbation}" if float(arguments.perturbation) else ""
+        name = f"level{arguments.level}-{reward}-{arm.name}-{rate}-seed{seed}{environment}.json"
+        path = arguments.output / name
         if path.exists():
             continue
         result = train_arm(
@@ -80,8 +89,9 @@ def train_missing(arguments: argparse.Namespace) -> None:
             arguments.learning_rate,
             arguments.evaluate_every,
             arguments.prompts,
+            float(arguments.perturbation),
         )
-        path.write_text(json.dumps(result) + "\n")
+        write_whole(path, json.dumps(result) + "\n")
         last = result["evaluations"][-1]
         print(f"{path}: truth F1 {sum(last['f1']) / len(last['f1']):.3f} after {last['step']} steps", flush=True)
 
@@ -96,7 +106,7 @@ def show(arguments: argparse.Namespace) -> None:
     rows = compare_all(curves)
     if not rows:
         sys.exit(f"spanreward credit: there are no runs to compare in {arguments.output}: make some with `credit run`.")
-    table = Table(title="Truth F1 on held-out prompts, against the scalar on the same seeds")
+    table = Table(title="Truth F1 on held-out prompts, against the scalar of the same runs")
     for heading in cells(rows[0]):
         table.add_column(heading, justify="left" if heading in {"reward", "arm"} else "right")
     for row in rows:
@@ -115,7 +125,7 @@ def cells(row: dict[str, Any]) -> dict[str, str]:
         "arm": row["arm"],
         "rate": f"{row['learning_rate']:g}",
         "scalar's": f"{row['scalar_rate']:g}",
-        "seeds": str(len(row["seeds"])),
+        "runs": str(len(row["runs"])),
         "final F1": interval(row["final"], ".3f"),
         "difference": interval(row["difference"], "+.3f"),
         "area, difference": interval(row["area_difference"], "+.3f"),

@@ -75,16 +75,11 @@ def make(arguments: argparse.Namespace, seed: int, environment: str) -> int:
 
 def perturbed(start: str, output: Path, environment: str) -> Path:
     """A copy of the policy whose weights are perturbed, the same for every run from it."""
-    import torch
-
-    from training.policy import load_policy
+    from training.policy import load_policy, perturb
 
     folder = output.with_name(f"{output.name}-start")
     policy, processor = load_policy(start)
-    generator = torch.Generator().manual_seed(0)
-    with torch.no_grad():
-        for weight in policy.parameters():
-            weight.mul_(1 + float(environment) * torch.randn(weight.shape, generator=generator))
+    perturb(policy, float(environment))
     policy.save_pretrained(folder)
     processor.save_pretrained(folder)
     return folder

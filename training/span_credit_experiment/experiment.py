@@ -24,7 +24,7 @@ from training.data.load import load_data, load_scenes
 from training.evaluation.greedy import continue_prompts
 from training.grpo.config import SpanGRPOConfig
 from training.grpo.trainer import SpanGRPOTrainer
-from training.policy import load_policy
+from training.policy import load_policy, perturb
 from training.recipe import ScenesPart
 from training.scenes.referee import judge_description
 from training.scenes.truth_reward import TruthReward
@@ -144,11 +144,16 @@ def train_arm(
     learning_rate: float,
     evaluate_every: int,
     prompts: int,
+    perturbation: float = 0.0,
 ) -> dict[str, Any]:
-    """Train and measure one run; the result is plain data, as it goes into a file. reward: see experiment_reward."""
+    """Train and measure one run; the result is plain data, as it goes into a file.
+
+    reward: see experiment_reward. perturbation: of the base's weights, another numerical environment (`perturb`).
+    """
     data = scenes_data(level, "train", TRAINING_PROMPTS)
     dataset, scenes = load_data(data), load_scenes(data)
     model, processor = load_policy(base)
+    perturb(model, perturbation)
     measure = HeldOutMeasure(level, processor, evaluate_every, prompts)
     folder = tempfile.mkdtemp()
     trainer = MatchedTrainer(
@@ -190,6 +195,7 @@ def train_arm(
         "base": base,
         "level": level,
         "seed": seed,
+        "perturbation": perturbation,
         "learning_rate": learning_rate,
         "evaluations": measure.evaluations,
         "steps": measure.steps,

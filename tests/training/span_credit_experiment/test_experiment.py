@@ -75,8 +75,10 @@ def test_one_step_of_an_arm(tmp_path: Path, arm: Arm, name: str, reward: str) ->
     model, processor = load_policy("tiny", 0)
     model.save_pretrained(tmp_path)
     processor.save_pretrained(tmp_path)
-    run = train_arm(arm, reward, str(tmp_path), 1, 3, steps=1, learning_rate=1e-4, evaluate_every=1, prompts=4)
-    assert (run["arm"]["name"], run["reward"]) == (name, reward)
+    run = train_arm(
+        arm, reward, str(tmp_path), 1, 3, steps=1, learning_rate=1e-4, evaluate_every=1, prompts=4, perturbation=1e-6
+    )
+    assert (run["arm"]["name"], run["reward"], run["perturbation"]) == (name, reward, 1e-6)
     assert json.loads(json.dumps(run)) == run
     assert [measured["step"] for measured in run["evaluations"]] == [0, 1]
     assert all(len(measured["f1"]) == 4 for measured in run["evaluations"])

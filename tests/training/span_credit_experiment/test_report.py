@@ -19,10 +19,10 @@ from training.span_credit_experiment.report import (
 STEPS = np.array([0.0, 5.0, 10.0, 15.0, 20.0])
 
 
-def curves(*rows: list[float], seeds: tuple[int, ...] | None = None) -> Curves:
+def curves(*rows: list[float], runs: tuple[str, ...] | None = None) -> Curves:
     """Runs whose truth F1 is the same on all of four prompts."""
     f1 = np.repeat(np.array(rows)[:, :, None], 4, axis=2)
-    return Curves(seeds or tuple(range(len(rows))), STEPS, f1, np.array(rows), np.array(rows))
+    return Curves(runs or tuple(map(str, range(len(rows)))), STEPS, f1, np.array(rows), np.array(rows))
 
 
 def test_moving_average_by_hand() -> None:
@@ -46,7 +46,7 @@ def test_an_arm_against_the_scalar() -> None:
     assert figures["final"]["mean"] == pytest.approx(0.9)
     assert figures["difference"]["mean"] == pytest.approx(0.3)
     assert figures["difference"]["low"] == pytest.approx(0.3)
-    assert figures["difference_per_seed"] == pytest.approx([0.3, 0.3])
+    assert figures["difference_per_run"] == pytest.approx([0.3, 0.3])
     # 0.6 is the target: the scalar is there at step 20; the spans' averages are 0.5, 0.8 and 0.6, 0.8
     assert figures["steps"]["mean"] == pytest.approx((15 + 10) / 2)
     assert figures["ratio"]["mean"] == pytest.approx(12.5 / 20)
@@ -60,31 +60,49 @@ def test_the_scalar_against_itself() -> None:
     assert figures["ratio"] == {"mean": 1.0, "low": 1.0, "high": 1.0}
 
 
-def test_arms_of_other_seeds_are_refused() -> None:
-    with pytest.raises(ValueError, match="same seeds"):
-        compare(curves([0.0] * 5), curves([0.0] * 5, seeds=(3,)))
+def test_arms_of_other_runs_are_refused() -> None:
+    with pytest.raises(ValueError, match="same runs"):
+        compare(curves([0.0] * 5), curves([0.0] * 5, runs=("3",)))
 
 
 def run_file(
-    folder: Path, arm: str, seed: int, f1: list[float], steps: list[int], reward: str = "truth", rate: float = 2e-4
+    folder: Path,
+    arm: str,
+    seed: int,
+    f1: list[float],
+    steps: list[int],
+    reward: str = "truth",
+    rate: float = 2e-4,
+    perturbation: float = 0.0,
 ) -> None:
     measured = [
         {"step": step, "f1": [value] * 4, "precision": value, "recall": value, "length": 9.0}
         for step, value in zip(steps, f1, strict=True)
     ]
     run = {"arm": {"name": arm}, "reward": reward, "level": 2, "seed": seed, "learning_rate": rate}
-    (folder / f"level2-{reward}-{arm}-{rate}-{seed}.json").write_text(json.dumps({**run, "evaluations": measured}))
+    run["perturbation"] = perturbation
+    (folder / f"level2-{reward}-{arm}-{rate}-{seed}-{perturbation}.json").write_text(
+        json.dumps({**run, "evaluations": measured})
+    )
 
 
-def test_only_seeds_that_both_have_are_compared(tmp_path: Path) -> None:
+def test_only_runs_that_both_have_are_compared(tmp_path: Path) -> None:
     for seed in (0, 1, 2):
         run_file(tmp_path, "scalar", seed, [0.1, 0.2, 0.3], [0, 5, 10])
     run_file(tmp_path, "spans", 1, [0.1, 0.3, 0.5], [0, 5, 10])
     run_file(tmp_path, "scalar", 1, [0.4, 0.4, 0.4], [0, 5, 10], reward="posh")  # of another reward: not compared
     rows = {row["arm"]: row for row in compare_all(load_curves(tmp_path)) if row["reward"] == "truth"}
-    assert rows["spans"]["seeds"] == [1]
-    assert rows["scalar"]["seeds"] == [0, 1, 2]
+    assert rows["spans"]["runs"] == ["1"]
+    assert rows["scalar"]["runs"] == ["0", "1", "2"]
     assert rows["spans"]["difference"]["mean"] == pytest.approx(0.1)
+
+
+def test_another_environment_is_another_run(tmp_path: Path) -> None:
+    for perturbation, last in ((0.0, 0.3), (1e-6, 0.4)):
+        run_file(tmp_path, "scalar", 10, [0.1, 0.2, last], [0, 5, 10], perturbation=perturbation)
+        run_file(tmp_path, "scalar", 2, [0.1, 0.2, last], [0, 5, 10], perturbation=perturbation)
+    (row,) = compare_all(load_curves(tmp_path))
+    assert row["runs"] == ["2", "2~1e-06", "10", "10~1e-06"]
 
 
 def test_arms_are_compared_with_scalars_of_all_rates(tmp_path: Path) -> None:
