@@ -10,6 +10,7 @@ likeliest letter is.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from rewards.judges.judge import RATING_SCALE, Failure, Judge, Rating
 from rewards.lave.reward import SCALE as LAVE_SCALE
@@ -77,9 +78,9 @@ def agreement(pairs: Sequence[tuple[Lesson, Rating | Failure]]) -> Agreement:
     bins = calibration([(value(answer.probabilities), value(lesson.target)) for lesson, answer in read])
     return Agreement(
         questions=len(pairs),
-        accuracy=mean([float(found) for _, found in right]),
-        of_yes=mean([float(found) for truth, found in right if truth == high]) if high in dict(right) else None,
-        of_no=mean([float(found) for truth, found in right if truth == low]) if low in dict(right) else None,
+        accuracy=fmean(found for _, found in right),
+        of_yes=fmean(found for truth, found in right if truth == high) if high in dict(right) else None,
+        of_no=fmean(found for truth, found in right if truth == low) if low in dict(right) else None,
         calibration_error=sum(one.count * abs(one.said - one.right) for one in bins) / len(read),
         bins=bins,
         failed=len(pairs) - len(read),
@@ -105,10 +106,6 @@ def calibration(values: Sequence[tuple[float, float]]) -> tuple[Bin, ...]:
     for said, right in values:
         sorted_in.setdefault(min(int(said * BINS), BINS - 1), []).append((said, right))
     return tuple(
-        Bin(len(several), mean([said for said, _ in several]), mean([right for _, right in several]))
+        Bin(len(several), fmean(said for said, _ in several), fmean(right for _, right in several))
         for _, several in sorted(sorted_in.items())
     )
-
-
-def mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
