@@ -3,6 +3,7 @@
     run = train_arm(Arm("add_centred", 0.5), "truth", base="outputs/credit/base2", level=2, seed=0, steps=30,
                     learning_rate=2e-4, evaluate_every=5, prompts=256)
     run["evaluations"][-1]["f1"]                 # truth F1 of each held-out prompt, greedy
+    run["steps"][-1]["truth_f1"]                 # of what was sampled in this step, on pictures not seen before
 
 Every arm has the same prompts, batch, optimiser and reward: "truth", the referee itself
 (training/scenes/truth_reward.py), or "posh:JUDGE", whose spans err as that judge does. Advantages are matched in RMS:
@@ -33,6 +34,15 @@ from training.span_credit_experiment.panel import MAX_TOKENS
 
 TRAINING_PROMPTS = 2000
 EVALUATION_BATCH = 128
+OF_STEP = {  # what is kept of a step's log line
+    "reward": "reward",
+    "truth_f1": "rewards/truth/mean",
+    "truth_precision": "truth/precision",
+    "truth_recall": "truth/recall",
+    "completions/mean_length": "completions/mean_length",
+    "entropy": "entropy",
+    "grad_norm": "grad_norm",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +110,8 @@ class HeldOutMeasure(TrainerCallback):
         logs: dict[str, float] | None = None,
         **kwargs: Any,
     ) -> None:
-        kept = ("reward", "completions/mean_length", "entropy", "grad_norm")
         if logs and "reward" in logs:
-            self.steps.append({"step": state.global_step, **{name: logs[name] for name in kept}})
+            self.steps.append({"step": state.global_step, **{name: logs[key] for name, key in OF_STEP.items()}})
 
     def evaluate(self, model: Any, step: int) -> None:
         model.eval()
@@ -151,7 +160,10 @@ def train_arm(
     reward: see experiment_reward. perturbation: of the base's weights, another numerical environment (`perturb`).
     """
     data = scenes_data(level, "train", TRAINING_PROMPTS)
-    dataset, scenes = load_data(data), load_scenes(data)
+    dataset = load_data(data)
+    scenes = dict(zip(map(str, dataset["id"]), load_scenes(data), strict=True))
+    paid = experiment_reward(reward, scenes, arm)
+    watched = [] if reward == "truth" else [TruthReward(scenes)]  # of weight 0: it is measured and teaches nothing
     model, processor = load_policy(base)
     perturb(model, perturbation)
     measure = HeldOutMeasure(level, processor, evaluate_every, prompts)
@@ -174,6 +186,7 @@ def train_arm(
             loss_type="dapo",
             epsilon_high=0.28,
             beta=0.0,
+            reward_weights=[1.0, *(0.0 for _ in watched)],
             logging_steps=1,
             save_strategy="no",
             report_to="none",
@@ -184,7 +197,7 @@ def train_arm(
         ),
         processing_class=processor,
         train_dataset=dataset,
-        reward_funcs=[experiment_reward(reward, dict(zip(map(str, dataset["id"]), scenes, strict=True)), arm)],
+        reward_funcs=[paid, *watched],
         callbacks=[measure],
     )
     trainer.train()

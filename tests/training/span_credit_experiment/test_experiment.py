@@ -82,7 +82,10 @@ def test_one_step_of_an_arm(tmp_path: Path, arm: Arm, name: str, reward: str) ->
     assert json.loads(json.dumps(run)) == run
     assert [measured["step"] for measured in run["evaluations"]] == [0, 1]
     assert all(len(measured["f1"]) == 4 for measured in run["evaluations"])
-    assert [step["step"] for step in run["steps"]] == [1]
+    (step,) = run["steps"]
+    assert step["step"] == 1
+    assert 0 <= step["truth_f1"] <= 1
+    assert (step["truth_f1"] == step["reward"]) == (reward == "truth")
 
 
 @pytest.mark.parametrize(
