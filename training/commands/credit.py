@@ -111,7 +111,7 @@ def show(arguments: argparse.Namespace) -> None:
         table.add_column(heading, justify="left" if heading in {"reward", "arm"} else "right")
     for row in rows:
         table.add_row(*cells(row).values())
-    Console(width=190).print(table)
+    Console(width=230).print(table)
     draw_curves(curves, arguments.learning_rate, arguments.plot)
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=2) + "\n")
@@ -126,8 +126,10 @@ def cells(row: dict[str, Any]) -> dict[str, str]:
         "rate": f"{row['learning_rate']:g}",
         "scalar's": f"{row['scalar_rate']:g}",
         "runs": str(len(row["runs"])),
-        "final F1": interval(row["final"], ".3f"),
-        "difference": interval(row["difference"], "+.3f"),
+        "sampled": interval(row["sampled"], ".3f"),
+        "sampled, difference": interval(row["sampled_difference"], "+.3f"),
+        "greedy": interval(row["final"], ".3f"),
+        "greedy, difference": interval(row["difference"], "+.3f"),
         "area, difference": interval(row["area_difference"], "+.3f"),
         "steps to reach": interval(row["steps"], ".1f"),
         "ratio": interval(row["ratio"], ".2f"),

@@ -2,10 +2,13 @@
 
     curves = load_curves(Path("outputs/credit"))                # (reward, level, arm, learning rate) -> Curves
     comparison = compare(scalar, spans)                           # both of the same runs
-    comparison["area"]["mean"], comparison["difference"]["low"]
+    comparison["sampled_difference"]["mean"], comparison["sampled_difference"]["low"]
 
+Truth F1 is measured twice: of what the policy samples in every step, on pictures that it has not seen before, which is
+what training raises; and of its greedy texts about held-out pictures every few steps.
+`sampled` is the mean of the last ten steps, `sampled_area` of all; `final` and `area` are those of the greedy texts.
 A run is a seed and, in another numerical environment, the perturbation of its start: "3", "3~1e-06".
-The area is the mean truth F1 of all measurements after the first step. The moving average is over three measurements.
+The area is the mean of all measurements after the first step. The moving average is over three measurements.
 The scalar's final truth F1 is that of its last three; a run reaches it at the first measurement whose moving
 average is as high, and is counted at its last step where none is (censored).
 Intervals are 95 % percentiles of a bootstrap that draws runs and, for all arms alike, prompts.
@@ -21,12 +24,14 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Key = tuple[str, int, str, float]  # reward, level, arm, learning rate
 
 WINDOW = 3  # measurements of a moving average
+LAST = 10  # steps whose mean is `sampled`
 RESAMPLES = 2000
 OBJECTS = {1: "1 to 3", 2: "3 to 5", 3: "6 to 9"}
 COLOURS = ("#1b7f4b", "#c77c11", "#a33b3b", "#3566a8", "#7d4aa0", "#2a9aa3")  # of the arms; the scalar is grey
@@ -34,13 +39,16 @@ COLOURS = ("#1b7f4b", "#c77c11", "#a33b3b", "#3566a8", "#7d4aa0", "#2a9aa3")  # 
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Runs of one arm. steps: (measurements,). f1: (runs, measurements, prompts). Others: (runs, measurements)."""
+    """Runs of one arm. steps: (measurements,). f1: (runs, measurements, prompts). sampled: (runs, training steps).
+    Others: (runs, measurements).
+    """
 
     runs: tuple[str, ...]
     steps: Array
     f1: Array
     precision: Array
     recall: Array
+    sampled: Array
 
 
 def load_curves(folder: Path) -> dict[Key, Curves]:
@@ -59,7 +67,9 @@ def load_curves(folder: Path) -> dict[Key, Curves]:
             name: np.array([[measured[name] for measured in run["evaluations"]] for run in of_arm], dtype=float)
             for name in ("f1", "precision", "recall")
         }
-        curves[key] = Curves(tuple(map(run_name, of_arm)), np.array(steps[0], dtype=float), **measures)
+        sampled = np.array([[step["truth_f1"] for step in run["steps"]] for run in of_arm], dtype=float)
+        names = tuple(map(run_name, of_arm))
+        curves[key] = Curves(names, np.array(steps[0], dtype=float), **measures, sampled=sampled)
     return curves
 
 
@@ -88,7 +98,13 @@ def measure(scalar: Curves, other: Curves, runs: Sequence[int], prompts: Sequenc
     scalar_steps = float(steps_to_reach(scalar.steps, base, target).mean())
     steps = float(steps_to_reach(other.steps, curve, target).mean())
     areas = [float(curves[:, 1:].mean()) for curves in (base, curve)]
+    sampled = [float(curves.sampled[list(runs), -LAST:].mean()) for curves in (scalar, other)]
+    sampled_areas = [float(curves.sampled[list(runs)].mean()) for curves in (scalar, other)]
     return {
+        "sampled": sampled[1],
+        "sampled_difference": sampled[1] - sampled[0],
+        "sampled_area": sampled_areas[1],
+        "sampled_area_difference": sampled_areas[1] - sampled_areas[0],
         "final": final,
         "difference": final - target,
         "area": areas[1],
@@ -99,7 +115,7 @@ def measure(scalar: Curves, other: Curves, runs: Sequence[int], prompts: Sequenc
 
 
 def compare(scalar: Curves, other: Curves, rng_seed: int = 0) -> dict[str, Any]:
-    """`measure` of all runs, each figure with its interval, and the runs' own differences of the final truth F1.
+    """`measure` of all runs, each figure with its interval, and the runs' own differences.
 
     Raises ValueError for arms of different runs or steps.
     """
@@ -116,6 +132,7 @@ def compare(scalar: Curves, other: Curves, rng_seed: int = 0) -> dict[str, Any]:
     found = measure(scalar, other, range(count), range(prompts))
     finals = [moving_average(curves.f1.mean(axis=2))[:, -1] for curves in (scalar, other)]
     areas = [curves.f1.mean(axis=2)[:, 1:].mean(axis=1) for curves in (scalar, other)]
+    sampled = [curves.sampled[:, -LAST:].mean(axis=1) for curves in (scalar, other)]
     return {
         name: {
             "mean": value,
@@ -127,6 +144,7 @@ def compare(scalar: Curves, other: Curves, rng_seed: int = 0) -> dict[str, Any]:
         "runs": list(scalar.runs),
         "difference_per_run": (finals[1] - finals[0]).tolist(),
         "area_difference_per_run": (areas[1] - areas[0]).tolist(),
+        "sampled_difference_per_run": (sampled[1] - sampled[0]).tolist(),
     }
 
 
@@ -149,30 +167,39 @@ def compare_all(curves: Mapping[Key, Curves]) -> list[dict[str, Any]]:
 def of_runs(curves: Curves, runs: list[str]) -> Curves:
     """These runs alone."""
     rows = [curves.runs.index(run) for run in runs]
-    return Curves(tuple(runs), curves.steps, curves.f1[rows], curves.precision[rows], curves.recall[rows])
+    kept = (curves.f1, curves.precision, curves.recall, curves.sampled)
+    return Curves(tuple(runs), curves.steps, *(values[rows] for values in kept))
 
 
 def draw_curves(curves: Mapping[Key, Curves], learning_rate: float, path: Path) -> None:
-    """A panel per reward and level: truth F1 over steps, the mean of the runs and, thin, every run."""
+    """Two panels per reward and level: truth F1 over steps, sampled above, greedy below; the mean and each run."""
     panels = sorted(
         {key[:2] for key in curves if key[3] == learning_rate}, key=lambda panel: (panel[0] != "truth", panel)
     )
-    figure, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 3.4), squeeze=False)
-    for axis, (reward, level) in zip(axes[0], panels, strict=True):
+    figure, axes = plt.subplots(2, len(panels), figsize=(4.2 * len(panels), 6), squeeze=False, sharex=True)
+    for (above, below), (reward, level) in zip(axes.T, panels, strict=True):
         arms = sorted(key[2] for key in curves if key[:2] == (reward, level) and key[3] == learning_rate)
         others = iter(cycle(COLOURS))
         for arm in sorted(arms, key=lambda arm: (arm != "scalar", arm)):
             of_arm = curves[reward, level, arm, learning_rate]
             colour = "#666666" if arm == "scalar" else next(others)
-            f1 = of_arm.f1.mean(axis=2)
-            axis.plot(of_arm.steps, f1.T, color=colour, alpha=0.25, linewidth=0.8)
-            axis.plot(of_arm.steps, f1.mean(axis=0), color=colour, linewidth=2, label=f"{arm}, {len(f1)} runs")
-        axis.set_title(f"reward {reward}, {OBJECTS[level]} objects a picture", fontsize=10)
-        axis.set_xlabel("step")
-        axis.grid(alpha=0.3)
-        axis.legend(fontsize=8, frameon=False, loc="lower right")
-    axes[0][0].set_ylabel("truth F1, held out, greedy")
+            label = f"{arm}, {len(of_arm.runs)} runs"
+            smooth = moving_average(of_arm.sampled)
+            draw_arm(above, np.arange(smooth.shape[1], dtype=float) + WINDOW, smooth, colour, label)
+            draw_arm(below, of_arm.steps, of_arm.f1.mean(axis=2), colour, label)
+        above.set_title(f"reward {reward}, {OBJECTS[level]} objects a picture", fontsize=10)
+        above.legend(fontsize=8, frameon=False, loc="lower right")
+        below.set_xlabel("step")
+    axes[0][0].set_ylabel("truth F1, sampled, mean of 3 steps")
+    axes[1][0].set_ylabel("truth F1, held out, greedy")
     figure.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path)
     plt.close(figure)
+
+
+def draw_arm(axis: Axes, steps: Array, curves: Array, colour: str, label: str) -> None:
+    """curves: (runs, steps)."""
+    axis.plot(steps, curves.T, color=colour, alpha=0.2, linewidth=0.8)
+    axis.plot(steps, curves.mean(axis=0), color=colour, linewidth=2, label=label)
+    axis.grid(alpha=0.3)

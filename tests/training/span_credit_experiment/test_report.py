@@ -20,9 +20,10 @@ STEPS = np.array([0.0, 5.0, 10.0, 15.0, 20.0])
 
 
 def curves(*rows: list[float], runs: tuple[str, ...] | None = None) -> Curves:
-    """Runs whose truth F1 is the same on all of four prompts."""
+    """Runs whose truth F1 is the same on all of four prompts, and half of it in what is sampled, at ten steps each."""
+    sampled = np.repeat(np.array(rows) / 2, 10, axis=1)
     f1 = np.repeat(np.array(rows)[:, :, None], 4, axis=2)
-    return Curves(runs or tuple(map(str, range(len(rows)))), STEPS, f1, np.array(rows), np.array(rows))
+    return Curves(runs or tuple(map(str, range(len(rows)))), STEPS, f1, np.array(rows), np.array(rows), sampled)
 
 
 def test_moving_average_by_hand() -> None:
@@ -47,6 +48,10 @@ def test_an_arm_against_the_scalar() -> None:
     assert figures["difference"]["mean"] == pytest.approx(0.3)
     assert figures["difference"]["low"] == pytest.approx(0.3)
     assert figures["difference_per_run"] == pytest.approx([0.3, 0.3])
+    assert figures["sampled"]["mean"] == pytest.approx(0.45)
+    assert figures["sampled_difference_per_run"] == pytest.approx([0.15, 0.15])
+    assert figures["sampled_area"]["mean"] == pytest.approx((0.33 + 0.36) / 2)
+    assert figures["sampled_area_difference"]["mean"] == pytest.approx((0.33 + 0.36) / 2 - 0.21)
     # 0.6 is the target: the scalar is there at step 20; the spans' averages are 0.5, 0.8 and 0.6, 0.8
     assert figures["steps"]["mean"] == pytest.approx((15 + 10) / 2)
     assert figures["ratio"]["mean"] == pytest.approx(12.5 / 20)
@@ -80,7 +85,7 @@ def run_file(
         for step, value in zip(steps, f1, strict=True)
     ]
     run = {"arm": {"name": arm}, "reward": reward, "level": 2, "seed": seed, "learning_rate": rate}
-    run["perturbation"] = perturbation
+    run |= {"perturbation": perturbation, "steps": [{"step": step + 1, "truth_f1": f1[-1] / 2} for step in range(10)]}
     (folder / f"level2-{reward}-{arm}-{rate}-{seed}-{perturbation}.json").write_text(
         json.dumps({**run, "evaluations": measured})
     )
