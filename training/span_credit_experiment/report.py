@@ -8,9 +8,9 @@ Truth F1 is measured twice: of what the policy samples in every step, on picture
 what training raises; and of its greedy texts about held-out pictures every few steps.
 `sampled` is the mean of the last ten steps, `sampled_area` of all; `final` and `area` are those of the greedy texts.
 A run is a seed and, in another numerical environment, the perturbation of its start: "3", "3~1e-06".
-The area is the mean of all measurements after the first step. The moving average is over three measurements.
-The scalar's final truth F1 is that of its last three; a run reaches it at the first measurement whose moving
-average is as high, and is counted at its last step where none is (censored).
+The area of the greedy texts leaves the first measurement out, which is the base's. A run has reached the scalar's level
+(its `sampled`, over all runs) at the first step whose mean with the two before it is as high; one that never is counts
+as having reached it at its last step (censored).
 Intervals are 95 % percentiles of a bootstrap that draws runs and, for all arms alike, prompts.
 """
 
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Key = tuple[str, int, str, float]  # reward, level, arm, learning rate
 
-WINDOW = 3  # measurements of a moving average
+WINDOW = 3  # measurements or steps of a moving average
 LAST = 10  # steps whose mean is `sampled`
 RESAMPLES = 2000
 OBJECTS = {1: "1 to 3", 2: "3 to 5", 3: "6 to 9"}
@@ -82,35 +82,32 @@ def moving_average(curve: Array) -> Array:
     return np.lib.stride_tricks.sliding_window_view(curve, WINDOW, axis=1).mean(axis=-1)
 
 
-def steps_to_reach(steps: Array, curve: Array, target: float) -> Array:
-    """Per run of `curve`, (runs, measurements), the first step whose moving average is `target`, else the last."""
-    reached = moving_average(curve) >= target
-    first = np.where(reached.any(axis=1), reached.argmax(axis=1), reached.shape[1] - 1)
-    return steps[WINDOW - 1 :][first]
+def steps_to_reach(sampled: Array, target: float) -> Array:
+    """Per run of `sampled`, (runs, training steps), the first step whose moving average is `target`, else the last."""
+    reached = moving_average(sampled) >= target
+    return WINDOW + np.where(reached.any(axis=1), reached.argmax(axis=1), reached.shape[1] - 1)
 
 
 def measure(scalar: Curves, other: Curves, runs: Sequence[int], prompts: Sequence[int]) -> dict[str, float]:
     """The figures of one draw of runs and prompts."""
-    base = scalar.f1[list(runs)][:, :, list(prompts)].mean(axis=2)
-    curve = other.f1[list(runs)][:, :, list(prompts)].mean(axis=2)
-    target = float(moving_average(base)[:, -1].mean())
-    final = float(moving_average(curve)[:, -1].mean())
-    scalar_steps = float(steps_to_reach(scalar.steps, base, target).mean())
-    steps = float(steps_to_reach(other.steps, curve, target).mean())
-    areas = [float(curves[:, 1:].mean()) for curves in (base, curve)]
-    sampled = [float(curves.sampled[list(runs), -LAST:].mean()) for curves in (scalar, other)]
-    sampled_areas = [float(curves.sampled[list(runs)].mean()) for curves in (scalar, other)]
+    base, curve = (curves.f1[list(runs)][:, :, list(prompts)].mean(axis=2) for curves in (scalar, other))
+    finals = [float(moving_average(values)[:, -1].mean()) for values in (base, curve)]
+    areas = [float(values[:, 1:].mean()) for values in (base, curve)]
+    base, curve = (curves.sampled[list(runs)] for curves in (scalar, other))
+    sampled = [float(values[:, -LAST:].mean()) for values in (base, curve)]
+    sampled_areas = [float(values.mean()) for values in (base, curve)]
+    steps = [float(steps_to_reach(values, sampled[0]).mean()) for values in (base, curve)]
     return {
         "sampled": sampled[1],
         "sampled_difference": sampled[1] - sampled[0],
         "sampled_area": sampled_areas[1],
         "sampled_area_difference": sampled_areas[1] - sampled_areas[0],
-        "final": final,
-        "difference": final - target,
+        "steps": steps[1],
+        "ratio": steps[1] / steps[0],
+        "final": finals[1],
+        "difference": finals[1] - finals[0],
         "area": areas[1],
         "area_difference": areas[1] - areas[0],
-        "steps": steps,
-        "ratio": steps / scalar_steps,
     }
 
 

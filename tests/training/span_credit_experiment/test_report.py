@@ -31,13 +31,13 @@ def test_moving_average_by_hand() -> None:
 
 
 def test_steps_to_reach() -> None:
-    rising = np.array([[0.0, 0.3, 0.6, 0.9, 0.9]])  # moving averages 0.3 at step 10, 0.6 at 15, 0.8 at 20
-    assert steps_to_reach(STEPS, rising, 0.3) == [10]
-    assert steps_to_reach(STEPS, rising, 0.31) == [15]
-    assert steps_to_reach(STEPS, rising, 0.8 - 1e-9) == [20]
-    assert steps_to_reach(STEPS, rising, 0.95) == [20]  # never: censored at the end
+    rising = np.array([[0.0, 0.3, 0.6, 0.9, 0.9]])  # moving averages 0.3 at step 3, 0.6 at 4, 0.8 at 5
+    assert steps_to_reach(rising, 0.3) == [3]
+    assert steps_to_reach(rising, 0.31) == [4]
+    assert steps_to_reach(rising, 0.8 - 1e-9) == [5]
+    assert steps_to_reach(rising, 0.95) == [5]  # never: censored at the end
     both = np.array([rising[0], [1.0] * 5])
-    assert steps_to_reach(STEPS, both, 0.5).tolist() == [15, 10]
+    assert steps_to_reach(both, 0.5).tolist() == [4, 3]
 
 
 def test_an_arm_against_the_scalar() -> None:
@@ -52,10 +52,9 @@ def test_an_arm_against_the_scalar() -> None:
     assert figures["sampled_difference_per_run"] == pytest.approx([0.15, 0.15])
     assert figures["sampled_area"]["mean"] == pytest.approx((0.33 + 0.36) / 2)
     assert figures["sampled_area_difference"]["mean"] == pytest.approx((0.33 + 0.36) / 2 - 0.21)
-    # 0.6 is the target: the scalar is there at step 20; the spans' averages are 0.5, 0.8 and 0.6, 0.8
-    assert figures["steps"]["mean"] == pytest.approx((15 + 10) / 2)
-    assert figures["ratio"]["mean"] == pytest.approx(12.5 / 20)
-    assert (figures["ratio"]["low"], figures["ratio"]["high"]) == pytest.approx((0.5, 0.75))
+    # 0.3 is the target, which the scalar samples from step 21 on and the spans from step 11 on
+    assert figures["steps"]["mean"] == 13
+    assert figures["ratio"]["mean"] == pytest.approx(13 / 23)
 
 
 def test_the_scalar_against_itself() -> None:
