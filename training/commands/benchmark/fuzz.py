@@ -176,6 +176,7 @@ def hypothesis_parts() -> tuple[Any, Any, Any]:
         references=some,
         question=maybe,
         answers=some,
+        task=st.sampled_from(("ic", "vqa")),
         context=maybe,
         anchor=maybe,
         criteria=some,
