@@ -214,7 +214,7 @@ def seconds_of(reward: Reward, unit: str, length: int) -> float:
     times = []
     for repeat in range(REPEATS):
         said = f"{repeat} {unit * length}"[:length]
-        sample = Sample("Describe.", said, (), (unit,), "What is it?", (unit,), None, None, unit, unit, (unit,))
+        sample = Sample("Describe.", said, (), (unit,), "What is it?", (unit,), "vqa", None, unit, unit, (unit,))
         began = time.process_time()
         reward.assess([sample])
         times.append(time.process_time() - began)
