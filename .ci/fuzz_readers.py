@@ -4,9 +4,9 @@
     PYTHONPATH=.:$(.venv/bin/python -c 'import site; print(site.getsitepackages()[0])') \\
         /tmp/fuzz/bin/python .ci/fuzz_readers.py recipe -max_total_time=600
 
-The first argument is a name of TARGETS, the others go to libFuzzer. It ends at the first input that makes a reader
-raise anything but what its docstring says, and writes that input to a file crash-...: make it a test beside the
-reader's others. atheris (Apache-2.0) is no dependency of the project, and CI does not run this.
+The first argument is a name of TARGETS, the others go to libFuzzer. It begins with the target's SEEDS, and ends at the
+first input that makes a reader raise anything but what its docstring says, which it writes to a file crash-...: make it
+a test beside the reader's others. atheris (Apache-2.0) is no dependency of the project, and CI does not run this.
 """
 
 import json
@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import closing, suppress
+from itertools import product
 from pathlib import Path
 
 import atheris
@@ -28,7 +29,7 @@ with atheris.instrument_imports(include=["rewards", "training", "yaml", "json", 
     import rewards.posh.prompts as posh
     from rewards.judges.encoding.chat import rating_from_logprobs, rating_from_top
     from rewards.judges.shared.store import Store
-    from rewards.language.scene_graph import SceneGraph
+    from rewards.language.scene_graph import Entity, SceneGraph
     from rewards.lave.rating import read_rating
     from rewards.pairwise.ranking import read_ranking
     from rewards.scoring import read_row
@@ -39,6 +40,10 @@ with atheris.instrument_imports(include=["rewards", "training", "yaml", "json", 
     from training.run_folder import continue_lines, damage_of, read_versions
 
 FOLDER = Path(tempfile.mkdtemp(dir="/dev/shm"))
+ROOT = Path(__file__).parents[1]
+HARMONIC = harmonic.load_prompts()
+ROWS = JsonlPart(source="jsonl", path="rows.jsonl")
+SMALL = 700  # bytes of a seed: YAML is read some hundred bytes a millisecond while it is watched
 KEYS = [f"key{number}" for number in range(8)]
 
 
@@ -50,26 +55,28 @@ def recipe(data: bytes) -> None:
 
 
 def prompts(data: bytes) -> None:
+    """The first byte says which loader reads the rest: each of them parses files of ours as well."""
     path = FOLDER / "prompts.yaml"
-    path.write_bytes(data)
-    for load in (posh.load_prompts, harmonic.load_prompts, pairwise.load_prompts, lave.load_prompts):
-        with suppress(ValueError, OSError):
-            load(path)
+    path.write_bytes(data[1:])
+    loaders: tuple[Callable[[], object], ...] = (
+        lambda: posh.load_prompts(path),
+        lambda: harmonic.load_prompts(path),
+        lambda: pairwise.load_prompts(path),
+        lambda: lave.load_prompts(path),
+        lambda: harmonic.chosen_criteria(HARMONIC, path),
+        lambda: posh.load_prompts((path, path)),
+    )
     with suppress(ValueError, OSError):
-        harmonic.chosen_criteria(harmonic.load_prompts(), path)
-    for name in ("precision", "recall"):
-        (FOLDER / f"{name}.json").write_bytes(data)
-    with suppress(ValueError, OSError):
-        posh.load_prompts((FOLDER / "precision.json", FOLDER / "recall.json"))
+        loaders[data[0] % len(loaders) if data else 0]()
 
 
 def ratings(data: bytes) -> None:
-    provider = atheris.FuzzedDataProvider(data)
-    text, quoted = provider.ConsumeUnicode(200), provider.ConsumeUnicode(50)
+    text, _, quoted = data.decode("utf-8", "replace").partition("\0")
     assert read_rating(text, quoted) in (None, 1, 2, 3)
-    count = provider.ConsumeIntInRange(2, 9)
-    order = read_ranking(text, count)
-    assert order is None or sorted(order) == list(range(count))
+    for count in (2, 3, 9):
+        order = read_ranking(text, count)
+        assert order is None or sorted(order) == list(range(count))
+    provider = atheris.FuzzedDataProvider(data)
     logprobs = {number: provider.ConsumeFloat() for number in range(6)}
     words = [provider.ConsumeUnicode(3) for _ in range(5)]
     for found in (
@@ -84,7 +91,7 @@ def jsonl(data: bytes) -> None:
         read_row(1, line)
         with suppress(RecipeError):
             record = read_record(line, "line 1")
-            read_rows([("line 1", record)], JsonlPart(source="jsonl", path="rows.jsonl"), lambda value, where: value)
+            read_rows([("line 1", record)], ROWS, lambda value, where: value)
 
 
 def graphs(data: bytes) -> None:
@@ -142,9 +149,39 @@ def checkpoint(data: bytes) -> None:
 TARGETS: dict[str, Callable[[bytes], None]] = {
     target.__name__: target for target in (recipe, prompts, ratings, jsonl, graphs, cache, checkpoint)
 }
+ANSWERS = ("The people say red. So rating=1", "The rating is **3**.\n\nQuestion: a", "2\0two", "2, 3, 1", "Text 2, 1")
+ROW = (
+    b'{"image": "a.jpg", "completion": "A dog.", "question": "?", "answers": [{"answer": "dog"}], "bbox": [1, 2, 3, 4]}'
+)
+GRAPH = SceneGraph([Entity("dog", ["dog"], [0], [(2, 5)], ["red"], {"red": [0]}, {"red": [(0, 1)]})])
+STATE = b'{"global_step": 1, "best_model_checkpoint": null, "log_history": [{"step": 1, "loss": 0.5}]}'
+TENSORS = (
+    (60).to_bytes(8, "little") + b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}'.ljust(60) + b"1234"
+)
+
+
+def seeds(target: str) -> list[bytes]:
+    """Small inputs of the kind that the target reads: this repository's own recipes and prompts, and a few by hand."""
+    known = {
+        "recipe": [path.read_bytes() for path in ROOT.glob("recipes/*/*.yaml") if path.stat().st_size < SMALL],
+        "prompts": [
+            bytes([loader]) + path.read_bytes()[:SMALL].rpartition(b"\n")[0]
+            for loader, path in product(range(6), ROOT.glob("rewards/*/*.yaml"))
+        ],
+        "ratings": [answer.encode() for answer in ANSWERS],
+        "jsonl": [ROW],
+        "graphs": [json.dumps(GRAPH.to_dict()).encode()],
+        "cache": [bytes(range(60))],
+        "checkpoint": [STATE, TENSORS, b'{"step": 3}\n{"step": 4}\n', b'{"torch": "2.13.0"}'],
+    }
+    return known[target]
+
 
 if __name__ == "__main__":
     logging.disable(logging.CRITICAL)
-    target = TARGETS[sys.argv[1]]
-    atheris.Setup([sys.argv[0], *sys.argv[2:]], target)
+    corpus = FOLDER / "corpus"
+    corpus.mkdir()
+    for number, seed in enumerate(seeds(sys.argv[1])):
+        (corpus / str(number)).write_bytes(seed)
+    atheris.Setup([sys.argv[0], *sys.argv[2:], str(corpus)], TARGETS[sys.argv[1]])
     atheris.Fuzz()

@@ -7,8 +7,10 @@ is definite and an earlier noun of the same lemma and number carries compatible 
 A pronoun takes the subject of its sentence, else the first fitting noun, looking back two sentences.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from rewards.language.clusters import Cluster
 from rewards.language.words import NOUNS, OBJECTS, SUBJECTS, Word
@@ -32,6 +34,7 @@ PRONOUNS = {
     **dict.fromkeys(("they", "them", "their", "theirs", "themselves"), "plural"),
 }
 REFLEXIVES = ("himself", "herself", "itself", "themselves")
+KINDS = tuple(dict.fromkeys(PRONOUNS.values()))
 
 
 @dataclass(eq=False, slots=True)
@@ -53,25 +56,34 @@ class _Thing:
         return self.lemma not in other and (self.lemma in MALE | FEMALE | PERSON or self.mentions[0].pos == "PROPN")
 
 
+_Best = dict[tuple[int, str], dict[_Thing, tuple[int, int]]]  # by sentence and pronoun: each thing's best mention
+
+
 def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
     """The clusters of one text; every mention is the one word that heads it."""
     things: list[_Thing] = []
     thing_of: dict[Word, _Thing] = {}
+    best: _Best = defaultdict(dict)
+    rank = cache(_rank)  # conjuncts have long ways to their first
     for word in words:
         thing: _Thing | None = None
         if word.is_relative:
             thing = thing_of.get(_relative_head(word))
         elif word.text.lower() in PRONOUNS:
-            thing = _antecedent(word, thing_of)
+            thing = _antecedent(word, thing_of, best, rank)
         elif _is_mention(word):
             thing = _known(word, things)
             if thing is None:
                 thing = _Thing(word.lemma, _is_plural(word), [])
                 things.append(thing)
-            thing.said |= _restrictions(word) | _predicates(word)
+            thing.said |= _restrictions(word) | (_predicates(word) if word.head.is_copula and not rank(word) else set())
         if thing is not None:
             thing.mentions.append(word)
             thing_of[word] = thing
+            place = (rank(word), word.index)
+            for kind in filter(thing.fits, KINDS):
+                in_sentence = best[word.sentence, kind]
+                in_sentence[thing] = min(place, in_sentence.get(thing, place))
     return [[[word.index, word.index] for word in thing.mentions] for thing in things if len(thing.mentions) > 1]
 
 
@@ -110,12 +122,10 @@ def _restrictions(word: Word) -> frozenset[str]:
     return frozenset(found | _places(word))
 
 
-def _predicates(word: Word) -> frozenset[str]:
+def _predicates(subject: Word) -> frozenset[str]:
     """What a copula says of its subject: "red" and "at left" in "the circle is red and at the left"."""
-    if not word.head.is_copula or _rank(word) > 0:
-        return frozenset()
-    adjectives = {child.lemma for child in word.head.children if child.dep == "acomp"}
-    return frozenset(adjectives | _places(word.head))
+    adjectives = {child.lemma for child in subject.head.children if child.dep == "acomp"}
+    return frozenset(adjectives | _places(subject.head))
 
 
 def _places(word: Word) -> set[str]:
@@ -139,24 +149,24 @@ def _relative_head(pronoun: Word) -> Word:
     return pronoun
 
 
-def _antecedent(pronoun: Word, thing_of: dict[Word, _Thing]) -> _Thing | None:
+def _antecedent(
+    pronoun: Word, thing_of: Mapping[Word, _Thing], best: _Best, rank: Callable[[Word], int]
+) -> _Thing | None:
+    """The thing whose best mention is the first of the nearest sentence. Looks at each thing of a sentence once."""
     if pronoun.dep == "expl":
         return None
     text = pronoun.text.lower()
-    excluded = set() if pronoun.dep == "poss" or text in REFLEXIVES else set(_bound(pronoun))
+    excluded = set() if pronoun.dep == "poss" or text in REFLEXIVES else set(_bound(pronoun, rank))
     things = {thing_of[word] for word in excluded if word in thing_of}
     for back in range(SENTENCES_BACK + 1):
-        candidates = [
-            word
-            for word, thing in thing_of.items()
-            if word.sentence == pronoun.sentence - back and thing.fits(PRONOUNS[text]) and thing not in things
-        ]
+        places = best.get((pronoun.sentence - back, PRONOUNS[text]), {})
+        candidates = [(place, thing) for thing, place in places.items() if thing not in things]
         if candidates:
-            return thing_of[min(candidates, key=lambda word: (_rank(word), word.index))]
+            return min(candidates, key=lambda candidate: candidate[0])[1]
     return None
 
 
-def _bound(pronoun: Word) -> Iterator[Word]:
+def _bound(pronoun: Word, rank: Callable[[Word], int]) -> Iterator[Word]:
     """The words a plain pronoun cannot mean: its verb's subject, and the noun it says where something is."""
     head = pronoun.head
     if head.dep == "prep":
@@ -166,7 +176,7 @@ def _bound(pronoun: Word) -> Iterator[Word]:
             head = head.head
         if PRONOUNS[pronoun.text.lower()] in ("male", "female") and not head.is_copula:
             return  # "she has a bag with her"
-    yield from (child for child in head.children if _rank(child) == 0 and child is not pronoun)
+    yield from (child for child in head.children if rank(child) == 0 and child is not pronoun)
 
 
 def _rank(word: Word) -> int:

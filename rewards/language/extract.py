@@ -177,9 +177,7 @@ class _Builder:
         subjects = verb.linked(Role.SUBJ)
         if not subjects:
             return
-        reached = list(self._reached(verb))
-        if self.rules.own_prepositions:
-            reached = _shortest(reached)
+        reached = self._shortest(verb) if self.rules.own_prepositions else list(self._reached(verb))
         pieces = [verb, *(path[-1] for path in reached)]
         direct: list[tuple[Component, Path]] = [(target, ()) for target in verb.linked(Role.DOBJ)]
         under = [(target, path) for path in reached for target in path[-1].linked(Role.POBJ)]
@@ -205,9 +203,35 @@ class _Builder:
             component, path = waiting.pop()
             if path:
                 yield path
-            for target in sorted(component.linked(Role.HAS_PREP), key=lambda target: -target.id):
-                if target not in path and (self.rules.any_order or target.id >= component.id):
-                    waiting.append((target, (*path, target)))
+            waiting += [(target, (*path, target)) for target in self._next(component)[::-1] if target not in path]
+
+    def _shortest(self, verb: Component) -> list[Path]:
+        """Of the ways to each preposition the first of the shortest ("over and under" is two prepositions, not "over
+        under"), in the order in which `_reached` first comes to each. There may be endlessly many other ways.
+        """
+        shortest: dict[Component, Path] = {}
+        level: list[tuple[Component, Path]] = [(verb, ())]
+        while level:
+            following: dict[Component, Path] = {}
+            for component, path in level:
+                for target in self._next(component):
+                    if target not in shortest:
+                        following.setdefault(target, (*path, target))
+            shortest |= following
+            level = list(following.items())
+        order: dict[Component, None] = {}
+        waiting = self._next(verb)[::-1]
+        while waiting:
+            component = waiting.pop()
+            if component not in order:
+                order[component] = None
+                waiting += self._next(component)[::-1]
+        return [shortest[component] for component in order]
+
+    def _next(self, component: Component) -> list[Component]:
+        """The prepositions that hang from this verb or preposition itself, in text order."""
+        targets = sorted(component.linked(Role.HAS_PREP), key=lambda target: target.id)
+        return [target for target in targets if self.rules.any_order or target.id >= component.id]
 
     def _add_verb_relation(
         self,
@@ -248,15 +272,6 @@ class _Builder:
             for target in preposition.linked(Role.POBJ):
                 if subject in self.entity_of and target in self.entity_of:
                     self._add_relation(subject, target, [preposition], "prep")
-
-
-def _shortest(paths: Sequence[Path]) -> list[Path]:
-    """Of the ways to each preposition the shortest: "over and under" is two prepositions, not "over under"."""
-    shortest: dict[Component, Path] = {}
-    for path in paths:
-        if path[-1] not in shortest or len(path) < len(shortest[path[-1]]):
-            shortest[path[-1]] = path
-    return list(shortest.values())
 
 
 def _ascending(objects: Sequence[tuple[Component, Path]]) -> list[tuple[Component, Path]]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rewards.language.components import Component, Kind, Places, Role, names_something
 from rewards.language.rules import Rules
-from rewards.language.words import OBJECTS, PREPOSITION_OBJECTS, SUBJECTS, Word
+from rewards.language.words import NOUNS, OBJECTS, PREPOSITION_OBJECTS, SUBJECTS, Word
 
 CONJUNCTION_WINDOW = 8
 REVERSE = {
@@ -102,18 +102,13 @@ def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
 
 def _subjects(verb: Word, places: Places) -> list[Word]:
     """The verb's own subjects, last first, then the noun it describes or, under an auxiliary, that one's subjects."""
-    found: list[Word] = []
-    visited: set[Word] = set()
-    waiting = [(verb.head, True), *((child, False) for child in verb.children)]
-    while waiting:
-        word, is_head = waiting.pop()
-        visited.add(word)
-        nominal_head = is_head and word.pos in ("NOUN", "PROPN", "PRON")
-        if word.index in places and (nominal_head or word.dep in SUBJECTS):
-            found.append(word)
-        elif is_head and word.pos == "AUX":
-            waiting += [(child, False) for child in word.children if child not in visited]
-    return found
+    head = verb.head
+    own = [subject for subject in reversed(verb.subjects) if subject.index in places]
+    if head.index in places and (head.pos in (*NOUNS, "PRON") or head.dep in SUBJECTS):
+        return [*own, head]
+    if head.pos != "AUX" or head is verb:
+        return own
+    return own + [subject for subject in reversed(head.subjects) if subject.index in places]
 
 
 def _is_own_subject(subject: Word, verb: Word) -> bool:

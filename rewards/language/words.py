@@ -17,7 +17,9 @@ SIDES = ("left", "right", "top", "bottom", "middle", "center", "centre", "front"
 
 @dataclass(eq=False, slots=True)
 class Word:
-    """One token; `start` and `end` are its characters, `children` its direct dependents from left to right."""
+    """One token; `start` and `end` are its characters, `children` its direct dependents from left to right, `subjects`
+    those of them that are subjects.
+    """
 
     index: int
     text: str
@@ -30,6 +32,7 @@ class Word:
     sentence: int
     head: "Word" = field(init=False, repr=False)  # a sentence's root is its own head
     children: list["Word"] = field(default_factory=list, repr=False)
+    subjects: list["Word"] = field(default_factory=list, repr=False)
 
     @property
     def is_copula(self) -> bool:
@@ -82,4 +85,6 @@ def read_words(doc: Doc, offset: int = 0) -> tuple[list[Word], list[str]]:
         word.head = words[token.head.i]
         if word.head is not word:
             word.head.children.append(word)
+            if word.dep in SUBJECTS:
+                word.head.subjects.append(word)
     return words, sentences

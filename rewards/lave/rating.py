@@ -11,8 +11,8 @@ import re
 _END = r"[\s*_'\"`.!)\]]*\Z"
 _RATING = re.compile(rf"rating[\s*_]*[=:][\s*_'\"`]*([123]){_END}", re.IGNORECASE)
 _SAID = re.compile(rf"(\brating(?:\s+is)?\W+([123])){_END}", re.IGNORECASE)
-_ALONE = re.compile(rf"(?:\A|\n)\W*(([123])){_END}")
-_NEXT_EXAMPLE = re.compile(r"\n\s*(?:Question|Image description):")
+_ALONE = re.compile(rf"(?:\A|\n)[^\w\n]*(([123])){_END}")  # within one line, else each of many line breaks looks on
+_NEXT_EXAMPLE = re.compile(r"\n[^\S\n]*(?:Question|Image description):")
 
 
 def read_rating(output: str, candidate: str = "") -> int | None:

@@ -7,15 +7,17 @@
 
 The judge writes a rationale and a rating from 1 to 3, or with rationale=False rates at once, which is one token in
 place of some thirty. The candidate is the answer in the completion (candidate.py), and its characters are the verdict's
-span, whose credit is the whole score. A completion without an answer is EMPTY with score 0; a rationale that does not
-end in a rating is UNPARSED. A row without a question or without answers is NOT_APPLICABLE, which is no failure.
+span, whose credit is the whole score. A judge with a short context may read less of them, and what it did not read
+counts as wrong; of a rationale it does not say so. A completion without an answer is EMPTY with score 0; a rationale
+that does not end in a rating is UNPARSED. A row without a question or without answers is NOT_APPLICABLE, which is no
+failure.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from rewards.cost import Cost, tokens_in
 from rewards.filler import beside, charge_filler, find_filler
@@ -48,6 +50,13 @@ class Asked:
     read: int
     end: int
     shown: str
+
+
+class _Rated(NamedTuple):
+    """What is kept of a Rating: its value, 1 to 3, and how many characters of the candidate the judge did not read."""
+
+    value: float
+    cut: int
 
 
 class LaveReward(Reward):
@@ -154,9 +163,10 @@ class LaveReward(Reward):
         prompt = self.prompts.text(example, is_binary(references), self.rationale)
         messages = [{"role": "user", "content": prompt}]
         probe = AnswerProbe(question, candidate, tuple(references))
-        return Asked(Question(messages, probe=probe), start, read, end, shown)
+        place = self.prompts.candidate_in(prompt, example, self.rationale)
+        return Asked(Question(messages, probe=probe, description=place), start, read, end, shown)
 
-    def _ask(self, questions: Sequence[Question]) -> Sequence[str | float | Failure]:
+    def _ask(self, questions: Sequence[Question]) -> Sequence[str | _Rated | Failure]:
         """What the judge wrote, or its ratings."""
         if self.rationale:
             return self._memo.complete(questions, self._write)
@@ -165,9 +175,9 @@ class LaveReward(Reward):
     def _write(self, questions: list[Question]) -> Sequence[str | Failure]:
         return self.judge.write(questions, max_tokens=RATIONALE_TOKENS)
 
-    def _rate(self, questions: list[Question]) -> list[float | Failure]:
+    def _rate(self, questions: list[Question]) -> list[_Rated | Failure]:
         ratings = self.judge.rate(questions, SCALE)
-        return [self._value(rating) if isinstance(rating, Rating) else rating for rating in ratings]
+        return [_Rated(self._value(one), one.cut) if isinstance(one, Rating) else one for one in ratings]
 
     def _value(self, rating: Rating) -> float:
         """The expectation, or the likeliest rating, of equals the lowest."""
@@ -175,11 +185,12 @@ class LaveReward(Reward):
             return rating.mean
         return float(max(SCALE, key=lambda entry: (rating.probabilities[entry], -int(entry))))
 
-    def _verdict(self, sample: Sample, asked: Asked, answer: str | float | Failure) -> Verdict:
+    def _verdict(self, sample: Sample, asked: Asked, answer: str | _Rated | Failure) -> Verdict:
         if isinstance(answer, Failure):
             return Verdict(None, answer.status, note=answer.message)
-        if isinstance(answer, float):
-            verdict = verdict_of(answer, f"rated {answer:.2f} of 3", asked)
+        if isinstance(answer, _Rated):
+            read = replace(asked, read=asked.read - answer.cut)
+            verdict = verdict_of(answer.value, f"rated {answer.value:.2f} of 3", read)
         else:
             rating = read_rating(answer, asked.shown)
             if rating is None:

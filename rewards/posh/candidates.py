@@ -96,9 +96,7 @@ def _frames(
 ) -> list[_Frame]:
     """The formatters with their collision groups (2.2, step 2)."""
     entity = view.entities[number]
-    namesakes = tuple(
-        other for other, rival in enumerate(view.entities) if rival.fixed is None and rival.text == entity.text
-    )
+    namesakes = view.namesakes[entity.text]
     parents = [] if first_pass else sorted(p for p in entity.parents if p in found and found[p].present)
     frames = [_Frame(namesakes, wording)] if not parents or len(namesakes) == 1 else []
     for parent in parents:
@@ -135,9 +133,12 @@ def _by_relations(
     """Names by a relation no rival has: as its subject (key 3), then as its object (key 4)."""
     entity = view.entities[number]
     relations = sorted((view.relation(r) for r in entity.relations), key=lambda r: r.sentence)
+    rivals = frozenset(frame.group) - {number}
     result: list[tuple[int, Candidate]] = []
     for relation in relations:
-        if relation.subject != number or not _distinguishes(view, relation, number, frame.group, as_subject=True):
+        if relation.subject != number or not _distinguishes(
+            relation, view.subjects[relation.text, relation.object], rivals
+        ):
             continue
         partner = _partner(view, relation.object, found)
         if partner is not None:
@@ -146,7 +147,9 @@ def _by_relations(
             mention = Mention(entity.text, (), (Link(relation.text, other),))
             result.append((3, Candidate(number, "relation", phrase, related(entity.text, relation, name), mention)))
     for relation in relations:
-        if relation.object != number or not _distinguishes(view, relation, number, frame.group, as_subject=False):
+        if relation.object != number or not _distinguishes(
+            relation, view.objects[relation.text, relation.subject], rivals
+        ):
             continue
         partner = _partner(view, relation.subject, found)
         if partner is not None:
@@ -159,19 +162,12 @@ def _by_relations(
     return result
 
 
-def _distinguishes(
-    view: GraphView, relation: RelationView, number: int, group: Sequence[int], as_subject: bool
-) -> bool:
-    """False for part-of, and when a rival stands in the same place of the same relation to the same partner."""
-    if relation.text == PART_OF:
-        return False
-    for other in group:
-        for theirs in (view.relation(r) for r in view.entities[other].relations if other != number):
-            ours, rivals = (relation.object, theirs.object) if as_subject else (relation.subject, theirs.subject)
-            holder = theirs.subject if as_subject else theirs.object
-            if holder == other and theirs.text == relation.text and ours == rivals:
-                return False
-    return True
+def _distinguishes(relation: RelationView, alike: frozenset[int], rivals: frozenset[int]) -> bool:
+    """False for part-of, and when a rival stands in the same place of the same relation to the same partner.
+
+    alike: the entities that do.
+    """
+    return relation.text != PART_OF and rivals.isdisjoint(alike)
 
 
 def _partner(view: GraphView, number: int, found: Mapping[int, Found]) -> tuple[str, Mention] | None:

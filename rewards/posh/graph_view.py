@@ -4,13 +4,16 @@ view = view_graph(graph)
 view.entities[0].attributes[0].text
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from rewards.language.scene_graph import CharacterSpan, Entity, SceneGraph
 
 PART_OF = "part of"
 _CONTAINS = "have has had having hold holds holding contain contains contained containing wear wears wore wearing"
 CONTAINS = frozenset(_CONTAINS.split())  # case-sensitive, as published
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +55,17 @@ class EntityView:
 
 @dataclass(frozen=True, slots=True)
 class GraphView:
-    """`relations` is indexed by the graph's own numbering; None where a relation repeats an earlier one."""
+    """`relations` is indexed by the graph's own numbering; None where a relation repeats an earlier one.
+
+    namesakes: the entities of a text, but for those with a fixed name. subjects: of a relation's (text, object);
+    objects: of its (text, subject).
+    """
 
     entities: tuple[EntityView, ...]
     relations: tuple[RelationView | None, ...]
+    namesakes: Mapping[str, tuple[int, ...]]
+    subjects: Mapping[tuple[str, int], frozenset[int]]
+    objects: Mapping[tuple[str, int], frozenset[int]]
 
     @property
     def countable(self) -> bool:
@@ -105,7 +115,25 @@ def view_graph(graph: SceneGraph) -> GraphView:
         )
         for number, entity in enumerate(graph.entities)
     ]
-    return GraphView(tuple(entities), tuple(relations))
+    distinct = [relation for relation in relations if relation is not None]
+    return GraphView(
+        tuple(entities),
+        tuple(relations),
+        {
+            text: tuple(numbers)
+            for text, numbers in grouped((e.text, n) for n, e in enumerate(entities) if e.fixed is None)
+        },
+        {end: frozenset(numbers) for end, numbers in grouped(((r.text, r.object), r.subject) for r in distinct)},
+        {end: frozenset(numbers) for end, numbers in grouped(((r.text, r.subject), r.object) for r in distinct)},
+    )
+
+
+def grouped(pairs: Iterable[tuple[Key, int]]) -> Iterable[tuple[Key, list[int]]]:
+    """The numbers by their key, in order."""
+    groups: dict[Key, list[int]] = {}
+    for key, number in pairs:
+        groups.setdefault(key, []).append(number)
+    return groups.items()
 
 
 def _attributes(entity: Entity) -> tuple[AttributeView, ...]:

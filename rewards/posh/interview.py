@@ -6,7 +6,9 @@ interview.entities[4].rating, interview.attributes[4, 0].rating, interview.relat
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from rewards.judges.judge import Failure
 from rewards.judges.probe import Link, Mention
@@ -18,6 +20,7 @@ from rewards.posh.prompts import DirectionPrompts
 from rewards.templates import fill, places
 
 PRESENCE_THRESHOLD = 2.0
+MOST_SAID = 16  # attributes, and places, by which a thing is told from others of its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ class Interview:
     quotes_source: bool = field(init=False)
     cuts_source: bool = field(init=False)
     repeated: frozenset[frozenset[str]] = field(init=False)  # names that the target has several things of
+    _tied: dict[int, list[RelationView]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         texts = {"target_text": self.target_text, "source_text": self.source_text, "text": self.target_text}
@@ -106,19 +110,20 @@ class Interview:
         that name and the prompt does not say elsewhere which one is meant; and the same as data.
 
         besides: the attribute, without: the relation that is asked about. Where it is: its relations to things that are
-        said through them alone.
+        said through them alone. Of either the first MOST_SAID, else what is asked about a thing of which much is said
+        would grow with the square of that.
         """
         found, entity = self.entities[number], self.source.entities[number]
         mention = self.mention(number, found.mention)
         if self.quotes_source or not self.wording.described or lemmas(mention.head) not in self.repeated:
             return found.identifier, mention
-        attributes = tuple(
+        others = (
             attribute.text
             for attribute in entity.attributes
             if attribute.text != besides and attribute.text not in mention.attributes
         )
-        relations = (self.source.relation(relation) for relation in entity.relations)
-        own = [r for r in relations if r.subject == number and r is not without and self.tie(r.object) is r]
+        attributes = tuple(islice(others, MOST_SAID))
+        own = islice((relation for relation in self.tied(number) if relation is not without), MOST_SAID)
         places = [(r, self.source.entities[r.object]) for r in own]
         words = [" ".join((r.text, *(a.text for a in place.attributes), place.text)) for r, place in places]
         if not attributes and not places:
@@ -128,13 +133,21 @@ class Interview:
         name = fill(self.wording.described, entity_identifier=found.identifier, attributes=said)
         return name, replace(mention, details=attributes, ties=ties)
 
+    def tied(self, number: int) -> Sequence[RelationView]:
+        """The relations of a thing to those that are said through them alone."""
+        if number not in self._tied:
+            relations = map(self.source.relation, self.source.entities[number].relations)
+            self._tied[number] = [r for r in relations if r.subject == number and self.tie(r.object) is r]
+        return self._tied[number]
+
     def tie(self, number: int) -> RelationView | None:
         """The relation through which alone the source speaks of a thing: "in" of "a circle in the corner" for the
         corner. None for a thing that is the subject of a relation, or the object of several.
         """
-        relations = [self.source.relation(relation) for relation in self.source.entities[number].relations]
-        if len(relations) == 1 and relations[0].object == number != relations[0].subject:
-            return relations[0]
+        numbers = self.source.entities[number].relations
+        if len(numbers) == 1:
+            relation = self.source.relation(numbers[0])
+            return relation if relation.object == number != relation.subject else None
         return None
 
 

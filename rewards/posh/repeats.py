@@ -40,10 +40,11 @@ def surplus(interviews: Sequence[Interview]) -> frozenset[int]:
             best_first = sorted(numbers, key=worth.__getitem__, reverse=True)  # stable: first of equals
             result.update(best_first[int(min(room, len(numbers))) :])
         else:
+            said = [statements(view, number) for number in numbers]
             result.update(
                 number
                 for place, number in enumerate(numbers)
-                if any(statements(view, number) <= statements(view, earlier) for earlier in numbers[:place])
+                if any(said[place] <= earlier for earlier in said[:place])
             )
     return frozenset(result)
 

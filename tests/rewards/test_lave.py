@@ -286,6 +286,31 @@ def test_an_answer_without_end_pays_for_what_nobody_read() -> None:
     assert len(prompt(completion)) < len(prompt("red")) + JUDGED_CHARACTERS
 
 
+@pytest.mark.parametrize("rationale", [True, False])
+def test_of_a_question_that_is_too_long_the_end_of_the_candidate_may_be_cut(rationale: bool) -> None:
+    """Found by `benchmark fuzz`: an accent over and over is two tokens a character, and its question had no room."""
+    asked: list[Question] = []
+
+    class Keeping(Scripted):
+        def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+            asked.extend(questions)
+            return [Rating({"1": 0.0, "2": 0.0, "3": 1.0}, cut=100)]
+
+        def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+            asked.extend(questions)
+            return super().write(questions, max_tokens)
+
+    completion = 'A "r' + "\u0301" * 396
+    (verdict,) = assess(Keeping(), sample(completion), rationale=rationale, mode="published")
+    start, end = asked[0].description
+    content = prompt_of(asked[0])
+    assert content[start:end] == completion.replace('"', "'")
+    assert content[start - 1] == content[end] == '"'
+    if not rationale:  # of a rationale no judge says what it read
+        assert verdict.score == pytest.approx(0.75)
+        assert [(span.start, span.end) for span in verdict.spans] == [(0, 300), (300, 400)]
+
+
 def test_hedging_does_not_pay() -> None:
     """Naming more colors, or yes and no, scores below saying one that is right, and not above one that is wrong."""
     answers = {

@@ -112,7 +112,7 @@ def statements(
     def within(spans: Sequence[CharacterSpan]) -> bool:
         return place is None or any(place[0] <= start < place[1] for start, _ in spans)
 
-    mentions = [mention_of(graph, number) for number in range(len(graph.entities))]
+    mentions = mentions_of(graph)
     viewer = {n for n, entity in enumerate(graph.entities) if entity.is_us or entity.is_left or entity.is_right}
     left_out = viewer | without
     found: list[PresenceProbe] = []
@@ -133,13 +133,15 @@ def statements(
     return found
 
 
-def mention_of(graph: SceneGraph, number: int) -> Mention:
-    """An entity by its name; its attributes and relations tell which of several is meant."""
-    ties = []
+def mentions_of(graph: SceneGraph) -> list[Mention]:
+    """Per entity its name; its attributes and relations tell which of several is meant."""
+    ties: list[list[Link]] = [[] for _ in graph.entities]
     for relation in graph.relations:
-        if number in (relation.subject, relation.object):
-            reverse = relation.object == number
-            other = graph.entities[relation.subject if reverse else relation.object].head
-            ties.append(Link(relation.relation, Mention(other), reverse))
-    entity = graph.entities[number]
-    return Mention(entity.head, details=tuple(entity.attributes), ties=tuple(ties))
+        subject, other = (Mention(graph.entities[end].head) for end in (relation.subject, relation.object))
+        if relation.subject != relation.object:
+            ties[relation.subject].append(Link(relation.relation, other))
+        ties[relation.object].append(Link(relation.relation, subject, reverse=True))
+    return [
+        Mention(entity.head, details=tuple(entity.attributes), ties=tuple(own))
+        for entity, own in zip(graph.entities, ties, strict=True)
+    ]

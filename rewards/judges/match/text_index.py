@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from rewards.judges.probe import Link, Mention, PresenceProbe
 from rewards.language.lemmas import is_plural, kin, lemmas
@@ -94,7 +95,8 @@ class TextIndex:
             subject, object_ = relation.subject, relation.object
             if lemmas(relation.relation) == OF and all(name <= LIGHT for name in names[subject]):
                 meant[subject] = object_
-                self.attributes[object_] += [_counted(name) for name in names[subject]] + self.attributes[subject]
+                said = [*self.attributes[object_], *map(_counted, names[subject]), *self.attributes[subject]]
+                self.attributes[object_] = list(dict.fromkeys(said))  # else groups of groups of groups double it
         return meant
 
     def rating(self, probe: PresenceProbe) -> float:
@@ -248,6 +250,7 @@ def _counted(words: frozenset[str]) -> frozenset[str]:
     return words | {COUNTS[word] for word in words if word in COUNTS}
 
 
+@lru_cache(maxsize=8192)
 def agreement(asked: frozenset[str], said: frozenset[str]) -> float:
     """Do the words of one relation say the other? Postures are small words, and so are in / at / on."""
     if asked <= said:

@@ -73,8 +73,11 @@ class Store:
                 return found
             with self._connection() as connection:
                 rows = connection.execute(READ, (json.dumps(keys),)).fetchall()
+                asked = set(keys)  # a damaged index leads to other rows
                 found = {
-                    key: sealed[HASH_BYTES:] for key, sealed, _ in rows if sealed == _sealed(key, sealed[HASH_BYTES:])
+                    key: sealed[HASH_BYTES:]
+                    for key, sealed, _ in rows
+                    if key in asked and sealed == _sealed(key, sealed[HASH_BYTES:])
                 }
                 self._remove(connection, [key for key, *_ in rows if key not in found])
                 if _used_bytes(connection) > self.max_bytes // 2:  # before, nothing is about to be evicted

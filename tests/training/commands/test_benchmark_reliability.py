@@ -14,6 +14,7 @@ from rewards.pairwise.ranking import read_ranking
 from rewards.posh.prompts import load_prompts as posh_prompts
 from rewards.yaml_file import read_yaml
 from tests.support.command import spanreward
+from training.commands.benchmark.fuzz import LONG
 from training.commands.benchmark.kills_compare import compare
 from training.commands.benchmark.soak import growth, limits
 
@@ -94,10 +95,13 @@ def test_a_damaged_cache_is_told(tmp_path: Path) -> None:
 
 def test_a_fuzzed_reward(tmp_path: Path) -> None:
     path = tmp_path / "fuzz.json"
-    sizes = ["--cases", "3", "--metrics", "lave", "--lengths", "5", "10", "--json", path]
+    sizes = ["--cases", "3", "--metrics", "lave", "--lengths", "20", "400", "--json", path]
     done = spanreward("benchmark", "fuzz", *sizes)
     assert done.code == 0, done.err
-    assert json.loads(path.read_text())["metrics"]["lave"]["problem"] == ""
+    found = json.loads(path.read_text())["metrics"]["lave"]
+    assert found["problem"] == ""
+    assert found["exponents"].keys() == LONG.keys()
+    assert "the first length is shorter" in spanreward("benchmark", "fuzz", "--lengths", "9", "9").err
     assert "there is no metric ['bleu']" in spanreward("benchmark", "fuzz", "--metrics", "bleu").err
 
 

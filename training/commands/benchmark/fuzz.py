@@ -7,8 +7,9 @@ import argparse
 import json
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from rich.console import Console
@@ -23,10 +24,10 @@ from training.hacking.hostile_texts import CONTROL, HOSTILE
 
 DESCRIPTION = """Draws --cases samples (hypothesis) for each reward: completion, references, question, answers, context,
 criteria and anchor out of scene words, control tokens, placeholders, ratings and any characters at all. Nothing may be
-raised, no verdict may have failed, scores lie in [0, 1], spans inside their text, numbers are finite, and a verdict can
-be written as JSON. The smallest sample that breaks one of these is told. Then each reward judges --lengths words of
-four kinds, and the growth of its CPU seconds with the length is an exponent, 1 where time is linear: texts past
-10,000 characters are not judged and cost no more."""
+raised, no verdict may have failed unless the row fails with a plain completion, too, scores lie in [0, 1], spans inside
+their text, numbers are finite, and a verdict can be written as JSON. The smallest sample that breaks one of these is
+told. Then each reward judges texts of four kinds and of --lengths characters, and the growth of its CPU seconds with
+the length is an exponent, 1 where time is linear. Texts past 10,000 characters are not judged and cost no more."""
 PIECES = (
     *(
         "A red circle",
@@ -61,6 +62,7 @@ LONG = {
     "commas": "red, ",
     "signs": "!a",
 }
+PLAIN = "A red circle."
 REPEATS = 3  # of each time, of which the shortest counts
 
 
@@ -69,12 +71,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judge", default="match", help="(default match)")
     parser.add_argument("--seed", type=int, default=0, help="of the samples (default 0)")
     parser.add_argument("--metrics", nargs="+", metavar="NAME", help="only these (default all)")
-    parser.add_argument("--lengths", type=int, nargs="+", default=[200, 400, 800], help="(default 200 400 800)")
+    parser.add_argument("--lengths", type=int, nargs=2, default=[2000, 8000], help="characters (default 2000 8000)")
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
-    if arguments.cases < 1 or min(arguments.lengths) < 1:
-        raise ValueError(f"--cases and --lengths are 1 or more, got {arguments.cases} and {arguments.lengths}")
+    short, long = arguments.lengths
+    if arguments.cases < 1 or not 1 <= short < long:
+        raise ValueError(
+            "--cases and --lengths are 1 or more and the first length is shorter, "
+            f"got {arguments.cases} and {arguments.lengths}"
+        )
     judge = load_judge(arguments.judge)
     found = {}
     with closing([judge]):
@@ -84,12 +90,9 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
             raise ValueError(f"there is no metric {sorted(unknown)} here: there are {sorted(rewards)}")
         for name in arguments.metrics or rewards:
             began = time.process_time()
-            problem = fuzz(rewards[name], arguments.cases, arguments.seed)
-            seconds = time.process_time() - began
-            found[name] = {"problem": problem, "cpu_seconds": seconds}
-            found[name]["exponents"] = {
-                kind: exponent(rewards[name], unit, arguments.lengths) for kind, unit in LONG.items()
-            }
+            found[name] = fuzz(rewards[name], arguments.cases, arguments.seed)
+            found[name]["cpu_seconds"] = time.process_time() - began
+            found[name]["exponents"] = {kind: exponent(rewards[name], unit, short, long) for kind, unit in LONG.items()}
     show(found)
     return {"cases": arguments.cases, "seed": arguments.seed, "judge": arguments.judge, "metrics": found}
 
@@ -105,23 +108,36 @@ def rewards_with(judge: Judge) -> dict[str, Reward]:
     }
 
 
-def fuzz(reward: Reward, cases: int, seed: int) -> str:
-    """The smallest sample that breaks the reward, and how; "" where none of so many does."""
+def fuzz(reward: Reward, cases: int, seed: int) -> dict[str, Any]:
+    """problem: the smallest sample that breaks the reward, and how; "" where none of so many does. statuses: how many
+    verdicts had each, "row" for those that fail with a plain completion, too.
+    """
     given, settings, strategies = hypothesis_parts()
+    statuses: Counter[str] = Counter()
 
     @settings(max_examples=cases, seed=seed)
     @given(strategies)
     def judge_one(sample: Sample) -> None:
         (verdict,) = reward.assess([sample])
+        if verdict.status.failed and is_hopeless(reward, sample):
+            statuses["row"] += 1
+            return
+        statuses[str(verdict.status)] += 1
         reason = wrong_with(sample, verdict)
         if reason:
             raise AssertionError(f"{reason}: {sample!r}")
 
+    problem = ""
     try:
         judge_one()
     except Exception as error:  # whatever a reward raises is what is looked for
-        return f"{type(error).__name__}: {error}"
-    return ""
+        problem = f"{type(error).__name__}: {error}"
+    return {"problem": problem, "statuses": dict(statuses)}
+
+
+def is_hopeless(reward: Reward, sample: Sample) -> bool:
+    """Whether the row fails whatever is written to it, as one does whose prompt is longer than the judge can read."""
+    return reward.assess([replace(sample, completion=PLAIN)])[0].status.failed
 
 
 def hypothesis_parts() -> tuple[Any, Any, Any]:
@@ -150,16 +166,19 @@ def hypothesis_parts() -> tuple[Any, Any, Any]:
     made = st.tuples(st.sampled_from(("", " ")), st.lists(pieces, max_size=14)).map(lambda both: both[0].join(both[1]))
     short = st.sampled_from(sorted(text for text in HOSTILE.values() if len(text) < 4000))
     texts = st.one_of(made, made, made, short)
-    some = st.lists(texts.filter(str.strip), max_size=3).map(tuple)
+    filled = st.lists(texts.filter(str.strip), min_size=1, max_size=3).map(tuple)
+    some = st.integers(0, 9).flatmap(lambda number: st.just(()) if number == 5 else filled)
+    maybe = st.integers(0, 9).flatmap(lambda number: st.none() if number == 5 else texts)
     samples = st.builds(
         Sample,
         prompt=texts,
         completion=texts,
         references=some,
-        question=st.none() | texts,
+        question=maybe,
         answers=some,
-        context=st.none() | texts,
-        anchor=st.none() | texts,
+        task=st.sampled_from(("ic", "vqa")),
+        context=maybe,
+        anchor=maybe,
         criteria=some,
     )
     return hypothesis.given, settings, samples
@@ -185,30 +204,29 @@ def outside(spans: Sequence[Span], text: str) -> bool:
     return any(span.end > len(text) for span in spans)
 
 
-def exponent(reward: Reward, unit: str, lengths: Sequence[int]) -> float:
-    """The slope of log CPU seconds over log length, from the shortest text to the longest."""
-    if len(set(lengths)) < 2:
-        return math.nan
-    seconds = {}
-    for length in (min(lengths), max(lengths)):
-        times = []
-        for repeat in range(REPEATS):
-            said = f"{repeat} {unit * length}"[:9000]  # a new text each time, all of it judged
-            sample = Sample("Describe.", said, (), (unit,), "What is it?", (unit,), None, None, unit, unit, (unit,))
-            began = time.process_time()
-            reward.assess([sample])
-            times.append(time.process_time() - began)
-            characters = len(said)
-        seconds[characters] = min(times)
-    (short, quick), (long, slow) = sorted(seconds.items())
-    return math.log(slow / quick) / math.log(long / short)
+def exponent(reward: Reward, unit: str, short: int, long: int) -> float:
+    """The slope of log CPU seconds over log length, from texts of `short` characters to texts of `long`."""
+    return math.log(seconds_of(reward, unit, long) / seconds_of(reward, unit, short)) / math.log(long / short)
+
+
+def seconds_of(reward: Reward, unit: str, length: int) -> float:
+    """CPU seconds in which the reward judges so many characters: the least of REPEATS times, of a new text each."""
+    times = []
+    for repeat in range(REPEATS):
+        said = f"{repeat} {unit * length}"[:length]
+        sample = Sample("Describe.", said, (), (unit,), "What is it?", (unit,), "vqa", None, unit, unit, (unit,))
+        began = time.process_time()
+        reward.assess([sample])
+        times.append(time.process_time() - began)
+    return min(times)
 
 
 def show(found: dict[str, Any]) -> None:
     table = Table(title="samples that break a reward, and the exponent of time over length")
-    for column in ("metric", "problem", "CPU s", *LONG):
+    for column in ("metric", "problem", "verdicts", "CPU s", *LONG):
         table.add_column(column)
     for name, line in found.items():
         exponents = (f"{value:.2f}" for value in line["exponents"].values())
-        table.add_row(name, line["problem"][:200] or "none", f"{line['cpu_seconds']:.0f}", *exponents)
+        verdicts = ", ".join(f"{count} {status}" for status, count in line["statuses"].items())
+        table.add_row(name, line["problem"][:200] or "none", verdicts, f"{line['cpu_seconds']:.0f}", *exponents)
     Console(stderr=True, width=140).print(table)

@@ -389,3 +389,12 @@ def test_a_bound_that_holds_nothing_is_refused(path: Path) -> None:
     with pytest.raises(ValueError, match="max_bytes is 1000, and a cache needs at least 65536"):
         Store(path, 1000)
     assert not path.exists()
+
+
+def test_a_damaged_index_gives_no_other_answer(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Found by atheris: one byte of the index led from a key to another key's row."""
+    store = Store(path, MIB)
+    store.write({"a": b"of a"})
+    monkeypatch.setattr(module, "READ", "SELECT 'a', value, 0 FROM answers WHERE ? != ''")
+    assert store.read(["b"]) == {}
+    assert store.read(["a"]) == {}  # removed, as it is not where it belongs

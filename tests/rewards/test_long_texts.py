@@ -1,0 +1,158 @@
+"""What a long text costs grows as it does, and no faster: counted in calls and look-ups, not in seconds."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rewards.judges.match.text_index import TextIndex
+from rewards.judges.probe import Mention
+from rewards.language import coref_rules, load_pipeline
+from rewards.language.clusters import References
+from rewards.language.components import Component, Kind, Role
+from rewards.language.coref_rules import clusters_by_rule
+from rewards.language.extract import _Builder
+from rewards.language.links import _subjects
+from rewards.language.rules import Rules
+from rewards.language.scene_graph import Entity, Relation, SceneGraph
+from rewards.language.words import Word, read_words
+from rewards.lave.rating import read_rating
+from rewards.posh import repeats
+from rewards.posh.candidates import Found, candidates
+from rewards.posh.graph_view import GraphView, view_graph
+from rewards.posh.interview import MOST_SAID, Interview
+from rewards.posh.prompts import load_prompts
+
+
+def chain(count: int, name: str = "dog", relation: str = "on") -> SceneGraph:
+    """ "A dog on a dog on a dog ...", each the 1st, 2nd, ..."""
+    entities = [Entity(name, [name], [0], [(9 * n, 9 * n + 3)], [f"{n}th"], {f"{n}th": [0]}) for n in range(count)]
+    relations = [Relation(n, n + 1, relation, "prep", [0], [(9 * n + 4, 9 * n + 6)]) for n in range(count - 1)]
+    return SceneGraph(entities, relations)
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, where: Any, name: str) -> list[Any]:
+    """The calls of a function from now on, by what it is given last."""
+    calls: list[Any] = []
+    inner = getattr(where, name)
+
+    def outer(*given: Any) -> Any:
+        calls.append(given[-1])
+        return inner(*given)
+
+    monkeypatch.setattr(where, name, outer)
+    return calls
+
+
+def test_names_of_many_things_of_one_name_read_each_relation_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = chain(200)
+    for entity in graph.entities:
+        entity.attributes = ["red"]  # which tells none of them from another, so that relations are looked at
+    view = view_graph(graph)
+    calls = counted(monkeypatch, GraphView, "relation")
+    wording = load_prompts().precision
+    named = [candidates(view, number, {}, wording, first_pass=True) for number in range(200)]
+    assert {candidate.kind for candidate in named[100]} == {"relation"}
+    assert len(calls) <= 2 * 200
+
+
+def test_things_that_no_reference_has_are_compared_by_what_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = view_graph(chain(100))
+    calls = counted(monkeypatch, repeats, "statements")
+    other = SceneGraph([Entity("cat", ["cat"], [0], [(0, 3)])])
+    interview = Interview(0, view, "", "", other, load_prompts().precision)
+    assert not repeats.surplus([interview])
+    assert len(calls) == 100
+
+
+def test_a_thing_of_which_much_is_said_is_asked_about_with_some_of_it() -> None:
+    graph = SceneGraph(
+        [Entity("dog", ["dog"], [0], [(0, 3)], [f"{n:02}th" for n in range(50)])]
+        + [Entity(f"hat{n}", [f"hat{n}"], [0], [(9 * n, 9 * n + 3)]) for n in range(50)],
+        [Relation(0, n + 1, "with", "prep", [0], [(9 * n, 9 * n + 3)]) for n in range(50)],
+    )
+    interview = Interview(0, view_graph(graph), "", "", chain(2), load_prompts().precision)
+    interview.entities[0] = Found("dog", Mention("dog"), 5.0, True, 0)
+    _, mention = interview.described(0, besides="03th")
+    assert mention.details == tuple(f"{n:02}th" for n in range(MOST_SAID + 1) if n != 3)
+    assert [link.other.head for link in mention.ties] == [f"hat{n}" for n in range(MOST_SAID)]
+    assert interview.described(0, without=interview.source.relation(0))[1].ties[0].other.head == "hat1"
+
+
+def test_each_mention_is_ranked_once_for_all_pronouns(monkeypatch: pytest.MonkeyPatch) -> None:
+    words, _ = read_words(load_pipeline()("Tom and " * 40 + "Tom sit. " + "He saw him and he saw him and " * 10))
+    calls = counted(monkeypatch, coref_rules, "_rank")
+    clusters_by_rule(words)
+    assert 0 < len(calls) <= len(words)
+
+
+class LookedUp(dict[int, Component]):
+    """Counts how often it is asked whether it holds a word."""
+
+    count = 0
+
+    def __contains__(self, key: object) -> bool:
+        self.count += 1
+        return super().__contains__(key)
+
+
+def test_verbs_under_one_verb_do_not_look_through_each_other() -> None:
+    words = [Word(n, "is", "be", "AUX", "VBZ", "conj" if n else "ROOT", 3 * n, 3 * n + 2, 0) for n in range(300)]
+    for word in words:
+        word.head = words[0]
+    words[0].children = words[1:]
+    places = LookedUp()
+    assert [_subjects(word, places) for word in words] == [[]] * 300
+    assert places.count <= 2 * 300
+
+
+def verb_with(edges: Any) -> tuple[Component, list[Component]]:
+    """A verb (0) and prepositions (1 to 6) that hang from it and from one another."""
+    kinds = (Kind.VERB, *[Kind.PREPOSITION] * 6)
+    found = [Component(kind, None, [], id=number) for number, kind in enumerate(kinds)]  # type: ignore[arg-type]
+    for start, end in edges:
+        found[start].links.append((found[end], Role.HAS_PREP))
+    return found[0], found
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(1, 6)).filter(lambda e: e[0] != e[1]), unique=True))
+def test_the_shortest_ways_are_those_of_all_ways(edges: Any) -> None:
+    verb, _ = verb_with(edges)
+    builder = _Builder({}, References(), Rules.default())
+    expected: dict[Component, tuple[Component, ...]] = {}
+    for path in builder._reached(verb):
+        if path[-1] not in expected or len(path) < len(expected[path[-1]]):
+            expected[path[-1]] = path
+    numbers = [[step.id for step in path] for path in builder._shortest(verb)]
+    assert numbers == [[step.id for step in path] for path in expected.values()]
+
+
+def test_ways_through_prepositions_are_not_walked_one_by_one() -> None:
+    """There are 2 ** 58 of them."""
+    steps = [Component(Kind.VERB, None, [], id=0)]  # type: ignore[arg-type]
+    steps += [Component(Kind.PREPOSITION, None, [], id=number) for number in range(1, 60)]  # type: ignore[arg-type]
+    for step in steps:
+        step.links = [(later, Role.HAS_PREP) for later in steps[step.id + 1 :]]
+    assert [len(path) for path in _Builder({}, References(), Rules.default())._shortest(steps[0])] == [1] * 59
+
+
+def groups(count: int) -> Iterator[tuple[int, int]]:
+    """Each group is of the next two."""
+    for number in range(count - 2):
+        yield from ((number, number + 1), (number, number + 2))
+
+
+def test_groups_of_groups_do_not_double_what_is_said_of_the_last() -> None:
+    entities = [Entity("group", ["group"], [0], [(9 * n, 9 * n + 5)], ["red", "large"]) for n in range(40)]
+    relations = [Relation(start, end, "of", "prep", [0], [(0, 2)]) for start, end in groups(40)]
+    index = TextIndex(SceneGraph(entities, relations))
+    assert max(map(len, index.attributes)) == 3  # red, large, group
+
+
+def test_an_answer_of_line_breaks_is_read() -> None:
+    assert read_rating("\n" * 300_000 + "\x00") is None
+    assert read_rating("\n" * 300_000 + "Rated:\n\n3\n" + "\n" * 300_000) == 3
+    assert read_rating("2\n\n \n  Question: what?\n3") == 2
