@@ -15,7 +15,7 @@ from rewards.posh.prompts import load_prompts as posh_prompts
 from rewards.yaml_file import read_yaml
 from tests.support.command import spanreward
 from training.commands.benchmark.kills_compare import compare
-from training.commands.benchmark.soak import growth, limits
+from training.commands.benchmark.soak import growth, limits, read_work
 
 
 def looks(**each: Any) -> list[dict[str, float]]:
@@ -45,6 +45,21 @@ def test_what_grows_does_not(part: str, rise: float) -> None:
 def test_steps_that_get_slower_do_not_hold() -> None:
     found = held(looks(cpu=0.5))
     assert [name for name, holds in found.items() if not holds] == ["time"]
+
+
+def test_steps_that_are_more_work_hold_by_their_work(tmp_path: Path) -> None:
+    """Each step costs a second more than the one before and is a tenth of a unit more work: ten seconds a unit."""
+    path = tmp_path / "metrics.jsonl"
+    lines = [{"step": at, "tokens": 10.0 + 2.0 * at} for at in range(19)] + [{"train_runtime": 1.0}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    samples = looks(cpu=0.5)  # 5 at + .5 at^2 seconds until look `at`: the step from there costs 5.5 + at
+    found = growth(samples, 0.0, [0.55 + 0.1 * at for at in range(19)])
+    assert found["cpu_seconds_a_unit_of_work"] == pytest.approx([10.0, 10.0])
+    assert limits({**found, "exit_code": 0, "left": 0}, megabytes=100, slower=0.2)["time"]
+    assert not held(samples)["time"]
+    assert read_work(path, "tokens") == [*(10.0 + 2.0 * at for at in range(19)), 0.0]
+    with pytest.raises(ValueError, match=r"no line of .* has a number 'words' above 0"):
+        read_work(path, "words")
 
 
 def test_growth_is_the_slope_times_the_time() -> None:
