@@ -1,7 +1,9 @@
 """soak, kills and fuzz: what each says of a leak, of a difference and of a reward that breaks, by hand."""
 
 import json
+import os
 import sqlite3
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from rewards.pairwise.ranking import read_ranking
 from rewards.posh.prompts import load_prompts as posh_prompts
 from rewards.yaml_file import read_yaml
 from tests.support.command import spanreward
+from training.commands.benchmark.kills import launcher
 from training.commands.benchmark.kills_compare import compare
 from training.commands.benchmark.soak import growth, limits, read_work
 
@@ -93,6 +96,16 @@ def test_equal_runs_have_no_differences_and_others_have_them_named(tmp_path: Pat
     assert "metrics.jsonl has 1 lines of step 2, and 2" in compare(tmp_path, "whole", "twice")
     (run(tmp_path, "torn") / "verdicts.jsonl.tmp").touch()
     assert compare(tmp_path, "whole", "torn") == ["verdicts.jsonl.tmp is unfinished"]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_so_many_ranks_are_launched(processes: int) -> None:
+    """`accelerate launch --cpu --num_processes 2` starts one."""
+    command, environment = launcher(processes, None)
+    done = subprocess.run(
+        [*command, "-m", "this"], env={**os.environ, **environment}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.count("Beautiful is better than ugly.") == processes
 
 
 def test_a_damaged_cache_is_told(tmp_path: Path) -> None:

@@ -25,17 +25,18 @@ from rich.table import Table
 from training.commands.benchmark.kills_compare import compare
 from training.commands.benchmark.soak import family, of_session
 
-DESCRIPTION = """Launches the recipe with `accelerate launch` once undisturbed, in FOLDER/whole, and then again in
-FOLDER/killed0, where at random moments one of --victims gets SIGKILL: all (every process of the run, as when a machine
-stops), rank (one training process), judge (a process that a rank has started, such as vLLM's engine), server (the one
-of --server, which is then started again). Every second kill waits until there is a whole checkpoint, which most others
-come before; a launch that outlives its judge or server is struck again. It waits until the run has ended, and resumes
-it as a person would: with --resume where there is a whole checkpoint, else anew. A run that ends before all kills were
-made is compared, and another begins. Compared are weights, logged numbers, every verdict, and the caches; nothing may
-be left running. Not compared are times, memory, and how many questions were put, cached or tried again
-(judge/questions and the like): a resumed process begins with an empty memory, and asks the cache some questions again.
-In the recipe max_failed_fraction becomes 0, as completions without a score make another run, and every cache a file in
-FOLDER. The run must save checkpoints (trainer.save_strategy=steps, trainer.save_steps)."""
+DESCRIPTION = """Launches the recipe with `accelerate launch` (several ranks on the CPU: torchrun) once undisturbed, in
+FOLDER/whole, and then again in FOLDER/killed0, where at random moments one of --victims gets SIGKILL: all (every
+process of the run, as when a machine stops), rank (one training process), judge (a process that a rank has started,
+such as vLLM's engine), server (the one of --server, which is then started again). Every second kill waits until there
+is a whole checkpoint, which most others come before; a launch that outlives its judge or server is struck again. It
+waits until the run has ended, and resumes it as a person would: with --resume where there is a whole checkpoint, else
+anew. A run that ends before all kills were made is compared, and another begins. Compared are weights, logged numbers,
+every verdict, and the caches; nothing may be left running. Not compared are times, memory, and how many questions were
+put, cached or tried again (judge/questions and the like): a resumed process begins with an empty memory, and asks the
+cache some questions again. In the recipe max_failed_fraction becomes 0, as completions without a score make another
+run, and every cache a file in FOLDER. The run must save checkpoints (trainer.save_strategy=steps,
+trainer.save_steps)."""
 VICTIMS = ("all", "rank", "judge", "server")
 SETTLED = 0.5  # seconds between two looks
 REPLACED = 5.0  # seconds at most after which a killed server is started again
@@ -64,17 +65,11 @@ class Run:
     """One launch of a recipe file, in a session of its own; what it says goes to the log."""
 
     def __init__(self, arguments: argparse.Namespace, recipe: Path, more: list[str], log: Path) -> None:
-        config = arguments.accelerate_config
-        launched = (
-            ["--config_file", str(config)] if config else ["--cpu", "--num_machines", "1", "--dynamo_backend", "no"]
-        )
-        launched += ["--num_processes", str(arguments.processes), "--main_process_port", "0"]
-        if not config:
-            launched += ["--mixed_precision", "no"]
-        command = [sys.executable, "-m", "accelerate.commands.launch", "--quiet", *launched]
+        command, environment = launcher(arguments.processes, arguments.accelerate_config)
         with log.open("ab") as file:
             self.process = subprocess.Popen(
-                [*command, "--module", "training.commands.train", str(recipe), *more],
+                [*command, "-m", "training.commands.train", str(recipe), *more],
+                env={**os.environ, **environment},
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -100,6 +95,19 @@ class Run:
         return len(left)
 
 
+def launcher(processes: int, config: Path | None) -> tuple[list[str], dict[str, str]]:
+    """What launches a module (`-m NAME`) on so many ranks, and its environment. Without a configuration on the CPU,
+    where `accelerate launch --cpu` starts one process whatever --num_processes says.
+    """
+    if config is None and processes > 1:
+        torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(processes)]
+        return torchrun, {"ACCELERATE_USE_CPU": "true"}
+    alone = ["--cpu", "--num_machines", "1", "--dynamo_backend", "no", "--mixed_precision", "no"]
+    settings = alone if config is None else ["--config_file", str(config)]
+    settings += ["--num_processes", str(processes), "--main_process_port", "0"]
+    return [sys.executable, "-m", "accelerate.commands.launch", "--quiet", *settings], {}
+
+
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.times < 1 or arguments.processes < 1:
         raise ValueError(f"--times and --processes are 1 or more, got {arguments.times} and {arguments.processes}")
@@ -109,6 +117,8 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     if folder.exists() and any(folder.iterdir()):
         raise ValueError(f"{folder} is not empty: choose another --folder")
     folder.mkdir(parents=True, exist_ok=True)
+    from training.run_folder import read_versions
+
     whole = prepare(arguments, folder, "whole")
     with server(arguments, folder) as place:
         console = Console(stderr=True)
@@ -118,6 +128,8 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         if code or run.end():
             raise ValueError(f"the recipe does not run undisturbed (exit code {code}): see {folder / 'whole.log'}")
         duration = time.monotonic() - began
+        if (ran_on := read_versions(folder / "whole")["processes"]) != arguments.processes:
+            raise ValueError(f"the recipe ran on {ran_on} processes, and --processes is {arguments.processes}")
         if last_checkpoint(folder / "whole") is None:
             raise ValueError("the run wrote no checkpoint: give trainer.save_steps below its number of steps")
         console.print(f"undisturbed: {duration:.0f} s")
