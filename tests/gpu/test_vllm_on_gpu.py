@@ -22,9 +22,11 @@ from tests.gpu.conftest import Machine
 from tests.support.paths import ROOT
 from tests.support.posh_questions import posh_questions
 from tests.support.tiny_models import FIRST, ask, save_qwen
+from training.commands.benchmark.soak import growth, look
 
 COUNT = 24
 CACHE = 1.5e9  # bytes
+CYCLES = 200
 
 
 @pytest.fixture(autouse=True)
@@ -73,6 +75,30 @@ def test_it_starts_asleep_and_wakes_to_the_same_ratings(
     if machine.real:
         assert asleep < 2e9
         assert awake > asleep + CACHE
+
+
+def test_it_sleeps_200_times_and_keeps_nothing(judge: VllmJudge, machine: Machine, figures: dict[str, Any]) -> None:
+    """On a CPU, where vLLM cannot sleep, the judge is opened and closed alone."""
+    asked = questions(4)
+    judge.start()
+    held, first, worst, looks = free(machine), means(judge.rate(asked)), 0.0, []
+    began = time.monotonic()
+    for cycle in range(CYCLES):
+        with judge:
+            now = means(judge.rate(asked))
+        worst = max(worst, *(abs(one - other) for one, other in zip(first, now, strict=True)))
+        looks.append({"seconds": time.monotonic() - began, **look(os.getpid()), "lines": float(cycle + 1)})
+    found = growth(looks, warm_up=0.2)
+    grew = {name: found[name]["grew"] for name in ("memory", "threads", "files", "processes")}
+    figures[f"vllm: largest difference of a rating over {CYCLES} sleeps"] = worst
+    figures[f"vllm: growth over the last 160 of {CYCLES} sleeps, MB and counts"] = grew
+    figures["vllm: CPU seconds a sleep, first and second half"] = found["cpu_seconds_a_line"]
+    assert worst < 1e-3
+    assert grew["memory"] < 100
+    assert max(grew["threads"], grew["files"], grew["processes"]) < 1
+    if machine.real:
+        figures[f"vllm: GB of the device lost over {CYCLES} sleeps"] = (held - free(machine)) / 1e9
+        assert held - free(machine) < 1e8
 
 
 def test_it_rates_as_transformers_does(judge: VllmJudge, machine: Machine, figures: dict[str, Any]) -> None:

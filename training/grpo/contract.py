@@ -27,6 +27,7 @@ METHODS: dict[tuple[type, str], tuple[str, ...]] = {
     (GRPOTrainer, "_load_optimizer_and_scheduler"): ("checkpoint",),
     (Trainer, "_load_from_checkpoint"): ("resume_from_checkpoint", "model"),
     (Trainer, "_load_best_model"): (),
+    (Trainer, "_save_rng_state"): ("output_dir",),
     (Trainer, "_get_output_dir"): ("trial",),
     (Trainer, "_run_epoch"): (),
 }

@@ -2,7 +2,7 @@
 
     trainer.train(resume_from_checkpoint="outputs/run/checkpoint-100")
 
-Four things that transformers 5.19 and TRL 1.16 leave out:
+Five things that transformers 5.19 and TRL 1.16 leave out:
 
 - Weights. A checkpoint holds a vision-language model's weights under the names of the hub, which are not those of the
   model in memory; Trainer compares the names as they are, warns, and trains on from the weights it began with. The same
@@ -10,6 +10,8 @@ Four things that transformers 5.19 and TRL 1.16 leave out:
 - Order. TRL shuffles the data anew for every epoch, with one generator that a resumed run begins again.
 - Phase. TRL counts the passes over a batch of completions from 0. A batch itself is in no checkpoint: a run that is
   resumed in the midst of one completes its prompts again, for the passes that are left, and says so.
+- Wholeness. trainer_state.json, written last, says that a checkpoint is whole; but rank 0 writes it without waiting for
+  the other ranks' random numbers, whose lack a resumed run only logs. Here it waits.
 - The end. Trainer looks whether a run is finished after a step, and so makes one more of a finished one.
 """
 
@@ -39,6 +41,10 @@ class CheckpointWeights(Trainer):
             load_weights(self.model, str(self.state.best_model_checkpoint))
         else:
             super()._load_best_model()
+
+    def _save_rng_state(self, output_dir: str) -> None:
+        super()._save_rng_state(output_dir)
+        self.accelerator.wait_for_everyone()
 
     def _run_epoch(self, *arguments: Any, **settings: Any) -> None:
         if self.state.global_step < self.state.max_steps:

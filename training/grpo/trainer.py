@@ -346,10 +346,11 @@ class SpanGRPOTrainer(ResumingTrainer):
         return self._metrics["train" if self.accelerator.unwrap_model(self.model).training else "eval"]
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        super()._save_checkpoint(model, trial)
-        if self.sampling is not None and self.args.should_save:
+        if self.sampling is not None and self.args.should_save:  # before the file that says that a checkpoint is whole
             folder = Path(self._get_output_dir(trial=trial), f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}")
+            folder.mkdir(parents=True, exist_ok=True)
             (folder / STATE_FILE).write_text(json.dumps({"drawn": self.sampling.prompts.drawn}))
+        super()._save_checkpoint(model, trial)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)

@@ -1,7 +1,9 @@
 """soak, kills and fuzz: what each says of a leak, of a difference and of a reward that breaks, by hand."""
 
 import json
+import os
 import sqlite3
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,9 @@ from rewards.posh.prompts import load_prompts as posh_prompts
 from rewards.yaml_file import read_yaml
 from tests.support.command import spanreward
 from training.commands.benchmark.fuzz import LONG
+from training.commands.benchmark.kills import launcher
 from training.commands.benchmark.kills_compare import compare
-from training.commands.benchmark.soak import growth, limits
+from training.commands.benchmark.soak import growth, limits, read_work
 
 
 def looks(**each: Any) -> list[dict[str, float]]:
@@ -46,6 +49,21 @@ def test_what_grows_does_not(part: str, rise: float) -> None:
 def test_steps_that_get_slower_do_not_hold() -> None:
     found = held(looks(cpu=0.5))
     assert [name for name, holds in found.items() if not holds] == ["time"]
+
+
+def test_steps_that_are_more_work_hold_by_their_work(tmp_path: Path) -> None:
+    """Each step costs a second more than the one before and is a tenth of a unit more work: ten seconds a unit."""
+    path = tmp_path / "metrics.jsonl"
+    lines = [{"step": at, "tokens": 10.0 + 2.0 * at} for at in range(19)] + [{"train_runtime": 1.0}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    samples = looks(cpu=0.5)  # 5 at + .5 at^2 seconds until look `at`: the step from there costs 5.5 + at
+    found = growth(samples, 0.0, [0.55 + 0.1 * at for at in range(19)])
+    assert found["cpu_seconds_a_unit_of_work"] == pytest.approx([10.0, 10.0])
+    assert limits({**found, "exit_code": 0, "left": 0}, megabytes=100, slower=0.2)["time"]
+    assert not held(samples)["time"]
+    assert read_work(path, "tokens") == [*(10.0 + 2.0 * at for at in range(19)), 0.0]
+    with pytest.raises(ValueError, match=r"no line of .* has a number 'words' above 0"):
+        read_work(path, "words")
 
 
 def test_growth_is_the_slope_times_the_time() -> None:
@@ -79,6 +97,16 @@ def test_equal_runs_have_no_differences_and_others_have_them_named(tmp_path: Pat
     assert "metrics.jsonl has 1 lines of step 2, and 2" in compare(tmp_path, "whole", "twice")
     (run(tmp_path, "torn") / "verdicts.jsonl.tmp").touch()
     assert compare(tmp_path, "whole", "torn") == ["verdicts.jsonl.tmp is unfinished"]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_so_many_ranks_are_launched(processes: int) -> None:
+    """`accelerate launch --cpu --num_processes 2` starts one."""
+    command, environment = launcher(processes, None)
+    done = subprocess.run(
+        [*command, "-m", "this"], env={**os.environ, **environment}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.count("Beautiful is better than ugly.") == processes
 
 
 def test_a_damaged_cache_is_told(tmp_path: Path) -> None:

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 import torch
+from accelerate import Accelerator
 from peft import LoraConfig
+from transformers import TrainerState
 from trl import GRPOTrainer
 
 from rewards import Sample
@@ -52,6 +54,28 @@ def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path, settings: dict[s
         assert torch.equal(actual, expected)
     if "dynamic_sampling" in settings:
         assert whole.sampling.prompts.drawn == resumed.sampling.prompts.drawn > 0
+
+
+def test_the_file_that_says_whole_is_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run killed the moment that it is there is resumed from that checkpoint, which must lack nothing."""
+    present: list[set[str]] = []
+    save = TrainerState.save_to_json
+
+    def seen(*_: Any) -> None:
+        present.append({path.name for path in (tmp_path / "checkpoint-1").glob("*")})
+
+    def write(state: TrainerState, path: str) -> None:
+        seen()
+        save(state, path)
+
+    monkeypatch.setattr(TrainerState, "save_to_json", write)
+    monkeypatch.setattr(Accelerator, "wait_for_everyone", seen)
+    settings: dict[str, Any] = {"max_steps": 1, "save_strategy": "steps", "save_steps": 1, "dynamic_sampling": True}
+    make_trainer(tmp_path, scenes(6), [Scored(score)], **settings, max_completion_length=8).train()
+    after = {path.name for path in (tmp_path / "checkpoint-1").iterdir()}
+    others_awaited, at_the_end = [names for names in present if "rng_state.pth" in names][:2]
+    assert others_awaited == at_the_end == after - {"trainer_state.json"}
+    assert {"trainer_state.json", "rng_state.pth", "sampling.json"} <= after
 
 
 @pytest.mark.parametrize("count", [6, 64], ids=["several epochs", "within an epoch"])

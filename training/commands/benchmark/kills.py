@@ -25,14 +25,18 @@ from rich.table import Table
 from training.commands.benchmark.kills_compare import compare
 from training.commands.benchmark.soak import family, of_session
 
-DESCRIPTION = """Launches the recipe with `accelerate launch` once undisturbed, in FOLDER/whole, and then again in
-FOLDER/killed0, where at random moments one of --victims gets SIGKILL: all (every process of the run, as when a machine
-stops), rank (one training process), judge (a process that a rank has started, such as vLLM's engine), server (the one
-of --server, which is then started again). It waits until the run has ended or gone on to its end, and resumes it as a
-person would: with --resume where there is a whole checkpoint, else anew. A run that ends before all kills were made is
-compared, and another begins. Compared are weights, logged numbers but for times, every verdict, and the caches; nothing
-may be left running. In the recipe max_failed_fraction becomes 0, as completions without a score make another run, and
-every cache a file in FOLDER. The run must save checkpoints (trainer.save_strategy=steps, trainer.save_steps)."""
+DESCRIPTION = """Launches the recipe with `accelerate launch` (several ranks on the CPU: torchrun) once undisturbed, in
+FOLDER/whole, and then again in FOLDER/killed0, where at random moments one of --victims gets SIGKILL: all (every
+process of the run, as when a machine stops), rank (one training process), judge (a process that a rank has started,
+such as vLLM's engine), server (the one of --server, which is then started again). Every second kill waits until there
+is a whole checkpoint, which most others come before; a launch that outlives its judge or server is struck again. It
+waits until the run has ended, and resumes it as a person would: with --resume where there is a whole checkpoint, else
+anew. A run that ends before all kills were made is compared, and another begins. Compared are weights, logged numbers,
+every verdict, and the caches; nothing may be left running. Not compared are times, memory, and how many questions were
+put, cached or tried again (judge/questions and the like): a resumed process begins with an empty memory, and asks the
+cache some questions again. In the recipe max_failed_fraction becomes 0, as completions without a score make another
+run, and every cache a file in FOLDER. The run must save checkpoints (trainer.save_strategy=steps,
+trainer.save_steps)."""
 VICTIMS = ("all", "rank", "judge", "server")
 SETTLED = 0.5  # seconds between two looks
 REPLACED = 5.0  # seconds at most after which a killed server is started again
@@ -61,17 +65,11 @@ class Run:
     """One launch of a recipe file, in a session of its own; what it says goes to the log."""
 
     def __init__(self, arguments: argparse.Namespace, recipe: Path, more: list[str], log: Path) -> None:
-        config = arguments.accelerate_config
-        launched = (
-            ["--config_file", str(config)] if config else ["--cpu", "--num_machines", "1", "--dynamo_backend", "no"]
-        )
-        launched += ["--num_processes", str(arguments.processes), "--main_process_port", "0"]
-        if not config:
-            launched += ["--mixed_precision", "no"]
-        command = [sys.executable, "-m", "accelerate.commands.launch", "--quiet", *launched]
+        command, environment = launcher(arguments.processes, arguments.accelerate_config)
         with log.open("ab") as file:
             self.process = subprocess.Popen(
-                [*command, "--module", "training.commands.train", str(recipe), *more],
+                [*command, "-m", "training.commands.train", str(recipe), *more],
+                env={**os.environ, **environment},
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -97,6 +95,19 @@ class Run:
         return len(left)
 
 
+def launcher(processes: int, config: Path | None) -> tuple[list[str], dict[str, str]]:
+    """What launches a module (`-m NAME`) on so many ranks, and its environment. Without a configuration on the CPU,
+    where `accelerate launch --cpu` starts one process whatever --num_processes says.
+    """
+    if config is None and processes > 1:
+        torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(processes)]
+        return torchrun, {"ACCELERATE_USE_CPU": "true"}
+    alone = ["--cpu", "--num_machines", "1", "--dynamo_backend", "no", "--mixed_precision", "no"]
+    settings = alone if config is None else ["--config_file", str(config)]
+    settings += ["--num_processes", str(processes), "--main_process_port", "0"]
+    return [sys.executable, "-m", "accelerate.commands.launch", "--quiet", *settings], {}
+
+
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.times < 1 or arguments.processes < 1:
         raise ValueError(f"--times and --processes are 1 or more, got {arguments.times} and {arguments.processes}")
@@ -106,6 +117,8 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     if folder.exists() and any(folder.iterdir()):
         raise ValueError(f"{folder} is not empty: choose another --folder")
     folder.mkdir(parents=True, exist_ok=True)
+    from training.run_folder import read_versions
+
     whole = prepare(arguments, folder, "whole")
     with server(arguments, folder) as place:
         console = Console(stderr=True)
@@ -115,6 +128,10 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         if code or run.end():
             raise ValueError(f"the recipe does not run undisturbed (exit code {code}): see {folder / 'whole.log'}")
         duration = time.monotonic() - began
+        if (ran_on := read_versions(folder / "whole")["processes"]) != arguments.processes:
+            raise ValueError(f"the recipe ran on {ran_on} processes, and --processes is {arguments.processes}")
+        if last_checkpoint(folder / "whole") is None:
+            raise ValueError("the run wrote no checkpoint: give trainer.save_steps below its number of steps")
         console.print(f"undisturbed: {duration:.0f} s")
         lines, runs = disturb(arguments, folder, duration, place, console)
     numbers = {
@@ -133,7 +150,10 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 def disturb(
     arguments: argparse.Namespace, folder: Path, duration: float, place: list[Any], console: Console
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Kill so many times, resume each time, and compare every run that ends: a line a kill, and a line a run."""
+    """Kill so many times, resume each time, and compare every run that ends: a line a kill, and a line a run.
+
+    A launch that goes on without its judge or server is struck again. duration: seconds of an undisturbed run.
+    """
     drawn = random.Random(arguments.seed)
     lines: list[dict[str, Any]] = []
     runs: list[dict[str, Any]] = []
@@ -143,21 +163,26 @@ def disturb(
             recipe = prepare(arguments, folder, runs[-1]["name"])
         more = how_to_go_on(recipe, arguments.processes)
         run = Run(arguments, recipe, more, folder / f"{runs[-1]['name']}.log")
-        line = None
-        if len(lines) < arguments.times:
-            line = strike(arguments, run, drawn, duration, place)
+        output, made = folder / runs[-1]["name"], len(lines)
+        end = time.monotonic() + duration
+        while len(lines) < arguments.times:
+            line = strike(arguments, run, output, drawn, end, len(lines) % 2 == 1, place)
+            if line is None:
+                break
+            lines.append(line | {"run": runs[-1]["name"], "launched_with": " ".join(more), "problem": ""})
+            if line["victim"] in ("all", "rank"):
+                break
         code = ended(run, max(arguments.hangs, 3 * duration))
         left = run.end()
-        if line is not None:
-            line |= {"went_on": " ".join(more), "exit_code": code, "problem": ""}
+        for line in lines[made:]:
+            line["exit_code"] = code
             if code is None:
                 line["problem"] = "it hung"
             elif left and line["victim"] != "all":
                 line["problem"] = f"{left} processes were left"
-            lines.append(line)
-            runs[-1]["kills"] += 1
-            console.print(f"{len(lines)}: {line}")
-        elif code != 0:
+            console.print(f"{line}")
+        runs[-1]["kills"] += len(lines) - made
+        if code != 0 and made == len(lines):
             raise ValueError(f"nothing was killed, and the run ended with {code}: see {folder}/{runs[-1]['name']}.log")
         if code == 0:
             runs[-1] |= {"ended": code, "differences": compare(folder, "whole", runs[-1]["name"])}
@@ -166,17 +191,30 @@ def disturb(
 
 
 def strike(
-    arguments: argparse.Namespace, run: Run, drawn: random.Random, duration: float, place: list[Any]
+    arguments: argparse.Namespace,
+    run: Run,
+    output: Path,
+    drawn: random.Random,
+    end: float,
+    late: bool,
+    place: list[Any],
 ) -> dict[str, Any] | None:
-    """Kill a victim at a random moment of the run's usual time; None where it had ended by then."""
-    moment, wanted = drawn.uniform(0, duration), drawn.choice(arguments.victims)
+    """Kill a victim at a random moment from now until `end`, with late=True from the first whole checkpoint until then;
+    None where the run had ended by then.
+    """
     began = time.monotonic()
-    while time.monotonic() - began < moment:
+    if late:
+        await_checkpoint(run, output)
+    moment, wanted = drawn.uniform(time.monotonic(), max(end, time.monotonic())), drawn.choice(arguments.victims)
+    while time.monotonic() < moment:
         if run.process.poll() is not None:
             return None
         time.sleep(0.05)
+    if run.process.poll() is not None:
+        return None
     found = {"rank": run.ranks, "judge": run.judges}.get(wanted, [])
     victim = wanted if found or wanted in ("all", "server") else "all"  # there is none of it yet
+    checkpoint = last_checkpoint(output)
     if victim == "all":
         for one in of_session(run.process.pid):
             kill(one)
@@ -186,7 +224,26 @@ def strike(
         place[0] = start_server(arguments)
     else:
         kill(drawn.choice(found))
-    return {"victim": victim, "after_seconds": round(moment, 1)}
+    return {
+        "victim": victim,
+        "drawn": "after the first checkpoint" if late else "at any moment",
+        "after_seconds": round(moment - began, 1),
+        "checkpoint": checkpoint,
+    }
+
+
+def await_checkpoint(run: Run, output: Path) -> None:
+    """Wait until the run has a whole checkpoint, or has ended."""
+    while last_checkpoint(output) is None and run.process.poll() is None:
+        time.sleep(0.05)
+
+
+def last_checkpoint(output: Path) -> str | None:
+    """The name of the last whole checkpoint in a run's folder."""
+    from training.run_folder import STATE, checkpoints, damage_of
+
+    written = [folder for folder in reversed(checkpoints(output)) if (folder / STATE).is_file()]
+    return next((folder.name for folder in written if not damage_of(folder)), None)
 
 
 def ended(run: Run, hangs: float) -> int | None:
@@ -285,10 +342,11 @@ def words_of(pid: int) -> str:
 
 def show(numbers: dict[str, Any]) -> None:
     table = Table(title=f"{numbers['times']} kills, seed {numbers['seed']}, {numbers['processes']} processes")
-    for column in ("victim", "after", "launched with", "exit code", "problem"):
+    for column in ("victim", "after", "checkpoint", "launched with", "exit code", "problem"):
         table.add_column(column)
     for line in numbers["kills"]:
-        cells = (line["victim"], f"{line['after_seconds']:.1f} s", line["went_on"], str(line["exit_code"]))
+        after = f"{line['after_seconds']:.1f} s"
+        cells = (line["victim"], after, line["checkpoint"] or "none", line["launched_with"], str(line["exit_code"]))
         table.add_row(*cells, line["problem"])
     console = Console(stderr=True, width=110)
     console.print(table)

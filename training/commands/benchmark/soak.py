@@ -23,6 +23,8 @@ resident memory, threads, open files, processes, CPU seconds, and the lines of t
 done. After the warm-up the growth of each is the Theil-Sen slope times the time that was watched. It holds when memory
 grew by less than --megabytes, threads, files and processes by less than one, CPU seconds a line rose by less than
 --slower, the command ended with 0, and no process was left. Memory that processes share counts for each of them.
+Lines may become more work without anything being wrong: with --work KEY, a number in each line, CPU seconds are counted
+for each unit of it. A training step samples until its longest completion has ended: completions/max_length.
 Options of soak stand before COMMAND."""
 MOST = 2000  # samples that slopes are taken of: their number of pairs is squared
 FEWEST = 10
@@ -35,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--megabytes", type=float, default=100.0, help="that memory may grow by (default 100)")
     parser.add_argument("--slower", type=float, default=0.2, help="share by which a line may get slower (default 0.2)")
     parser.add_argument("--lines", type=Path, metavar="FILE", help="to which the command writes a line a piece of work")
+    parser.add_argument("--work", metavar="KEY", help="how much work a line was, as a number in it (default: 1 each)")
     parser.add_argument("--samples", type=Path, metavar="PATH", help="write what was seen at each look there, as JSONL")
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND", help="train RECIPE, score METRIC, ...")
 
@@ -46,6 +49,8 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         raise ValueError("say which command to run after soak's own options, such as `soak train RECIPE`")
     if arguments.every <= 0 or not 0 <= arguments.warm_up < 1:
         raise ValueError(f"--every is above 0 and --warm-up in [0, 1), got {arguments.every} and {arguments.warm_up}")
+    if arguments.work and not arguments.lines:
+        raise ValueError("--work names a number in the lines of --lines FILE: give both")
     command = [sys.executable, "-m", "training.commands.main", *arguments.words]
     child = subprocess.Popen(command, start_new_session=True)
     samples = []
@@ -59,7 +64,8 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         child.kill()
         child.wait()
     numbers = {"command": arguments.words, "exit_code": child.returncode, "left": len(of_session(child.pid))}
-    numbers |= growth(samples, arguments.warm_up)
+    work = read_work(arguments.lines, arguments.work) if arguments.work else None
+    numbers |= growth(samples, arguments.warm_up, work)
     numbers["limits"] = limits(numbers, arguments.megabytes, arguments.slower)
     numbers["holds"] = all(numbers["limits"].values())
     show(numbers)
@@ -125,9 +131,20 @@ def count_lines(path: Path | None) -> int:
     return path.read_bytes().count(b"\n") if path is not None and path.is_file() else 0
 
 
-def growth(samples: Sequence[Mapping[str, float]], warm_up: float) -> dict[str, Any]:
+def read_work(path: Path, key: str) -> list[float]:
+    """The number of that name in each line of the file, 0 in a line without it (a summary at the end)."""
+    work = [float(json.loads(line).get(key, 0)) for line in path.read_text("utf-8").splitlines()]
+    if not any(work):
+        raise ValueError(f"no line of {path} has a number {key!r} above 0")
+    return work
+
+
+def growth(
+    samples: Sequence[Mapping[str, float]], warm_up: float, work: Sequence[float] | None = None
+) -> dict[str, Any]:
     """By what each number grew after the warm-up: the Theil-Sen slope over the time times the time that it was watched,
-    with its 95 % interval; and CPU seconds a line in the first and the second half of that time.
+    with its 95 % interval; and CPU seconds a line in the first and the second half of that time, and also a unit of
+    work where `work` says how much each line was.
 
     Raises ValueError for fewer than FEWEST samples after the warm-up.
     """
@@ -145,19 +162,23 @@ def growth(samples: Sequence[Mapping[str, float]], warm_up: float) -> dict[str, 
         found[name] |= {"grew": grew[0], "interval": grew[1:]}
     middle = kept[len(kept) // 2]
     found["lines"] = int(kept[-1]["lines"])
-    found["cpu_seconds_a_line"] = [cost(kept[0], middle), cost(middle, kept[-1])]
+    halves = ((kept[0], middle), (middle, kept[-1]))
+    found["cpu_seconds_a_line"] = [cost(*half) for half in halves]
+    if work is not None:
+        found["cpu_seconds_a_unit_of_work"] = [cost(*half, work) for half in halves]
     return found
 
 
-def cost(first: Mapping[str, float], last: Mapping[str, float]) -> float | None:
-    """CPU seconds a line between two looks; None where no line was written."""
-    lines = last["lines"] - first["lines"]
-    return (last["cpu"] - first["cpu"]) / lines if lines else None
+def cost(first: Mapping[str, float], last: Mapping[str, float], work: Sequence[float] | None = None) -> float | None:
+    """CPU seconds a line between two looks, or a unit of the lines' work; None where nothing was done."""
+    lines = slice(int(first["lines"]), int(last["lines"]))
+    done = lines.stop - lines.start if work is None else sum(work[lines])
+    return (last["cpu"] - first["cpu"]) / done if done else None
 
 
 def limits(numbers: Mapping[str, Any], megabytes: float, slower: float) -> dict[str, bool]:
     """Each thing that must hold, and whether it does."""
-    first, second = numbers["cpu_seconds_a_line"]
+    first, second = numbers.get("cpu_seconds_a_unit_of_work", numbers["cpu_seconds_a_line"])
     return {
         "memory": numbers["memory"]["grew"] < megabytes,
         **{name: numbers[name]["grew"] < 1 for name in ("threads", "files", "processes")},
@@ -178,6 +199,10 @@ def show(numbers: Mapping[str, Any]) -> None:
         table.add_row(f"{name}, MB" if name == "memory" else name, *cells, f"{low:.1f} to {high:.1f}")
     console = Console(stderr=True, width=100)
     console.print(table)
+    for name in ("cpu_seconds_a_line", "cpu_seconds_a_unit_of_work"):
+        if None not in numbers.get(name, [None]):
+            first, second = numbers[name]
+            console.print(f"{name.replace('_', ' ')}: {first:.4g} in the first half, {second:.4g} in the second")
     console.print(
         ", ".join(f"{name} {'holds' if held else '[red]does not hold[/]'}" for name, held in numbers["limits"].items())
     )
