@@ -33,8 +33,11 @@ STOPS = frozenset(".!?;:\n")
 ENDS = frozenset(".!?")
 
 
-def unasserted(words: Sequence[Word]) -> frozenset[int]:
-    """The places in `words`, which are all of a text, of those that it does not assert. Linear in their number."""
+def unasserted(words: Sequence[Word], alternatives: bool = False) -> frozenset[int]:
+    """The places in `words`, which are all of a text, of those that it does not assert. Linear in their number.
+
+    alternatives: whether those that "or" joins count as asserted, as a reference supports each of them.
+    """
     found: set[int] = set()
     previous = 0  # where the segment before this one begins
     listing = False  # what "Not in the picture:" announces
@@ -50,7 +53,9 @@ def unasserted(words: Sequence[Word]) -> frozenset[int]:
             found.update(range(end, len(words)) if forward else range(before, start))
         if "?" in stop or asks(texts, tags):
             found.update(range(start + quoted(texts), end))
-        found.update(start + place for place in denied(texts, tags) | left_open(texts, tags))
+        found.update(start + place for place in denied(texts, tags))
+        if not alternatives:
+            found.update(start + place for place in left_open(texts, tags))
         previous = start if texts else previous
     return frozenset(found)
 

@@ -221,6 +221,69 @@ def test_one_of_two_colours_is_no_colour() -> None:
     assert published.score == 1.0
 
 
+ALTERNATIVES = [
+    (
+        "A red or orange bird sits on a branch.",
+        "A {} bird sits on a branch.",
+        ("red", "orange"),
+        "blue",
+        "A bird sits on a branch.",
+    ),
+    (
+        "There is a cup or a glass on a table.",
+        "There is a {} on a table.",
+        ("cup", "glass"),
+        "dog",
+        "There is a table.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("reference", "text", "either", "other", "less"), ALTERNATIVES)
+def test_a_reference_supports_each_of_its_alternatives(
+    reference: str, text: str, either: Any, other: str, less: str
+) -> None:
+    """And asks for none: who leaves it out, or leaves it open as the reference does, loses nothing."""
+    for said in either:
+        (verdict,) = POSH.assess([Sample("", text.format(said), references=(reference,))])
+        assert (verdict.parts["precision"], verdict.parts["recall"], verdict.missed) == (1.0, 1.0, ())
+        assert harmonic(text.format(said), reference) > harmonic(text.format(other), reference)
+    assert posh(less, reference) == posh(reference, reference) == 1.0
+    assert posh(text.format(other), reference) < 1.0
+
+
+def test_the_alternatives_of_a_reference_are_remembered_with_it() -> None:
+    reward, (reference, text, (said, _), *_) = PoshReward(MatchJudge()), ALTERNATIVES[0]
+    sample = Sample("", text.format(said), references=(reference,))
+    (first,), (second,) = reward.assess([sample]), reward.assess([sample])
+    assert first == second
+    assert reward.assess([Sample("", reference, references=(reference,))])[0].parts["recall"] == 1.0
+
+
+def test_what_a_reference_denies_it_does_not_support() -> None:
+    assert posh("A man with a hat.", "A man with no hat or a coat.") < 1.0
+    assert describe(["There is no red circle."], mode="reference") == describe(["There is no red circle."])
+    assert describe(["A red or blue circle."], mode="reference")[0].entities[0].attributes == ["red", "blue"]
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    pair=st.sampled_from(
+        [("red", "green"), ("red", "blue"), ("green", "black")]
+    ),  # "purple or" is a noun to the parser
+    shape=st.sampled_from(SHAPES),
+    said=st.sampled_from((*COLORS, "")),
+)
+def test_an_alternative_in_a_reference_only_adds_support(pair: tuple[str, str], shape: str, said: str) -> None:
+    first, second = pair
+    text = f"A small {said} {shape} is in the corner."
+    plain, either = f"A small {shape} is in the corner.", f"A small {first} or {second} {shape} is in the corner."
+    (without,), (beside,) = (POSH.assess([Sample("", text, references=(one,))]) for one in (plain, either))
+    assert beside.parts["precision"] >= without.parts["precision"]
+    assert beside.parts["recall"] == without.parts["recall"]
+    assert (beside.parts["precision"] == 1.0) == (said in (first, second, ""))
+
+
 def test_people_who_say_no_lose_nothing() -> None:
     reference = "A man with no shirt is riding a brown horse."
     assert posh(reference, reference) == 1.0
