@@ -28,8 +28,11 @@ DOUBT = frozenset(_DOUBT.split())
 SUPPOSED = frozenset(["suppose", "assume"])  # at the head of a clause or behind "let us": "I assume" is a hedge
 SAID = frozenset(["say", "says", "said", "claim", "claims", "claimed"])
 LIE = frozenset(["lie", "mistake", "error", "myth", "rumor", "hoax"])
-# "I would say that", "it can be said that", "it says that": the text itself says so; criteria are worded like that, too
-SPEAKER = frozenset(["i", "we", "be", "it", "text", "description", "answer", "response", "caption"])
+# "some say that"; not "I would say that", "it can be said that", "says that there is", as criteria are worded
+_OTHERS = (
+    "some others they people someone somebody anyone anybody everyone everybody many most few none nobody he she who"
+)
+OTHERS = frozenset(_OTHERS.split())
 BEFORE_PLURAL = 4  # words in which a plural behind "zero" is looked for
 UNREAL = frozenset(["would", "should", "ought", "used"])  # "there would be"
 _UNTRUE = (
@@ -103,8 +106,8 @@ def scope(texts: Sequence[str], tags: Sequence[str], at: int, leads: bool) -> in
     if word in DOUBT or word == "whether" or (word in SUPPOSED and (leads or texts[at - 1] in ("us", "'s", "me"))):
         return statement_end(texts, at + 1)
     if word in SAID | LIE and behind in ("that", "to", "is") and "that" in texts[at + 1 : at + 4]:
-        own = word in SAID and not SPEAKER.isdisjoint(texts[max(at - 3, 0) : at])
-        return at if own else statement_end(texts, at + 1)
+        hearsay = word in LIE or not OTHERS.isdisjoint(texts[max(at - 3, 0) : at])
+        return statement_end(texts, at + 1) if hearsay else at
     if is_untrue(texts, at):
         return statement_end(texts, at + 1) if behind in ("that", "if") else clause_end(texts, tags, at + 1)
     if word == "unless" or (word == "if" and (not at or texts[at - 1] not in ("as", "even"))):

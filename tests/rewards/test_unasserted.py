@@ -139,6 +139,7 @@ def test_people_say_other_things_beside_it(expected: str) -> None:
         "A barely visible dog .",
         "Player number zero .",
         "I would say that there is a dog .",
+        "Says that there is a blue star .",
         "It says that there is a red circle in the corner .",
         "The answer says that there is a dog .",
         "It can be said that the dog is calm .",

@@ -20,7 +20,9 @@ DENIES = frozenset(_DENIES.split())
 UNTRUE = frozenset(["false", "untrue", "wrong", "incorrect", "missing", "absent", "unlikely", "doubtful", "impossible"])
 _THERE = "there here visible present shown seen true right correct exist exists so picture image scene"
 THERE = frozenset(_THERE.split())
-SAYING = frozenset(["say", "says", "said", "claim", "claims", "lie", "mistake", "myth", "rumor"])  # "some say that"
+SAYING = frozenset(["say", "says", "said", "claim", "claims"])
+OTHERS = frozenset(["some", "people", "they", "others", "someone", "somebody", "who"])  # "some people say that"
+LIE = frozenset(["lie", "mistake", "myth", "rumor"])  # "it is a lie that"
 UNREAL = frozenset(["would", "should", "used"])  # "there would be"
 NO = frozenset(["no", "not", "or"])  # a sentence of its own
 IN_PHRASE = frozenset(("with", "has", "having"))
@@ -91,7 +93,10 @@ def denies_with_next(words: Sequence[str], at: int) -> bool:
     """ "some say that", "there would be", "anything but"."""
     behind = words[at + 1 : at + 2]
     unreal = words[at] in UNREAL and words[at - 1 : at] == ["there"]
-    return unreal or (words[at] in SAYING and behind == ["that"]) or (words[at] == "anything" and behind == ["but"])
+    hearsay = words[at] in SAYING and not OTHERS.isdisjoint(words[max(at - 3, 0) : at])
+    if behind == ["that"] and (hearsay or words[at] in LIE):
+        return True
+    return unreal or (words[at] == "anything" and behind == ["but"])
 
 
 def reach(words: Sequence[str], at: int) -> int:
