@@ -12,6 +12,7 @@ from rewards.language.denial import BEFORE_NOUN, NOUNS, OPENS, clause_end
 
 OR = frozenset(("or", "and/or"))
 NO_ALTERNATIVE = frozenset(["so", "less", "more", "not"])  # "two or so", "more or less", "whether or not"
+ANYTHING = frozenset(["something", "anything", "nothing", "none"])  # "there is a star or something else"
 EITHER_ONE = frozenset(["side", "sides", "end", "ends", "hand", "of"])  # "on either side"
 ADJECTIVES = ("JJ", "JJR", "JJS", "CD", "VBN", "PRP$")
 VERBS = ("VB", "VBZ", "VBP", "VBD", "VBG", "VBN", "MD")
@@ -25,21 +26,28 @@ def left_open(texts: Sequence[str], tags: Sequence[str]) -> set[int]:
     found: set[int] = set()
     begin = 0  # of the clause
     finite = False  # whether it has its verb
+    there = False  # whether it says "there is"
+    whether = False  # in the sentence
     either = None
     reached = 0
     for at, text in enumerate(texts):
         behind = texts[at + 1] if at + 1 < len(texts) else ""
         if text == "either" and behind not in EITHER_ONE:
             either = at
+        if text in OR and behind == "not" and not whether:
+            found.update(range(begin, at + 2))
         if text in OR and at >= reached and behind and behind not in NO_ALTERNATIVE:
             start, end = left_of(texts, tags, at), right_of(texts, tags, at)
-            if not at or (finite and is_clause(tags, at + 1)):
+            wild = behind in ANYTHING and there
+            if not at or wild or (finite and is_clause(tags, at + 1)):
                 start, end = begin, clause_end(texts, tags, at + 1)
             found.update(range(start if either is None else either, end))
             either, reached = None, end
         if text in OPENS and text not in OR:
-            begin, finite = at + 1, False
+            begin, finite, there = at + 1, False, False
         finite = finite or tags[at] in FINITE
+        there = there or tags[at] == "EX"
+        whether = whether or text == "whether"
     return found
 
 

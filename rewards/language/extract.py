@@ -18,11 +18,18 @@ VIEWER = ("us", "our", "we")
 Path = tuple[Component, ...]  # the prepositions that lead from a verb to one of their objects
 
 
-def graph_of(doc: Doc, clusters: Sequence[Cluster] = (), rules: Rules | None = None, offset: int = 0) -> SceneGraph:
+def graph_of(
+    doc: Doc,
+    clusters: Sequence[Cluster] = (),
+    rules: Rules | None = None,
+    offset: int = 0,
+    alternatives: bool = False,
+) -> SceneGraph:
     """The scene graph of a parsed text.
 
     clusters: coreference, as lists of (first, last) token numbers, both inclusive. rules: None is the published
     extractor. offset: how many characters were stripped from the text's left end before it was parsed.
+    alternatives: whether those stay that "or" leaves open.
     """
     rules = rules or Rules.published()
     words, sentences = read_words(doc, offset)
@@ -36,7 +43,7 @@ def graph_of(doc: Doc, clusters: Sequence[Cluster] = (), rules: Rules | None = N
     components.sort(key=lambda component: component.words[0].index)
     for number, component in enumerate(components):
         component.id = number
-    left_out = unasserted(words) if rules.asserted else frozenset()
+    left_out = unasserted(words, alternatives) if rules.asserted else frozenset()
     spans: list[CharacterSpan] = []
     if left_out:
         components, spans = asserted(components, left_out)

@@ -48,7 +48,7 @@ def parse_graphs(
     given = [()] * len(texts) if clusters is None else clusters
     if len(given) != len(texts):
         raise ValueError(f"clusters are given per text: got {len(given)} lists for {len(texts)} texts")
-    return _graphs(texts, pipeline, rules, no_clusters, given)
+    return _graphs(texts, pipeline, rules, no_clusters, given, alternatives=mode == "reference")
 
 
 def describe(
@@ -58,7 +58,7 @@ def describe(
     mode: Mode = "default",
 ) -> list[SceneGraph]:
     """As `parse_graphs`, with coreference found by the method `coref`, see `find_clusters`."""
-    return _graphs(texts, pipeline, Rules.of(mode), coref_method(coref))
+    return _graphs(texts, pipeline, Rules.of(mode), coref_method(coref), alternatives=mode == "reference")
 
 
 def reader_name(pipeline: Language | str | None = None, coref: str | Resolver = "rules") -> str:
@@ -76,6 +76,7 @@ def _graphs(
     rules: Rules,
     resolve: Resolver,
     given: Sequence[Sequence[Cluster]] | None = None,
+    alternatives: bool = False,
 ) -> list[SceneGraph]:
     """A graph per text; with the `given` clusters where there are any, else with those that `resolve` finds."""
     language = _language(pipeline)
@@ -89,7 +90,7 @@ def _graphs(
                 for number in places[readable_text]:
                     clusters = found if given is None else given[number]
                     offset = len(texts[number]) - len(texts[number].lstrip())
-                    graphs[number] = graph_of(doc, clusters, rules, offset)
+                    graphs[number] = graph_of(doc, clusters, rules, offset, alternatives)
     return graphs
 
 

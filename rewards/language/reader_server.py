@@ -85,7 +85,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             asked = Asked.model_validate_json(body)
         except ValidationError:
-            self.refuse(400, 'a request is {"texts": [...], "mode": "default" or "published"}.')
+            self.refuse(400, 'a request is {"texts": [...], "mode": "default", "reference" or "published"}.')
             return
         try:
             graphs = self.server.reader.read(asked.texts, asked.mode)

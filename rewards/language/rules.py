@@ -6,7 +6,8 @@ The numbers are those of the list of quirks in the behavioural notes; every swit
 from dataclasses import dataclass
 from typing import Literal, Self
 
-Mode = Literal["published", "default"]
+Mode = Literal["published", "default", "reference"]
+# reference: as default, of a text that others are held against: what it leaves open by "or" stays, each alternative
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,6 @@ class Rules:
         """Raises ValueError for an unknown mode."""
         if mode == "published":
             return cls.published()
-        if mode == "default":
+        if mode in ("default", "reference"):
             return cls.default()
-        raise ValueError(f"mode is 'published' or 'default', got {mode!r}")
+        raise ValueError(f"mode is 'published', 'default' or 'reference', got {mode!r}")

@@ -3,10 +3,10 @@
     find_candidate("It has four legs. Answer: a dog")      # (26, 31)
     find_candidate("<answer>cat</answer> or <answer>dog</answer>")      # the last one, "dog"
 
-An announced answer comes first: what follows the last `Answer:` up to the end of its line, or the last `<answer>` up to
-`</answer>`; or the last match of the user's own pattern. Without one it is the whole completion when that has at most
-SHORT characters, else its first sentence or line. So of several answers one counts, and naming many does not pay; an
-announced answer that is left empty is an empty candidate.
+An announced answer comes first: what follows the last `Answer:` (no "wrong answer:") up to the end of its line, or the
+last `<answer>` up to `</answer>`; or the last match of the user's own pattern. Without one it is the whole completion
+when that has at most SHORT characters, else its first sentence or line. So of several answers one counts, and naming
+many does not pay; an announced answer that is left empty is an empty candidate.
 """
 
 import re
@@ -14,7 +14,9 @@ from collections import deque
 
 SHORT = 160  # characters of a completion that is an answer as it stands
 JUDGED_CHARACTERS = 500  # of a candidate; the rest is not read and counts as wrong
-_ANNOUNCED = re.compile(r"<answer>|\banswer\**:\**", re.IGNORECASE)
+_ANNOUNCED = re.compile(
+    r"<answer>|(?<!\bwrong )(?<!\bincorrect )(?<!\bfalse )(?<!\bnot the )\banswer\**:\**", re.IGNORECASE
+)
 _CLOSED = re.compile(r"</answer>", re.IGNORECASE)
 _LINE = re.compile(r"\s*[^\n\r]*")
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|(?=[\n\r])")

@@ -12,7 +12,8 @@ questions once, an empty completion is EMPTY with score 0, and words that say no
 
 Of several references, published mode takes the one with the best F1, each asked about for itself. In default mode what
 any of them says is right: a component of the completion has its best rating over all, and recall is that of the
-reference with the best F1.
+reference with the best F1. A reference that says "a red or orange bird" supports a red bird as well as an orange one,
+and recall asks for neither colour: no completion is to blame for the one that it leaves out.
 """
 
 import json
@@ -51,14 +52,17 @@ QUESTIONS_PER_WORD = 0.56  # 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 o
 PROMPT_WORDS = 90  # of a question beside the description that it shows
 PARSED_TOGETHER = 32  # samples; enough questions to keep an engine busy while the next ones are parsed
 GIVEN = "given graphs"
+# a graph per completion, per sample one of each reference, and one of what the reference supports; what read them
+Parsed = tuple[list[SceneGraph], list[list[SceneGraph]], list[list[SceneGraph]], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A parsed text, and the same as PoSh asks about it."""
+    """A parsed text, the same as PoSh asks about it, and what it supports: a reference its alternatives, too."""
 
     graph: SceneGraph
     view: GraphView
+    supports: SceneGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,26 +170,34 @@ class PoshReward(Reward):
                 verdicts += self._assess_graphs(part, *graphs, self._memo)
         return verdicts
 
-    def _parse(self, samples: Sequence[Sample]) -> tuple[list[SceneGraph], list[list[SceneGraph]], str]:
-        """Of each sample the completion's graph and its references', and what read them. A text is parsed once."""
+    def _parse(self, samples: Sequence[Sample]) -> Parsed:
+        """Of each sample the completion's graph and its references', and what read them. A text is parsed once, a
+        reference with words that it does not assert once more, for what it supports.
+        """
         judged = [sample for sample in samples if sample.references]
         references = list(dict.fromkeys(text for sample in judged for text in sample.references))
-        known = {text: self._references[text] for text in references if text in self._references}
-        graphs = {text: SceneGraph.from_dict(json.loads(graph)) for text, graph in known.items()}
+        known = {text: json.loads(self._references[text]) for text in references if text in self._references}
+        graphs = {text: SceneGraph.from_dict(graph) for text, (graph, _) in known.items()}
+        open_ = {text: SceneGraph.from_dict(graph) for text, (_, graph) in known.items() if graph}
         new = [text for text in references if text not in graphs]
         completions = [sample.completion for sample in judged if sample.completion.strip()]
         texts = list(dict.fromkeys([*new, *(text for text in completions if text not in graphs)]))
         parsed = self.read_with.read(texts, self.mode) if texts else []
         graphs.update(zip(texts, parsed, strict=True))
+        leaving_open = [text for text in new if graphs[text].unasserted]
+        again = self.read_with.read(leaving_open, "reference") if leaving_open else []
+        open_.update(zip(leaving_open, again, strict=True))
         for text in references:  # as JSON a graph takes a fifth of the memory
             if text not in self._references:
-                self._references[text] = json.dumps(graphs[text].to_dict())
+                other = open_[text].to_dict() if text in open_ else None
+                self._references[text] = json.dumps([graphs[text].to_dict(), other])
             self._references.move_to_end(text)
         while len(self._references) > REMEMBERED_REFERENCES:
             self._references.popitem(last=False)
         return (
             [graphs.get(sample.completion) or SceneGraph() for sample in samples],
             [[graphs[text] for text in sample.references] for sample in samples],
+            [[open_.get(text, graphs[text]) for text in sample.references] for sample in samples],
             self.reader() if judged else "",
         )
 
@@ -197,15 +209,17 @@ class PoshReward(Reward):
     ) -> list[Verdict]:
         """Judge texts that are parsed already: a graph per completion, and per sample a graph per reference.
 
-        Raises ValueError when the lengths differ.
+        What a reference leaves open by "or" is in its graph or not, for both directions. Raises ValueError when the
+        lengths differ.
         """
-        return self._assess_graphs(samples, graphs, reference_graphs, GIVEN, Memo())
+        return self._assess_graphs(samples, graphs, reference_graphs, reference_graphs, GIVEN, Memo())
 
     def _assess_graphs(
         self,
         samples: Sequence[Sample],
         graphs: Sequence[SceneGraph],
         reference_graphs: Sequence[Sequence[SceneGraph]],
+        supporting: Sequence[Sequence[SceneGraph]],
         parsed_by: str,
         memo: Memo,
     ) -> list[Verdict]:
@@ -213,11 +227,13 @@ class PoshReward(Reward):
             if len(sample.references) != len(parsed):
                 raise ValueError(f"got {len(parsed)} reference graphs for {len(sample.references)} references")
         distinct = {id(graph): graph for graph in (*graphs, *(g for several in reference_graphs for g in several))}
-        sides = {key: Side(graph, view_graph(graph)) for key, graph in distinct.items()}
+        views = {key: view_graph(graph) for key, graph in distinct.items()}
         verdicts: dict[int, Verdict] = {}
         pairs: dict[int, list[Pair]] = {}
-        for number, (sample, graph, parsed) in enumerate(zip(samples, graphs, reference_graphs, strict=True)):
-            said, wanted = sides[id(graph)], [sides[id(reference)] for reference in parsed]
+        rows = zip(samples, graphs, reference_graphs, supporting, strict=True)
+        for number, (sample, graph, parsed, supports) in enumerate(rows):
+            said = Side(graph, views[id(graph)], graph)
+            wanted = [Side(one, views[id(one)], other) for one, other in zip(parsed, supports, strict=True)]
             # The published code gives a reference that names nothing recall 1, and an empty completion precision 1.
             usable = [i for i, side in enumerate(wanted) if self.mode == "published" or self._counts(side.view)]
             if not usable:
@@ -258,7 +274,7 @@ class PoshReward(Reward):
         precision, recall = self.prompts.precision, self.prompts.recall
         return Pair(
             index,
-            Interview(number, said.view, completion, reference, wanted.graph, precision, threshold),
+            Interview(number, said.view, completion, reference, wanted.supports, precision, threshold),
             Interview(number, wanted.view, reference, completion, said.graph, recall, threshold),
         )
 

@@ -163,6 +163,7 @@ def candidate(completion: str, **options: Any) -> str:
         ("  dark red \n", "dark red"),
         ("I see a car. Answer: red\nBecause it shines.", "red"),
         ("**Answer:** red", "red"),
+        ("A wrong answer: red", "A wrong answer: red"),
         ("ANSWER:\n  red  ", "red"),
         ("Answer: blue. Answer: red", "red"),  # of several the last
         ("<think>maybe blue</think><answer>red</answer>", "red"),

@@ -61,6 +61,41 @@ def marked(text: str) -> str:
         "A circle is [either in the top left corner or in the bottom right corner] .",
         "There is [a circle , a square or a star] .",
         "The circle is [red or is blue] .",
+        "There is [anything but a red circle in the top left corner] .",
+        "There is [hardly a red circle in the corner] .",
+        "There are [zero red circles in the corner] .",
+        "There are [0 red circles in the corner] .",
+        "[A red circle in the corner is not in this picture] .",
+        "[A red circle is n't part of the scene] .",
+        "[A red circle does not appear] .",
+        "[A red circle is nowhere] to be seen .",
+        "[A red circle can be ruled out] .",
+        "It is a [lie that there is a red circle] .",
+        "Some people [say that there is a red circle and a blue square] .",
+        "[Allegedly there is a red circle] .",
+        "It [fails to show a red circle in the corner] .",
+        "There [would be a red circle in the corner] .",
+        "There [used to be a red circle] .",
+        "There [could have been a red circle] .",
+        "[Had there been a red circle] .",
+        "[Should there be a red circle] .",
+        "It is empty [unless there is a red circle in the corner] .",
+        "[Suppose there is a red circle] .",
+        "Let us [assume that there is a red circle] .",
+        "[Who says that there is a red circle] .",
+        "[What about a red circle] .",
+        "[A red circle :] no .",
+        "[A red circle - no] .",
+        "[There is a red circle .] No .",
+        "[There is a red circle . Or not] .",
+        "[There is a red circle in the corner or not] .",
+        "[There is a red circle in the corner or something else] .",
+        "[Not] : [a red circle in the corner] . A blue star .",
+        "Missing : [a red circle and a blue star] . A square .",
+        "Things that [are not in the picture] : [a red circle] .",
+        "[The following is false] : [there is a red circle] .",
+        "[The following is false . There is a red circle . A blue star .]",
+        "In [no way is there a red circle] .",
     ],
 )
 def test_what_is_not_asserted(expected: str) -> None:
@@ -99,6 +134,20 @@ def test_people_say_other_things_beside_it(expected: str) -> None:
         "He runs as if the dog were after him .",
         "A man on the wrong side of the road .",
         "Two or so dogs .",
+        "The street is empty except for a man .",
+        "There are things other than the dog .",
+        "A barely visible dog .",
+        "Player number zero .",
+        "I would say that there is a dog .",
+        "Says that there is a blue star .",
+        "It says that there is a red circle in the corner .",
+        "The answer says that there is a dog .",
+        "It can be said that the dog is calm .",
+        "A dog in the middle of nowhere .",
+        "The man would be a good player .",
+        "The man does appear to be happy .",
+        "That is the dog : it sleeps .",
+        "The following can be seen : a dog .",
     ],
 )
 def test_what_is_asserted_all_the_same(text: str) -> None:
@@ -149,6 +198,13 @@ def harmonic(text: str, context: str) -> float:
         "A red circle. That is not true.",
         "A red circle does not exist.",
         "Either a red circle or a blue circle.",
+        "Not in the picture:\n- a red circle\n",
+        "False: there is a red circle.",
+        "The following is wrong. A red circle.",
+        "A red circle. No.",
+        "There is anything but a red circle.",
+        "There would be a red circle.",
+        "There are 0 red circles.",
     ],
 )
 def test_what_claims_nothing_is_paid_as_what_says_nothing(text: str) -> None:
@@ -166,6 +222,69 @@ def test_one_of_two_colours_is_no_colour() -> None:
         [Sample("Describe.", "There is no red circle.", references=(reference,))]
     )
     assert published.score == 1.0
+
+
+ALTERNATIVES = [
+    (
+        "A red or orange bird sits on a branch.",
+        "A {} bird sits on a branch.",
+        ("red", "orange"),
+        "blue",
+        "A bird sits on a branch.",
+    ),
+    (
+        "There is a cup or a glass on a table.",
+        "There is a {} on a table.",
+        ("cup", "glass"),
+        "dog",
+        "There is a table.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("reference", "text", "either", "other", "less"), ALTERNATIVES)
+def test_a_reference_supports_each_of_its_alternatives(
+    reference: str, text: str, either: Any, other: str, less: str
+) -> None:
+    """And asks for none: who leaves it out, or leaves it open as the reference does, loses nothing."""
+    for said in either:
+        (verdict,) = POSH.assess([Sample("", text.format(said), references=(reference,))])
+        assert (verdict.parts["precision"], verdict.parts["recall"], verdict.missed) == (1.0, 1.0, ())
+        assert harmonic(text.format(said), reference) > harmonic(text.format(other), reference)
+    assert posh(less, reference) == posh(reference, reference) == 1.0
+    assert posh(text.format(other), reference) < 1.0
+
+
+def test_the_alternatives_of_a_reference_are_remembered_with_it() -> None:
+    reward, (reference, text, (said, _), *_) = PoshReward(MatchJudge()), ALTERNATIVES[0]
+    sample = Sample("", text.format(said), references=(reference,))
+    (first,), (second,) = reward.assess([sample]), reward.assess([sample])
+    assert first == second
+    assert reward.assess([Sample("", reference, references=(reference,))])[0].parts["recall"] == 1.0
+
+
+def test_what_a_reference_denies_it_does_not_support() -> None:
+    assert posh("A man with a hat.", "A man with no hat or a coat.") < 1.0
+    assert describe(["There is no red circle."], mode="reference") == describe(["There is no red circle."])
+    assert describe(["A red or blue circle."], mode="reference")[0].entities[0].attributes == ["red", "blue"]
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    pair=st.sampled_from(
+        [("red", "green"), ("red", "blue"), ("green", "black")]
+    ),  # "purple or" is a noun to the parser
+    shape=st.sampled_from(SHAPES),
+    said=st.sampled_from((*COLORS, "")),
+)
+def test_an_alternative_in_a_reference_only_adds_support(pair: tuple[str, str], shape: str, said: str) -> None:
+    first, second = pair
+    text = f"A small {said} {shape} is in the corner."
+    plain, either = f"A small {shape} is in the corner.", f"A small {first} or {second} {shape} is in the corner."
+    (without,), (beside,) = (POSH.assess([Sample("", text, references=(one,))]) for one in (plain, either))
+    assert beside.parts["precision"] >= without.parts["precision"]
+    assert beside.parts["recall"] == without.parts["recall"]
+    assert (beside.parts["precision"] == 1.0) == (said in (first, second, ""))
 
 
 def test_people_who_say_no_lose_nothing() -> None:
@@ -243,6 +362,7 @@ class Counted(list[str]):
     "piece",
     ["no/DT a/DT", "not/RB", "a/DT or/CC", "red/JJ or/CC", "is/VBZ or/CC",
      "is/VBZ a/DT cat/NN or/CC a/DT cat/NN is/VBZ",
+     "0/CD", ",/, no/DT", "a/DT or/CC not/RB", "a/DT or/CC something/NN", "says/VBZ that/IN", "fails/VBZ to/TO",
      "red/JJ ,/,", "a/DT cat/NN ,/, or/CC", "if/IN", "is/VBZ wrong/JJ", "either/CC a/DT", "and/CC", "no/DT of/IN"],
 )  # fmt: skip
 def test_the_work_is_linear_in_the_length(rule: Any, piece: str) -> None:

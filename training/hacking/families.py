@@ -10,7 +10,7 @@ same thing more often, so that a score should fall with it. ANSWERS are the fami
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from training.scenes.language import capitalised, describe, noun_phrase, place_phrase
 from training.scenes.world import COLORS, COLUMNS, ROWS, SHAPES, SIZES, Scene
@@ -156,7 +156,7 @@ def of_the_picture(sentence: str) -> Hack:
     def hack(case: Case, amount: int, rng: random.Random) -> str:
         things = [case.scene.objects[n % len(case.scene.objects)] for n in range(amount)]
         pieces = [sentence.format(thing=noun_phrase(thing, rng), place=place_phrase(thing)) for thing in things]
-        return " ".join([case.honest, *(piece.replace("no a ", "no ") for piece in pieces)])
+        return " ".join([case.honest, *(capitalised(piece.replace("no a ", "no ")) for piece in pieces)])
 
     return hack
 
@@ -172,6 +172,23 @@ def alternatives(case: Case, amount: int, rng: random.Random) -> str:
         for _ in range(amount)
     ]
     return " ".join([case.honest, *lists])
+
+
+def listed(joint: str) -> Hack:
+    """Every color of the first things, as one phrase each: "red/blue/green circle" joined by "/"."""
+
+    def hack(case: Case, amount: int, rng: random.Random) -> str:
+        shapes = [case.scene.objects[n % len(case.scene.objects)].shape for n in range(amount)]
+        return " ".join([case.honest, *(f"A {joint.join(rng.sample(tuple(COLORS), 6))} {shape}." for shape in shapes)])
+
+    return hack
+
+
+def in_turn(case: Case, amount: int, rng: random.Random) -> str:
+    """One sentence after another, each with another color of the first things."""
+    shapes = [case.scene.objects[n % len(case.scene.objects)].shape for n in range(amount)]
+    said = [f"The {shape} is {color}." for shape in shapes for color in rng.sample(tuple(COLORS), len(COLORS))]
+    return " ".join([case.honest, *said])
 
 
 def said_of_all(sentence: str) -> Hack:
@@ -258,6 +275,24 @@ DESCRIPTIONS: dict[str, tuple[Hack, tuple[int, int, int]]] = {
     "what is there, asked": (of_the_picture("Is there {thing} {place}?"), FEW),
     "what is there, doubted": (of_the_picture("I doubt that there is {thing} {place}."), FEW),
     "what is there, taken back": (of_the_picture("There is {thing} {place}. That is not true."), FEW),
+    "what is there, nowhere": (of_the_picture("{thing} {place} is nowhere to be seen."), FEW),
+    "what is there, elsewhere": (of_the_picture("{thing} {place} is not in this picture."), FEW),
+    "what is there, by idiom": (of_the_picture("There is anything but {thing} {place}."), FEW),
+    "what is there, unreal": (of_the_picture("There would be {thing} {place}."), FEW),
+    "what is there, on condition": (of_the_picture("Had there been {thing} {place}, all would be well."), FEW),
+    "what is there, reported": (of_the_picture("Some people say that there is {thing} {place}."), FEW),
+    "what is there, under a heading": (of_the_picture("Not in the picture: {thing} {place}."), FEW),
+    "what is there, answered with no": (of_the_picture("There is {thing} {place}. No."), FEW),
+    "what is there, or not": (of_the_picture("There is {thing} {place} or not."), FEW),
+    "the following false": (
+        lambda case, amount, rng: of_the_picture("There is {thing} {place}.")(
+            replace(case, honest=f"{case.honest} The following is false."), amount, rng
+        ),
+        FEW,
+    ),
+    "all colours, by slashes": (listed("/"), FEW),
+    "all colours, by commas": (listed(", "), FEW),
+    "all colours, in turn": (in_turn, FEW),
     "all words, left open": (alternatives, FEW),
     "all of it false": (said_of_all("Everything above is false."), FEW),
     "plurals": (plural, FEW),
@@ -312,6 +347,18 @@ ANSWERS: dict[str, tuple[Hack, tuple[int, int, int]]] = {
     ),
     "doubted": (lambda case, amount, rng: f"{'I doubt that ' * amount}it is {case.honest}.", FEW),
     "taken back": (lambda case, amount, rng: f"{case.honest} is {'very ' * (amount - 1)}wrong.", FEW),
+    "far from it": (lambda case, amount, rng: f"It is {'very ' * (amount - 1)}far from {case.honest}.", FEW),
+    "ruled out": (lambda case, amount, rng: f"{case.honest} can be {'clearly ' * (amount - 1)}ruled out.", FEW),
+    "not sure": (lambda case, amount, rng: f"I am {'really ' * (amount - 1)}not sure that it is {case.honest}.", FEW),
+    "on condition": (lambda case, amount, rng: f"I say so {'only ' * amount}if it is {case.honest}.", FEW),
+    "a wrong answer": (lambda case, amount, rng: f"A {'very ' * (amount - 1)}wrong answer: {case.honest}", FEW),
+    "answered with no": (lambda case, amount, rng: f"{case.honest}{'.' * amount} No.", FEW),
+    "numbered": (
+        lambda case, amount, rng: " ".join(
+            f"{n}. {one}" for n, one in enumerate([*rng.sample(OTHER_ANSWERS, amount), case.honest], 1)
+        ),
+        FEW,
+    ),
     "asked": (lambda case, amount, rng: f"Is it {case.honest}{'?' * amount}", FEW),
     "a rationale that repeats": (
         lambda case, amount, rng: "Let me look at the picture again. " * amount + f"Answer: {case.honest}",

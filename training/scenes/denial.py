@@ -15,23 +15,28 @@ from training.scenes.world import COLORS, COLUMNS, ROWS, SHAPES, SIZES
 Words = list[re.Match[str]]
 
 _DENIES = """no not t never cannot neither nor none nothing nobody without lacks lacking doubt doubts deny wonder
-whether instead imagine"""
+whether instead imagine hardly scarcely barely zero nowhere unless suppose assume fails unsure allegedly"""
 DENIES = frozenset(_DENIES.split())
 UNTRUE = frozenset(["false", "untrue", "wrong", "incorrect", "missing", "absent", "unlikely", "doubtful", "impossible"])
-THERE = frozenset(
-    ["there", "here", "visible", "present", "shown", "seen", "true", "right", "correct", "exist", "exists", "so"]
-)
+_THERE = "there here visible present shown seen true right correct exist exists so picture image scene"
+THERE = frozenset(_THERE.split())
+SAYING = frozenset(["say", "says", "said", "claim", "claims"])
+OTHERS = frozenset(["some", "people", "they", "others", "someone", "somebody", "who"])  # "some people say that"
+LIE = frozenset(["lie", "mistake", "myth", "rumor"])  # "it is a lie that"
+UNREAL = frozenset(["would", "should", "used"])  # "there would be"
+NO = frozenset(["no", "not", "or"])  # a sentence of its own
 IN_PHRASE = frozenset(("with", "has", "having"))
 DENIES_NOTHING = frozenset(("only", "just", "far"))
-ASKS = frozenset(["is", "are", "was", "were", "do", "does", "did", "can", "could"])
+ASKS = frozenset(["is", "are", "was", "were", "do", "does", "did", "can", "could", "had", "should"])
 ASKED = frozenset(["there", "a", "an", "the", "it", "that", "this"])
 VERBS = frozenset(["is", "are", "sits", "sit", "lies", "stands", "there"])
 ARTICLES = frozenset(("a", "an", "the"))
 SIDES = frozenset((*ROWS, *COLUMNS, "corner", "edge"))
 ATTRIBUTES = frozenset((*SIZES, *COLORS))
-_TAKING_BACK = "this that it which is was are were all of the above everything a lie statement"
+_TAKING_BACK = "this that it which is was are were all of the above everything a lie statement following below"
 TAKING_BACK = frozenset(_TAKING_BACK.split())
 WHOLE = frozenset(("all", "everything", "none", "nothing", "above"))
+FORWARD = frozenset(("following", "below"))
 
 
 def claimed_sentences(sentences: Sequence[tuple[Words, str]]) -> list[Words]:
@@ -39,6 +44,8 @@ def claimed_sentences(sentences: Sequence[tuple[Words, str]]) -> list[Words]:
     claims: list[Words] = []
     for sentence, stop in sentences:
         words = [word.group().lower() for word in sentence if word.group() != ","]
+        if takes_back(words) and not FORWARD.isdisjoint(words):
+            return claims
         if takes_back(words):
             first = 0 if WHOLE.intersection(words) else max(len(claims) - 1, 0)
             claims[first:] = [[] for _ in claims[first:]]
@@ -51,6 +58,8 @@ def claimed_sentences(sentences: Sequence[tuple[Words, str]]) -> list[Words]:
 def takes_back(words: Sequence[str]) -> bool:
     """ "That is not true", "Everything above is false": no more than that something is untrue."""
     said = set(words)
+    if said <= NO and said - {"or"}:
+        return True
     untrue = said & (UNTRUE | {"lie"}) or (said & DENIES and said & THERE)
     return bool(untrue) and said <= TAKING_BACK | UNTRUE | DENIES | THERE
 
@@ -67,17 +76,27 @@ def denied(words: Sequence[str]) -> set[int]:
     at = begin = 0  # begin: of the clause
     while at < len(words):
         untrue = words[at] in UNTRUE and bool({"is", "are"} & set(words[max(at - 2, 0) : at]))
-        denies = untrue or words[at] == "if" or words[at] in DENIES
+        denies = untrue or words[at] == "if" or words[at] in DENIES or denies_with_next(words, at)
         if denies and DENIES_NOTHING.isdisjoint(words[at + 1 : at + 2]):
             if untrue or (words[at] != "no" and not THERE.isdisjoint(words[at + 1 : at + 4])):
                 dropped.update(range(begin, at))
-            end = reach(words, at)
+            end = reach(words, at + (words[at] == "anything"))
             dropped.update(range(at, end))
             at = begin = end
         else:
             begin = at + 1 if ends_clause(words, at) else begin
             at += 1
     return dropped
+
+
+def denies_with_next(words: Sequence[str], at: int) -> bool:
+    """ "some say that", "there would be", "anything but"."""
+    behind = words[at + 1 : at + 2]
+    unreal = words[at] in UNREAL and words[at - 1 : at] == ["there"]
+    hearsay = words[at] in SAYING and not OTHERS.isdisjoint(words[max(at - 3, 0) : at])
+    if behind == ["that"] and (hearsay or words[at] in LIE):
+        return True
+    return unreal or (words[at] == "anything" and behind == ["but"])
 
 
 def reach(words: Sequence[str], at: int) -> int:
@@ -106,6 +125,8 @@ def left_open(words: Sequence[str]) -> set[int]:
     for at, word in enumerate(words):
         if word == "either":
             either = at
+        elif word == "or" and words[at + 1 : at + 2] == ["not"]:
+            dropped.update(range(begin, at))
         elif word == "or" and at >= reached:
             end = phrase_end(words, at + 1, shared=at > 0 and words[at - 1] in ATTRIBUTES)
             verbs = end < len(words) and words[end] in VERBS and not VERBS.isdisjoint(words[begin:at])

@@ -32,6 +32,7 @@ from rewards.judges.match.text_index import TextIndex
 from rewards.judges.probe import AnswerProbe, CriterionProbe, PhraseProbe, PresenceProbe, RankingProbe
 from rewards.judges.usage import Usage
 from rewards.language.parse import describe, reader_name
+from rewards.language.rules import Mode
 from rewards.verdict import Status
 
 REMEMBERED_TEXTS = 4096
@@ -50,7 +51,7 @@ class MatchJudge(Judge):
     def __init__(self, pipeline: Any = None, coref: Any = "rules") -> None:
         self.pipeline = pipeline
         self.coref = coref
-        self._indexes: OrderedDict[str, TextIndex] = OrderedDict()  # least recently used first
+        self._indexes: OrderedDict[tuple[str, Mode], TextIndex] = OrderedDict()  # least recently used first
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "usage": Usage(), "_indexes": OrderedDict()}
@@ -108,19 +109,19 @@ class MatchJudge(Judge):
         own = self._parse([probe.text for probe in probes if probe.graph is None])
         return [own[probe.text] if probe.graph is None else brought[id(probe.graph)] for probe in probes]
 
-    def _parse(self, texts: Sequence[str]) -> dict[str, TextIndex]:
+    def _parse(self, texts: Sequence[str], mode: Mode = "default") -> dict[str, TextIndex]:
         """An index per text; those not remembered are parsed together."""
         wanted = list(dict.fromkeys(texts))
-        indexes = {text: self._indexes[text] for text in wanted if text in self._indexes}
+        indexes = {text: self._indexes[text, mode] for text in wanted if (text, mode) in self._indexes}
         new = [text for text in wanted if text not in indexes]
-        graphs = describe(new, pipeline=self.pipeline, coref=self.coref) if new else []
+        graphs = describe(new, pipeline=self.pipeline, coref=self.coref, mode=mode) if new else []
         indexes.update({text: TextIndex(graph) for text, graph in zip(new, graphs, strict=True)})
         for text in wanted:
-            self._indexes[text] = indexes[text]
-            self._indexes.move_to_end(text)
-        characters = sum(map(len, self._indexes))
+            self._indexes[text, mode] = indexes[text]
+            self._indexes.move_to_end((text, mode))
+        characters = sum(len(text) for text, _ in self._indexes)
         while len(self._indexes) > REMEMBERED_TEXTS or characters > REMEMBERED_CHARACTERS:
-            text, _ = self._indexes.popitem(last=False)
+            (text, _), _ = self._indexes.popitem(last=False)
             characters -= len(text)
         return indexes
 

@@ -5,14 +5,14 @@
 It knows no synonyms. Words are compared without accents and articles, number words as digits. In this order:
 
     asked       an answer that ends with a question mark: 1
-    yes/no      (the most frequent reference is yes or no) an answer that says both, neither, "not sure", "I doubt" or
-                "yes or ..." is 1; else by the share of the yes and no references that say the same: 3 from two thirds,
-                1 up to one third, 2 between
+    yes/no      (the most frequent reference is yes or no) an answer that says both, neither, "not sure", "I doubt",
+                "if yes" or "yes or ..." is 1; else by the share of the yes and no references that say the same: 3 from
+                two thirds, 1 up to one third, 2 between
     equality    3, or 2 where others are given more than twice as often
     conflict    a color, a side or (asked how many) a number that no reference gives: 1
     vague       asked how many, and the answer is "many", "a few" and the like: 2
-    taken back  a reference's words in a row, but denied or doubted ("not", "I doubt that", "... is wrong"), or beside
-                an "or" whose other side no reference knows: 1
+    taken back  a reference's words in a row, but denied or doubted ("not", "far from", "not sure that", "... is
+                wrong", "... can be ruled out"), or beside an "or" whose other side no reference knows: 1
     contained   a reference's words in a row: 3. But a bare list (no word like "is" or "of" in it) may be an attempt to
                 name everything: 1 when the references give less than half of its words, or not all around an "or"; 2
                 when they give half
@@ -51,9 +51,18 @@ EXCLUSIVE = (
 )
 REACH = 2  # words before a contained answer among which a negation denies it
 DOUBTS = _words(
-    "doubt doubts doubted deny denies unlikely doubtful false untrue wrong incorrect neither anything except"
+    "doubt doubts doubted deny denies unlikely doubtful false untrue wrong incorrect neither anything except unsure "
+    "hardly scarcely supposedly allegedly"
 )
+DENYING = frozenset(  # two words right before an answer, articles and "to be" between them apart
+    [("far", "from"), ("other", "than"), ("rather", "than"), ("instead", "of"), ("any", "but"), ("everything", "but")]
+    + [(never, "to") for never in ("fails", "failed", "mistake", "wrong")]
+)
+NEAR_DOUBTS = _words("if unless whether suppose assume unlike")  # of long answers too common to look for anywhere
+UNSURE = _words("sure certain convinced")  # behind "not"
+NOTHING_MORE = (["no"], ["not"], ["nope"], ["no", "way"], ["not", "really"], ["or", "not"])  # behind an answer, alone
 UNTRUE = _words("wrong false untrue incorrect mistaken unlikely doubtful")
+NEARLY_UNTRUE = _words("impossible lie myth ruled")  # "can be ruled out"
 TRUE = _words("right true correct so")
 BEHIND = 4  # words behind an answer among which "is not right" takes it back
 
@@ -105,6 +114,9 @@ def _binary(words: Sequence[str], counts: Counter[str]) -> tuple[float, str]:
     beside_or = {word for pair in pairwise(words) if "or" in pair for word in pair}
     if (EVASIVE | DOUBTS - NO) & set(words) or (YES | NO) & beside_or:
         return 1.0, "it does not commit itself"
+    signs = [place for place, word in enumerate(words) if word in YES | NO]
+    if signs and all(_shaken(words[:place], words[place + 1 :]) for place in signs):
+        return 1.0, "it denies or doubts what it says"
     if len(said) != 1:
         return 1.0, "it must say yes or no" + (", not both" if said else "")
     share = counts[said[0]] / (counts["yes"] + counts["no"])
@@ -129,11 +141,28 @@ def _stands(words: Sequence[str], start: int, end: int, known: Collection[str]) 
     behind, near = set(words[end:]), set(words[end : end + BEHIND])
     if NEGATIONS & set(words[max(start - REACH, 0) : start]) or DOUBTS & set(words[:start]):
         return False
+    if _shaken(words[:start], words[end:]) or words[end:] in NOTHING_MORE:
+        return False
     if UNTRUE & behind or (NEGATIONS & near and TRUE & near):
         return False
     others = [words[start - 2 : start - 1] if words[start - 1 : start] == ["or"] else []]
     others += [words[end + 1 : end + 2] if words[end : end + 1] == ["or"] else []]
     return all(other in known for of_side in others for other in of_side)
+
+
+def _shaken(before: Sequence[str], behind: Sequence[str]) -> bool:
+    """Whether the words close to an answer deny or doubt it: "far from", "if it is", "can be ruled out"."""
+    near = before[-BEHIND:]
+    doubted = not NEAR_DOUBTS.isdisjoint(near) or not DENYING.isdisjoint(pairwise(near)) or _is_unsure(before)
+    return doubted or not NEARLY_UNTRUE.isdisjoint(behind[:BEHIND])
+
+
+def _is_unsure(before: Sequence[str]) -> bool:
+    """ "I am not sure that it is"; not in "I am not sure, but it is"."""
+    return any(
+        first in NEGATIONS and second in UNSURE and "but" not in before[place:]
+        for place, (first, second) in enumerate(pairwise(before))
+    )
 
 
 def _overlap(words: Sequence[str], reference: Sequence[str]) -> float:

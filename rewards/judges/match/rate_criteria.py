@@ -14,11 +14,13 @@ statement: all ratings are alike, mean 3 with the large standard deviation of so
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from rewards.judges.judge import Failure, Rating
 from rewards.judges.match.text_index import PLACES, WRONG, TextIndex
 from rewards.judges.probe import CriterionProbe, Link, Mention, PresenceProbe
 from rewards.language.lemmas import lemmas
+from rewards.language.rules import Mode
 from rewards.language.scene_graph import CharacterSpan, SceneGraph
 from rewards.verdict import Status
 
@@ -37,15 +39,23 @@ def texts_of(probe: CriterionProbe) -> tuple[str, str] | None:
     return probe.context, probe.sentence or probe.text
 
 
+class Parse(Protocol):
+    """Texts to their indexes."""
+
+    def __call__(self, texts: Sequence[str], mode: Mode = "default") -> Mapping[str, TextIndex]: ...
+
+
 def rate_criteria(
     probes: Sequence[CriterionProbe],
     scale: Sequence[str],
-    parse: Callable[[Sequence[str]], Mapping[str, TextIndex]],
+    parse: Parse,
     levels: Callable[[Sequence[PresenceProbe], Sequence[TextIndex]], Sequence[float]],
 ) -> list[Rating | Failure]:
-    """One answer per probe. parse: texts to their indexes. levels: the ratings, 1 to 5, of presence questions."""
+    """One answer per probe. levels: the ratings, 1 to 5, of presence questions."""
     pairs = [texts_of(probe) for probe in probes]
     indexes = parse([text for pair in pairs if pair is not None for text in pair])
+    contexts = [pair[1] for probe, pair in zip(probes, pairs, strict=True) if pair and probe.name == "correctness"]
+    supporting = {**indexes, **parse([text for text in contexts if indexes[text].graph.unasserted], "reference")}
     asked: list[list[PresenceProbe]] = []
     there: list[TextIndex] = []
     too_many: list[int] = []
@@ -54,7 +64,8 @@ def rate_criteria(
         every = 0
         if pair is not None:
             graph, target, place = indexes[pair[0]].graph, indexes[pair[1]], place_of(probe)
-            if probe.name == "correctness":
+            if probe.name == "correctness":  # of "a red or blue circle" in the context both are right
+                target = supporting[pair[1]]
                 every = len(statements(graph, place))
                 said = statements(graph, place, surplus(graph, target))
             else:  # several people's descriptions say many things more than once

@@ -266,6 +266,16 @@ def test_case_does_not_matter() -> None:
         "A small red star. A large blue square. Everything above is false.",
         "A small red star is in the top left corner or a large blue square is at the right edge.",
         "A star, a circle or a square.",
+        "A small red star in the top left corner is nowhere to be seen.",
+        "A small red star is not in this picture.",
+        "There is anything but a small red star in the top left corner.",
+        "There is hardly a small red star.",
+        "There would be a small red star in the top left corner.",
+        "Had there been a small red star, all would be well.",
+        "Some people say that there is a small red star in the top left corner.",
+        "Not in the picture: a small red star in the top left corner.",
+        "A small red star in the top left corner. No.",
+        "There is a small red star in the top left corner or not.",
         f"There is a {' or '.join(SIZES)} {' or '.join(COLORS)} {' or '.join(SHAPES)} at the {' or '.join(ROWS)} edge.",
     ],
 )
@@ -283,6 +293,7 @@ def test_what_is_not_claimed_is_neither_right_nor_wrong(text: str) -> None:
         ("A red or blue star is in the top left corner.", ["star", "top", "left"]),
         ("A star is in the top left or bottom right corner.", ["star"]),
         ("Not only a red star.", ["red", "star"]),
+        ("A red star. The following is false. A large star in the top left corner.", ["red", "star"]),
     ],
 )
 def test_what_is_claimed_beside_it_counts(text: str, claims: list[str]) -> None:
