@@ -16,7 +16,6 @@ from training.commands.benchmark.kills import (
     prepare,
 )
 from training.commands.benchmark.kills_compare import compare
-from training.commands.benchmark.soak import of_session
 
 HANGS = 400  # seconds: far more than a launch takes
 SHRUNK = (
@@ -42,7 +41,7 @@ def test_a_killed_run_ends_as_one_that_was_not(tmp_path: Path, monkeypatch: pyte
     assert how_to_go_on(killed, processes=1) == []
     run = Run(arguments, killed, [], tmp_path / "killed0.log")
     await_checkpoint(run, tmp_path / "killed0")
-    for one in of_session(run.process.pid):
+    for one in run.processes:
         kill(one)
     assert run.process.wait(HANGS) != 0
     run.end()

@@ -4,6 +4,8 @@ import json
 import os
 import sqlite3
 import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from rewards.posh.prompts import load_prompts as posh_prompts
 from rewards.yaml_file import read_yaml
 from tests.support.command import spanreward
 from training.commands.benchmark.fuzz import LONG
-from training.commands.benchmark.kills import launcher
+from training.commands.benchmark.kills import kill, launcher, marked
 from training.commands.benchmark.kills_compare import compare
 from training.commands.benchmark.soak import growth, limits, read_work
 
@@ -165,3 +167,18 @@ def test_prompt_files_that_are_none_are_a_sentence(load: Any, text: str, tmp_pat
 
 def test_a_number_of_thousands_of_digits_ranks_nothing() -> None:
     assert read_ranking("1" * 5000, 2) is None
+
+
+def test_what_a_run_started_is_found_when_its_parents_are_gone() -> None:
+    """Ranks of torchrun are in sessions of their own."""
+    mark = "SPANREWARD_KILLS=found"
+    script = (
+        "import subprocess; print(subprocess.Popen(['sleep', '60'], start_new_session=True, stdout=-3, stderr=-3).pid)"
+    )
+    environment = {**os.environ, "SPANREWARD_KILLS": "found"}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert marked(mark) == [int(done.stdout)]
+    assert marked(mark + "1") == []
+    kill(int(done.stdout))
+    while marked(mark):
+        time.sleep(0.01)

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import yaml
 from rich.console import Console
@@ -38,6 +39,7 @@ cache some questions again. In the recipe max_failed_fraction becomes 0, as comp
 run, and every cache a file in FOLDER. The run must save checkpoints (trainer.save_strategy=steps,
 trainer.save_steps)."""
 VICTIMS = ("all", "rank", "judge", "server")
+MARK = "SPANREWARD_KILLS"
 SETTLED = 0.5  # seconds between two looks
 REPLACED = 5.0  # seconds at most after which a killed server is started again
 
@@ -62,18 +64,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class Run:
-    """One launch of a recipe file, in a session of its own; what it says goes to the log."""
+    """One launch of a recipe file; what it says goes to the log.
+
+    All that it starts is known by a variable of the environment: ranks of torchrun and engines begin sessions of their
+    own, and have no parent any more when the launcher is gone.
+    """
 
     def __init__(self, arguments: argparse.Namespace, recipe: Path, more: list[str], log: Path) -> None:
         command, environment = launcher(arguments.processes, arguments.accelerate_config)
+        self.mark = f"{MARK}={uuid4().hex}"
+        name, _, value = self.mark.partition("=")
         with log.open("ab") as file:
             self.process = subprocess.Popen(
                 [*command, "-m", "training.commands.train", str(recipe), *more],
-                env={**os.environ, **environment},
+                env={**os.environ, **environment, name: value},
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+
+    @property
+    def processes(self) -> list[int]:
+        """All that still run."""
+        return marked(self.mark)
 
     @property
     def ranks(self) -> list[int]:
@@ -88,7 +101,7 @@ class Run:
 
     def end(self) -> int:
         """Kill what is left of it; how many processes that were."""
-        left = of_session(self.process.pid)
+        left = self.processes
         for one in left:
             kill(one)
         self.process.wait()
@@ -216,7 +229,7 @@ def strike(
     victim = wanted if found or wanted in ("all", "server") else "all"  # there is none of it yet
     checkpoint = last_checkpoint(output)
     if victim == "all":
-        for one in of_session(run.process.pid):
+        for one in run.processes:
             kill(one)
     elif victim == "server":
         kill_group(place[0])
@@ -331,6 +344,19 @@ def kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:  # it has ended
         return
+
+
+def marked(mark: str) -> list[int]:
+    """Processes in whose environment NAME=VALUE stands."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            variables = (folder / "environ").read_bytes().split(b"\0")
+        except OSError:  # it has ended, or is another user's
+            continue
+        if mark.encode() in variables:
+            found.append(int(folder.name))
+    return found
 
 
 def words_of(pid: int) -> str:
