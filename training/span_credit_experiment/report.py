@@ -16,7 +16,7 @@ Intervals are 95 % percentiles of a bootstrap that draws runs and, for all arms 
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
@@ -88,26 +88,32 @@ def steps_to_reach(sampled: Array, target: float) -> Array:
     return WINDOW + np.where(reached.any(axis=1), reached.argmax(axis=1), reached.shape[1] - 1)
 
 
-def measure(scalar: Curves, other: Curves, runs: Sequence[int], prompts: Sequence[int]) -> dict[str, float]:
-    """The figures of one draw of runs and prompts."""
-    base, curve = (curves.f1[list(runs)][:, :, list(prompts)].mean(axis=2) for curves in (scalar, other))
-    finals = [float(moving_average(values)[:, -1].mean()) for values in (base, curve)]
-    areas = [float(values[:, 1:].mean()) for values in (base, curve)]
-    base, curve = (curves.sampled[list(runs)] for curves in (scalar, other))
-    sampled = [float(values[:, -LAST:].mean()) for values in (base, curve)]
-    sampled_areas = [float(values.mean()) for values in (base, curve)]
-    steps = [float(steps_to_reach(values, sampled[0]).mean()) for values in (base, curve)]
+def of_each_run(curves: Curves) -> dict[str, Array]:
+    """The figures of every run, each (runs,)."""
+    greedy = curves.f1.mean(axis=2)
     return {
-        "sampled": sampled[1],
-        "sampled_difference": sampled[1] - sampled[0],
-        "sampled_area": sampled_areas[1],
-        "sampled_area_difference": sampled_areas[1] - sampled_areas[0],
+        "sampled": curves.sampled[:, -LAST:].mean(axis=1),
+        "sampled_area": curves.sampled.mean(axis=1),
+        "final": moving_average(greedy)[:, -1],
+        "area": greedy[:, 1:].mean(axis=1),
+    }
+
+
+def measure(scalar: Curves, other: Curves) -> dict[str, float]:
+    """The means over the runs, and the differences of `other` to the scalar."""
+    ours, theirs = ({name: float(of_run.mean()) for name, of_run in of_each_run(c).items()} for c in (scalar, other))
+    steps = [float(steps_to_reach(curves.sampled, ours["sampled"]).mean()) for curves in (scalar, other)]
+    return {
+        "sampled": theirs["sampled"],
+        "sampled_difference": theirs["sampled"] - ours["sampled"],
+        "sampled_area": theirs["sampled_area"],
+        "sampled_area_difference": theirs["sampled_area"] - ours["sampled_area"],
         "steps": steps[1],
         "ratio": steps[1] / steps[0],
-        "final": finals[1],
-        "difference": finals[1] - finals[0],
-        "area": areas[1],
-        "area_difference": areas[1] - areas[0],
+        "final": theirs["final"],
+        "difference": theirs["final"] - ours["final"],
+        "area": theirs["area"],
+        "area_difference": theirs["area"] - ours["area"],
     }
 
 
@@ -121,27 +127,24 @@ def compare(scalar: Curves, other: Curves, rng_seed: int = 0) -> dict[str, Any]:
     count, prompts = len(scalar.runs), scalar.f1.shape[2]
     generator = np.random.default_rng(rng_seed)
 
-    def draw(size: int) -> list[int]:
-        drawn: list[int] = generator.integers(0, size, size).tolist()
-        return drawn
-
-    draws = [measure(scalar, other, draw(count), draw(prompts)) for _ in range(RESAMPLES)]
-    found = measure(scalar, other, range(count), range(prompts))
-    finals = [moving_average(curves.f1.mean(axis=2))[:, -1] for curves in (scalar, other)]
-    areas = [curves.f1.mean(axis=2)[:, 1:].mean(axis=1) for curves in (scalar, other)]
-    sampled = [curves.sampled[:, -LAST:].mean(axis=1) for curves in (scalar, other)]
+    draws = []
+    for _ in range(RESAMPLES):
+        runs = generator.integers(0, count, size=(count,))
+        drawn = generator.integers(0, prompts, size=(prompts,))
+        draws.append(measure(*(drawn_of(curves, runs, drawn) for curves in (scalar, other))))
+    ours, theirs = of_each_run(scalar), of_each_run(other)
     return {
         name: {
             "mean": value,
             "low": float(np.percentile([draw[name] for draw in draws], 2.5)),
             "high": float(np.percentile([draw[name] for draw in draws], 97.5)),
         }
-        for name, value in found.items()
+        for name, value in measure(scalar, other).items()
     } | {
         "runs": list(scalar.runs),
-        "difference_per_run": (finals[1] - finals[0]).tolist(),
-        "area_difference_per_run": (areas[1] - areas[0]).tolist(),
-        "sampled_difference_per_run": (sampled[1] - sampled[0]).tolist(),
+        "difference_per_run": (theirs["final"] - ours["final"]).tolist(),
+        "area_difference_per_run": (theirs["area"] - ours["area"]).tolist(),
+        "sampled_difference_per_run": (theirs["sampled"] - ours["sampled"]).tolist(),
     }
 
 
@@ -163,9 +166,14 @@ def compare_all(curves: Mapping[Key, Curves]) -> list[dict[str, Any]]:
 
 def of_runs(curves: Curves, runs: list[str]) -> Curves:
     """These runs alone."""
-    rows = [curves.runs.index(run) for run in runs]
-    kept = (curves.f1, curves.precision, curves.recall, curves.sampled)
-    return Curves(tuple(runs), curves.steps, *(values[rows] for values in kept))
+    return drawn_of(curves, np.array([curves.runs.index(run) for run in runs]), np.arange(curves.f1.shape[2]))
+
+
+def drawn_of(curves: Curves, runs: NDArray[np.int64], prompts: NDArray[np.int64]) -> Curves:
+    """The runs and prompts with these numbers, some perhaps several times."""
+    kept = (curves.precision, curves.recall, curves.sampled)
+    names = tuple(curves.runs[run] for run in runs)
+    return Curves(names, curves.steps, curves.f1[runs][:, :, prompts], *(values[runs] for values in kept))
 
 
 def draw_curves(curves: Mapping[Key, Curves], learning_rate: float, path: Path) -> None:
