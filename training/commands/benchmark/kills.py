@@ -229,8 +229,7 @@ def strike(
     victim = wanted if found or wanted in ("all", "server") else "all"  # there is none of it yet
     checkpoint = last_checkpoint(output)
     if victim == "all":
-        for one in run.processes:
-            kill(one)
+        run.end()
     elif victim == "server":
         kill_group(place[0])
         time.sleep(drawn.uniform(0, REPLACED))
