@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from rewards.judges.shared.store import Store
 from rewards.lave.prompts import load_prompts as lave_prompts
 from rewards.pairwise.ranking import read_ranking
 from rewards.posh.prompts import load_prompts as posh_prompts
+from rewards.reward import Reward
+from rewards.verdict import Sample, Status, Verdict
 from rewards.yaml_file import read_yaml
 from tests.support.command import spanreward
-from training.commands.benchmark.fuzz import LONG
+from training.commands.benchmark.fuzz import LONG, PLAIN, fuzz
 from training.commands.benchmark.kills import kill, launcher, marked
 from training.commands.benchmark.kills_compare import compare
 from training.commands.benchmark.soak import growth, limits, read_work
@@ -133,6 +136,35 @@ def test_a_fuzzed_reward(tmp_path: Path) -> None:
     assert found["exponents"].keys() == LONG.keys()
     assert "the first length is shorter" in spanreward("benchmark", "fuzz", "--lengths", "9", "9").err
     assert "there is no metric ['bleu']" in spanreward("benchmark", "fuzz", "--metrics", "bleu").err
+
+
+class FailingReward(Reward):
+    """Fails with the status that it is made with, whatever the text or only where it is not fuzz's plain one."""
+
+    columns = ()
+
+    def __init__(self, status: Status, always: bool) -> None:
+        super().__init__("failing")
+        self.status, self.always = status, always
+
+    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+        fails = [self.always or sample.completion != PLAIN for sample in samples]
+        return [Verdict(None, status=self.status) if failed else Verdict(1.0) for failed in fails]
+
+
+@pytest.mark.parametrize(
+    ("status", "always", "counted", "broken"),
+    [
+        (Status.UNPARSED, False, "unparsed", False),
+        (Status.ERROR, True, "row", False),
+        (Status.ERROR, False, "error", True),
+        (Status.TIMEOUT, False, "timeout", True),
+    ],
+)
+def test_what_fuzz_counts_and_what_it_tells(status: Status, always: bool, counted: str, broken: bool) -> None:
+    found = fuzz(FailingReward(status, always), cases=5, seed=0)
+    assert counted in found["statuses"]
+    assert bool(found["problem"]) == broken
 
 
 @pytest.mark.parametrize(

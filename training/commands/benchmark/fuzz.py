@@ -19,14 +19,15 @@ from rewards import CriteriaReward, HarmonicReward, LaveReward, PairwiseReward, 
 from rewards.judges import closing, load_judge
 from rewards.judges.judge import Judge
 from rewards.reward import Reward
-from rewards.verdict import Sample, Span
+from rewards.verdict import Sample, Span, Status
 from training.hacking.hostile_texts import CONTROL, HOSTILE
 
 DESCRIPTION = """Draws --cases samples (hypothesis) for each reward: completion, references, question, answers, context,
 criteria and anchor out of scene words, control tokens, placeholders, ratings and any characters at all. Nothing may be
-raised, no verdict may have failed unless the row fails with a plain completion, too, scores lie in [0, 1], spans inside
-their text, numbers are finite, and a verdict can be written as JSON. The smallest sample that breaks one of these is
-told. Then each reward judges texts of four kinds and of --lengths characters, and the growth of its CPU seconds with
+raised, no verdict may be an error or late unless the row is with a plain completion, too, scores lie in [0, 1], spans
+inside their text, numbers are finite, and a verdict can be written as JSON. The smallest sample that breaks one of
+these is told. Verdicts that are unparsed, as the judge put next to nothing on its ratings, are the judge's, and are
+counted. Then each reward judges texts of four kinds and of --lengths characters, and the growth of its CPU seconds with
 the length is an exponent, 1 where time is linear. Texts past 10,000 characters are not judged and cost no more."""
 PIECES = (
     *(
@@ -63,6 +64,7 @@ LONG = {
     "signs": "!a",
 }
 PLAIN = "A red circle."
+BROKEN = (Status.ERROR, Status.TIMEOUT)
 REPEATS = 3  # of each time, of which the shortest counts
 
 
@@ -110,7 +112,7 @@ def rewards_with(judge: Judge) -> dict[str, Reward]:
 
 def fuzz(reward: Reward, cases: int, seed: int) -> dict[str, Any]:
     """problem: the smallest sample that breaks the reward, and how; "" where none of so many does. statuses: how many
-    verdicts had each, "row" for those that fail with a plain completion, too.
+    verdicts had each, "row" for those that are broken with a plain completion, too.
     """
     given, settings, strategies = hypothesis_parts()
     statuses: Counter[str] = Counter()
@@ -119,7 +121,7 @@ def fuzz(reward: Reward, cases: int, seed: int) -> dict[str, Any]:
     @given(strategies)
     def judge_one(sample: Sample) -> None:
         (verdict,) = reward.assess([sample])
-        if verdict.status.failed and is_hopeless(reward, sample):
+        if verdict.status in BROKEN and is_hopeless(reward, sample):
             statuses["row"] += 1
             return
         statuses[str(verdict.status)] += 1
@@ -137,7 +139,7 @@ def fuzz(reward: Reward, cases: int, seed: int) -> dict[str, Any]:
 
 def is_hopeless(reward: Reward, sample: Sample) -> bool:
     """Whether the row fails whatever is written to it, as one does whose prompt is longer than the judge can read."""
-    return reward.assess([replace(sample, completion=PLAIN)])[0].status.failed
+    return reward.assess([replace(sample, completion=PLAIN)])[0].status in BROKEN
 
 
 def hypothesis_parts() -> tuple[Any, Any, Any]:
@@ -186,7 +188,7 @@ def hypothesis_parts() -> tuple[Any, Any, Any]:
 
 def wrong_with(sample: Sample, verdict: Any) -> str:
     """What of the verdict must not be, "" where all is well."""
-    if verdict.status.failed:
+    if verdict.status in BROKEN:
         return f"the verdict is {verdict.status}: {verdict.note}"
     if verdict.score is not None and not 0.0 <= verdict.score <= 1.0:
         return f"the score is {verdict.score}"
