@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,11 @@ from rewards.reward import Reward
 from rewards.verdict import Sample, Status, Verdict
 from rewards.yaml_file import read_yaml
 from tests.support.command import spanreward
+from training.commands.benchmark import kills
 from training.commands.benchmark.fuzz import LONG, PLAIN, fuzz
-from training.commands.benchmark.kills import kill, launcher, marked
+from training.commands.benchmark.kills import Run, launcher, marked
 from training.commands.benchmark.kills_compare import compare
-from training.commands.benchmark.soak import growth, limits, read_work
+from training.commands.benchmark.soak import family, growth, kill, limits, read_work
 
 
 def looks(**each: Any) -> list[dict[str, float]]:
@@ -214,3 +216,30 @@ def test_what_a_run_started_is_found_when_its_parents_are_gone() -> None:
     kill(int(done.stdout))
     while marked(mark):
         time.sleep(0.01)
+
+
+def test_a_run_ends_with_what_began_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when somebody presses Ctrl-C: launchers and ranks have sessions of their own."""
+    monkeypatch.setattr(
+        kills, "launcher", lambda processes, config: ([sys.executable, "-c", "import time; time.sleep(60)"], {})
+    )
+    arguments = Namespace(processes=1, accelerate_config=None)
+    with pytest.raises(KeyboardInterrupt), Run(arguments, tmp_path / "a.yaml", [], tmp_path / "log") as run:
+        raise KeyboardInterrupt
+    assert run.process.returncode is not None
+    assert marked(run.mark) == []
+
+
+def test_soak_that_is_ended_ends_its_command(tmp_path: Path) -> None:
+    seen, rows = tmp_path / "seen.jsonl", tmp_path / "rows.jsonl"
+    os.mkfifo(rows)
+    module = "training.commands.benchmark.command"
+    score = ["score", "length", "--input", str(rows), "--output", str(tmp_path / "out.jsonl")]
+    words = [sys.executable, "-m", module, "soak", "--every", "0.1", "--samples", str(seen), *score]
+    child = subprocess.Popen(words)
+    while not seen.exists():
+        time.sleep(0.05)
+    (started,) = family(child.pid)[1:]
+    child.terminate()
+    assert child.wait(60) == 143
+    assert not Path(f"/proc/{started}").exists()

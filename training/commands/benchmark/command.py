@@ -20,6 +20,7 @@ spanreward benchmark reader --reader server:http://127.0.0.1:8077 --pairs pairs.
 
 import argparse
 import json
+import signal
 import sys
 from pathlib import Path
 
@@ -69,6 +70,7 @@ def main() -> None:
         command.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
         command.set_defaults(measure=module.measure)
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what was started is ended on the way out
     try:
         numbers = arguments.measure(arguments)
     except (ValueError, OSError, ImportError) as error:

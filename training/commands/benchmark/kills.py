@@ -7,7 +7,6 @@ import argparse
 import os
 import random
 import shlex
-import signal
 import socket
 import subprocess
 import sys
@@ -24,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from training.commands.benchmark.kills_compare import compare
-from training.commands.benchmark.soak import family, of_session
+from training.commands.benchmark.soak import family, kill, kill_session
 
 DESCRIPTION = """Launches the recipe with `accelerate launch` (several ranks on the CPU: torchrun) once undisturbed, in
 FOLDER/whole, and then again in FOLDER/killed0, where at random moments one of --victims gets SIGKILL: all (every
@@ -64,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class Run:
-    """One launch of a recipe file; what it says goes to the log.
+    """One launch of a recipe file; what it says goes to the log. `with Run(...)` leaves nothing of it running.
 
     All that it starts is known by a variable of the environment: ranks of torchrun and engines begin sessions of their
     own, and have no parent any more when the launcher is gone.
@@ -82,6 +81,12 @@ class Run:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+
+    def __enter__(self) -> "Run":
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.end()
 
     @property
     def processes(self) -> list[int]:
@@ -136,10 +141,10 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     with server(arguments, folder) as place:
         console = Console(stderr=True)
         began = time.monotonic()
-        run = Run(arguments, whole, [], folder / "whole.log")
-        code = run.process.wait()
-        if code or run.end():
-            raise ValueError(f"the recipe does not run undisturbed (exit code {code}): see {folder / 'whole.log'}")
+        with Run(arguments, whole, [], folder / "whole.log") as run:
+            code = run.process.wait()
+            if code or run.processes:
+                raise ValueError(f"the recipe does not run undisturbed (exit code {code}): see {folder / 'whole.log'}")
         duration = time.monotonic() - began
         if (ran_on := read_versions(folder / "whole")["processes"]) != arguments.processes:
             raise ValueError(f"the recipe ran on {ran_on} processes, and --processes is {arguments.processes}")
@@ -175,18 +180,18 @@ def disturb(
             runs.append({"name": f"killed{len(runs)}", "ended": None, "kills": 0, "differences": []})
             recipe = prepare(arguments, folder, runs[-1]["name"])
         more = how_to_go_on(recipe, arguments.processes)
-        run = Run(arguments, recipe, more, folder / f"{runs[-1]['name']}.log")
         output, made = folder / runs[-1]["name"], len(lines)
-        end = time.monotonic() + duration
-        while len(lines) < arguments.times:
-            line = strike(arguments, run, output, drawn, end, len(lines) % 2 == 1, place)
-            if line is None:
-                break
-            lines.append(line | {"run": runs[-1]["name"], "launched_with": " ".join(more), "problem": ""})
-            if line["victim"] in ("all", "rank"):
-                break
-        code = ended(run, max(arguments.hangs, 3 * duration))
-        left = run.end()
+        with Run(arguments, recipe, more, folder / f"{runs[-1]['name']}.log") as run:
+            end = time.monotonic() + duration
+            while len(lines) < arguments.times:
+                line = strike(arguments, run, output, drawn, end, len(lines) % 2 == 1, place)
+                if line is None:
+                    break
+                lines.append(line | {"run": runs[-1]["name"], "launched_with": " ".join(more), "problem": ""})
+                if line["victim"] in ("all", "rank"):
+                    break
+            code = ended(run, max(arguments.hangs, 3 * duration))
+            left = run.end()
         for line in lines[made:]:
             line["exit_code"] = code
             if code is None:
@@ -231,7 +236,7 @@ def strike(
     if victim == "all":
         run.end()
     elif victim == "server":
-        kill_group(place[0])
+        kill_session(place[0])
         time.sleep(drawn.uniform(0, REPLACED))
         place[0] = start_server(arguments)
     else:
@@ -310,7 +315,7 @@ def server(arguments: argparse.Namespace, folder: Path) -> Iterator[list[Any]]:
     try:
         yield place
     finally:
-        kill_group(place[0])
+        kill_session(place[0])
 
 
 def start_server(arguments: argparse.Namespace) -> "subprocess.Popen[bytes]":
@@ -330,19 +335,6 @@ def start_server(arguments: argparse.Namespace) -> "subprocess.Popen[bytes]":
             if connection.connect_ex((address.hostname, address.port or 80)) == 0:
                 return process
         time.sleep(SETTLED)
-
-
-def kill_group(process: "subprocess.Popen[bytes]") -> None:
-    for one in of_session(process.pid):
-        kill(one)
-    process.wait()
-
-
-def kill(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:  # it has ended
-        return
 
 
 def marked(mark: str) -> list[int]:

@@ -6,6 +6,7 @@ spanreward benchmark soak --lines outputs/soak/metrics.jsonl train RECIPE output
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -60,10 +61,10 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
             if arguments.samples:
                 with arguments.samples.open("a") as file:
                     file.write(f"{json.dumps(sample)}\n")
+        left = len(of_session(child.pid))
     finally:
-        child.kill()
-        child.wait()
-    numbers = {"command": arguments.words, "exit_code": child.returncode, "left": len(of_session(child.pid))}
+        kill_session(child)
+    numbers = {"command": arguments.words, "exit_code": child.returncode, "left": left}
     work = read_work(arguments.lines, arguments.work) if arguments.work else None
     numbers |= growth(samples, arguments.warm_up, work)
     numbers["limits"] = limits(numbers, arguments.megabytes, arguments.slower)
@@ -125,6 +126,20 @@ def of_session(session: int) -> list[int]:
         if int(fields[3]) == session and fields[0] != "Z":
             found.append(int(folder.name))
     return found
+
+
+def kill_session(process: "subprocess.Popen[bytes]") -> None:
+    """End the process, which began a session, and all of that session."""
+    for one in of_session(process.pid):
+        kill(one)
+    process.wait()
+
+
+def kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:  # it has ended
+        return
 
 
 def count_lines(path: Path | None) -> int:
