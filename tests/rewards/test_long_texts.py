@@ -7,13 +7,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewards.judges.match.text_index import TextIndex
-from rewards.judges.probe import Mention
+from rewards.judges.match.text_index import (
+    ABSENT,
+    HAVING,
+    LOOSE,
+    OF,
+    PART,
+    POSTURE,
+    PREPOSITIONS,
+    REWORDED,
+    SYMMETRIC,
+    WITHIN,
+    WRONG,
+    TextIndex,
+    agreement,
+)
+from rewards.judges.probe import Mention, PresenceProbe
 from rewards.language import coref_rules, load_pipeline
 from rewards.language.clusters import References
 from rewards.language.components import Component, Kind, Role
 from rewards.language.coref_rules import clusters_by_rule
 from rewards.language.extract import _Builder
+from rewards.language.lemmas import lemmas
 from rewards.language.links import _subjects
 from rewards.language.rules import Rules
 from rewards.language.scene_graph import Entity, Relation, SceneGraph
@@ -150,6 +165,45 @@ def test_groups_of_groups_do_not_double_what_is_said_of_the_last() -> None:
     relations = [Relation(start, end, "of", "prep", [0], [(0, 2)]) for start, end in groups(40)]
     index = TextIndex(SceneGraph(entities, relations))
     assert max(map(len, index.attributes)) == 3  # red, large, group
+
+
+SAID = ("on", "near", "hold", "of", "chase", "above", "with")
+
+
+def of_pair(index: TextIndex, subject: int, object_: int, words: frozenset[str]) -> float:
+    """What is said of two things, by going through all that is said of either."""
+    if subject == object_:
+        return REWORDED if words <= OF | PART | WITHIN | HAVING else ABSENT
+    said = index.said.get((subject, object_), []) + (words <= SYMMETRIC) * index.said.get((object_, subject), [])
+    best = max((agreement(words, other) for other in said), default=ABSENT)
+    if best > ABSENT or object_ in index.linked[subject]:
+        return best if best > ABSENT else WRONG
+    if not words - POSTURE - PREPOSITIONS - WITHIN <= index.words:
+        return ABSENT
+    others = [said for pair, said in index.said.items() if pair[0] == subject or pair[1] == object_]
+    return WRONG if any(agreement(words, one) > ABSENT for said in others for one in said) else LOOSE
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from(SAID)), max_size=8),
+    st.sampled_from(SAID),
+    *[st.lists(st.integers(0, 4), min_size=1, unique=True)] * 2,
+)
+def test_a_relation_is_the_best_of_all_pairs(said: Any, asked: str, subjects: list[int], objects: list[int]) -> None:
+    entities = [Entity("dog", ["dog"], [0], [(9 * n, 9 * n + 3)]) for n in range(5)]
+    relations = [Relation(start, end, words, "prep", [0], [(0, 2)]) for start, end, words in said]
+    index, words = TextIndex(SceneGraph(entities, relations, ["Dogs chase."])), lemmas(asked)
+    assert index._related(subjects, objects, words) == max(
+        of_pair(index, s, o, words) for s in subjects for o in objects
+    )
+
+
+def test_pairs_of_which_nothing_is_said_are_not_gone_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = TextIndex(chain(200))
+    calls = counted(monkeypatch, TextIndex, "_said_of")
+    assert index.rating(PresenceProbe("", "relation", Mention("dog"), "above", Mention("dog"))) == LOOSE
+    assert 0 < len(calls) <= 3 * 200
 
 
 def test_an_answer_of_line_breaks_is_read() -> None:

@@ -112,7 +112,7 @@ class TextIndex:
         other, objects = self.resolve(probe.other)
         if other == ABSENT:
             return ABSENT
-        return max((self._related(s, o, words) for s in subjects for o in objects), default=self._loose(words))
+        return self._related(subjects, objects, words) if subjects and objects else self._loose(words)
 
     def resolve(self, mention: Mention) -> tuple[float, list[int]]:
         """How well the identifier is met, and the entities it may mean: those that fit it, else all of its name.
@@ -215,32 +215,41 @@ class TextIndex:
     def _linked(self, number: int, link: Link) -> bool:
         _, others = self.resolve(link.other)
         words = lemmas(link.relation)
+        near = (self.linked[number] | {number}).intersection(others)
         if words == PART:  # said in many ways: "the man's hat", "the man wears a hat", "the hat of the man"
-            return any((number, other) in self.said or (other, number) in self.said for other in others)
-        pairs = [(other, number) if link.reverse else (number, other) for other in others]
-        return any(self._related(subject, object_, words) > LOOSE for subject, object_ in pairs)
+            return any((number, other) in self.said or (other, number) in self.said for other in near)
+        pairs = [(other, number) if link.reverse else (number, other) for other in near]
+        return any(self._said_of(subject, object_, words) > LOOSE for subject, object_ in pairs)
 
-    def _related(self, subject: int, object_: int, words: frozenset[str]) -> float:
+    def _related(self, subjects: Sequence[int], objects: Sequence[int], words: frozenset[str]) -> float:
+        """The best that is said of any pair; neither is empty. Pairs of which nothing is said are not gone through."""
+        wanted = set(objects)
+        near = {subject: (self.linked[subject] | {subject}) & wanted for subject in subjects}
+        best = max((self._said_of(s, o, words) for s, others in near.items() for o in others), default=WRONG)
+        if best > LOOSE or all(others == wanted for others in near.values()):
+            return best
+        if not words - POSTURE - PREPOSITIONS - WITHIN <= self.words:
+            return max(best, ABSENT)
+        free = {o for o in wanted if not any(agreement(words, said) > ABSENT for said in self._said_to(o))}
+        loose = any(
+            len(free & near[subject]) < len(free)
+            and not any(agreement(words, said) > ABSENT for said in self.does[subject])
+            for subject in near
+        )
+        return max(best, LOOSE if loose else WRONG)
+
+    def _said_of(self, subject: int, object_: int, words: frozenset[str]) -> float:
+        """What is said of one and the same thing, or of two of whose relations something is said."""
         if subject == object_:  # "cup of coffee" for "coffee cup", "top of the box" for "box"
             return REWORDED if words <= OF | PART | WITHIN | HAVING else ABSENT
         said = list(self.said.get((subject, object_), ()))
         if words <= SYMMETRIC:
             said += self.said.get((object_, subject), [])
         best = max((agreement(words, other) for other in said), default=ABSENT)
-        if best > ABSENT:
-            return best
-        if object_ in self.linked[subject]:
-            return WRONG
-        verbs = words - POSTURE - PREPOSITIONS - WITHIN
-        if not verbs <= self.words:
-            return ABSENT
-        taken = any(agreement(words, other) > ABSENT for other in self._elsewhere(subject, object_))
-        return WRONG if taken else LOOSE
+        return best if best > ABSENT else WRONG
 
-    def _elsewhere(self, subject: int, object_: int) -> Iterator[frozenset[str]]:
-        """How the subject lies to other things, and others to the object."""
-        for other in self.linked[subject]:
-            yield from self.said.get((subject, other), ())
+    def _said_to(self, object_: int) -> Iterator[frozenset[str]]:
+        """How others lie to the object."""
         for other in self.linked[object_]:
             yield from self.said.get((other, object_), ())
 
