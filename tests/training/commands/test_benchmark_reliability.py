@@ -155,18 +155,19 @@ class FailingReward(Reward):
 
 
 @pytest.mark.parametrize(
-    ("status", "always", "counted", "broken"),
-    [
-        (Status.UNPARSED, False, "unparsed", False),
-        (Status.ERROR, True, "row", False),
-        (Status.ERROR, False, "error", True),
-        (Status.TIMEOUT, False, "timeout", True),
-    ],
+    ("status", "always", "counted"), [(Status.UNPARSED, False, "unparsed"), (Status.ERROR, True, "row")]
 )
-def test_what_fuzz_counts_and_what_it_tells(status: Status, always: bool, counted: str, broken: bool) -> None:
-    found = fuzz(FailingReward(status, always), cases=5, seed=0)
-    assert counted in found["statuses"]
-    assert bool(found["problem"]) == broken
+def test_what_the_judge_or_the_row_is_to_blame_for_is_counted(status: Status, always: bool, counted: str) -> None:
+    found = fuzz(FailingReward(status, always), cases=70, seed=0)
+    assert found["problem"] == ""
+    assert found["statuses"][counted] >= 65  # the others are the plain completion
+
+
+@pytest.mark.parametrize("status", [Status.ERROR, Status.TIMEOUT])
+def test_the_smallest_sample_that_breaks_a_reward_is_told(status: Status) -> None:
+    found = fuzz(FailingReward(status, always=False), cases=5, seed=0)
+    assert f"the verdict is {status}" in found["problem"]
+    assert "completion=''" in found["problem"]
 
 
 @pytest.mark.parametrize(

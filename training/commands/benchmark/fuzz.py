@@ -13,13 +13,14 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 
 from rewards import CriteriaReward, HarmonicReward, LaveReward, PairwiseReward, PoshReward
 from rewards.judges import closing, load_judge
 from rewards.judges.judge import Judge
 from rewards.reward import Reward
-from rewards.verdict import Sample, Span, Status
+from rewards.verdict import Sample, Span, Status, Verdict
 from training.hacking.hostile_texts import CONTROL, HOSTILE
 
 DESCRIPTION = """Draws --cases samples (hypothesis) for each reward: completion, references, question, answers, context,
@@ -64,6 +65,7 @@ LONG = {
     "signs": "!a",
 }
 PLAIN = "A red circle."
+BATCH = 64  # samples judged together
 BROKEN = (Status.ERROR, Status.TIMEOUT)
 REPEATS = 3  # of each time, of which the shortest counts
 
@@ -114,27 +116,48 @@ def fuzz(reward: Reward, cases: int, seed: int) -> dict[str, Any]:
     """problem: the smallest sample that breaks the reward, and how; "" where none of so many does. statuses: how many
     verdicts had each, "row" for those that are broken with a plain completion, too.
     """
-    given, settings, strategies = hypothesis_parts()
     statuses: Counter[str] = Counter()
+    problem = ""
+    drawn: list[Sample] = []
+    for_each(cases, seed, drawn.append)
+    batches = [drawn[start : start + BATCH] for start in range(0, len(drawn), BATCH)]
+    try:
+        for batch in track(batches, reward.__name__, console=Console(stderr=True)):
+            for sample, verdict in zip(batch, reward.assess(batch), strict=True):
+                statuses[counted_as(reward, sample, verdict)] += 1
+    except Exception as error:  # whatever a reward raises is what is looked for
+        problem = smallest(reward, cases, seed) or f"in a batch of {BATCH} only: {type(error).__name__}: {error}"
+    return {"problem": problem, "statuses": dict(statuses)}
+
+
+def for_each(cases: int, seed: int, do: Callable[[Sample], object]) -> None:
+    """Draw so many samples, the same ones for one seed, and shrink the first on which `do` raises."""
+    given, settings, samples = hypothesis_parts()
 
     @settings(max_examples=cases, seed=seed)
-    @given(strategies)
-    def judge_one(sample: Sample) -> None:
-        (verdict,) = reward.assess([sample])
-        if verdict.status in BROKEN and is_hopeless(reward, sample):
-            statuses["row"] += 1
-            return
-        statuses[str(verdict.status)] += 1
-        reason = wrong_with(sample, verdict)
-        if reason:
-            raise AssertionError(f"{reason}: {sample!r}")
+    @given(samples)
+    def with_one(sample: Sample) -> None:
+        do(sample)
 
-    problem = ""
+    with_one()
+
+
+def smallest(reward: Reward, cases: int, seed: int) -> str:
+    """What the first sample that breaks the reward by itself shrinks to, and how it does; "" where none does."""
     try:
-        judge_one()
-    except Exception as error:  # whatever a reward raises is what is looked for
-        problem = f"{type(error).__name__}: {error}"
-    return {"problem": problem, "statuses": dict(statuses)}
+        for_each(cases, seed, lambda sample: counted_as(reward, sample, reward.assess([sample])[0]))
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def counted_as(reward: Reward, sample: Sample, verdict: Verdict) -> str:
+    """The name under which a verdict is counted. Raises AssertionError for one that must not be."""
+    if verdict.status in BROKEN and is_hopeless(reward, sample):
+        return "row"
+    if reason := wrong_with(sample, verdict):
+        raise AssertionError(f"{reason}: {sample!r}")
+    return str(verdict.status)
 
 
 def is_hopeless(reward: Reward, sample: Sample) -> bool:
@@ -186,7 +209,7 @@ def hypothesis_parts() -> tuple[Any, Any, Any]:
     return hypothesis.given, settings, samples
 
 
-def wrong_with(sample: Sample, verdict: Any) -> str:
+def wrong_with(sample: Sample, verdict: Verdict) -> str:
     """What of the verdict must not be, "" where all is well."""
     if verdict.status in BROKEN:
         return f"the verdict is {verdict.status}: {verdict.note}"
