@@ -162,7 +162,7 @@ def counted_as(reward: Reward, sample: Sample, verdict: Verdict) -> str:
 
 def is_hopeless(reward: Reward, sample: Sample) -> bool:
     """Whether the row fails whatever is written to it, as one does whose prompt is longer than the judge can read."""
-    return reward.assess([replace(sample, completion=PLAIN)])[0].status in BROKEN
+    return reward.assess([replace(sample, completion=PLAIN)])[0].status.failed
 
 
 def hypothesis_parts() -> tuple[Any, Any, Any]:
@@ -238,7 +238,7 @@ def seconds_of(reward: Reward, unit: str, length: int) -> float:
     """CPU seconds in which the reward judges so many characters: the least of REPEATS times, of a new text each."""
     times = []
     for repeat in range(REPEATS):
-        said = f"{repeat} {unit * length}"[:length]
+        said = f"{length} {repeat} {unit * length}"[:length]  # nothing of it is remembered from another length
         sample = Sample("Describe.", said, (), (unit,), "What is it?", (unit,), "vqa", None, unit, unit, (unit,))
         began = time.process_time()
         reward.assess([sample])
