@@ -232,13 +232,13 @@ def test_a_run_ends_with_what_began_it(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_soak_that_is_ended_ends_its_command(tmp_path: Path) -> None:
-    seen, rows = tmp_path / "seen.jsonl", tmp_path / "rows.jsonl"
-    os.mkfifo(rows)
+    seen = tmp_path / "seen.jsonl"
     module = "training.commands.benchmark.command"
-    score = ["score", "length", "--input", str(rows), "--output", str(tmp_path / "out.jsonl")]
-    words = [sys.executable, "-m", module, "soak", "--every", "0.1", "--samples", str(seen), *score]
+    endless = ["benchmark", "fuzz", "--cases", "1000000", "--metrics", "lave"]
+    words = [sys.executable, "-m", module, "soak", "--every", "0.1", "--samples", str(seen), *endless]
     child = subprocess.Popen(words)
     while not seen.exists():
+        assert child.poll() is None
         time.sleep(0.05)
     (started,) = family(child.pid)[1:]
     child.terminate()
