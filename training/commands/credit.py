@@ -78,6 +78,8 @@ def train_missing(arguments: argparse.Namespace) -> None:
         name = f"level{arguments.level}-{reward}-{arm.name}-{rate}-seed{seed}{environment}.json"
         path = arguments.output / name
         if path.exists():
+            refuse_other_settings(path, arguments)
+            print(f"{path} is there", flush=True)
             continue
         result = train_arm(
             arm,
@@ -94,6 +96,30 @@ def train_missing(arguments: argparse.Namespace) -> None:
         write_whole(path, json.dumps(result) + "\n")
         last = result["evaluations"][-1]
         print(f"{path}: truth F1 {sum(last['f1']) / len(last['f1']):.3f} after {last['step']} steps", flush=True)
+
+
+def refuse_other_settings(path: Path, arguments: argparse.Namespace) -> None:
+    """Exit where the file's run has another base, length or measure than is asked for: names of files do not tell."""
+    run = json.loads(path.read_text("utf-8"))
+    measured = [evaluation["step"] for evaluation in run["evaluations"]]
+    made = {
+        "--base": str(Path(run["base"])),
+        "--steps": len(run["steps"]),
+        "--evaluate-every": measured[1] if len(measured) > 1 else arguments.evaluate_every,
+        "--prompts": len(run["evaluations"][0]["f1"]),
+    }
+    asked = {
+        "--base": str(Path(arguments.base)),
+        "--steps": arguments.steps,
+        "--evaluate-every": arguments.evaluate_every,
+        "--prompts": arguments.prompts,
+    }
+    for option, value in made.items():
+        if value != asked[option]:
+            sys.exit(
+                f"spanreward credit: {path} was made with {option} {value}, and {asked[option]} is asked for: "
+                "give another --output before `run`, so that runs of one folder can be compared."
+            )
 
 
 def show(arguments: argparse.Namespace) -> None:

@@ -100,3 +100,17 @@ def test_the_command_names_what_there_is_not(tmp_path: Path, options: Any, said:
     done = spanreward("credit", "--output", tmp_path, "run", "--base", "no", "--level", "1", *options)
     assert done.code == 1
     assert said in done.err
+
+
+def test_a_run_that_is_there_is_not_taken_for_one_of_other_settings(tmp_path: Path) -> None:
+    name = "level1-truth-scalar-0.0002-seed0.json"
+    run = {"base": "no", "steps": [{}] * 2, "evaluations": [{"step": step, "f1": [0.5] * 4} for step in (0, 1, 2)]}
+    (tmp_path / name).write_text(json.dumps(run))
+    alike = ["--level", "1", "--seeds", "0", "--base", "no", "--steps", "2", "--evaluate-every", "1", "--prompts", "4"]
+    done = spanreward("credit", "--output", tmp_path, "run", *alike)
+    assert (done.code, done.out.strip()) == (0, f"{tmp_path / name} is there")
+    for option, value in (("--base", "other"), ("--steps", "100"), ("--evaluate-every", "2"), ("--prompts", "8")):
+        done = spanreward("credit", "--output", tmp_path, "run", *alike, option, value)
+        assert done.code == 1
+        made = dict(zip(alike[::2], alike[1::2], strict=True))[option]
+        assert f"{name} was made with {option} {made}, and {value} is asked for: give another --output" in done.err
