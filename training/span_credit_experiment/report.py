@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -33,6 +34,7 @@ Key = tuple[str, int, str, float]  # reward, level, arm, learning rate
 WINDOW = 3  # measurements or steps of a moving average
 LAST = 10  # steps whose mean is `sampled`
 RESAMPLES = 2000
+TITLE = 44  # characters of a panel's title in a line
 OBJECTS = {1: "1 to 3", 2: "3 to 5", 3: "6 to 9"}
 COLOURS = ("#1b7f4b", "#c77c11", "#a33b3b", "#3566a8", "#7d4aa0", "#2a9aa3")  # of the arms; the scalar is grey
 
@@ -192,7 +194,8 @@ def draw_curves(curves: Mapping[Key, Curves], learning_rate: float, path: Path) 
             smooth = moving_average(of_arm.sampled)
             draw_arm(above, np.arange(smooth.shape[1], dtype=float) + WINDOW, smooth, colour, label)
             draw_arm(below, of_arm.steps, of_arm.f1.mean(axis=2), colour, label)
-        above.set_title(f"reward {reward}\n{OBJECTS[level]} objects a picture", fontsize=9)
+        title = [*wrap(f"reward {reward}", TITLE), f"{OBJECTS[level]} objects a picture"]
+        above.set_title("\n".join(title), fontsize=9)
         above.legend(fontsize=8, frameon=False, loc="lower right")
         below.set_xlabel("step")
     axes[0][0].set_ylabel("truth F1, sampled, mean of 3 steps")
