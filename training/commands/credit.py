@@ -102,22 +102,16 @@ def refuse_other_settings(path: Path, arguments: argparse.Namespace) -> None:
     """Exit where the file's run has another base, length or measure than is asked for: names of files do not tell."""
     run = json.loads(path.read_text("utf-8"))
     measured = [evaluation["step"] for evaluation in run["evaluations"]]
-    made = {
-        "--base": str(Path(run["base"])),
-        "--steps": len(run["steps"]),
-        "--evaluate-every": measured[1] if len(measured) > 1 else arguments.evaluate_every,
-        "--prompts": len(run["evaluations"][0]["f1"]),
-    }
-    asked = {
-        "--base": str(Path(arguments.base)),
-        "--steps": arguments.steps,
-        "--evaluate-every": arguments.evaluate_every,
-        "--prompts": arguments.prompts,
-    }
-    for option, value in made.items():
-        if value != asked[option]:
+    settings = (
+        ("--base", Path(run["base"]), Path(arguments.base)),
+        ("--steps", len(run["steps"]), arguments.steps),
+        ("--evaluate-every", measured[1] if len(measured) > 1 else arguments.evaluate_every, arguments.evaluate_every),
+        ("--prompts", len(run["evaluations"][0]["f1"]), arguments.prompts),
+    )
+    for option, made, asked in settings:
+        if made != asked:
             sys.exit(
-                f"spanreward credit: {path} was made with {option} {value}, and {asked[option]} is asked for: "
+                f"spanreward credit: {path} was made with {option} {made}, and {asked} is asked for: "
                 "give another --output before `run`, so that runs of one folder can be compared."
             )
 
