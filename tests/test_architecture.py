@@ -53,7 +53,7 @@ USES = {
         )
     },
     "training.span_credit_experiment": {
-        "rewards.judges",
+        *("rewards.judges", "rewards.agreement"),  # agreement: its bootstrap
         *("training.grpo", "training.data", "training.evaluation", "training.scenes"),
     },
 }

@@ -2,7 +2,8 @@
 
     spanreward credit panel --base BASE --level 2 --judges match      # minutes: how right the spans are, and the rules
     spanreward credit run --base BASE --level 2 --rule add_centred --coefficient 0.5 --seeds 0 1 2 3 4
-    spanreward credit table                     # and docs/credit.svg, from all runs that there are
+    spanreward credit table --json outputs/credit/table.json        # and docs/credit.svg, from all runs that there are
+    spanreward credit curve --tables outputs/credit/table.json --panels outputs/credit/panel-level2-BASE.json
 
 A run writes one JSON file into --output when it ends, and is not made again when its file is there, so the command can
 be stopped and started; so with a panel's texts.
@@ -41,6 +42,11 @@ def main() -> None:
     table.add_argument("--plot", type=Path, default=Path("docs/credit.svg"))
     table.add_argument("--learning-rate", type=float, default=2e-4, help="of the runs that are drawn")
     table.add_argument("--json", type=Path, help="write the table's numbers here too")
+    curve = commands.add_parser("curve", help="what spans add in training, against how right they are")
+    curve.add_argument("--tables", nargs="+", type=Path, required=True, help="files of `table --json`, pooled")
+    curve.add_argument("--panels", nargs="+", type=Path, required=True, help="files of `panel`, for r")
+    curve.add_argument("--plot", type=Path, default=Path("docs/credit-curve.svg"))
+    curve.add_argument("--json", type=Path, default=Path("docs/credit-curve.json"), help="where the figures go")
     panel = commands.add_parser("panel", help="measure spans and rules on sampled texts, without training")
     of_policy(panel)
     panel.add_argument("--judges", nargs="*", default=["match"], help="judges of PoSh whose spans are measured")
@@ -51,7 +57,7 @@ def main() -> None:
     panel.add_argument("--rollouts", type=int, default=8, help="continuations from before and after every token")
     panel.add_argument("--json", type=Path, help="write the figures here (default: into --output)")
     arguments = parser.parse_args()
-    {"run": train_missing, "table": show, "panel": measure_panel}[arguments.command](arguments)
+    {"run": train_missing, "table": show, "curve": show_curve, "panel": measure_panel}[arguments.command](arguments)
 
 
 def of_policy(parser: argparse.ArgumentParser) -> None:
@@ -158,6 +164,32 @@ def cells(row: dict[str, Any]) -> dict[str, str]:
 
 def interval(figure: dict[str, float], form: str) -> str:
     return f"{figure['mean']:{form}} [{figure['low']:{form}}, {figure['high']:{form}}]"
+
+
+def show_curve(arguments: argparse.Namespace) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from training.span_credit_experiment.curve import draw_points, points_of
+
+    try:
+        tables, panels = (
+            [json.loads(path.read_text("utf-8")) for path in paths] for paths in (arguments.tables, arguments.panels)
+        )
+        points = points_of(tables, panels)
+    except (OSError, ValueError) as error:
+        sys.exit(f"spanreward credit: {error}")
+    table = Table(title="What spans add in training to the scalar's truth F1 at the end")
+    for heading in ("spans", "level", "r, labels", "runs", "sampled", "greedy"):
+        table.add_column(heading, justify="left" if heading == "spans" else "right", overflow="fold")
+    for point in points:
+        r = interval(point["r"] | {"mean": point["r"]["r"]}, ".2f")
+        gains = (interval(point[name], "+.3f") for name in ("sampled", "greedy"))
+        table.add_row(point["spans"], str(point["level"]), r, str(len(point["sampled"]["per_run"])), *gains)
+    Console(width=150).print(table)
+    draw_points(points, arguments.plot)
+    arguments.json.write_text(json.dumps(points, indent=2) + "\n")
+    print(f"All figures: {arguments.json}; the picture: {arguments.plot}")
 
 
 def measure_panel(arguments: argparse.Namespace) -> None:
