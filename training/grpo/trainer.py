@@ -2,7 +2,7 @@
 
     trainer = SpanGRPOTrainer(
         model=model, processing_class=processor, train_dataset=dataset,
-        reward_funcs=[PoshReward(judge)], args=SpanGRPOConfig(output_dir="out", span_coef=0.1),
+        reward_funcs=[PoshReward(judge)], args=SpanGRPOConfig(output_dir="out", span_coef=0.5),
     )
 
 A step, in the order of the methods below. `_generate_and_score_completions` goes through it:
