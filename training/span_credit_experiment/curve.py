@@ -50,8 +50,8 @@ def points_of(
             if (source, panel["level"]) in points:
                 raise ValueError(f"two panels of level {panel['level']} have spans of {source!r}: give one of them")
             reward, arm = trained_with(source)
-            if (reward, panel["level"], arm) in gains:
-                r = {name: figures["labels"]["all"][name] for name in ("r", "low", "high")}
+            r = {name: figures["labels"]["all"][name] for name in ("r", "low", "high")}
+            if (reward, panel["level"], arm) in gains and None not in r.values():  # r is None where nothing is wrong
                 gain = {name: with_interval(of_runs) for name, of_runs in gains[reward, panel["level"], arm].items()}
                 points[source, panel["level"]] = {"spans": source, "level": panel["level"], "r": r} | gain
     if not points:

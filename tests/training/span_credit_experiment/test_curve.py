@@ -60,6 +60,13 @@ def test_other_levels_and_rates_are_left_out() -> None:
         points_of([table], [panel(truth=0.8)])
 
 
+def test_spans_without_an_r_are_left_out() -> None:
+    measured = panel(truth=0.8, posh_match=0.4)
+    measured["sources"]["posh:match"]["labels"]["all"] |= {"r": None, "low": None, "high": None}
+    rows = [row("add_centred-0.5", [0.02]), row("add_centred-0.5", [0.02], reward="posh:match")]
+    assert [point["spans"] for point in points_of([rows], [measured])] == ["truth"]
+
+
 def test_two_panels_of_the_same_spans_are_refused() -> None:
     with pytest.raises(ValueError, match="two panels of level 2 have spans of 'truth'"):
         points_of([[row("add_centred-0.5", [0.02])]], [panel(truth=0.8), panel(truth=0.7)])
