@@ -68,7 +68,8 @@ def of_policy(parser: argparse.ArgumentParser) -> None:
 def train_missing(arguments: argparse.Namespace) -> None:
     from training.grpo.span_rules import SPAN_RULES
     from training.run_folder import write_whole
-    from training.span_credit_experiment.experiment import Arm, experiment_reward, train_arm
+    from training.span_credit_experiment.arm import Arm
+    from training.span_credit_experiment.experiment import experiment_reward, train_arm
 
     if arguments.rule not in SPAN_RULES:
         sys.exit(f"spanreward credit: there is no rule {arguments.rule!r}: choose from {', '.join(SPAN_RULES)}.")

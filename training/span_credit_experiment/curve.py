@@ -20,10 +20,10 @@ from matplotlib.axes import Axes
 
 from rewards.agreement.statistics import bootstrap
 from training.evaluation.span_reliability import COEFFICIENT, ENOUGH
-from training.span_credit_experiment.experiment import Arm
+from training.span_credit_experiment.arm import Arm
+from training.span_credit_experiment.report import RESAMPLES
 
 RULE = "add_centred"
-RESAMPLES = 2000
 PER_RUN = {"sampled": "sampled_difference_per_run", "greedy": "difference_per_run"}  # names in a table
 FAMILIES = {  # of sources of spans, by how their names begin: what the picture calls them, and their colour
     "truth": ("the truth's, some flipped or dealt out anew", "#3566a8"),
@@ -77,7 +77,7 @@ def draw_points(points: Sequence[Mapping[str, Any]], path: Path) -> None:
     figure, axes = plt.subplots(1, len(PER_RUN), figsize=(11, 4.4), sharey=True)
     for axis, measure in zip(axes, PER_RUN, strict=True):
         draw_measure(axis, points, measure)
-    axes[0].set_ylabel("add_centred 0.5 less scalar")
+    axes[0].set_ylabel(f"{RULE} {COEFFICIENT} less scalar")
     axes[0].legend(fontsize=8, frameon=False, loc="lower right")
     figure.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ those of an arm with spans are scaled, each step, to the RMS over tokens of the 
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -30,6 +30,7 @@ from training.recipe import ScenesPart
 from training.scenes.referee import judge_description
 from training.scenes.truth_reward import TruthReward
 from training.scenes.world import Scene
+from training.span_credit_experiment.arm import Arm
 from training.span_credit_experiment.panel import MAX_TOKENS
 
 TRAINING_PROMPTS = 2000
@@ -43,23 +44,6 @@ OF_STEP = {  # what is kept of a step's log line
     "entropy": "entropy",
     "grad_norm": "grad_norm",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Arm:
-    """span_coef: 0 is the scalar alone. flipped, permuted: what is done to the truth's spans, see TruthReward."""
-
-    span_rule: str
-    span_coef: float
-    flipped: float = 0.0
-    permuted: bool = False
-
-    @property
-    def name(self) -> str:
-        """As people and files call it: scalar, add_centred-0.5, add_centred-0.5-flipped-0.3."""
-        noise = f"-flipped-{self.flipped:g}" if self.flipped else ""
-        noise += "-permuted" if self.permuted else ""
-        return f"{self.span_rule}-{self.span_coef:g}{noise}" if self.span_coef else "scalar"
 
 
 class MatchedTrainer(SpanGRPOTrainer):

@@ -12,7 +12,8 @@ from training.policy import load_policy
 from training.scenes.referee import judge_description
 from training.scenes.truth_reward import TruthReward
 from training.scenes.world import Scene, Thing
-from training.span_credit_experiment.experiment import Arm, train_arm
+from training.span_credit_experiment.arm import Arm
+from training.span_credit_experiment.experiment import train_arm
 
 SCENE = Scene((Thing("star", "red", "small", "top", "left"),), "0")
 TEXT = "There is a small blue star in the top left corner. There is a circle."
