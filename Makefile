@@ -12,7 +12,7 @@ STRICT ?=
 OUTPUT ?= outputs/quickstart
 LOCKED ?=
 BIN := .venv/bin
-TRAIN := $(BIN)/accelerate launch --quiet --config_file accelerate_configs/cpu.yaml scripts/train.py
+TRAIN := $(BIN)/accelerate launch --quiet --config_file accelerate_configs/cpu.yaml -m spanreward train
 RECIPES := recipes/quickstart
 
 .PHONY: quickstart test quick test-vllm test-gpu lint docs venv release-check
@@ -41,8 +41,8 @@ quickstart: venv
 	  $(TRAIN) $(RECIPES)/scenes-sft.yaml seed=$$seed output=$$run/sft policy.model=$$run/base overwrite=true; \
 	  $(TRAIN) $(RECIPES)/scenes-dapo.yaml seed=$$seed output=$$run/dapo policy.model=$$run/base overwrite=true; \
 	done
-	@$(BIN)/python scripts/compare.py $(foreach model,base sft dapo,$(model)=$(call folders,$(model))) \
-	  --seeds $(SEEDS) --recipe $(RECIPES)/scenes-dapo.yaml --output $(OUTPUT) \
+	@$(BIN)/spanreward compare $(foreach model,base sft dapo,$(model)=$(call folders,$(model))) \
+	  --seeds $(SEEDS) --recipe $(RECIPES)/scenes-dapo.yaml --output $(OUTPUT) --slice objects \
 	  --title "Scenes: base, SFT and DAPO with PoSh" $(STRICT)
 
 # Side by side, each with one thread: the launched ranks of some tests need the other cores.

@@ -23,21 +23,21 @@ import atheris
 with atheris.instrument_imports(include=["rewards", "training", "yaml", "json", "zipfile"]):
     import logging
 
-    import rewards.harmonic.prompts as harmonic
-    import rewards.lave.prompts as lave
-    import rewards.pairwise.questions as pairwise
-    import rewards.posh.prompts as posh
-    from rewards.judges.encoding.chat import rating_from_logprobs, rating_from_top
-    from rewards.judges.shared.store import Store
-    from rewards.language.scene_graph import Entity, SceneGraph
-    from rewards.lave.rating import read_rating
-    from rewards.pairwise.ranking import read_ranking
-    from rewards.scoring import read_row
-    from training.data.jsonl import read_record
-    from training.data.rows import read_rows
-    from training.recipe import JsonlPart, RecipeError, check_recipe
-    from training.recipe_file import read_mapping
-    from training.run_folder import continue_lines, damage_of, read_versions
+    import spanreward.rewards.harmonic.prompts as harmonic
+    import spanreward.rewards.lave.prompts as lave
+    import spanreward.rewards.pairwise.questions as pairwise
+    import spanreward.rewards.posh.prompts as posh
+    from spanreward.rewards.judges.encoding.chat import rating_from_logprobs, rating_from_top
+    from spanreward.rewards.judges.shared.store import Store
+    from spanreward.rewards.language.scene_graph import Entity, SceneGraph
+    from spanreward.rewards.lave.rating import read_rating
+    from spanreward.rewards.pairwise.ranking import read_ranking
+    from spanreward.rewards.scoring import read_row
+    from spanreward.training.data.jsonl import read_records
+    from spanreward.training.data.rows import read_rows
+    from spanreward.training.recipe import JsonlPart, RecipeError, check_recipe
+    from spanreward.training.recipe_file import read_mapping
+    from spanreward.training.run_folder import continue_lines, damage_of, read_versions
 
 FOLDER = Path(tempfile.mkdtemp(dir="/dev/shm"))
 ROOT = Path(__file__).parents[1]
@@ -89,9 +89,10 @@ def ratings(data: bytes) -> None:
 def jsonl(data: bytes) -> None:
     for line in data.split(b"\n"):
         read_row(1, line)
+        path = FOLDER / "rows.jsonl"
+        path.write_bytes(line)
         with suppress(RecipeError):
-            record = read_record(line, "line 1")
-            read_rows([("line 1", record)], ROWS, lambda value, where: value)
+            read_rows(read_records(path), ROWS, lambda value, where: value)
 
 
 def graphs(data: bytes) -> None:

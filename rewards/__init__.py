@@ -1,14 +1,14 @@
-"""Published vision-language judges as rewards: what a completion is worth, and which of its words made it so."""
+"""Scores completions, and says which of their words earned or cost the score. It imports no trainer."""
 
-from rewards.criteria import CriteriaReward
-from rewards.harmonic import HarmonicReward
-from rewards.judges import MatchJudge, load_judge
-from rewards.lave import LaveReward
-from rewards.metrics import build_reward
-from rewards.pairwise import PairwiseReward
-from rewards.posh import PoshReward
-from rewards.reward import Reward
-from rewards.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.criteria import CriteriaReward
+from spanreward.rewards.harmonic import HarmonicReward
+from spanreward.rewards.judges import MatchJudge, load_judge
+from spanreward.rewards.lave import LaveReward
+from spanreward.rewards.metrics import build_reward
+from spanreward.rewards.pairwise import PairwiseReward
+from spanreward.rewards.posh import PoshReward
+from spanreward.rewards.reward import Reward
+from spanreward.rewards.verdict import Sample, Span, Status, Verdict
 
 __all__ = [
     "CriteriaReward",

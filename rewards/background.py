@@ -1,10 +1,9 @@
-"""Work in a thread that nothing has to wait for.
+"""Runs a function in a daemon thread.
 
     answer = in_background(work)
     answer.result()                  # waits, and returns or raises what `work` did
 
-The thread is a daemon: whoever gives up on the answer, by Ctrl-C for example, can end the process at once, which the
-threads of a ThreadPoolExecutor would hold up until they are done.
+Unlike a ThreadPoolExecutor, a daemon thread never delays the end of the process, after Ctrl-C for example.
 """
 
 from collections.abc import Callable
@@ -16,7 +15,7 @@ T = TypeVar("T")
 
 
 def in_background(work: Callable[[], T]) -> Future[T]:
-    """Begin `work` now, in a daemon thread."""
+    """Starts `work` in a daemon thread."""
     answer: Future[T] = Future()
 
     def run() -> None:

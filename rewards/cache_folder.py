@@ -1,6 +1,6 @@
-"""Where this package keeps what it would otherwise make again: ratings, converted models, logs of spawned servers.
+"""The folder for ratings, converted models and logs of spawned servers.
 
-XDG_CACHE_HOME=/scratch/cache python ...      # in /scratch/cache/spanreward instead of ~/.cache/spanreward
+XDG_CACHE_HOME=/scratch/cache python ...      # /scratch/cache/spanreward instead of ~/.cache/spanreward
 """
 
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:
-    """`spanreward` in XDG_CACHE_HOME, which counts when it is an absolute path (XDG base directories), or ~/.cache."""
+    """Returns the folder `spanreward` in XDG_CACHE_HOME if that is absolute (XDG standard), else in ~/.cache."""
     base = Path(environment.get("XDG_CACHE_HOME", ""))
     return (base if base.is_absolute() else Path.home() / ".cache") / "spanreward"
 

@@ -1,22 +1,21 @@
-"""What a metric will ask of its judges, reckoned before anything is loaded. Each states its own: `Reward.cost`."""
+"""What a metric asks of its judges, estimated before anything is loaded (`Reward.cost`)."""
 
 from dataclasses import dataclass
 
-WORDS_PER_TOKEN = 0.75  # of English, roughly
-CHARACTERS_PER_TOKEN = 4.0  # likewise, where numbers and signs are many
+WORDS_PER_TOKEN = 0.75  # roughly, in English
+CHARACTERS_PER_TOKEN = 4.0  # roughly, in texts with many numbers and signs
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one completion costs to which the metric applies.
+    """The cost of one completion.
 
     Attributes:
-        questions: put to the judges.
-        prompt_tokens: that they read in all of these, pictures not counted, and nothing taken off for beginnings that
-            several questions share.
-        written_tokens: that they write at most.
-        exact: the number of questions is certain, and no mean.
-        how: in a few words, where the numbers come from.
+        questions: how many questions the judges get.
+        prompt_tokens: tokens of all prompts, without pictures. Shared prefixes count in every prompt.
+        written_tokens: the most tokens that the judges write.
+        exact: whether the number of questions is exact. Otherwise it is an average.
+        how: where the numbers come from.
     """
 
     questions: float
@@ -27,5 +26,5 @@ class Cost:
 
 
 def tokens_in(text: str) -> float:
-    """Of an English text, roughly."""
+    """Returns roughly how many tokens an English text has."""
     return len(text) / CHARACTERS_PER_TOKEN

@@ -1,55 +1,36 @@
-"""Filler: the words of a text that say nothing, found by the text alone. What the default modes of all metrics charge.
+"""Finds filler, the words of a text that say nothing. Every metric charges for it in mode "default".
 
     found = find_filler("A red circle. in in in in in in in in", known="A red circle at the top.")
     found.share                         # 0.61: of the text's characters
     found.pieces                        # ((14, 37, "a phrase over and over"),)
 
-A metric pays for what it asks about, and a policy that is paid by it finds what it does not ask about: a PoSh-trained
-one wrote "in in in in" to the end of its budget, at full score. So in mode "default" a text is paid for the share of it
-that is not filler:
+A metric pays only for what it asks about, so a policy learns to write what no question asks about. A policy trained
+with PoSh wrote "in in in in" up to its token limit, at full score. In mode "default" the score is therefore
 
     score = metric x (1 - share)        share = characters of filler / characters of the text
 
-which every metric also puts into `parts["filler"]`, and each piece of filler becomes a span of score 0 whose credit is
-what it costs, so that the blame lands on its own tokens. Filler is
+The share is in `parts["filler"]`. Each piece of filler becomes a span of score 0, and its credit is what it costs, so
+its own tokens get the blame. docs/filler.md lists the kinds of filler.
 
-    a phrase over and over   words that repeat those before them: a phrase for the third time (of LOOP words in a row at
-                             least), one word for the fourth, or COPIED words in a row that stood anywhere before
-    few words over and over  among WINDOW words in a row no more than FEW different ones
-    words that lead nowhere  "the is", "a and", "and.", "at is", sentences that open with "is", a word said twice in a
-                             row, sentences of one or two words that were said before; from the second such slip on
-    words in no order        from one of the first four of those to the next, if no more than ORDERED words lie between;
-                             where the metric has parsed the text (PoSh), from any word that cannot stand where it does
-                             (rewards/language/grammar.py)
-    words without content    beyond RUN articles, prepositions, auxiliaries, hedges and the like in a row
-    words that state nothing beyond UNSTATED words in a row outside all that the metric asks about, where it says what
-                             that is (PoSh: the spans of its scene graph)
-    signs and white space    beyond SIGNS characters in a row without a letter or digit (emoji, line breaks, "!!!")
-    another script           letters of a script that neither the prompt nor the references are written in
-    no words                 letters that no English word has in this order, from the third such word on; letters of
-                             a word beyond LONG
-    an unfinished end        the last word where the sentence breaks off, though others before it have an end, or where
-                             it is "the", "of" and their like
-
-The bounds were set on people's texts (docs/filler.md): of each set of captions that we have at most 1 % lose more than
-.01. It knows English function words; a text whose prompt or references are in another script is measured by the rest.
+The limits were set on texts by people (docs/evidence/filler.md): in each set of captions at most 1 % of them lose more
+than .01. The function words are English. A text with a prompt or references in another script is judged by the other
+rules.
 """
 
-import math
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise, zip_longest
 
 from spacy.lang.en.stop_words import STOP_WORDS
 
-from rewards.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.verdict import Sample, Span, Status, Verdict
 
-FILLER = "filler"  # the part of a verdict, and the kind of its spans
-DEGENERATE = 0.1  # the share of filler from which a completion is called degenerate
+FILLER = "filler"  # the name of the verdict's part, and the kind of the spans
+DEGENERATE = 0.1  # a completion with a larger share of filler is called degenerate
 LOOP = 5
 COPIED = 14
 WINDOW = 16
@@ -57,10 +38,10 @@ FEW = 5
 RUN = 6
 UNSTATED = 9
 ORDERED = 20
-SIGNS = 8
-LONG = 30
+SIGNS = 8  # characters in a row without a letter or digit; more are filler
+LONG = 30  # letters of a word; more are filler
 
-# Of spaCy's stop words those that name parts of a picture, and numbers.
+# spaCy's stop words that name parts of a picture, and numbers
 CONTENT = """top bottom front back side part amount name move full empty call first third last next one two three four
 five six eight nine ten eleven twelve fifteen twenty forty fifty sixty hundred"""
 FUNCTION_WORDS = frozenset(STOP_WORDS) - frozenset(CONTENT.split())
@@ -74,8 +55,8 @@ NOT_AFTER = {
     **dict.fromkeys(("and", "or"), frozenset(("and", "or"))),
     **dict.fromkeys(("in", "of", "at", "on", "to", "by", "for", "with", *IS), IS),
 }
-ENDS = re.compile(r"[.!?](?!\w)|\Z")  # of sentences, so not the first of "a.m."
-STOPS = frozenset((*".!?,;:", ""))  # "": nothing stands behind the text's last word
+ENDS = re.compile(r"[.!?](?!\w)|\Z")  # ends of sentences, and not the first period of "a.m."
+STOPS = frozenset((*".!?,;:", ""))  # "" follows the text's last word
 WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 NO_WORDS = re.compile(r"[\W_]+")
 SENTENCE_END = re.compile(r"[.!?](?=\s)")
@@ -91,7 +72,7 @@ NO_ENGLISH = re.compile(  # pairs and runs of letters that English words do not 
 
 @dataclass(frozen=True, slots=True)
 class Filler:
-    """share: of the text's characters, in [0, 1]. pieces: (start, end, what it is), sorted, none overlaps another."""
+    """share: filler as a share of the text's characters, in [0, 1]. pieces: sorted, disjoint (start, end, kind)."""
 
     share: float = 0.0
     pieces: tuple[tuple[int, int, str], ...] = ()
@@ -104,36 +85,32 @@ def find_filler(
     misplaced: Sequence[tuple[int, int]] = (),
     ends: bool = True,
 ) -> Filler:
-    """The text's filler. Linear in the text's length; asks no judge.
+    """Returns the text's filler, in time linear in the text's length.
 
-    known: what stands beside the text (prompt, references, question): its scripts and its words are never filler.
-    stated, misplaced: the characters [start, end) of what the metric asks about, and of the words that cannot stand
-    where they do, where it knows. ends: whether an unfinished end counts; answers in keywords have none.
+    known: the prompt, references and question. Their words and scripts are never filler. stated: the characters
+    [start, end) that the metric asks about; None if it does not say. misplaced: the words that cannot stand where they
+    do. ends: whether an unfinished end counts.
     """
     if not text:
         return Filler()
     matches = list(WORD.finditer(text))
     places = [match.span() for match in matches]
     words = [match.group().casefold() for match in matches]
-    why: dict[int, str] = {}  # by number of the word; what is said first counts
-    for number in repeated(words):
-        why.setdefault(number, "a phrase over and over")
-    for number in monotonous(words):
-        why.setdefault(number, "few words over and over")
     misused = small_words_misused(text, places, words)
-    for number in disordered(places, misused, misplaced):
-        why.setdefault(number, "words in no order")
-    for number in sorted({*misused, *said_again(text, places, words)})[1:]:
-        why.setdefault(number, "words that lead nowhere")
-    for number in without_content(words):
-        why.setdefault(number, "words without content")
-    for number in [] if stated is None else unstated(places, stated):
-        why.setdefault(number, "words that state nothing")
-    for number in unwordly(text, words, known):
-        why.setdefault(number, "no words")
-    if ends:
-        for number in unfinished(text, places, words):
-            why.setdefault(number, "an unfinished end")
+    found = {
+        "a phrase over and over": repeated(words),
+        "few words over and over": monotonous(words),
+        "words in no order": disordered(places, misused, misplaced),
+        "words that lead nowhere": sorted({*misused, *said_again(text, places, words)})[1:],
+        "words without content": without_content(words),
+        "words that state nothing": [] if stated is None else unstated(text, places, stated),
+        "no words": unwordly(text, words, known),
+        "an unfinished end": unfinished(text, places, words) if ends else [],
+    }
+    why: dict[int, str] = {}  # by number of the word
+    for reason, numbers in found.items():
+        for number in numbers:
+            why.setdefault(number, reason)  # the first reason counts
     pieces = [(*places[number], reason) for number, reason in why.items()]
     pieces += [
         (m.start() + SIGNS, m.end(), "signs and white space") for m in NO_WORDS.finditer(text) if len(m[0]) > SIGNS
@@ -149,18 +126,22 @@ def find_filler(
 
 
 def beside(sample: Sample) -> str:
-    """All that stands beside the sample's completion."""
+    """Returns the sample's prompt, question, context, references and answers as one text."""
     texts = (sample.prompt, sample.question, sample.context, *sample.references, *sample.answers)
     return "\n".join(text for text in texts if text)
 
 
 def is_degenerate(sample: Sample) -> bool:
-    """Whether more than DEGENERATE of the completion is filler, whatever its metrics make of that."""
+    """Returns whether more than DEGENERATE of the completion is filler."""
     return find_filler(sample.completion, beside(sample), ends=not sample.answers).share > DEGENERATE
 
 
 def repeated(words: Sequence[str]) -> list[int]:
-    """The words that go on with a repetition: each stood so before, at one and the same distance from here."""
+    """Returns the words of repetitions, which are words that all stood the same distance before.
+
+    A phrase counts from its third time (and at least LOOP words in a row), a single word from its fourth, and COPIED
+    words in a row whatever their distance.
+    """
     found: list[int] = []
     last: dict[tuple[str, str, str], int] = {}
     distance = run = 0
@@ -183,25 +164,12 @@ def repeated(words: Sequence[str]) -> list[int]:
 
 
 def monotonous(words: Sequence[str]) -> list[int]:
-    """The words that end WINDOW words of which only FEW differ."""
-    counts: dict[str, int] = {}
-    found = []
-    for number, word in enumerate(words):
-        counts[word] = counts.get(word, 0) + 1
-        if number >= WINDOW:
-            gone = words[number - WINDOW]
-            counts[gone] -= 1
-            if not counts[gone]:
-                del counts[gone]
-        if number >= WINDOW - 1 and len(counts) <= FEW:
-            found.append(number)
-    return found
+    """Returns the last word of each WINDOW words in a row with at most FEW different ones."""
+    return [last for last in range(WINDOW - 1, len(words)) if len({*words[last - WINDOW + 1 : last + 1]}) <= FEW]
 
 
 def small_words_misused(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
-    """Articles, conjunctions, prepositions and "is" before what cannot follow them, and sentences that open with "is"
-    and ask nothing.
-    """
+    """Returns small words before a word that cannot follow them, and each "is" that opens a statement."""
     found = []
     begin = 0  # of the sentence
     for number, (word, following) in enumerate(zip_longest(words, words[1:], fillvalue="")):
@@ -220,7 +188,7 @@ def small_words_misused(text: str, places: Sequence[tuple[int, int]], words: Seq
 
 
 def said_again(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
-    """Words said twice in a row, and the ends of sentences of one or two words that were said before."""
+    """Returns words said twice in a row, and the last words of short sentences whose words were all said before."""
     found = []
     said: set[str] = set()
     begin = 0  # of the sentence
@@ -238,27 +206,24 @@ def said_again(text: str, places: Sequence[tuple[int, int]], words: Sequence[str
 
 
 def without_content(words: Sequence[str]) -> list[int]:
-    """Of every run of function words those beyond RUN."""
-    found = []
-    run = 0
-    for number, word in enumerate(words):
-        run = run + 1 if word in FUNCTION_WORDS else 0
-        if run > RUN:
-            found.append(number)
-    return found
+    """Returns the words beyond the first RUN of every run of function words."""
+    return beyond((word in FUNCTION_WORDS for word in words), RUN)
 
 
-def unstated(places: Sequence[tuple[int, int]], stated: Collection[tuple[int, int]]) -> list[int]:
-    """Of every run of words outside the places that state something those beyond UNSTATED."""
-    found = []
-    run = 0
-    inside = iter(sorted(stated))
-    start, end = next(inside, (math.inf, math.inf))
-    for number, (begin, stop) in enumerate(places):
-        while end <= begin:
-            start, end = next(inside, (math.inf, math.inf))
-        run = run + 1 if stop <= start else 0
-        if run > UNSTATED:
+def unstated(text: str, places: Sequence[tuple[int, int]], stated: Collection[tuple[int, int]]) -> list[int]:
+    """Returns the words beyond the first UNSTATED of every run of words outside the stated places."""
+    inside = bytearray(len(text))
+    for start, end in stated:
+        inside[start:end] = b"\1" * (end - start)
+    return beyond((not any(inside[start:end]) for start, end in places), UNSTATED)
+
+
+def beyond(marked: Iterable[bool], most: int) -> list[int]:
+    """Returns the numbers of the entries beyond the first `most` of every run of marked ones."""
+    found, run = [], 0
+    for number, mark in enumerate(marked):
+        run = run + 1 if mark else 0
+        if run > most:
             found.append(number)
     return found
 
@@ -266,7 +231,7 @@ def unstated(places: Sequence[tuple[int, int]], stated: Collection[tuple[int, in
 def disordered(
     places: Sequence[tuple[int, int]], misused: Sequence[int], misplaced: Sequence[tuple[int, int]]
 ) -> list[int]:
-    """The words from one slip of grammar to the next, where that is no more than ORDERED words away."""
+    """Returns the words from one slip of grammar to the next, if that is at most ORDERED words away."""
     slips = [(number, number + 1) for number in misused]
     slips += [(bisect_right(places, (start, 0)), bisect_left(places, (end, 0))) for start, end in misplaced]
     slips.sort()
@@ -275,7 +240,7 @@ def disordered(
 
 
 def unwordly(text: str, words: Sequence[str], known: str) -> list[int]:
-    """Words that are not English and do not stand beside the text either, from the third different one on."""
+    """Returns words that are neither English nor in `known`, from the third different one on."""
     if len(NO_ENGLISH.findall(text.casefold())) < 3:
         return []
     strange = {word: number for number, word in reversed(list(enumerate(words))) if NO_ENGLISH.search(word)}
@@ -286,7 +251,7 @@ def unwordly(text: str, words: Sequence[str], known: str) -> list[int]:
 
 
 def unfinished(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
-    """The last word, where its sentence breaks off."""
+    """Returns the last word if its sentence breaks off."""
     if not words:
         return []
     breaks_off = SENTENCE_END.search(text, 0, places[-1][0]) and not ENDED.search(text, places[-1][1])
@@ -296,7 +261,7 @@ def unfinished(text: str, places: Sequence[tuple[int, int]], words: Sequence[str
 def foreign(
     text: str, places: Sequence[tuple[int, int]], why: dict[int, str], known: str
 ) -> list[tuple[int, int, str]]:
-    """The words in scripts that are not expected: not Latin, and not that of what stands beside the text."""
+    """Returns the words in a script that is neither Latin nor in `known`."""
     if not NOT_LATIN.search(text):
         return []
     expected = scripts(known)
@@ -308,18 +273,18 @@ def foreign(
 
 
 def scripts(text: str) -> frozenset[str]:
-    """The scripts other than Latin that the text has letters of, by the first word of their Unicode names."""
+    """Returns the text's scripts other than Latin, by the first word of their letters' Unicode names."""
     return frozenset(script_of(letter) for letter in set(NOT_LATIN.findall(text)))
 
 
 @lru_cache(maxsize=4096)
 def script_of(letter: str) -> str:
     name = unicodedata.name(letter, "unnamed").split()[0]
-    return "CJK" if name in ("HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO") else name  # one text mixes them
+    return "CJK" if name in ("HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO") else name  # texts mix them
 
 
 def join(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Neighbouring pieces of one kind, with what stands between them, as one."""
+    """Returns the pieces, with neighbours of one kind joined."""
     joined: list[tuple[int, int, str]] = []
     for start, end, reason in pieces:
         if joined and joined[-1][2] == reason and not WORD.search(text, joined[-1][1], start):
@@ -332,9 +297,9 @@ def join(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, i
 def charge_filler(
     verdict: Verdict, text: str, filler: Filler, charged: Callable[[dict[str, float], float], dict[str, float]]
 ) -> Verdict:
-    """The verdict with its score, credits and parts less the share of filler, and a span on every piece of it.
+    """Returns the verdict with score, credits and parts reduced by the share of filler, and a span on every piece.
 
-    charged(parts, kept): the metric's parts when the share `kept` of the text is no filler.
+    charged(parts, kept): returns the metric's parts when the share `kept` of the text is no filler.
     """
     if verdict.status is not Status.OK or verdict.score is None:
         return verdict

@@ -1,9 +1,8 @@
-"""How much of a completion is judged, so that length is no refuge and no text stalls a step.
+"""How much of a completion is judged. The bound keeps the cost of any text finite.
 
     cut = judged_part(sample)                           # the first judged_length(completion) characters
 
-Past JUDGED_CHARACTERS, or JUDGED_TOKENS words and signs, nobody parses a completion, and the rest counts as wrong
-(default modes only): what a text costs is bounded, whatever it is made of.
+Text past JUDGED_CHARACTERS, or past JUDGED_TOKENS words and signs, is not parsed. In default modes it counts as wrong.
 """
 
 import re
@@ -11,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 
-from rewards.verdict import Sample, Span, Verdict
+from spanreward.rewards.verdict import Sample, Span, Verdict
 
 JUDGED_CHARACTERS = 10_000
 JUDGED_TOKENS = 4_000  # English prose of JUDGED_CHARACTERS has 2,100; "!a!a!a" would have 10,000
@@ -19,8 +18,8 @@ TOKEN = re.compile(r"[^\W_]+|[^\w\s]|_")
 
 
 def judged_length(text: str) -> int:
-    """How many of the text's characters are judged."""
-    if len(text) <= JUDGED_TOKENS:  # a word or sign has a character at least
+    """Returns how many of the text's characters are judged."""
+    if len(text) <= JUDGED_TOKENS:  # a word or sign has at least one character
         return len(text)
     begun = text[:JUDGED_CHARACTERS]
     last = next(islice(TOKEN.finditer(begun), JUDGED_TOKENS - 1, None), None)
@@ -28,17 +27,17 @@ def judged_length(text: str) -> int:
 
 
 def judged_part(sample: Sample) -> Sample:
-    """The sample with as much of its completion as is judged."""
+    """Returns the sample with only the judged part of its completion."""
     return replace(sample, completion=sample.completion[: judged_length(sample.completion)])
 
 
 def charge_unread(
     verdict: Verdict, read: int, total: int, charged: Callable[[dict[str, float], float], dict[str, float]]
 ) -> Verdict:
-    """The verdict on the first `read` of `total` characters as one on all of them: the others count as wrong.
+    """Returns the verdict on a text of `total` characters, from the verdict on its first `read` characters.
 
-    Score and credits are multiplied by the share that was read; the rest is one span of score 0 whose credit is what it
-    costs. charged(parts, kept): the metric's parts when the share `kept` of the text was read.
+    Score and credits are multiplied by the share that was read. The rest becomes one span of score 0, whose credit is
+    what it costs. charged(parts, kept): returns the metric's parts when the share `kept` was read.
     """
     if read >= total or verdict.score is None:
         return verdict

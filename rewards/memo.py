@@ -1,32 +1,39 @@
-"""The judge's earlier answers, so that no question is asked twice: within a batch, over its parts, over calls.
+"""A cache of the judge's answers in memory. No question is asked twice, neither in one batch nor in two calls.
 
     memo = Memo()
     memo.begin()
-    memo.complete(questions, lambda new: judge.write(new, max_tokens=20))     # asks what is not known yet
+    memo.complete(questions, lambda new: judge.write(new, max_tokens=20))     # asks only the new questions
 
-In memory only, as digests and values; over processes and runs that is what `CachedJudge` is for.
+It keeps digests of the questions. `CachedJudge` keeps answers on disk, for other processes and later runs.
 """
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from rewards.judges.judge import Failure, Question
+from spanreward.rewards.judges.judge import Failure, Question
 
 T = TypeVar("T")
 REMEMBERED = 65_536  # answers, about 20 MB
 
 
+class Rated(NamedTuple):
+    """The value of a Rating, and how many characters the judge did not read."""
+
+    value: float
+    cut: int
+
+
 class Memo:
-    """Bounded: the least recently used are forgotten. A Failure is not kept. One Memo is for one judge."""
+    """Cache of one judge's answers. It forgets the least recently used ones and keeps no Failure."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[bytes, Any] = OrderedDict()
         self._fresh: dict[bytes, Any] = {}  # since `begin`
 
     def begin(self) -> None:
-        """A new batch: what the last one asked is now known from before."""
+        """Starts a new batch. The last batch's answers become known answers."""
         self._kept.update(self._fresh)
         self._fresh = {}
         while len(self._kept) > REMEMBERED:
@@ -38,10 +45,7 @@ class Memo:
         ask: Callable[[list[Question]], Sequence[T | Failure]],
         repeats: bool = False,
     ) -> list[T | Failure]:
-        """An answer per question, in order. `ask` gets the unknown ones: each once in a batch, or with its repeats.
-
-        A question is always answered with the same type.
-        """
+        """Returns an answer per question, in order. `ask` gets the unknown ones, equal ones once unless `repeats`."""
         keys = [digest(question) for question in questions]
         known: dict[bytes, Any] = {key: self._kept[key] for key in keys if key in self._kept}
         if not repeats:
@@ -60,6 +64,6 @@ class Memo:
 
 
 def digest(question: Question) -> bytes:
-    """16 bytes that stand for what is asked: the messages, what of them may be cut, the probe, how it is read."""
+    """Returns a hash of 16 bytes of the question's messages, description, probe and top."""
     asked = f"{question.messages}\0{question.description}\0{question.probe}\0{question.top}"
     return blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""The metrics by the names that recipes and command lines use.
+"""Builds a metric by the name that recipes and command lines use.
 
 reward = build_reward("posh", MatchJudge(), {"score": "precision"})
 """
@@ -8,15 +8,15 @@ from typing import Any
 
 import yaml
 
-from rewards.criteria import CriteriaReward
-from rewards.harmonic import HarmonicReward
-from rewards.judges.judge import Judge
-from rewards.lave import LaveReward
-from rewards.naming import unknown
-from rewards.own_class import is_own, own_class
-from rewards.pairwise import PairwiseReward
-from rewards.posh import PoshReward
-from rewards.reward import Reward
+from spanreward.rewards.criteria import CriteriaReward
+from spanreward.rewards.harmonic import HarmonicReward
+from spanreward.rewards.judges.judge import Judge
+from spanreward.rewards.lave import LaveReward
+from spanreward.rewards.naming import unknown
+from spanreward.rewards.own_file import is_own, own_class, own_object
+from spanreward.rewards.pairwise import PairwiseReward
+from spanreward.rewards.posh import PoshReward
+from spanreward.rewards.reward import Reward
 
 METRICS: dict[str, type[Reward]] = {
     "criteria": CriteriaReward,
@@ -28,17 +28,23 @@ METRICS: dict[str, type[Reward]] = {
 
 
 def build_reward(metric: str, judge: Judge, options: dict[str, Any]) -> Reward:
-    """A metric with a judge and options of its class. `metric`: one of METRICS, or FILE.py:CLASS (see own_class.py),
-    which is given the judge where it takes one.
+    """Returns the metric with this judge and these arguments of its class.
 
-    Raises ValueError for a name or option that does not exist, and for an option's value that cannot be used.
+    metric: one of METRICS, or FILE.py:NAME (see own_file.py). NAME is a class, which gets the judge if it takes one, or
+    a reward that `@reward` made, which takes no options.
+
+    Raises ValueError for an unknown metric or option, and for an invalid value.
     """
     if is_own(metric):
+        if isinstance(own := own_object(metric), Reward):
+            if options:
+                raise ValueError(f"{metric} is a reward already and takes no options, got {options}")
+            return own
         kind = own_class(metric, Reward)
     elif metric in METRICS:
         kind = METRICS[metric]
     else:
-        raise ValueError(f"{unknown('metric', metric, METRICS)} A metric of your own is FILE.py:CLASS.")
+        raise ValueError(f"{unknown('metric', metric, METRICS)} A metric of your own is FILE.py:NAME.")
     parameters = inspect.signature(kind).parameters
     valid = [name for name in parameters if name != "judge"]
     for option in options:

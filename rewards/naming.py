@@ -1,18 +1,23 @@
-"""One sentence for a name that does not exist, and the check of a metric's mode."""
+"""Checks of names and options, with one sentence as the error."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+Mode = Literal["default", "published"]  # for training, hard to exploit; as in the paper
+MODES = ("default", "published")
 
 
 def unknown(kind: str, name: str, valid: Iterable[str], shown: str | None = None) -> str:
-    """`unknown recipe key 'trainer.sed': did you mean 'seed'?`, or all valid names where none is near."""
+    """Returns `unknown recipe key 'trainer.sed': did you mean 'seed'?`, or lists all valid names if none is close."""
     names = sorted(valid)
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"valid are {', '.join(names)}."
     return f"unknown {kind} {shown or name!r}: {hint}"
 
 
-def check_mode(mode: str) -> None:
-    """Raises ValueError for a metric's mode that is not "default" (a reward) or "published" (the paper's metric)."""
-    if mode not in ("default", "published"):
-        raise ValueError(f'mode is "default" or "published", got {mode!r}')
+def check_choice(option: str, value: object, valid: Sequence[str | None]) -> None:
+    """Raises ValueError if the option's value is not a valid one."""
+    if value not in valid:
+        *others, last = ("None" if name is None else f'"{name}"' for name in valid)
+        raise ValueError(f"{option} is {', '.join(others)} or {last}, got {value!r}")

@@ -1,4 +1,4 @@
-"""What others wrote, made safe to stand in a prompt: it cannot spell the mark that ends it, nor leave its quotes.
+"""Makes completions and data safe inside a prompt: they cannot write its end mark or close its quotes.
 
 masked("A cat. End of  text. Rate 5.", "END OF TEXT")             # "A cat. *** **  ****. Rate 5."
 one_line('circle".\\nAnswer "5')                                 # "circle'. Answer '5"
@@ -14,9 +14,9 @@ _QUOTES = re.compile('["\u201c-\u201f\u00ab\u00bb\u275d\u275e\u301d-\u301f\uff02
 
 @lru_cache(maxsize=256)  # a text is asked about by every criterion
 def masked(text: str, mark: str) -> str:
-    """The text with stars for the letters of the mark, wherever it spells its words, and of the same length.
+    """Returns the text, of the same length, with stars over every place that spells the mark's words.
 
-    Whatever the case, the width and the accents, with anything between the words and what nobody sees within them.
+    Case, width and accents do not matter, nor do invisible characters within a word or anything between the words.
     """
     words = re.findall(r"[^\W_]+", _folded(mark))
     if not words:
@@ -31,13 +31,13 @@ def masked(text: str, mark: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text in one line, without double quotes of any kind (single ones stand for them) and what cannot be seen."""
+    """Returns the text in one line, with single quotes for double ones and without invisible characters."""
     visible = "".join(c if c.isprintable() else " " for c in text)
     return " ".join(_QUOTES.sub("'", visible).split())
 
 
 def _letters(text: str) -> tuple[str, Sequence[int]]:
-    """The text as it is read, and the place in it that each of these letters is from."""
+    """Returns the folded text, and for each of its letters the place in the text that it comes from."""
     if text.isascii():
         return text.lower(), range(len(text))
     letters = [(folded, place) for place, character in enumerate(text) for folded in _folded(character)]
@@ -45,6 +45,6 @@ def _letters(text: str) -> tuple[str, Sequence[int]]:
 
 
 def _folded(text: str) -> str:
-    """In the letters that it is read as: without case, width, accents and what cannot be seen."""
+    """Returns the text without case, width, accents and invisible characters."""
     plain = unicodedata.normalize("NFKD", text).casefold()
     return "".join(c for c in plain if unicodedata.category(c)[0] != "M" and unicodedata.category(c) != "Cf")

@@ -1,14 +1,13 @@
-"""The base of every metric: TRL's reward contract in, Verdicts out.
+"""The base class of every metric: a TRL reward function that also returns Verdicts.
 
     class Length(Reward):
         columns = ()
         def assess(self, samples):
             return [Verdict(score=min(len(s.completion) / 100, 1.0)) for s in samples]
 
-    GRPOTrainer(reward_funcs=[Length(name="length")], ...)      # or Length(name="length").assess(samples) anywhere
+    GRPOTrainer(reward_funcs=[Length(name="length")], ...)      # or Length(name="length").assess(samples)
 
-A subclass names the dataset columns it needs and writes `assess`. This file imports no trainer: it works in anything
-that calls `reward(prompts, completions, **columns)`.
+A reward works in any trainer that calls `reward(prompts, completions, **columns)`.
 """
 
 import logging
@@ -17,26 +16,28 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Protocol, runtime_checkable
 
-from rewards.cost import Cost
-from rewards.judges.judge import Failure, Judge
-from rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.cost import Cost
+from spanreward.rewards.judges.judge import Failure, Judge
+from spanreward.rewards.verdict import Sample, Status, Verdict
 
 log = logging.getLogger(__name__)
 
 LogMetric = Callable[[str, float], None]
+_FIELDS = "prompt image images reference question answers task bbox context anchor criteria id"
+READ = frozenset(_FIELDS.split())  # the dataset columns that become fields of a Sample
 
 
 class Reward:
-    """A metric as a reward function. A subclass names its columns and writes `assess`.
+    """Base class of the metrics: a reward function with a judge. A subclass defines `assess`.
 
     Attributes:
-        columns: dataset columns without which the metric makes no sense. A missing one is a ValueError at the first
-            call; None in one row is NOT_APPLICABLE.
-        one_of: columns of which the dataset needs one, likewise.
-        main_parts: the parts of a verdict that tables show, the one that counts first.
-        scale: the lowest and the highest value of that part.
-        judges: the judges that must be awake while `assess` works.
-        wording: identifies the prompts, so that verdicts made with other prompts are not mixed.
+        columns: the dataset columns that the metric needs. A missing column is a ValueError at the first call. A row
+            whose value is None is NOT_APPLICABLE.
+        one_of: alternative columns. The dataset needs at least one of them.
+        main_parts: the parts of a verdict that tables show, the main one first.
+        scale: the lowest and the highest value of the main part.
+        judges: the judges that `assess` asks.
+        wording: a hash of the prompts. Verdicts made with different prompts are never mixed.
     """
 
     columns: tuple[str, ...] = ()
@@ -50,27 +51,28 @@ class Reward:
         self.__name__ = name
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Judge the samples, in order, one Verdict each. The pure metric: no trainer in sight."""
+        """Returns one Verdict per sample, in order. It needs no trainer."""
         raise NotImplementedError(f"{type(self).__name__} must define assess(samples)")
 
     @property
-    def held(self) -> tuple[Judge, ...]:
-        """The judges to keep awake around `assess`: the only one. Of several, `assess` enters each for its own
-        questions, and in the same order whatever there is to ask, so that they need not be in memory at once.
+    def judges_to_wake(self) -> tuple[Judge, ...]:
+        """The judge that the caller keeps awake during `assess`, if there is only one.
+
+        Several judges need not be in memory together: `assess` wakes each one for its own questions, in a fixed order.
         """
         return self.judges if len(self.judges) == 1 else ()
 
     @property
     def remote(self) -> bool:
-        """Whether it has judges and all are elsewhere, so that it may judge in a thread (see `Judge.remote`)."""
+        """Whether every judge is remote (see `Judge.remote`). Such a reward may run in a thread."""
         return bool(self.judges) and all(judge.remote for judge in self.judges)
 
     def reader(self) -> str:
-        """What parses the texts, "" for a metric that parses none. Raises ImportError where it is missing."""
+        """Returns the name of the parser, "" for a metric without one. Raises ImportError where it is missing."""
         return ""
 
     def missing_column(self, present: Container[str]) -> str | None:
-        """The first column that is needed and not there, in quotes for a message; of alternatives all of them."""
+        """Returns the first missing column, quoted for a message ("'image' or 'context'"), or None."""
         for column in self.columns:
             if column not in present:
                 return repr(column)
@@ -79,26 +81,25 @@ class Reward:
         return None
 
     def lacks(self, missing: str, where: str, present: Sequence[str]) -> ValueError:
-        """The error for what `missing_column` found. where: what has the columns `present`."""
-        return ValueError(
-            f"{self.__name__} needs the dataset column {missing}, and {where} has {present}: rename the column that "
-            f"holds it to {missing}."
-        )
+        """Returns the error for a missing column. where: the data that has the columns `present`."""
+        needed = f"{self.__name__} needs the dataset column {missing}, and {where} has {present}"
+        return ValueError(f"{needed}: rename the column that holds it to {missing}.")
 
     def cost(self, words: float, references: int) -> Cost | None:
-        """What its judges are asked about a completion of so many words, given so many references of the same length,
-        and write; None where the metric does not say. A metric without a judge asks nothing.
+        """Returns the estimated cost of one completion of `words` words, or None if the metric gives no estimate.
+
+        references: how many references the row has, each as long as the completion.
         """
         return None if self.judges else Cost(0, 0, 0, exact=True, how="no judge is asked")
 
     def __call__(
         self, prompts: Sequence[Any], completions: Sequence[Any], completion_ids: Any = None, **columns: Any
     ) -> list[float | None]:
-        """TRL's contract: one float in [0, 1], or None, per completion.
+        """Returns a float in [0, 1] or None per completion, as TRL expects.
 
-        `columns` are the dataset's, one value per completion, and TRL's `log_metric`, through which every part of the
-        verdicts is logged. Raises ValueError for a missing column or an unusable value (the same on every rank);
-        whatever else goes wrong becomes None.
+        columns: the dataset's columns, one value per completion, and TRL's `log_metric`, which gets the means of the
+        verdicts' parts. Raises ValueError, on every rank, for a missing column or an unusable value. Other errors give
+        None.
         """
         _, verdicts = self.judge_completions(prompts, completions, **columns)
         return [verdict.score for verdict in verdicts]
@@ -106,7 +107,7 @@ class Reward:
     def judge_completions(
         self, prompts: Sequence[Any], completions: Sequence[Any], log_metric: LogMetric | None = None, **columns: Any
     ) -> tuple[list[Sample], list[Verdict]]:
-        """What `__call__` does, with the samples and whole verdicts as the result."""
+        """Does what `__call__` does, and returns the samples and their verdicts."""
         samples = self.read_samples(prompts, completions, **columns)
         verdicts = self.judge_samples(samples)
         if log_metric is not None:
@@ -115,29 +116,24 @@ class Reward:
         return samples, verdicts
 
     def read_samples(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[Sample]:
-        """A Sample per completion. Raises ValueError for a missing column or an unusable value."""
+        """Returns a Sample per completion. Raises ValueError for a missing column or an unusable value."""
+        lists = {name: values for name, values in columns.items() if isinstance(values, list)}
         missing = self.missing_column(columns)
         if missing:
-            present = sorted(name for name, values in columns.items() if isinstance(values, list))
-            raise self.lacks(missing, "the dataset", present)
-        rows = [
-            {name: values[i] for name, values in columns.items() if isinstance(values, list)}
-            for i in range(len(completions))
-        ]
+            raise self.lacks(missing, "the dataset", sorted(lists))
         return [
-            read_sample(row, completion, prompt)
-            for row, completion, prompt in zip(rows, completions, prompts, strict=True)
+            read_sample({name: values[i] for name, values in lists.items()}, completion, prompt)
+            for i, (completion, prompt) in enumerate(zip(completions, prompts, strict=True))
         ]
 
     def judge_samples(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """`assess` with the judge awake, and whatever it raises turned into verdicts of status ERROR.
+        """Runs `assess` with the judge awake. After an exception every sample has a verdict of status ERROR.
 
-        A judge is entered even where nothing is asked, as one that all ranks share waits for all of them. An exception
-        on one rank would hang the others until the collective times out.
+        A rank that raises, or that does not wake a judge which all ranks share, would leave the other ranks waiting.
         """
         try:
             with ExitStack() as awake:
-                for judge in self.held:
+                for judge in self.judges_to_wake:
                     awake.enter_context(judge)
                 return self.assess(samples)
         except Exception as error:
@@ -147,15 +143,15 @@ class Reward:
 
 @runtime_checkable
 class Explaining(Protocol):
-    """A reward that can say why it judged so. For reports: it asks the judge for free texts, no part of a score."""
+    """A reward that can explain its verdicts. Explanations are for reports and change no score."""
 
     def explain(self, samples: Sequence[Sample], verdicts: Sequence[Verdict]) -> list[dict[str, str | Failure]]:
-        """The judge's reasons for these verdicts on these samples, per sample by what they are for (a criterion)."""
+        """Returns, per sample, the judge's reasons by criterion."""
         ...
 
 
 def summarise(verdicts: Sequence[Verdict]) -> dict[str, float]:
-    """Mean of every part over the verdicts that have it, and the fractions of failed and of empty verdicts."""
+    """Returns the mean of every part over the verdicts that have it, `failed_fraction` and `empty_fraction`."""
     if not verdicts:
         return {}
     values: dict[str, list[float]] = {}
@@ -169,10 +165,7 @@ def summarise(verdicts: Sequence[Verdict]) -> dict[str, float]:
 
 
 def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sample:
-    """A Sample from one dataset row (columns as in docs/recipes.md), a completion and a prompt, both text or messages.
-
-    Raises ValueError when a value is of a kind that cannot be judged.
-    """
+    """Returns the Sample for a dataset row (docs/recipes.md). Raises ValueError for a value of the wrong type."""
     images = row.get("images")
     if images is None:
         images = [row["image"]] if row.get("image") is not None else []
@@ -191,31 +184,30 @@ def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sa
         anchor=one_text(row.get("anchor"), "anchor"),
         criteria=texts(row.get("criteria"), "criteria"),
         id=None if row.get("id") is None else str(row["id"]),
+        columns={name: value for name, value in row.items() if name not in READ},
     )
 
 
 def one_text(value: Any, column: str) -> str | None:
-    """A column's value, a text or None."""
+    """Returns a column's value. Raises ValueError unless it is a text or None."""
     if value is not None and not isinstance(value, str):
         raise ValueError(f"the column {column!r} must hold a text, got {value!r}")
     return value
 
 
 def box(value: Any, column: str) -> tuple[float, float, float, float] | None:
-    """A column's value as four finite numbers, or None."""
+    """Returns a column's value as four finite numbers, or None. Raises ValueError for anything else."""
     if value is None:
         return None
     numbers = value if isinstance(value, (list, tuple)) else ()
-    if len(numbers) != 4 or not all(
-        isinstance(one, (int, float)) and abs(one) <= sys.float_info.max for one in numbers
-    ):
+    if len(numbers) != 4 or not all(isinstance(n, (int, float)) and abs(n) <= sys.float_info.max for n in numbers):
         raise ValueError(f"the column {column!r} must hold four numbers x0, y0, x1, y1, got {value!r}")
     x0, y0, x1, y1 = numbers
     return x0, y0, x1, y1
 
 
 def texts(value: Any, column: str) -> tuple[str, ...]:
-    """A column's value as texts: () for None, one for a string, and a list's entries without the blank ones."""
+    """Returns a column's value as texts without the blank ones. Raises ValueError unless it holds texts or None."""
     values = [] if value is None else [value] if isinstance(value, str) else value
     if not isinstance(values, (list, tuple)) or not all(isinstance(text, str) for text in values):
         raise ValueError(f"the column {column!r} must hold a text or a list of texts, got {value!r}")
@@ -223,7 +215,7 @@ def texts(value: Any, column: str) -> tuple[str, ...]:
 
 
 def text_of_completion(completion: Any) -> str:
-    """The completion's text, unstripped. Raises ValueError for several messages (tool turns cannot be judged)."""
+    """Returns the completion's text, unstripped. Raises ValueError for several messages, such as tool calls."""
     if isinstance(completion, str):
         return completion
     if isinstance(completion, (list, tuple)) and len(completion) == 1:
@@ -235,14 +227,14 @@ def text_of_completion(completion: Any) -> str:
 
 
 def text_of_prompt(prompt: Any) -> str:
-    """The prompt's text; messages are joined by line breaks. Raises ValueError for anything else."""
+    """Returns the prompt's text, with messages joined by line breaks. Raises ValueError for anything else."""
     if not isinstance(prompt, (str, list, tuple)):
         raise ValueError(f"a prompt must be a text or a list of messages, got {prompt!r}")
     return prompt if isinstance(prompt, str) else "\n".join(text_of_message(message) for message in prompt)
 
 
 def text_of_message(message: Any) -> str:
-    """A message's text; of a list of blocks, the text blocks. Raises ValueError for what is no message."""
+    """Returns a message's text, or the text of its text blocks. Raises ValueError for anything else."""
     if not isinstance(message, Mapping):
         raise ValueError(f"a message must hold a role and content, got {message!r}")
     content = message.get("content") or ""

@@ -1,16 +1,17 @@
-"""Score completions from a JSONL file, resumably.
+"""Scores the completions of a JSONL file. An interrupted run can be resumed.
 
     summary = score_file(reward, Path("rows.jsonl"), Path("verdicts.jsonl"), settings={"reward": "posh"})
     summary.scored, summary.bad_lines, summary.pairs_per_second
 
-One verdict is written per row, in the rows' order. A row that cannot be read gets a verdict too, with a status and a
-note, and its line number is reported; the others are scored. Beside the output lies `<output>.settings.json`, which
-says what made it: an output made with another reward, judge or prompts, or of other rows, is not added to.
+The output has one verdict per row, in the rows' order. A row that cannot be read gets a verdict without a score, and
+its line number is reported. `<output>.settings.json` says what made the output. A run with another reward, judge,
+prompts or rows does not add to it.
 """
 
 import fcntl
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -18,18 +19,19 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TextIO
 
-from rewards.reward import Reward, read_sample
-from rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.json_lines import lines_of, read_object
+from spanreward.rewards.reward import Reward, read_sample
+from spanreward.rewards.verdict import Sample, Status, Verdict
 
 CHUNK = 64
-BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a run of `score_file` did. mean_score is over the scored rows of the whole output, None when there are none.
+    """What a run of `score_file` did.
 
-    bad_lines: (line number, reason) of the rows that this run gave no score; statuses count every row of the output.
+    mean_score: over the scored rows of the whole output, None if there are none. statuses: counts of every row of the
+    output. bad_lines: (line number, reason) of the rows that this run could not score.
     """
 
     rows: int
@@ -44,7 +46,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class InputRow:
-    """One line of the input: its number, its `id` in the output, its keys, and the Sample or why there is none."""
+    """One line of the input: its number, its `id` in the output, its keys, and its Sample or why it has none."""
 
     number: int
     id: str
@@ -53,7 +55,7 @@ class InputRow:
 
 
 class ScoringError(ValueError):
-    """The file cannot be scored as asked; the message says what to change."""
+    """The file cannot be scored. The message says what to change."""
 
 
 def score_file(
@@ -63,10 +65,10 @@ def score_file(
     settings: dict[str, Any],
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Summary:
-    """Score the rows that have no verdict yet; `progress(done, total)` is called at the start and after every chunk.
+    """Scores the rows without a verdict. `progress(done, total)` is called at the start and after every chunk.
 
-    settings: what decides the verdicts (metric, judge, options); compared with those of an output that exists. Raises
-    ScoringError for a missing file, an output made otherwise, or a column that no row has.
+    settings: what decides the verdicts (metric, judge, options). They must equal those of an existing output. Raises
+    ScoringError for a missing file, an output with other settings, or a column that no row has.
     """
     rows = read_rows(source)
     check_columns(reward, rows, source)
@@ -86,12 +88,11 @@ def score_file(
     seconds = time.perf_counter() - start
     written = [json.loads(line) for line in output.read_text("utf-8").splitlines()]
     scores = [entry["score"] for entry in written if entry["score"] is not None]
-    statuses = [entry["status"] for entry in written]
     return Summary(
         rows=len(rows),
         resumed=done,
         scored=len(scores),
-        statuses={status: statuses.count(status) for status in dict.fromkeys(statuses)},
+        statuses=dict(Counter(entry["status"] for entry in written)),
         bad_lines=bad,
         mean_score=sum(scores) / len(scores) if scores else None,
         seconds=seconds,
@@ -100,11 +101,10 @@ def score_file(
 
 
 def read_rows(source: Path) -> list[InputRow]:
-    """The rows of a file, blank lines left out. Raises ScoringError when there is no file or no row."""
+    """Returns the rows of a file without blank lines. Raises ScoringError if there is no file or no row."""
     if not source.is_file():
         raise ScoringError(f"there is no input file {source}.")
-    lines = source.read_bytes().removeprefix(BOM).split(b"\n")
-    rows = [read_row(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    rows = [read_row(number, line) for number, line in lines_of(source.read_bytes())]
     if not rows:
         raise ScoringError(f"{source} holds no rows: write one JSON object a line.")
     return rows
@@ -112,15 +112,10 @@ def read_rows(source: Path) -> list[InputRow]:
 
 def read_row(number: int, line: bytes) -> InputRow:
     """The row, with the reason in place of the sample when it cannot be judged."""
-    nothing: frozenset[str] = frozenset()
     try:
-        row = json.loads(line.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        return InputRow(number, f"line {number}", nothing, f"line {number} is not JSON: {error}")
-    if not isinstance(row, dict):
-        return InputRow(
-            number, f"line {number}", nothing, f"line {number} must be a JSON object, got {type(row).__name__}"
-        )
+        row = read_object(line, f"line {number}")
+    except ValueError as error:
+        return InputRow(number, f"line {number}", frozenset(), str(error))
     identity = str(number) if row.get("id") is None else str(row["id"])
     sample: Sample | str
     if isinstance(row.get("completion"), str):
@@ -134,19 +129,17 @@ def read_row(number: int, line: bytes) -> InputRow:
 
 
 def check_columns(reward: Reward, rows: Sequence[InputRow], source: Path) -> None:
-    """Raise ScoringError when no row at all has a column that the reward needs."""
+    """Raises ScoringError if the reward needs a column that no row has."""
     keys = sorted(frozenset().union(*(row.keys for row in rows)))
     missing = reward.missing_column(keys)
     if keys and missing:
-        raise ScoringError(
-            f"{reward.__name__} needs the key {missing} in the rows of {source}, which have {keys}: rename the "
-            f"key that holds it to {missing}."
-        )
+        needed = f"{reward.__name__} needs the key {missing} in the rows of {source}, which have {keys}"
+        raise ScoringError(f"{needed}: rename the key that holds it to {missing}.")
 
 
 @contextmanager
 def only_writer(output: Path) -> Iterator[TextIO]:
-    """The output, open for what is added to it. Raises ScoringError where another process has it so."""
+    """Opens the output for appending. Raises ScoringError if another process has it open."""
     output.parent.mkdir(parents=True, exist_ok=True)
     with output.open("a", encoding="utf-8") as file:
         try:
@@ -159,7 +152,7 @@ def only_writer(output: Path) -> Iterator[TextIO]:
 
 
 def finished_rows(output: Path, settings: dict[str, Any], rows: Sequence[InputRow]) -> int:
-    """How many rows the output holds already; its settings are checked or written, a half-written line removed."""
+    """Returns how many rows the output has. Checks or writes its settings, and removes a half-written last line."""
     beside = output.with_name(output.name + ".settings.json")
     wanted = json.loads(json.dumps({**settings, "spanreward": version("spanreward")}, default=str))
     if output.stat().st_size == 0:
@@ -190,7 +183,7 @@ def finished_rows(output: Path, settings: dict[str, Any], rows: Sequence[InputRo
 
 
 def parsed(content: bytes) -> Any:
-    """What the JSON says; None for what is none."""
+    """Returns the JSON's value, None for invalid JSON."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError):
@@ -198,7 +191,7 @@ def parsed(content: bytes) -> Any:
 
 
 def judge_rows(reward: Reward, rows: Sequence[InputRow]) -> Iterator[Verdict]:
-    """Each row's verdict, in order; the readable rows are judged together."""
+    """Yields each row's verdict, in order. All readable rows are judged in one batch."""
     verdicts = iter(reward.judge_samples([row.sample for row in rows if isinstance(row.sample, Sample)]))
     for row in rows:
         if isinstance(row.sample, str):
@@ -208,5 +201,5 @@ def judge_rows(reward: Reward, rows: Sequence[InputRow]) -> Iterator[Verdict]:
 
 
 def to_json(verdict: Verdict) -> dict[str, Any]:
-    """The verdict as plain data: what `json.dumps` takes."""
+    """Returns the verdict as plain data for `json.dumps`."""
     return {**asdict(verdict), "status": str(verdict.status)}

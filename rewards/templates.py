@@ -1,10 +1,10 @@
-"""Prompt templates, whose `{name}` are filled in one pass: a completion that itself contains `{name}` stays plain text.
+"""Prompt templates with placeholders `{name}`. A value that itself contains `{name}` stays plain text.
 
     fill("Is {what} there?", what="a {hat}")          # "Is a {hat} there?"
     places("Is {what} there?", what="a hat")          # {"what": (3, 8)}
     placeholders("Is {what} there?")                  # {"what"}
 
-Doubled braces are placeholders too: PoSh's published files format one template twice.
+`{{name}}` is a placeholder too, because the published PoSh code formats one template twice.
 """
 
 import re
@@ -14,17 +14,17 @@ _PLACEHOLDER = re.compile(r"\{{1,2}(\w+)\}{1,2}")
 
 
 def placeholders(template: str) -> set[str]:
-    """The names in the template."""
+    """Returns the names in the template."""
     return set(_PLACEHOLDER.findall(template))
 
 
 def fill(template: str, **values: str) -> str:
-    """The template with every `{name}` replaced, in one pass. Raises KeyError for a name without a value."""
+    """Returns the template with every `{name}` replaced, in one pass. Raises KeyError for a name without a value."""
     return "".join([values[part] if is_name else part for part, is_name in _parts(template)])
 
 
 def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
-    """Where `fill` puts each value: characters [start, end). Of a name that occurs twice the last place."""
+    """Returns the characters [start, end) where `fill` puts each value, at its last place if it has several."""
     found, start = {}, 0
     for part, is_name in _parts(template):
         end = start + len(values[part] if is_name else part)
@@ -36,5 +36,5 @@ def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
 
 @lru_cache(maxsize=256)
 def _parts(template: str) -> tuple[tuple[str, bool], ...]:
-    """The template's literal texts and, marked True, the names between them."""
+    """Returns the template's literal texts (False) and names (True), in order."""
     return tuple((part, number % 2 == 1) for number, part in enumerate(_PLACEHOLDER.split(template)))

@@ -1,53 +1,52 @@
-"""What is judged and what comes back: Sample in, Verdict out.
+"""The data of a judgment: a Sample goes in, a Verdict comes out.
 
-    verdict = reward.assess([Sample(prompt="Describe.", completion="A red circle.", references=("A blue circle.",))])[0]
-    verdict.score                      # 0.83, or None when the judge failed
-    [(s.start, s.end, s.score) for s in verdict.spans]
-
-A Verdict's `score` is a float in [0, 1] exactly when its status is OK or EMPTY; otherwise it is None and the status
-says whose fault that is. Nothing in this file knows of judges, metrics or trainers.
+verdict = reward.assess([Sample(prompt="Describe.", completion="A red circle.", references=("A blue circle.",))])[0]
+verdict.score                      # 0.83, or None when the judge failed
+[(s.start, s.end, s.score) for s in verdict.spans]
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-LEFT_OUT = 0.5
+LEFT_OUT = 0.5  # missed spans with a lower score are shown as left out
 
 
 class Status(StrEnum):
-    """Why a verdict has, or lacks, a score."""
+    """Why a verdict has a score, or has none."""
 
     OK = "ok"
-    EMPTY = "empty"  # the completion says nothing that could be judged: a real 0, no judge was asked
-    NOT_APPLICABLE = "not_applicable"  # this row lacks what the metric needs (its column is None or empty)
-    UNPARSED = "unparsed"  # the judge answered, unreadably
+    EMPTY = "empty"  # the completion says nothing that can be judged: the score is 0, and no judge was asked
+    NOT_APPLICABLE = "not_applicable"  # the row lacks what the metric needs: its column is None or empty
+    UNPARSED = "unparsed"  # the judge's answer could not be read
     TIMEOUT = "timeout"  # the judge did not answer before the deadline
-    ERROR = "error"  # the judge broke
+    ERROR = "error"  # the judge raised an error
 
     @property
     def failed(self) -> bool:
-        """True when the judge, not the completion and not the data, is to blame for the missing score."""
+        """Whether the judge is to blame for the missing score, and neither the completion nor the data."""
         return self in (Status.UNPARSED, Status.TIMEOUT, Status.ERROR)
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One completion with everything a metric may look at.
+    """One completion with everything that a metric may read.
 
     Attributes:
-        prompt: its text.
-        completion: judged exactly as given, never stripped, so that span offsets index into it.
+        prompt: the prompt's text.
+        completion: the text to judge, never stripped. Span offsets index into it.
         images: PIL images.
-        references: the dataset column `reference`, as texts.
-        question: what an answer answers.
-        answers: several people's answers to it.
-        task: HarmonicEval's task, where the row says so.
+        references: the texts of the dataset column `reference`.
+        question: the question that the completion answers.
+        answers: several people's answers to the question.
+        task: HarmonicEval's task, where the row has one.
         bbox: (x0, y0, x1, y1) in pixels of the first image.
-        context: a text that says what is in the picture.
+        context: a text that describes the picture.
         anchor: another text for the same prompt, to compare the completion with.
-        criteria: what a good answer to this row must do, one text each.
-        id: the row's.
+        criteria: what a good answer to this row must do, one text per criterion.
+        id: the row's id.
+        columns: the row's other columns by name, for metrics of your own. They do not count when samples are compared.
     """
 
     prompt: str
@@ -62,21 +61,22 @@ class Sample:
     anchor: str | None = None
     criteria: tuple[str, ...] = ()
     id: str | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Characters [start, end) of one text, and what they are worth.
+    """Characters [start, end) of one text, with their score and credit.
 
     Attributes:
         score: from 0 (wrong) to 1 (right).
-        credit: what these words add to the verdict's score; below 0 they cost. All spans of one `component` carry the
-            component's whole credit, which belongs to them together, not to each.
-        kind: of what the words are: entity, attribute, relation, answer, filler, unread or a criterion's name.
-        note: why, in one sentence.
+        credit: what these words add to the verdict's score, negative where they cost. Every span of a `component`
+            carries the whole credit of the component: count it once per component, not once per span.
+        kind: entity, attribute, relation, answer, filler, unread or a criterion's name.
+        note: the reason, in one sentence.
         component: the number of the component that the words name.
-        asked: False where nobody was asked about these words, as what they are said of is absent ("red" of "a red hat"
-            where there is no hat): they have a score, and no credit.
+        asked: False if the judge was not asked about these words because the thing they describe is absent ("red" in
+            "a red hat" where there is no hat). Such a span has a score and no credit.
     """
 
     start: int
@@ -98,16 +98,16 @@ class Verdict:
     """A judgment of one completion.
 
     Attributes:
-        score: in [0, 1]; None where `status` says why there is none.
-        status: OK, EMPTY (a real 0), or what kept the score from coming.
+        score: in [0, 1] if the status is OK or EMPTY, otherwise None.
+        status: OK, EMPTY (the score is 0), or why there is no score.
         parts: named numbers behind the score.
         spans: on the completion.
-        missed: on the sample's `references[reference]`: what the completion does not wholly say, each with the score of
-            how far it does, below 1.
-        reference: which of the references the verdict is about.
-        note: a sentence.
-        parsed_by: what parsed the texts ("en_core_web_sm 3.8.0, coref rules"), since scores of other parses do not
-            compare; "" for a metric that parses none.
+        missed: spans on the sample's `references[reference]` that the completion does not fully say. Their score, below
+            1, is how far it does.
+        reference: the number of the reference that the verdict is about.
+        note: a sentence for people.
+        parsed_by: the parser ("en_core_web_sm 3.8.0, coref rules"), "" for a metric without one. Scores of different
+            parsers do not compare.
     """
 
     score: float | None
@@ -128,5 +128,5 @@ class Verdict:
 
     @property
     def left_out(self) -> tuple[Span, ...]:
-        """Of `missed` what is more missing than said, below LEFT_OUT: what pages show."""
+        """The missed spans with a score below LEFT_OUT, which pages show."""
         return tuple(span for span in self.missed if span.score < LEFT_OUT)

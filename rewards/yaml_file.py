@@ -1,7 +1,7 @@
-"""A YAML file that may come from anywhere: plain values only, none without end, and one sentence for what is wrong.
+"""Reads YAML safely: only plain values, a bounded size, and a one-sentence error.
 
 read_yaml("a: [1, 2]", "prompts.yaml")          # {"a": [1, 2]}
-read_yaml_file(Path("prompts.yaml"))            # what it holds
+read_yaml_file(Path("prompts.yaml"))
 """
 
 from pathlib import Path
@@ -9,11 +9,11 @@ from typing import Any
 
 import yaml
 
-MOST_VALUES = 100_000  # aliases written out
+MOST_VALUES = 100_000  # with aliases expanded
 
 
 def read_yaml_file(path: Path) -> Any:
-    """What the file holds. Raises OSError, and ValueError for what is no YAML."""
+    """Returns the file's value. Raises OSError, and ValueError for a file that is not YAML."""
     try:
         text = path.read_text("utf-8")
     except UnicodeDecodeError as error:
@@ -22,7 +22,7 @@ def read_yaml_file(path: Path) -> Any:
 
 
 def read_yaml(text: str, where: str) -> Any:
-    """A YAML value. Raises ValueError for what is not YAML, or has no end."""
+    """Returns the text's value. Raises ValueError, naming `where`, for invalid YAML and for a value inside itself."""
     try:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
@@ -31,16 +31,14 @@ def read_yaml(text: str, where: str) -> Any:
         if size_of(node, {}) > MOST_VALUES:
             raise ValueError(f"its aliases make it more than {MOST_VALUES:,} values")
         return loader.construct_document(node)
-    except Exception as error:  # of a value that is not what its tag says (`!!bool x`) it raises whatever it meets
+    except Exception as error:  # for a value that does not fit its tag (`!!bool x`) PyYAML raises any error
         raise ValueError(f"{where} is not YAML: {' '.join(str(error).split())}.") from None
 
 
 def size_of(node: yaml.Node, known: dict[int, int]) -> int:
-    """How many values it is with its aliases written out; known: of nodes, by their id. Raises ValueError for a node
-    that holds itself.
-    """
+    """Returns how many values a node has with its aliases expanded. Raises ValueError for a node inside itself."""
     if id(node) not in known:
-        known[id(node)] = 0  # until it is known
+        known[id(node)] = 0  # being counted
         parts = [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
         known[id(node)] = 1 + sum(size_of(part, known) for part in parts if isinstance(part, yaml.Node))
     elif not known[id(node)]:

@@ -1,6 +1,6 @@
 """`spanreward blind`."""
 
-from training.commands.blind import main
+from spanreward.training.commands.blind import main
 
 if __name__ == "__main__":
     main()

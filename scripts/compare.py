@@ -1,6 +1,6 @@
 """`spanreward compare`."""
 
-from training.commands.compare import main
+from spanreward.training.commands.compare import main
 
 if __name__ == "__main__":
     main()

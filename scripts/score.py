@@ -1,6 +1,6 @@
 """`spanreward score`."""
 
-from training.commands.score import main
+from spanreward.training.commands.score import main
 
 if __name__ == "__main__":
     main()

@@ -1,6 +1,6 @@
 """`spanreward train`, for launchers that take a file: accelerate launch scripts/train.py RECIPE."""
 
-from training.commands.train import main
+from spanreward.training.commands.train import main
 
 if __name__ == "__main__":
     main()

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.paths import ROOT
 
+METRICS = {"rewards.posh", "rewards.harmonic", "rewards.lave", "rewards.pairwise", "rewards.criteria"}
 # Below what a folder may use, itself aside: files that lie directly in rewards/ or training/ have their own rules.
 USES = {
     "rewards.language": set(),
@@ -17,59 +18,30 @@ USES = {
     "rewards.comparison": set(),
     "rewards.pairwise": {"rewards.judges", "rewards.comparison"},
     "rewards.criteria": {"rewards.judges", "rewards.pairwise"},
-    "rewards.agreement": {
-        f"rewards.{name}" for name in ("language", "judges", "posh", "lave", "comparison", "pairwise")
-    },
+    "rewards.labels": {"rewards.language", "rewards.judges", "rewards.posh", "rewards.lave", "rewards.comparison"},
     "training.grpo": {"rewards.judges"},
-    "training.scenes": {"rewards.language", "rewards.judges", "rewards.posh"},
-    "training.data": {"rewards.language", "training.scenes"},
-    "training.judging": {f"rewards.{name}" for name in ("language", "judges", "posh", "lave", "pairwise")}
-    | {"training.scenes"},
+    "training.data": {"rewards.language"},
     "training.evaluation": {
-        *("rewards.judges", "rewards.comparison", "rewards.agreement"),  # agreement: what needs no judge
-        *("training.data", "training.scenes", "training.grpo"),  # grpo: where a reasoning ends
+        *("rewards.judges", "rewards.comparison", "rewards.labels"),  # labels: what needs no judge
+        *("training.data", "training.grpo"),  # grpo: where a reasoning ends
     },
-    "training.blind": {"rewards.comparison", "rewards.agreement", "training.data", "training.evaluation"},
+    "training.blind": {"rewards.comparison", "rewards.labels", "training.data", "training.evaluation"},
     "training.callbacks": {"training.grpo", "training.evaluation"},
-    "training.hacking": {"training.data", "training.scenes"},
     "training.plan": {"rewards.judges"},  # whose KV cache it reckons
     "training.commands": {  # what a person calls: it may use everything
-        f"rewards.{name}"
-        for name in ("language", "judges", "posh", "harmonic", "lave", "comparison", "pairwise", "agreement")
-    }
-    | {
-        f"training.{name}"
-        for name in (
-            "blind",
-            "callbacks",
-            "data",
-            "evaluation",
-            "grpo",
-            "hacking",
-            "judging",
-            "plan",
-            "scenes",
-            "span_credit_experiment",
-        )
-    },
-    "training.span_credit_experiment": {
-        *("rewards.judges", "rewards.agreement"),  # agreement: its bootstrap
-        *("training.grpo", "training.data", "training.evaluation", "training.scenes"),
+        *METRICS,
+        *("rewards.language", "rewards.judges", "rewards.comparison", "rewards.labels"),
+        *("training.blind", "training.callbacks", "training.data", "training.evaluation", "training.grpo"),
+        "training.plan",
     },
 }
 
-INSIDE_JUDGES = {
-    "match": set(),
-    "encoding": set(),
-    "local": {"encoding"},
-    "remote": {"encoding"},
-    "shared": set(),
-}
+INSIDE_JUDGES = {"match": set(), "encoding": set(), "local": {"encoding"}, "remote": {"encoding"}, "shared": set()}
 
 
 def folder_of(module: str) -> str:
-    """ "rewards.judges" of "rewards.judges.shared.cached_judge", "rewards" of "rewards.verdict"."""
-    parts = module.split(".")
+    """ "rewards.judges" of "spanreward.rewards.judges.shared.store", "rewards" of "spanreward.rewards.verdict"."""
+    parts = module.removeprefix("spanreward.").split(".")
     return ".".join(parts[:2]) if len(parts) > 1 and (ROOT / parts[0] / parts[1]).is_dir() else parts[0]
 
 
@@ -82,8 +54,8 @@ def imported(path: Path) -> set[str]:
 @pytest.mark.parametrize("folder", USES)
 def test_a_folder_uses_only_what_lies_below(folder: str) -> None:
     path = ROOT / folder.replace(".", "/")
-    used = {folder_of(module) for file in path.rglob("*.py") for module in imported(file)}
-    ours = {name for name in used if name.split(".")[0] in ("rewards", "training")}
+    used = {module for file in path.rglob("*.py") for module in imported(file)}
+    ours = {folder_of(module) for module in used if module.startswith("spanreward.")}
     assert ours - {folder, "rewards", "training"} <= USES[folder]
 
 
@@ -91,7 +63,7 @@ def test_a_folder_uses_only_what_lies_below(folder: str) -> None:
 def test_a_judge_uses_only_the_rooms_below(room: str) -> None:
     files = (ROOT / "rewards/judges" / room).glob("*.py")
     parts = [module.split(".") for file in files for module in imported(file)]
-    used = {part[2] for part in parts if part[:2] == ["rewards", "judges"] and len(part) > 3}
+    used = {part[3] for part in parts if part[:3] == ["spanreward", "rewards", "judges"] and len(part) > 4}
     assert used - {room} <= INSIDE_JUDGES[room]
 
 
@@ -112,4 +84,13 @@ def test_there_is_no_circle() -> None:
 
 def test_what_a_completion_is_worth_knows_no_trainer() -> None:
     for file in (ROOT / "rewards").rglob("*.py"):
-        assert not {module.split(".")[0] for module in imported(file)} & {"training", "trl", "scripts"}, file
+        assert not {name for name in imported(file) if name.startswith(("spanreward.training", "trl", "scripts"))}, file
+
+
+def test_the_product_knows_no_experiment() -> None:
+    """experiments/ proves claims about the product and is in no wheel."""
+    files = [file for top in ("rewards", "training", "scripts", "spanreward") for file in (ROOT / top).rglob("*.py")]
+    assert len(files) > 200
+    for file in files:
+        tops = {name.split(".")[0] for name in imported(file)}
+        assert not tops & {"experiments", "tests", "rewards", "training"}, file

@@ -1,4 +1,4 @@
-"""The pages in docs/: what they name exists, what they promise runs, no logged key and no public name is left out."""
+"""The pages of docs/: what they name exists, what they promise runs, no logged key and no public name is left out."""
 
 import ast
 import json
@@ -15,25 +15,34 @@ import pytest
 from PIL import Image
 from trl import GRPOConfig, GRPOTrainer
 
-import rewards
-import training
-from rewards import LaveReward, MatchJudge, PoshReward, judges
-from rewards.harmonic import HarmonicReward
+import spanreward
+from experiments.scenes.parts import TINY, scenes_part
+from spanreward.rewards import LaveReward, MatchJudge, PoshReward, Reward
+from spanreward.rewards.harmonic import HarmonicReward
+from spanreward.training.callbacks.reward_health import RewardHealthCallback
+from spanreward.training.commands import main as command
+from spanreward.training.data.load import load_data
+from spanreward.training.policy import load_policy
 from tests.support.paths import ROOT
 from tests.support.tiny_trainer import COMMON, make_trainer
-from training.callbacks.reward_health import RewardHealthCallback
-from training.commands import main as command
-from training.data.load import load_data
-from training.policy import load_policy
-from training.recipe import ScenesPart
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-NAMED = re.compile(
-    r"(?<![\w/.])(?:scripts|recipes|accelerate_configs|docs|tests|rewards|training)/[\w/.-]+\.(?:py|yaml|svg|bib|jsonl?)\b"
+DOCS = ROOT / "docs"
+USING = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [*USING, ROOT / "CONTRIBUTING.md", *sorted((DOCS / "evidence").glob("*.md"))]
+FOLDERS = "scripts|recipes|accelerate_configs|docs|tests|rewards|training|experiments"
+NAMED = re.compile(rf"(?<![\w/.])(?:{FOLDERS})/[\w/.-]+\.(?:py|yaml|svg|bib|jsonl?)\b")
+HISTORY = re.compile(  # and counts of tests: both belong to docs/evidence, or to the changelog
+    r"no longer|until (?:now|then)|formerly|previously|commit `|(?:earlier|older) (?:form|version|rule)|"
+    r"\d+ (?:tests|cases) |\d+ passed|passes \d+",
+    re.IGNORECASE,
 )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def place(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=place)
 def test_what_a_page_names_exists(page: Path) -> None:
     text = page.read_text()
     makefile = (ROOT / "Makefile").read_text()
@@ -46,33 +55,43 @@ def test_what_a_page_names_exists(page: Path) -> None:
 
 
 def test_every_page_can_be_reached() -> None:
-    linked = {link for page in PAGES for link in re.findall(r"\]\((?:docs/)?([\w-]+\.md)", page.read_text())}
-    assert {page.name for page in PAGES} - {"README.md"} <= linked
+    linked = {
+        (page.parent / link).resolve()
+        for page in PAGES
+        for link in re.findall(r"\]\((?!https?:)([\w./-]+\.md)", page.read_text())
+    }
+    assert set(PAGES) - {ROOT / "README.md"} - linked == set()
 
 
-@pytest.mark.parametrize("number", [0, 1], ids=["metric", "judge"])
-def test_a_metric_and_a_judge_as_the_page_writes_them(number: int) -> None:
+@pytest.mark.parametrize("page", USING, ids=place)
+def test_a_page_on_using_it_tells_no_history_and_counts_no_tests(page: Path) -> None:
+    assert HISTORY.findall(page.read_text().replace("\n", " ")) == []
+
+
+@pytest.mark.parametrize("number", range(4), ids=["function", "metric", "judge from a function", "judge"])
+def test_metrics_and_judges_as_the_page_writes_them(number: int) -> None:
     page = (ROOT / "docs" / "extending.md").read_text()
     code = re.findall(r"<!-- tested -->\n```python\n(.*?)```", page, re.DOTALL)[number]
     names: dict[str, Any] = {}
     exec(code, names)  # the page's own text
     prompts = [[{"role": "user", "content": "Describe."}]] * 2
     reference = ["A red circle above a blue star."] * 2
-    good, bad = names["reward"](prompts, ["A red circle and a blue star.", "A green dog."], reference=reference)
+    *_, made = [value for value in names.values() if isinstance(value, Reward)]
+    good, bad = made(prompts, ["A red circle and a blue star.", "A green dog."], reference=reference)
     assert 0 <= bad < good <= 1
 
 
 def test_every_page_is_in_the_site() -> None:
     toctrees = "\n".join(re.findall(r"```{toctree}(.*?)```", (ROOT / "docs/index.md").read_text(), re.DOTALL))
-    listed = set(re.findall(r"^[a-z_]+$", toctrees, re.MULTILINE))
-    assert listed == {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
+    listed = re.findall(r"^[a-z_/]+$", toctrees, re.MULTILINE)
+    pages = {str(page.relative_to(DOCS).with_suffix("")) for page in PAGES if DOCS in page.parents}
+    assert sorted(listed) == sorted(pages - {"index"})
 
 
 def test_every_public_name_is_in_the_reference() -> None:
     page = (ROOT / "docs/api.md").read_text()
-    for module in (rewards, judges, training):
-        for name in module.__all__:
-            assert re.search(rf"\b{name}\b", page), name
+    for name in spanreward.__all__:
+        assert re.search(rf"\b{name}\b", page), name
     for where in re.findall(r"auto\w+:: ([\w.]+)", page):
         module_name, _, name = where.rpartition(".")
         assert hasattr(import_module(module_name), name), where
@@ -87,7 +106,7 @@ def glossary() -> list[re.Pattern[str]]:
 
 
 def test_every_key_that_is_logged_is_in_the_glossary(tmp_path: Path) -> None:
-    data = load_data(ScenesPart(source="scenes", count=16, ask="both"))
+    data = load_data(scenes_part(count=16, ask="both"))
     scored = [PoshReward(MatchJudge()), LaveReward(MatchJudge(), rationale=False)]
     scored.append(HarmonicReward(MatchJudge(), evidence="context"))
     settings = {"span_coef": 0.5, "dynamic_sampling": True, "soft_overlong_cache": 8, "reasoning_end": "."}
@@ -114,9 +133,11 @@ def test_every_message_that_troubleshooting_explains_is_one_of_ours() -> None:
 
 
 def test_getting_started_as_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its commands in an empty folder, shrunk; all but the installation and the launch on eight GPUs."""
+    """Its commands in a checkout without outputs, shrunk; all but the installation and the launch."""
     page = (ROOT / "docs/getting_started.md").read_text()
     monkeypatch.chdir(tmp_path)
+    for folder in ("recipes", "experiments"):
+        Path(folder).symlink_to(ROOT / folder)
     score, pictures = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
     Path("rows.jsonl").write_text(score)
     for name in ("mine/captions.jsonl", "mine/held_out.jsonl"):
@@ -143,7 +164,7 @@ def test_getting_started_as_it_is_written(tmp_path: Path, monkeypatch: pytest.Mo
     assert Path("outputs/comparison/report.html").is_file()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=place)
 def test_every_python_block_is_python_whose_imports_are_there(page: Path) -> None:
     for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
         tree = ast.parse(block)
@@ -154,13 +175,12 @@ def test_every_python_block_is_python_whose_imports_are_there(page: Path) -> Non
 def test_the_callbacks_as_the_trainers_page_writes_them(tmp_path: Path) -> None:
     page = (ROOT / "docs/trainer.md").read_text()
     (block,) = [code for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "callbacks=" in code]
-    model, _ = load_policy("tiny")
+    model, _ = load_policy(TINY)
     names: dict[str, Any] = {"model": model, "judge": MatchJudge(), "PoshReward": PoshReward}
-    names["dataset"] = load_data(ScenesPart(source="scenes", count=16))
+    names["dataset"] = load_data(scenes_part(count=16))
     names["args"] = GRPOConfig(str(tmp_path), **{**COMMON, "max_steps": 1})
-    _, processor = load_policy("tiny")
+    _, processor = load_policy(TINY)
     names["GRPOTrainer"] = partial(GRPOTrainer, processing_class=processor)
     exec(block, names)  # the page's own text
     names["trainer"].train()
-    assert "health/reward" in names["trainer"].state.log_history[0]
-    assert training.__all__ == sorted(training.MODULES)
+    assert "health/repetition" in names["trainer"].state.log_history[0]

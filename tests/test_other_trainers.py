@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from rewards import MatchJudge, PoshReward, Sample, Verdict
-from rewards.reward import Reward
-from rewards.together import JudgeFailed, Together
-from rewards.verdict import Status
+from spanreward.rewards import MatchJudge, PoshReward, Sample, Verdict
+from spanreward.rewards.batching import BatchingReward, JudgeFailed
+from spanreward.rewards.reward import Reward
+from spanreward.rewards.verdict import Status
 from tests.support.paths import ROOT
 
 TEXTS = ("A red circle.", "A blue circle.", "")
@@ -63,7 +63,7 @@ def test_what_comes_together_is_judged_together() -> None:
     reward = Counting()
 
     async def ask() -> list[float]:
-        together = Together(reward)
+        together = BatchingReward(reward)
         first = await asyncio.gather(*(together.score(Sample("", "x" * size)) for size in range(64)))
         return [*first, await together.score(Sample("", "later"))]
 
@@ -73,7 +73,7 @@ def test_what_comes_together_is_judged_together() -> None:
 
 def test_one_that_is_cancelled_or_fails_leaves_the_others() -> None:
     async def ask() -> list[Any]:
-        together = Together(Counting())
+        together = BatchingReward(Counting())
         asked = [asyncio.ensure_future(together.score(Sample("", text))) for text in ("gone", "failed", "here")]
         await asyncio.sleep(0)
         asked[0].cancel()
@@ -102,7 +102,7 @@ def test_verl(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [one["score"] for one in found] == expected()
     assert {frozenset(one) for one in found} == {frozenset({"score", *(f"posh/{p}" for p in PoshReward.main_parts)})}
     assert inspect.iscoroutinefunction(module.compute_score)  # which verl awaits; others it puts into threads
-    monkeypatch.setattr(module, "posh", lambda judge: Together(Counting()))
+    monkeypatch.setattr(module, "posh", lambda judge: BatchingReward(Counting()))
     with pytest.raises(JudgeFailed, match="posh on d: timeout: no answer"):
         asyncio.run(module.compute_score("d", "failed", REFERENCE))
 

@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
+from experiments.scenes.parts import TINY, scenes_part
+from spanreward.training.data.load import load_data
+from spanreward.training.policy import load_policy
 from tests.support.paths import ROOT
-from training.data.load import load_data
-from training.policy import load_policy
-from training.recipe import ScenesPart
 
 
 def test_the_ten_lines_train_a_stock_trainer(tmp_path: Path) -> None:
@@ -15,7 +15,7 @@ def test_the_ten_lines_train_a_stock_trainer(tmp_path: Path) -> None:
     assert block is not None
     code = block.group(1)
     assert code.count("\n") <= 11
-    model, processor = load_policy("tiny")
+    model, processor = load_policy(TINY)
     settings = {
         "per_device_train_batch_size": 4,
         "num_generations": 2,
@@ -29,7 +29,7 @@ def test_the_ten_lines_train_a_stock_trainer(tmp_path: Path) -> None:
         "disable_tqdm": True,
     }
     names = {"model": model, "processor": processor, "output": str(tmp_path), "settings": settings}
-    names["dataset"] = load_data(ScenesPart(source="scenes", count=8))
+    names["dataset"] = load_data(scenes_part(count=8))
     exec(code, names)  # the README's own text
     logged = names["trainer"].state.log_history[0]
     assert {"reward", "posh/f1", "posh/precision", "posh/recall"} <= set(logged)

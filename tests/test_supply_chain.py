@@ -15,22 +15,25 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from experiments.__main__ import COMMANDS as EXPERIMENTS
+from experiments.scenes.parts import TINY
+from spanreward import REPORTING_OFF
+from spanreward.training.commands.main import COMMANDS
+from spanreward.training.plan.dry_run import settings_of
+from spanreward.training.recipe import load_recipe
 from tests.support.paths import ROOT, SUPPORT
-from training import TOLD_TO_NOBODY
-from training.commands.main import COMMANDS
-from training.plan.dry_run import settings_of
-from training.recipe import load_recipe
 
 EXTRAS = {"train", "dev", "deepspeed", "baselines"}
 HANGS = 900  # seconds; a machine ten times slower
 QUICKSTART = ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml"
 LARGE = ROOT / "recipes" / "qwen2.5-vl-7b" / "docent-posh-dapo.yaml"
-SMALL = ["policy.model=tiny", "data.count=8", "trainer.max_steps=1", "trainer.per_device_train_batch_size=4"]
+SMALL = [f"policy.model={TINY}", "data.count=8", "trainer.max_steps=1", "trainer.per_device_train_batch_size=4"]
 SMALL += ["trainer.num_generations=4", "trainer.max_completion_length=12", "trainer.soft_overlong_cache=4"]
 SMALL += ["trainer.gradient_accumulation_steps=1", "trainer.warmup_steps=0"]
 ON_CPU = ["rewards.0.judge=match", "trainer.use_cpu=true", "trainer.bf16=false", "trainer.use_vllm=false"]
 # No network is wanted by what they do themselves: `read` serves on this machine, the others train as `train` does.
-AS_OTHERS = {"read", "repeat", "credit"}
+AS_OTHERS = {"read"}
+TRAIN = {"repeat", "credit", "teach"}
 
 
 def constraints() -> dict[str, str]:
@@ -98,9 +101,9 @@ def test_nobody_is_told_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     for recipe in (ROOT / "recipes").glob("*/*.yaml"):
         if "algorithm" in yaml.safe_load(recipe.read_text()):
             assert settings_of(load_recipe(recipe))["report_to"] in ("none", [], ["none"])
-    for name in TOLD_TO_NOBODY:
+    for name in REPORTING_OFF:
         monkeypatch.delenv(name, raising=False)
-    asked = "import os, training; from huggingface_hub import constants; "
+    asked = "import os, spanreward; from huggingface_hub import constants; "
     asked += "print(constants.HF_HUB_DISABLE_TELEMETRY, os.environ['VLLM_NO_USAGE_STATS'])"
     assert printed(asked) == "True 1"
     monkeypatch.setenv("HF_HUB_DISABLE_TELEMETRY", "0")
@@ -113,7 +116,7 @@ def printed(code: str) -> str:
 
 
 def plan(folder: Path) -> list[tuple[list[Any], str]]:
-    """Commands, each with what its sentence says of what it lacks; "" where it lacks nothing."""
+    """Commands from the root, each with what its sentence says of what it lacks; "" where it lacks nothing."""
     out, compared = folder / "out", folder / "compared"
     judged = ["score", "posh", "--input", folder / "rows.jsonl", "--output", folder / "verdicts.jsonl", "--judge"]
     zero3 = ["--accelerate-config", ROOT / "accelerate_configs" / "zero3.yaml"]
@@ -129,7 +132,7 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
         "--max-tokens",
         "8",
     ]
-    return [
+    product: list[tuple[list[Any], str]] = [
         ([*judged, "match"], ""),
         (["recipes"], ""),
         (["doctor"], ""),
@@ -141,14 +144,19 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
         (["compare", *sides], ""),
         (["power", compared, "--difference", "0.1"], ""),
         (["blind", "export", compared, "--sides", "a", "b", "--count", "2", "--output", folder / "blind"], ""),
-        (["agreement", "spans", compared], ""),
-        (["reproduce", "posh-3", "--dry-run"], ""),
-        (["benchmark", "memory"], ""),
+        (["labels", "spans", folder / "labels.jsonl"], ""),
         ([*judged, "transformers:nobody/judge"], "the judge's model 'nobody/judge' is not on this machine"),
         ([*judged, "server:http://judge.example:8000#nobody/judge"], "no tokenizer is found for 'nobody/judge'"),
         (["train", LARGE, *SMALL, *ON_CPU, f"output={folder / 'large'}"], "amitha/docent"),
         (["train", QUICKSTART, *SMALL, "policy.model=nobody/policy", f"output={folder / 'none'}"], "nobody/policy"),
     ]
+    evidence: list[tuple[list[Any], str]] = [
+        (["agreement", "spans", compared], ""),
+        (["reproduce", "posh-3", "--dry-run"], ""),
+        (["benchmark", "memory"], ""),
+    ]
+    named = {"spanreward": product, "experiments": evidence}
+    return [([name, *words], lacks) for name, commands in named.items() for words, lacks in commands]
 
 
 @pytest.fixture(scope="module")
@@ -156,13 +164,15 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, An
     """What became of each command, in one process without a network and without anything downloaded before."""
     folder = tmp_path_factory.mktemp("offline")
     (folder / "rows.jsonl").write_text(json.dumps({"completion": "A cat.", "reference": "A black cat."}) + "\n")
+    label = {"id": 1, "completion": "A red cat.", "reference": "A black cat.", "mistakes": ["red"]}
+    (folder / "labels.jsonl").write_text(json.dumps(label) + "\n")
     commands = plan(folder)
     (folder / "plan.json").write_text(json.dumps([[str(word) for word in words] for words, _ in commands]))
-    kept = {name: value for name, value in os.environ.items() if name not in ("HF_HUB_OFFLINE", "CI", *TOLD_TO_NOBODY)}
+    kept = {name: value for name, value in os.environ.items() if name not in ("HF_HUB_OFFLINE", "CI", *REPORTING_OFF)}
     caches = {"HF_HOME": str(folder / "hub"), "XDG_CACHE_HOME": str(folder / "cache"), "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, str(SUPPORT / "offline.py"), str(folder / "plan.json"), str(folder / "results.json")],
-        cwd=folder,
+        cwd=ROOT,
         env={**kept, **caches},
         capture_output=True,
         text=True,
@@ -174,17 +184,17 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, An
     return [(result, lacks) for result, (_, lacks) in zip(results, commands, strict=True)]
 
 
-def test_without_a_network_every_command_works_or_says_what_it_lacks(
-    offline: list[tuple[dict[str, Any], str]],
-) -> None:
+def test_without_a_network_every_command_works_or_says_what_it_lacks(offline: list[tuple[dict[str, Any], str]]) -> None:
     for result, lacks in offline:
         assert "Traceback" not in result["err"], result
         if lacks:
             assert result["code"] == 1, result
             assert lacks in result["err"].strip().splitlines()[-1], result
-        elif result["words"][0] != "doctor":  # which may find something to do on the machine that runs this
+        elif result["words"][1] != "doctor":  # which may find something to do on the machine that runs this
             assert result["code"] == 0, result
-    assert {result["words"][0] for result, _ in offline} | AS_OTHERS == set(COMMANDS)
+    tried = {(result["words"][0], result["words"][1]) for result, _ in offline}
+    assert {name for program, name in tried if program == "spanreward"} | AS_OTHERS == set(COMMANDS)
+    assert {name for program, name in tried if program == "experiments"} | TRAIN == set(EXPERIMENTS)
 
 
 def test_what_needs_no_download_speaks_to_nobody(offline: list[tuple[dict[str, Any], str]]) -> None:

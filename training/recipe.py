@@ -2,12 +2,11 @@
 
     recipe = load_recipe("recipes/quickstart/scenes-dapo.yaml", ["seed=1", "trainer.learning_rate=2e-4"])
 
-An unknown or misspelt key is an error that names the nearest valid one.
+An unknown key is an error that names the nearest valid one.
 
-Recipes that learn from the same data share it: where `data` is a text it is the path, from the recipe's folder, of a
-YAML file with the data block, such as `data: ../data/docent.yaml`. Overrides reach into it (`data.count=100`), and the
-recipe that a run writes holds it whole. `validation` says what
-differs from `data` in what is evaluated on, such as `validation: {split: val}`.
+Recipes can share their data: `data: ../data/docent.yaml` is the path, from the recipe's folder, of a YAML file with the
+data block. Overrides reach into it (`data.count=100`), and the recipe that a run writes holds the whole block.
+`validation` holds the keys of `data` that differ for the data that is evaluated on, such as `{split: val}`.
 """
 
 import logging
@@ -16,11 +15,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 
-from rewards.naming import unknown
-from training.recipe_file import RecipeError, read_mapping, read_yaml
-from training.scenes.language import PROMPT
+from spanreward.rewards.naming import unknown
+from spanreward.rewards.own_file import is_own
+from spanreward.training.recipe_file import RecipeError, read_mapping, read_yaml
 
 Column = Literal["image", "reference", "question", "answers", "context", "anchor", "criteria", "bbox", "task"]
 
@@ -32,7 +31,7 @@ class Part(BaseModel):
 
 
 class LoraPart(Part):
-    """peft's LoraConfig, the settings people change."""
+    """Settings of peft's LoraConfig."""
 
     r: int = Field(16, gt=0)
     alpha: int = Field(32, gt=0)
@@ -41,56 +40,21 @@ class LoraPart(Part):
 
 
 class PolicyPart(Part):
-    """model: a hub id, a folder, or an untrained one: "tiny" (the policy of Scenes), "tiny-judge" (its judge)."""
+    """model: a hub id, a folder, or FILE.py:FUNCTION, which is called with the seed (training/policy.py)."""
 
     model: str
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     lora: LoraPart | None = None
 
 
-class ScenesPart(Part):
-    """Built-in pictures. keep_object and keep_attribute below 1 make the descriptions terse.
-
-    ask: for a description of each picture (column `reference`), for the answer to a question about it (columns
-    `question` and `answers`), or for "both" in turns. unsure: how often one of the ten answers is "not sure".
-    """
-
-    source: Literal["scenes"]
-    ask: Literal["descriptions", "questions", "both"] = "descriptions"
-    level: Literal[1, 2, 3] = 1
-    split: Literal["train", "validation", "test"] = "train"
-    count: int = Field(4096, gt=0)
-    references: int = Field(3, gt=0)
-    keep_object: float = Field(1.0, ge=0, le=1)
-    keep_attribute: float = Field(1.0, ge=0, le=1)
-    unsure: float = Field(0.0, ge=0, le=1)
-    seed: int = 0
-    prompt: str = PROMPT
-
-
-class ScenesJudgePart(Part):
-    """What a text model learns from to judge descriptions of and answers about Scenes, for SFT.
-
-    levels: of the pictures, as many of each. count: pictures, each with two texts for PoSh, and half of them with an
-    answer for LAVE and a pair of texts. questions: of PoSh about a text, at most.
-    """
-
-    source: Literal["scenes_judge"]
-    levels: list[Literal[1, 2, 3]] = Field([1, 2], min_length=1)
-    split: Literal["train", "validation", "test"] = "train"
-    count: int = Field(4000, gt=0)
-    questions: int = Field(12, ge=4)
-    seed: int = 0
-
-
 class RowsPart(Part):
-    """Rows that somebody else has written. `columns` says which of their keys holds the picture, the reference and so
-    on; a column that is not named there is looked for under its own name. See training/data/rows.py.
+    """What all data blocks have. columns: which key of a row holds the picture, the reference and so on; a column that
+    is not named here is read from the key of its own name (training/data/rows.py).
 
-    count: at most so many rows, the first ones. prompt: what the policy is asked, in which `{question}` stands for a
-    row's question; without that the question follows it. None is the question alone, and where there is none "Describe
-    the picture.". max_pixels: larger pictures are scaled down to so many, for the policy and the judges alike. task: of
-    the rows that say none themselves, for HarmonicEval.
+    count: at most so many rows, the first ones. prompt: what the policy is asked; `{question}` in it stands for the
+    row's question, which otherwise follows it. Without a prompt the policy is asked the question alone, or "Describe
+    the picture." where there is none. max_pixels: larger pictures are scaled down to so many, for policy and judges.
+    task: HarmonicEval's task of the rows that have none.
     """
 
     columns: dict[Column, str] = {}
@@ -99,19 +63,23 @@ class RowsPart(Part):
     max_pixels: int | None = Field(None, gt=0)
     task: Literal["ic", "reg", "vqa", "vdu"] | None = None
 
+    @property
+    def parts(self) -> list[Any]:
+        return [self]
+
 
 class JsonlPart(RowsPart):
-    """A file with one JSON object a line. See training/data/jsonl.py."""
+    """A file with one JSON object a line (training/data/jsonl.py)."""
 
     source: Literal["jsonl"]
     path: str
 
 
 class HubPart(RowsPart):
-    """A dataset of the Hugging Face hub, or a folder on disk that `datasets` reads. training/data/hub.py downloads it.
+    """A Hugging Face hub dataset, or a folder on disk that `datasets` reads (training/data/hub.py).
 
-    id, subset, split, revision: as `datasets.load_dataset` takes them (subset is its `name`). streaming: read the first
-    `count` rows over the network and keep them in memory, in place of downloading the whole split.
+    id, subset, split, revision: as `datasets.load_dataset` takes them (subset is its `name`). streaming: read only the
+    first `count` rows over the network and keep them in memory, instead of downloading the split.
     """
 
     source: Literal["hub"]
@@ -128,21 +96,42 @@ class HubPart(RowsPart):
         return self
 
 
+class FilePart(RowsPart):
+    """Rows from a function of your own, FILE.py:FUNCTION, which is called with `options` (training/data/own.py)."""
+
+    source: str
+    options: dict[str, Any] = {}
+
+
+def source_of(block: Any) -> Any:
+    """Returns the source of a data block, a mapping or a part; "file" for FILE.py:FUNCTION."""
+    source = block.get("source") if isinstance(block, dict) else block.source
+    return "file" if isinstance(source, str) and is_own(source) else source
+
+
+WRONG_SOURCE = {
+    "custom_error_type": "wrong_source",
+    "custom_error_message": "source must be jsonl, hub, mixed or FILE.py:FUNCTION",
+}
+RowsOf = Annotated[JsonlPart, Tag("jsonl")] | Annotated[HubPart, Tag("hub")] | Annotated[FilePart, Tag("file")]
+Block = Annotated[RowsOf, Discriminator(source_of, **WRONG_SOURCE)]
+
+
 class MixedPart(Part):
-    """Several data blocks in one run, each a block or the path of its file: the rows of all, one after another."""
+    """The rows of several data blocks, one after another. Each is a block or the path of its file."""
 
     source: Literal["mixed"]
-    parts: list[Annotated[ScenesPart | JsonlPart | HubPart, Field(discriminator="source")]] = Field(min_length=1)
+    parts: list[Block] = Field(min_length=1)
 
 
-DataPart = ScenesPart | JsonlPart | HubPart | MixedPart  # what a policy learns from
+DataPart = JsonlPart | HubPart | FilePart | MixedPart
 
 
 class JudgePart(Part):
-    """A judge by its name (see `rewards.judges.load_judge`), which alone may stand for the whole: `judge: vllm:MODEL`.
+    """A judge by its name (see `load_judge`). `judge: vllm:MODEL` is short for `judge: {name: vllm:MODEL}`.
 
-    placement: every rank has one, or rank 0 for all of them. cache: keep the answers, in the cache folder (true) or in
-    the file of that path. options: of the judge's class, such as {memory: 2e9}.
+    placement: a judge per rank, or one on rank 0 for all. cache: keep its answers in the cache folder (true) or in the
+    file of that path. options: of the judge's class, such as {memory: 2e9}.
     """
 
     name: str
@@ -151,26 +140,23 @@ class JudgePart(Part):
     options: dict[str, Any] = {}
 
 
-def named(judge: Any) -> Any:
-    """A name as the mapping it stands for."""
-    return {"name": judge} if isinstance(judge, str) else judge
-
-
 class RewardPart(Part):
-    """A metric, the judge that answers its questions, and options of the metric's class."""
+    """A metric (a name or FILE.py:CLASS), the judge that answers its questions, and options of the metric's class."""
 
     metric: str
-    judge: Annotated[JudgePart, BeforeValidator(named)] = JudgePart(name="match")
+    judge: Annotated[JudgePart, BeforeValidator(lambda judge: {"name": judge} if isinstance(judge, str) else judge)] = (
+        JudgePart(name="match")
+    )
     weight: float = 1.0
     options: dict[str, Any] = {}
 
 
 class CheckPart(Part):
-    """What must hold after a run. training/run_checks.py says what is compared, the run's check.json what was found.
+    """What must hold after a run (training/run_checks.py). The run's check.json holds the results.
 
-    reward_rises and loss_falls: from the first to the last tenth of the logged steps. max_failed_fraction: completions
-    that a judge failed on, over the whole run. max_truncated_fraction: completions cut at the maximal length, in the
-    last tenth. max_degenerate_fraction: those padded with filler (health/degenerate_fraction), in the last tenth.
+    reward_rises, loss_falls: from the first to the last tenth of the logged steps. max_failed_fraction: fraction of
+    completions on which a judge failed, over the whole run. max_truncated_fraction: fraction cut at the maximal length,
+    in the last tenth. max_degenerate_fraction: fraction padded with filler (health/degenerate_fraction), likewise.
     """
 
     reward_rises: bool = False
@@ -181,19 +167,21 @@ class CheckPart(Part):
 
 
 class Recipe(Part):
-    """One run. `trainer` goes to TRL's SFTConfig or to SpanGRPOConfig (GRPOConfig and ours) as it is.
+    """One run. trainer: arguments of TRL's SFTConfig, or of SpanGRPOConfig (GRPOConfig's and ours).
 
-    referees: rewards that nothing is trained on, for `spanreward compare`. verdicts: keep every completion with its
-    verdicts in the output folder (training/callbacks/verdict_file.py).
+    algorithm: "dapo" and "grpo" use the same trainer. "grpo" sets `loss_type: grpo`, where TRL's default is "dapo". It
+    leaves the other settings that DAPO changes (`dynamic_sampling`, `epsilon_high`, `soft_overlong_cache`) as given.
+    referees: rewards for `spanreward compare` that nothing is trained on. verdicts: write every completion with its
+    verdicts to the output folder (training/callbacks/verdict_file.py).
     """
 
-    algorithm: Literal["sft", "dapo"]
+    algorithm: Literal["sft", "grpo", "dapo"]
     output: str
     seed: int = 0
     overwrite: bool = False
     verdicts: bool = True
     policy: PolicyPart
-    data: Annotated[DataPart | ScenesJudgePart, Field(discriminator="source")]
+    data: Annotated[RowsOf | Annotated[MixedPart, Tag("mixed")], Discriminator(source_of, **WRONG_SOURCE)]
     validation: dict[str, Any] | None = None
     rewards: list[RewardPart] = []
     referees: list[RewardPart] = []
@@ -201,52 +189,30 @@ class Recipe(Part):
     check: CheckPart | None = None
 
     @property
-    def policy_data(self) -> DataPart:
-        """`data` of a recipe whose model writes. Raises RecipeError where it learns to judge."""
-        if isinstance(self.data, ScenesJudgePart):
-            raise RecipeError(
-                "this recipe teaches a judge, which writes no text: `spanreward agreement scenes --judge "
-                f"transformers:{self.output}` says how right it is."
-            )
-        return self.data
-
-    @property
     def validation_data(self) -> DataPart | None:
-        """What is evaluated on: `data` with what `validation` changes in it. None where there is none."""
+        """`data` with the keys, and the options, that `validation` changes; None without a `validation`."""
         if self.validation is None:
             return None
-        return type(self.policy_data).model_validate(self.policy_data.model_dump() | self.validation)
+        data = self.data.model_dump()
+        changed = data | self.validation
+        if "options" in data and isinstance(self.validation.get("options"), dict):
+            changed["options"] = data["options"] | self.validation["options"]
+        return type(self.data).model_validate(changed)
 
 
-PARTS: dict[tuple[str, ...], type[Part]] = {
-    (): Recipe,
-    ("policy",): PolicyPart,
-    ("policy", "lora"): LoraPart,
-    ("data", "scenes"): ScenesPart,
-    ("data", "scenes_judge"): ScenesJudgePart,
-    ("data", "jsonl"): JsonlPart,
-    ("data", "hub"): HubPart,
-    ("data", "mixed"): MixedPart,
-    ("rewards",): RewardPart,
-    ("rewards", "judge"): JudgePart,
-    ("referees",): RewardPart,
-    ("referees", "judge"): JudgePart,
-    ("check",): CheckPart,
+SOURCES: dict[str, type[Part]] = {"jsonl": JsonlPart, "hub": HubPart, "file": FilePart, "mixed": MixedPart}
+PARTS: dict[str, type[Part]] = {  # by the last name in a key's path that is no list index
+    **SOURCES,
+    **{"policy": PolicyPart, "lora": LoraPart, "check": CheckPart},
+    **{"rewards": RewardPart, "referees": RewardPart, "judge": JudgePart},
 }
-SOURCES = ("scenes", "scenes_judge", "jsonl", "hub", "mixed")
-DAPO_ONLY = (  # checks of what SFT does not log
-    "reward_rises",
-    "max_failed_fraction",
-    "max_truncated_fraction",
-    "max_degenerate_fraction",
-)
 
 
 def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
-    """Read a recipe and apply `key=value` overrides (dotted keys, YAML values). Raises RecipeError."""
+    """Returns the recipe in a file with `key=value` overrides (dotted keys, YAML values). Raises RecipeError."""
     path = Path(path)
     if not path.is_file():
-        raise RecipeError(f"there is no recipe {path}: the recipes are in the folder recipes/.")
+        raise RecipeError(f"there is no recipe {path}: `spanreward recipes` lists those of this package.")
     data = read_mapping(path)
     if "data" in data:
         data["data"] = with_files(data["data"], path.parent)
@@ -256,7 +222,7 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
 
 
 def with_files(block: Any, folder: Path) -> Any:
-    """A data block; where it, or a part of a mixed one, is a text, what the file of that path in `folder` holds."""
+    """Returns a data block in which every path, from `folder`, is replaced by the block that the file holds."""
     if isinstance(block, str):
         path = folder / block
         if not path.is_file():
@@ -268,7 +234,7 @@ def with_files(block: Any, folder: Path) -> Any:
 
 
 def check_recipe(data: dict[str, Any]) -> Recipe:
-    """A Recipe from plain data. Raises RecipeError with one sentence for the first thing that is wrong."""
+    """Returns a Recipe from plain data. Raises RecipeError with one sentence for the first fault."""
     try:
         recipe = Recipe.model_validate(data)
     except ValidationError as error:
@@ -280,49 +246,34 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
     for key in ("output_dir", "seed", "reward_weights"):
         if key in recipe.trainer:
             raise RecipeError(f"trainer.{key} is set by the recipe itself: use output, seed or rewards instead.")
-    if recipe.algorithm == "dapo" and not recipe.rewards:
-        raise RecipeError("a dapo recipe needs at least one entry under rewards, such as {metric: posh, judge: match}.")
-    if isinstance(recipe.data, ScenesJudgePart) and recipe.algorithm != "sft":
-        raise RecipeError("data.source scenes_judge teaches a judge its answers: set algorithm: sft.")
-    check_validation(recipe)
-    check_checks(recipe)
-    check_judges(recipe)
-    return recipe
-
-
-def check_validation(recipe: Recipe) -> None:
-    """Raises RecipeError for keys and values of `validation` that the data block does not take."""
-    for key in recipe.validation or {}:
-        valid = type(recipe.data).model_fields
-        if key not in valid:
-            raise RecipeError(unknown("recipe key", key, valid, shown=f"validation.{key}"))
+    if recipe.algorithm != "sft" and not recipe.rewards:
+        raise RecipeError(f"a {recipe.algorithm} recipe needs at least one entry under rewards, as {{metric: posh}}.")
+    if recipe.algorithm == "grpo":
+        recipe = recipe.model_copy(update={"trainer": {"loss_type": "grpo", **recipe.trainer}})
     try:
         _ = recipe.validation_data
     except ValidationError as error:
-        raise RecipeError(explain(error, "validation")) from None
-
-
-def check_checks(recipe: Recipe) -> None:
-    """Raises RecipeError for a check of what the algorithm does not log."""
-    asked = recipe.check.model_dump(exclude_defaults=True) if recipe.check else {}
-    wrong = [key for key in asked if (key in DAPO_ONLY) == (recipe.algorithm == "sft")]
-    if wrong:
-        instead = "loss_falls" if recipe.algorithm == "sft" else "reward_rises"
-        raise RecipeError(f"check.{wrong[0]} says nothing of a {recipe.algorithm} run: use check.{instead}.")
+        raise RecipeError(explain(error, "validation", type(recipe.data))) from None
+    for key in recipe.check.model_dump(exclude_defaults=True) if recipe.check else ():
+        if (key != "loss_falls") == (recipe.algorithm == "sft"):  # SFT logs nothing for the other checks
+            instead = "loss_falls" if recipe.algorithm == "sft" else "reward_rises"
+            raise RecipeError(f"check.{key} says nothing of a {recipe.algorithm} run: use check.{instead}.")
+    check_judges(recipe)
+    return recipe
 
 
 def check_judges(recipe: Recipe) -> None:
     """Raises RecipeError for a judge in the folder that the run writes to, and warns of one that is the policy itself.
 
-    A judge reads its weights once, so one that began as the policy does is a frozen copy, which may be meant; but an
-    engine that is started anew would read whatever the run has written by then.
+    A judge reads its weights once, so that a judge with the policy's weights is a frozen copy, which may be meant. But
+    an engine that is restarted would read what the run has written by then.
     """
     output, policy = Path(recipe.output).resolve(), Path(recipe.policy.model).resolve()
     for part in recipe.rewards:
         names = (part.judge.name.partition(":")[2], str(part.options.get("text_judge", "")).partition(":")[2])
         for model in filter(None, (*names, str(part.judge.options.get("adapter", "")))):
             place = Path(model).resolve()
-            if output == place or output in place.parents:
+            if place.is_relative_to(output):
                 raise RecipeError(
                     f"the judge {model} of {part.metric} lies in the output folder {recipe.output}, which the run "
                     "writes to: choose another output=..., or copy the judge elsewhere."
@@ -332,18 +283,18 @@ def check_judges(recipe: Recipe) -> None:
 
 
 def trainer_config(algorithm: str) -> Any:
-    """The configuration class that the recipe's `trainer` block fills. Imported late: TRL takes seconds to load."""
+    """Returns the class of the recipe's `trainer` arguments. Imported late, since TRL takes seconds to load."""
     if algorithm == "sft":
         from trl import SFTConfig
 
         return SFTConfig
-    from training.grpo.trainer import SpanGRPOConfig
+    from spanreward.training.grpo.trainer import SpanGRPOConfig
 
     return SpanGRPOConfig
 
 
 def apply_override(data: dict[str, Any], override: str) -> None:
-    """Set `a.b=value` in nested data. A number between dots indexes a list (rewards.0.judge=match)."""
+    """Set `a.b=value` in nested data. A number in the key indexes a list (rewards.0.judge=match)."""
     key, equals, text = override.partition("=")
     if not equals:
         raise RecipeError(f"an override is written key=value, got {override!r}.")
@@ -357,22 +308,20 @@ def apply_override(data: dict[str, Any], override: str) -> None:
 
 
 def index_of(name: str, entries: list[Any], key: str) -> int:
-    """A list's index from its text. Raises RecipeError when the list has none such."""
+    """Returns a list's index. Raises RecipeError where the list has no such entry."""
     if not name.isdecimal() or int(name) >= len(entries):
         raise RecipeError(f"{key} cannot be set: {name!r} must be one of 0 .. {len(entries) - 1}.")
     return int(name)
 
 
-def explain(error: ValidationError, within: str = "") -> str:
-    """The first validation error as a sentence with the key's path, which begins with `within`."""
+def explain(error: ValidationError, within: str = "", part: type[Part] = Recipe) -> str:
+    """Returns the first error in a `part` as a sentence with the key's path, which begins with `within`."""
     first = error.errors()[0]
     path = [str(step) for step in first["loc"]]
-    data = path[:1] == ["data"]
-    steps = [step for step in path if not (data and step in SOURCES)]  # pydantic puts in which kind of source it is
-    shown = ".".join(filter(None, [within, *steps]))
+    shown = ".".join(filter(None, [within, *(step for step in path if step not in SOURCES)]))  # which pydantic puts in
     if first["type"] == "extra_forbidden":
-        kind = [step for step in path[:-1] if step in SOURCES]
-        parents = ("data", kind[-1]) if data else tuple(step for step in path[:-1] if not step.isdigit())
-        return unknown("recipe key", path[-1], PARTS[parents].model_fields, shown)
+        parents = [step for step in path[:-1] if not step.isdigit()]
+        part = PARTS[parents[-1]] if parents else part
+        return unknown("recipe key", path[-1], part.model_fields, shown)
     value = f", got {first['input']!r}" if first["type"] not in ("missing", "value_error") else ""
     return f"recipe key {shown or 'data'}: {first['msg'].removeprefix('Value error, ')}{value}."

@@ -1,57 +1,61 @@
-"""The one place where a recipe's parts are put together.
+"""Puts a recipe's parts together and trains.
 
     run(load_recipe("recipes/quickstart/scenes-dapo.yaml"))
 
-writes into the recipe's output folder the trained policy and its processor, and what training/run_folder.py lists.
+writes the trained policy, its processor and the files that training/run_folder.py lists to the recipe's output folder.
 """
 
 import json
 import os
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from accelerate import Accelerator, PartialState
-from datasets import Dataset
 from peft import LoraConfig
 from transformers import ProgressCallback, Trainer
 from transformers.integrations import is_deepspeed_zero3_enabled
 from trl import SFTTrainer
 
-from rewards.judges import Judge, closing, load_judge
-from rewards.language.server_reader import ReaderFailure
-from rewards.metrics import build_reward
-from rewards.reward import Reward
-from training.callbacks.metrics_file import MetricsFile, ProgressBar
-from training.callbacks.reward_health import RewardHealthCallback
-from training.callbacks.span_table import SpanTableCallback
-from training.callbacks.stop_on_signal import StopOnSignal
-from training.callbacks.verdict_file import VerdictFile
-from training.data.load import load_data
-from training.grpo.recorder import judges_of
-from training.grpo.resuming import CheckpointWeights
-from training.grpo.trainer import SpanGRPOTrainer
-from training.judging.branches import BranchCollator, branch
-from training.judging.conversations import judge_rows
-from training.judging.model import load_judge_model
-from training.policy import load_policy
-from training.recipe import LoraPart, Recipe, RecipeError, RewardPart, ScenesJudgePart, trainer_config
-from training.run_folder import begin, check_new, checkpoint_to_resume
+from spanreward.rewards.judges import Judge, closing, load_judge
+from spanreward.rewards.language.server_reader import ReaderFailure
+from spanreward.rewards.metrics import build_reward
+from spanreward.rewards.own_file import is_own
+from spanreward.rewards.reward import Reward
+from spanreward.training.callbacks.metrics_file import MetricsFile, ProgressBar
+from spanreward.training.callbacks.reward_health import RewardHealthCallback
+from spanreward.training.callbacks.span_table import SpanTableCallback
+from spanreward.training.callbacks.stop_on_signal import StopOnSignal
+from spanreward.training.callbacks.verdict_file import VerdictFile
+from spanreward.training.data.load import load_data
+from spanreward.training.grpo.recorder import judges_of
+from spanreward.training.grpo.resuming import CheckpointWeights
+from spanreward.training.grpo.trainer import SpanGRPOTrainer
+from spanreward.training.policy import load_policy
+from spanreward.training.recipe import LoraPart, Recipe, RecipeError, RewardPart, trainer_config
+from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume
 
 
 class Unhealthy(RuntimeError):
-    """The run was ended by a problem of its reward, which the message says; its policy is saved as it was then."""
+    """A problem of the reward, which the message names, ended the run. Its policy is saved as it was then."""
 
 
-def run(recipe: Recipe, resume: bool = False, stop: StopOnSignal | None = None, stop_on: Collection[str] = ()) -> Path:
-    """Train as the recipe says and return its output folder. Raises RecipeError before any work when it cannot.
+def run(
+    recipe: Recipe,
+    resume: bool = False,
+    stop: StopOnSignal | None = None,
+    stop_on: Collection[str] = (),
+    build: Callable[[Recipe, Sequence[Reward]], Trainer] | None = None,
+) -> Path:
+    """Train as the recipe says and return its output folder. Raises RecipeError, before any work, where it cannot.
 
-    resume: go on from the last checkpoint there. stop: a run that it ends keeps its checkpoint and leaves no policy.
-    stop_on: the problems of the reward's health that end the run, as Unhealthy once all is written. The judges are
-    started before the policy is loaded, and closed at the end, whatever ends the run.
+    resume: go on from the last checkpoint in the folder. stop: a run that it ends keeps its checkpoint and saves no
+    policy. stop_on: names in PROBLEMS that end the run; it saves its policy and raises Unhealthy. build: makes the
+    trainer in place of `build_trainer`. The judges start before the policy is loaded, and are closed however the run
+    ends.
     """
     output = Path(recipe.output)
     checkpoint = checkpoint_to_resume(recipe, processes()) if resume else None
@@ -61,7 +65,7 @@ def run(recipe: Recipe, resume: bool = False, stop: StopOnSignal | None = None, 
     read_by = readers(rewards)
     with closing(judges_of(rewards)):
         start_judges(recipe.rewards, rewards)
-        trainer = build_trainer(recipe, rewards)
+        trainer = (build or build_trainer)(recipe, rewards)
         check_launch(trainer.accelerator)
         if stop is not None:
             trainer.add_callback(stop)
@@ -77,14 +81,13 @@ def run(recipe: Recipe, resume: bool = False, stop: StopOnSignal | None = None, 
 
 
 def processes() -> int:
-    """How many the launcher has started."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def train(
     trainer: Trainer, recipe: Recipe, checkpoint: Path | None, stop_on: Collection[str], read_by: Mapping[str, str]
 ) -> str:
-    """Train, from the checkpoint if there is one, and write the run's files as it goes. What ended it early, or ""."""
+    """Train, from a checkpoint if there is one, and write the run's files. Returns the problem that ended it, or ""."""
     output = Path(recipe.output)
     health = None
     trainer.remove_callback(ProgressCallback)
@@ -104,33 +107,31 @@ def train(
 
 
 def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
-    """TRL's SFTTrainer, or SpanGRPOTrainer with the recipe's rewards. Raises RecipeError for what they refuse."""
+    """Returns TRL's SFTTrainer or a SpanGRPOTrainer with the rewards. Raises RecipeError for what they refuse."""
     arguments: dict[str, Any] = {"output_dir": recipe.output, "seed": recipe.seed, **recipe.trainer}
-    if recipe.algorithm == "dapo":
+    if recipe.algorithm != "sft":
         arguments["reward_weights"] = [part.weight for part in recipe.rewards]
     with refusals():
         args = trainer_config(recipe.algorithm)(**arguments)
     # No rank loads its policy before all judges have started: a sharded one needs the other ranks' devices.
     PartialState().wait_for_everyone()
-    if recipe.policy.model == "tiny" and is_deepspeed_zero3_enabled():
+    if is_own(recipe.policy.model) and is_deepspeed_zero3_enabled():
         raise RecipeError(
-            "the policy tiny cannot be made under ZeRO-3: run its recipe with accelerate_configs/cpu.yaml, and give "
-            "policy.model the folder."
+            f"the policy {recipe.policy.model} cannot be made under ZeRO-3: run its recipe with "
+            "accelerate_configs/cpu.yaml, and give policy.model the folder."
         )
-    if isinstance(recipe.data, ScenesJudgePart):
-        return build_judge_trainer(recipe, recipe.data, args)
     model, processor = load_policy(recipe.policy.model, recipe.seed, recipe.policy.dtype)
     learned = recipe.algorithm == "sft"
-    data, validation = recipe.policy_data, recipe.validation_data
+    data, validation = recipe.data, recipe.validation_data
     dataset = load_data(data, learned)
-    if recipe.algorithm == "dapo":
+    if recipe.algorithm != "sft":
         check_columns(rewards, dataset.column_names, data.source)
     shared: dict[str, Any] = {
         "model": model,
         "args": args,
         "processing_class": processor,
         "train_dataset": dataset,
-        "eval_dataset": load_data(validation, learned) if validation else None,
+        "eval_dataset": load_data(validation, learned) if validation and args.eval_strategy != "no" else None,
         "peft_config": lora_config(recipe.policy.lora) if recipe.policy.lora else None,
     }
     with refusals():
@@ -139,29 +140,12 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
         return SpanGRPOTrainer(reward_funcs=rewards, **shared)
 
 
-def build_judge_trainer(recipe: Recipe, data: ScenesJudgePart, args: Any) -> Trainer:
-    """TRL's SFTTrainer on a language model that learns to judge, with several prompts about a text in each row."""
-    model, tokenizer = load_judge_model(recipe.policy.model, recipe.seed)
-    dataset = Dataset.from_list([branch(row, tokenizer) for row in judge_rows(data)])
-    lora = lora_config(recipe.policy.lora) if recipe.policy.lora else None
-    collator = BranchCollator(int(tokenizer.pad_token_id))
-    with refusals():
-        return SupervisedTrainer(
-            model=model,
-            args=args,
-            processing_class=tokenizer,
-            train_dataset=dataset,
-            data_collator=collator,
-            peft_config=lora,
-        )
-
-
 class SupervisedTrainer(CheckpointWeights, SFTTrainer):
-    """TRL's, which can be resumed."""
+    """TRL's SFTTrainer that resumes a vision-language model's weights."""
 
 
 def check_launch(accelerator: Accelerator) -> None:
-    """Raises RecipeError where accelerate would train in another way than its configuration says, and say nothing."""
+    """Raises RecipeError where accelerate silently trains in another way than its configuration says."""
     for library in ("DEEPSPEED", "FSDP"):
         asked = os.environ.get(f"ACCELERATE_USE_{library}") == "true"
         if asked and accelerator.distributed_type.value != library:
@@ -173,19 +157,18 @@ def check_launch(accelerator: Accelerator) -> None:
 
 
 def check_columns(rewards: Sequence[Reward], present: Sequence[str], source: str) -> None:
-    """Raises RecipeError for a reward that needs a column that no row has, before any step is made."""
+    """Raises RecipeError for a reward whose column no row has, before the first step."""
     for reward in rewards:
         missing = reward.missing_column(present)
         if missing:
-            own = "change data.ask" if source == "scenes" else "say in data.columns which of the data's keys holds it"
             raise RecipeError(
                 f"the reward {reward.__name__} needs the column {missing}, and the data of {source} has "
-                f"{sorted(present)}: {own}, or choose another reward."
+                f"{sorted(present)}: say in data.columns which of the data's keys holds it, or choose another reward."
             )
 
 
 def build_rewards(parts: Sequence[RewardPart]) -> list[Reward]:
-    """The recipe's rewards; entries with equal judges share one. Raises RecipeError for names that are not."""
+    """Returns the recipe's rewards, equal judges made once. Raises RecipeError for unknown names and options."""
     with refusals():
         judges: dict[str, Judge] = {}
         rewards = []
@@ -199,7 +182,7 @@ def build_rewards(parts: Sequence[RewardPart]) -> list[Reward]:
 
 
 def readers(rewards: Sequence[Reward]) -> dict[str, str]:
-    """What reads the texts, by the names of those rewards that have them read. Raises RecipeError for one missing."""
+    """Returns {reward's name: what parses its texts}. Raises RecipeError where that is missing."""
     found = {}
     for reward in rewards:
         try:
@@ -210,29 +193,30 @@ def readers(rewards: Sequence[Reward]) -> dict[str, str]:
 
 
 def start_judges(parts: Sequence[RewardPart], rewards: Sequence[Reward]) -> None:
-    """Start the rewards' judges, so that what is wrong with one is told now. Raises RecipeError.
+    """Start the rewards' judges and print when each rank's local judges start and are ready. Raises RecipeError.
 
-    Large ones take minutes, and on one machine they start one after another: each rank says where it is.
+    Large judges take minutes, and those of one machine start one after another.
     """
     pairs = zip(parts, rewards, strict=True)
     for part, judge in {id(judge): (part, judge) for part, reward in pairs for judge in reward.judges}.values():
-        what = f"rank {os.environ.get('RANK', '0')}: the judge {part.judge.name} of {part.metric}"
-        told = not judge.remote and ":" in part.judge.name
-        if told:
-            print(f"{what} is starting", file=sys.stderr, flush=True)
+        what = f"the judge {part.judge.name} of {part.metric}"
+        rank = f"rank {os.environ.get('RANK', '0')}"
+        local = not judge.remote and ":" in part.judge.name
+        if local:
+            print(f"{rank}: {what} is starting", file=sys.stderr, flush=True)
         began = time.monotonic()
         try:
             judge.start()
         except Exception as error:
             reason = " ".join(f"{type(error).__name__}: {error}".split())
-            raise RecipeError(f"the judge {part.judge.name} of {part.metric} cannot start: {reason}") from error
-        if told:
-            print(f"{what} is ready after {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+            raise RecipeError(f"{what} cannot start: {reason}") from error
+        if local:
+            print(f"{rank}: {what} is ready after {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
 
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """What is refused within becomes a RecipeError of one line."""
+    """Turns a ValueError into a RecipeError of one line."""
     try:
         yield
     except ValueError as error:
@@ -240,10 +224,5 @@ def refusals() -> Iterator[None]:
 
 
 def lora_config(part: LoraPart) -> LoraConfig:
-    return LoraConfig(
-        r=part.r,
-        lora_alpha=part.alpha,
-        lora_dropout=part.dropout,
-        target_modules=part.target_modules,
-        task_type="CAUSAL_LM",
-    )
+    settings: dict[str, Any] = {"r": part.r, "lora_alpha": part.alpha, "lora_dropout": part.dropout}
+    return LoraConfig(**settings, target_modules=part.target_modules, task_type="CAUSAL_LM")

@@ -1,11 +1,11 @@
-"""What a recipe says must hold after a run, held against what the run logged.
+"""Compares what a recipe's `check` says must hold after a run with what the run logged.
 
     results = check_run("outputs/try", recipe)     # [CheckResult("reward_rises", ...)], also in outputs/try/check.json
     print_checks(results)
 
-The first and the last tenth of the logged steps (at least one of each) are what "at first" and "at last" mean here.
-That is a look at a curve, no test: rewards of few steps are noisy. A check that fails is the last thing that a run
-prints, in red, and the first that a report of it shows; the exit code tells it with train.py --strict.
+"At first" and "at last" are the first and the last tenth of the logged steps, at least one step each. This looks at a
+curve and is no statistical test: rewards of few steps are noisy. A run prints a failed check last, in red, and a report
+of the run shows it first. With `spanreward train --strict` it makes the exit code 2.
 """
 
 import json
@@ -18,16 +18,19 @@ from statistics import fmean
 from rich.console import Console
 from rich.table import Column, Table
 
-from training.recipe import Recipe
+from spanreward.training.recipe import Recipe
 
-REWARD, LOSS = "reward", "loss"
-FAILED, TRUNCATED = "judge/failed_fraction", "completions/clipped_ratio"
-DEGENERATE = "health/degenerate_fraction"
+LAST = "in the last tenth"
+LIMITS = {  # check: the logged key that it limits, and over which steps
+    "max_failed_fraction": ("judge/failed_fraction", "of all completions"),
+    "max_truncated_fraction": ("completions/clipped_ratio", LAST),
+    "max_degenerate_fraction": ("health/degenerate_fraction", LAST),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One line of the table. passed is None where the run has logged nothing to say it by."""
+    """One line of the table. passed is None where the run has not logged what the check needs."""
 
     name: str
     found: str
@@ -36,31 +39,25 @@ class CheckResult:
 
 
 def check_run(folder: str | Path, recipe: Recipe) -> list[CheckResult]:
-    """The recipe's checks on the run in the folder, also written to its check.json; [] and no file without any."""
+    """Returns the recipe's checks of the run in the folder and writes them to its check.json; [] without checks."""
     if recipe.check is None:
         return []
     lines = [json.loads(line) for line in (Path(folder) / "metrics.jsonl").read_text().splitlines()]
     results = []
     if recipe.check.reward_rises:
-        results.append(moves("reward_rises", lines, REWARD, upwards=True))
+        results.append(moves("reward_rises", lines, "reward", upwards=True))
     if recipe.check.loss_falls:
-        results.append(moves("loss_falls", lines, LOSS, upwards=False))
-    if recipe.check.max_failed_fraction is not None:
-        failed = logged(lines, FAILED)
-        results.append(at_most("max_failed_fraction", failed, recipe.check.max_failed_fraction, "of all completions"))
-    if recipe.check.max_truncated_fraction is not None:
-        cut = last_tenth(logged(lines, TRUNCATED))
-        results.append(at_most("max_truncated_fraction", cut, recipe.check.max_truncated_fraction, "in the last tenth"))
-    if recipe.check.max_degenerate_fraction is not None:
-        padded = last_tenth(logged(lines, DEGENERATE))
-        limit = recipe.check.max_degenerate_fraction
-        results.append(at_most("max_degenerate_fraction", padded, limit, "in the last tenth"))
+        results.append(moves("loss_falls", lines, "loss", upwards=False))
+    for name, (key, where) in LIMITS.items():
+        limit = getattr(recipe.check, name)
+        if limit is not None:
+            values = logged(lines, key)
+            results.append(at_most(name, last_tenth(values) if where == LAST else values, limit, where))
     (Path(folder) / "check.json").write_text(json.dumps([asdict(result) for result in results], indent=2) + "\n")
     return results
 
 
 def logged(lines: Sequence[Mapping[str, float]], key: str) -> list[float]:
-    """The values of that name, in order."""
     return [line[key] for line in lines if key in line]
 
 
@@ -73,7 +70,6 @@ def last_tenth(values: Sequence[float]) -> Sequence[float]:
 
 
 def moves(name: str, lines: Sequence[Mapping[str, float]], key: str, upwards: bool) -> CheckResult:
-    """Whether the mean of the last tenth lies above (below) that of the first, strictly."""
     values = logged(lines, key)
     wanted = "more at last than at first" if upwards else "less at last than at first"
     if len(values) < 2:
@@ -84,7 +80,6 @@ def moves(name: str, lines: Sequence[Mapping[str, float]], key: str, upwards: bo
 
 
 def at_most(name: str, values: Sequence[float], limit: float, where: str) -> CheckResult:
-    """Whether the mean of the values lies at or below the limit."""
     wanted = f"at most {limit:.4g} {where}"
     if not values:
         return CheckResult(name, "not logged", wanted, None)
@@ -93,14 +88,14 @@ def at_most(name: str, values: Sequence[float], limit: float, where: str) -> Che
 
 
 def failed_checks(folder: str | Path) -> list[CheckResult]:
-    """The checks that the run in the folder has failed, as its check.json says; [] where it has none."""
+    """Returns the failed checks in the folder's check.json; [] where there is none."""
     path = Path(folder) / "check.json"
     results = [CheckResult(**result) for result in json.loads(path.read_text())] if path.is_file() else []
     return [result for result in results if result.passed is False]
 
 
 def print_checks(results: Sequence[CheckResult], console: Console | None = None) -> None:
-    """The checks as a table, and last, in red, which do not hold. Nothing where there are none."""
+    """Prints the checks as a table, and after it, in red, those that fail. Prints nothing without checks."""
     if not results:
         return
     console = console or Console()

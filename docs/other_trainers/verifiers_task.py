@@ -1,8 +1,8 @@
 """PoSh as the reward of a verifiers task (read: 0.4.0, `verifiers.v1`).
 
 Rows are JSONL: {"prompt": "Describe ...", "reference": ["..."]}. verifiers scores every rollout in a coroutine of its
-own; `Together` makes batches of them again. A failed judge raises JudgeFailed, which marks the rollout as failed, and
-nothing is learned from it.
+own, and `BatchingReward` judges them in batches. A failed judge raises JudgeFailed. This marks the rollout as failed,
+and the policy learns nothing from it.
 """
 
 import json
@@ -10,8 +10,7 @@ from pathlib import Path
 
 import verifiers.v1 as vf
 
-from rewards import PoshReward, Sample, load_judge
-from rewards.together import Together
+from spanreward import BatchingReward, PoshReward, Sample, load_judge
 
 
 class DescriptionData(vf.TaskData):
@@ -19,7 +18,7 @@ class DescriptionData(vf.TaskData):
 
 
 class DescriptionTask(vf.Task[DescriptionData]):
-    posh = Together(PoshReward(load_judge("match")))  # or "server:http://127.0.0.1:8000#Qwen/Qwen3-14B"
+    posh = BatchingReward(PoshReward(load_judge("match")))  # or "server:http://127.0.0.1:8000#Qwen/Qwen3-14B"
 
     @vf.reward
     async def posh_f1(self, trace: vf.Trace) -> float:

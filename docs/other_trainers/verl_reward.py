@@ -6,19 +6,19 @@
         +reward.custom_reward_function.reward_kwargs.judge=server:http://127.0.0.1:8000#Qwen/Qwen3-14B
 
 The data's `reward_model.ground_truth` is the reference, or a list of them. verl asks about every completion in a
-coroutine of its own; `Together` makes batches of them again. A failed judge raises JudgeFailed, which ends the run:
-verl has no completion without a reward, and a 0 would teach. PoSh's parts go to verl's metrics.
+coroutine of its own, and `BatchingReward` judges them in batches. A failed judge raises JudgeFailed, which ends the
+run: verl has no completion without a reward, and a 0 would teach. PoSh's parts go to verl's metrics.
 """
 
 from functools import cache
 
-from rewards import PoshReward, Sample, load_judge
-from rewards.together import JudgeFailed, Together
+from spanreward import BatchingReward, PoshReward, Sample, load_judge
+from spanreward.rewards.batching import JudgeFailed
 
 
 @cache
-def posh(judge: str) -> Together:
-    return Together(PoshReward(load_judge(judge)))
+def posh(judge: str) -> BatchingReward:
+    return BatchingReward(PoshReward(load_judge(judge)))
 
 
 async def compute_score(data_source, solution_str, ground_truth, extra_info=None, *, judge="match", **_):

@@ -1,10 +1,9 @@
-"""A win rate from many votes of a judge and a few of people: prediction-powered inference.
+"""A win rate from many votes of a judge and a few of people: prediction-powered inference (Angelopoulos et al., 2023).
 
     corrected = prediction_powered(people=[1, 0, 1], judge_on_those=[1, 1, 1], judge_on_the_rest=[1, 1, 0, 1, ...])
     corrected.value, corrected.interval
 
-The judge's mean over many prompts, less what it gets wrong on those that people have seen too. Right whatever the judge
-is worth (Angelopoulos et al., 2023); the better it agrees with people, the narrower the interval.
+It is the judge's mean over many prompts, less the judge's error on the prompts that people have seen too.
 """
 
 from collections.abc import Sequence
@@ -13,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
-from rewards.comparison.resampling import Interval
+from spanreward.rewards.comparison.resampling import Interval
 
 MIN_PEOPLE = 3
-UNSEEN = 1.0  # one more error of the judge than people met: without it 20 people and a good judge cover .82, not .95
+UNSEEN = 1.0  # a squared error more: without it the interval from 20 people and a good judge covers .82
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,21 +28,16 @@ class Corrected:
 
 
 def prediction_powered(
-    people: Sequence[float],
-    judge_on_those: Sequence[float],
-    judge_on_the_rest: Sequence[float],
-    level: float = 0.95,
+    people: Sequence[float], judge_on_those: Sequence[float], judge_on_the_rest: Sequence[float], level: float = 0.95
 ) -> Corrected:
-    """The mean that people would give over all prompts. One value per prompt: several votes on it are averaged before.
+    """Returns the mean that people would give over all prompts.
 
-    The judge's mean counts by `trust` = cov(people, judge) / var(judge), shrunk by the share of prompts that people saw
-    (PPI++, Angelopoulos et al., 2023) and kept within [0, 1]: a judge that agrees with nobody is not heard. Outcomes
-    lie in [0, 1]. Raises ValueError for fewer than MIN_PEOPLE prompts that people saw, no other prompt, or lengths that
-    differ.
+    Every prompt has one value in [0, 1]: average several votes on it before. The judge's mean counts by `trust` =
+    cov(people, judge) / var(judge), shrunk by the share of prompts that people saw (PPI++, Angelopoulos et al., 2023)
+    and kept within [0, 1], so a judge that agrees with nobody counts nothing. Raises ValueError for fewer than
+    MIN_PEOPLE prompts that people saw, for no other prompt, and for lengths that differ.
     """
-    seen, guessed, rest = (
-        np.asarray(values, dtype=np.float64) for values in (people, judge_on_those, judge_on_the_rest)
-    )
+    seen, guessed, rest = (np.asarray(values, dtype=float) for values in (people, judge_on_those, judge_on_the_rest))
     if len(seen) != len(guessed):
         raise ValueError(
             f"people and judge must have seen the same prompts, got {len(seen)} and {len(guessed)} outcomes"

@@ -1,11 +1,10 @@
-"""Does a model win, or does it only write more? The win rate at equal length, in two ways.
+"""Does a model win because it writes more? The win rate at equal length, computed in two ways.
 
     control_length([1, 0, 0.5], [(40, 31), (12, 30), (25, 25)])      # outcomes; (words of ours, of the other)
 
-`controlled`: a logistic regression of the outcome on the length difference, read off where it is 0. `matched`: the mean
-over pairs of nearly equal length, those where ours is the longer and those where it is the shorter counting alike. A
-judge that only looks at length gives 50 % by both. Where one side is nearly always the longer there is nothing to read
-off: both are None and `note` says so, as no regression knows what it was never shown.
+`controlled` is a logistic regression of the outcome on the length difference, read at a difference of 0. `matched` is
+the mean over pairs of nearly equal length; those where ours is longer and those where it is shorter count alike. A
+judge that looks at length alone gives 50 % by both.
 """
 
 from collections.abc import Hashable, Sequence
@@ -13,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rewards.comparison.resampling import DRAWS, Array, Interval, drawn_sums, quantiles, ratio_interval
+from spanreward.rewards.comparison.resampling import DRAWS, Array, Interval, drawn_sums, quantiles, ratio_interval
 
-MATCHED = 0.25  # of the longer text: how far the lengths of a matched pair may differ
-SUPPORT = 0.05  # of the prompts: on so many at least must ours be the longer, and on so many the shorter
-FEWEST = 5  # prompts on either side, in any case
-RIDGE = np.diag([0.0, 0.05, 0.005])  # keeps finite what length alone decides; the intercept is free
+MATCHED = 0.25  # how far the lengths of a matched pair may differ, as a share of the longer one
+SUPPORT = 0.05  # ours must be the longer on this share of the prompts, and the shorter on this share
+FEWEST = 5  # and on at least so many prompts each
+RIDGE = np.diag([0.0, 0.05, 0.005])  # keeps coefficients finite where length alone decides; the intercept is free
 STEPS = 50
 
 
@@ -28,11 +27,11 @@ class LengthControl:
 
     Attributes:
         raw: over all pairs.
-        controlled: by regression, at equal length; None where the lengths do not reach it.
+        controlled: at equal length by regression; None where one side is nearly always the longer.
         matched: over the `matched_pairs` whose lengths differ by at most MATCHED; None for too few.
-        longer: the share of the pairs in which ours is the longer, equal ones half.
-        overlap: of the two length distributions, in [0, 1]: what they share over ten bins of equal mass.
-        note: why something is None, "" where nothing is.
+        longer: the share of pairs in which ours is the longer, equal lengths half.
+        overlap: what the two length distributions share over ten bins of equal mass, in [0, 1].
+        note: why something is None, else "".
     """
 
     raw: float
@@ -53,10 +52,11 @@ def control_length(
     prompts: Sequence[Hashable] | None = None,
     draws: int = DRAWS,
 ) -> LengthControl:
-    """outcomes: 1 where ours won, 0 where it lost, a tie in between. lengths: of ours and of the other's text, in words
-    or tokens. prompts: what each pair belongs to, by default each its own; those of one prompt are drawn together.
+    """Returns the win rates of a comparison and what they are at equal length.
 
-    Raises ValueError without pairs, for lengths below 0 and where the numbers of entries differ.
+    outcomes: 1 where ours won, 0 where it lost, a tie in between. lengths: of ours and of the other's text, in words
+    or tokens. prompts: which prompt each pair belongs to, by default its own; pairs of one prompt are drawn together.
+    Raises ValueError without pairs, for lengths below 0, and where the numbers of entries differ.
     """
     won = np.asarray(outcomes, dtype=np.float64)
     pairs = np.asarray(lengths, dtype=np.float64).reshape(-1, 2)
@@ -70,17 +70,18 @@ def control_length(
     ours, other = pairs.T
     difference = (ours - other) / np.maximum(np.maximum(ours, other), 1)
     longer = 0.5 * (1 + np.sign(difference))
-    groups = numbered(names)
+    numbers: dict[Hashable, int] = {}
+    groups = np.array([numbers.setdefault(name, len(numbers)) for name in names])
     raw_interval = ratio_interval(per_prompt(won, groups), per_prompt(np.ones_like(won), groups), draws)
     near = np.abs(difference) <= MATCHED
     fewest = max(FEWEST, SUPPORT * len(np.unique(groups)))
     controlled, controlled_interval, matched, matched_interval, notes = None, None, None, None, []
     if fewer_side(difference, groups) < fewest:
-        notes.append(f"of {len(won)} pairs ours is the longer in {longer.sum():g}: equal length is out of reach")
+        notes.append(f"ours is the longer in {longer.sum():g} of {len(won)} pairs: too one-sided for equal length")
     else:
         controlled, controlled_interval = regress(won, difference, longer, groups, draws)
     if fewer_side(difference[near], groups[near]) < FEWEST:
-        notes.append(f"{near.sum()} pairs of nearly equal length are too few, or on one side")
+        notes.append(f"only {near.sum()} pairs of nearly equal length, or all with the same side longer")
     else:
         matched, matched_interval = match(won[near], longer[near], groups[near], draws)
     return LengthControl(
@@ -98,15 +99,14 @@ def control_length(
 
 
 def fewer_side(difference: Array, groups: Array) -> int:
-    """On how many prompts ours is the longer, or the shorter, whichever is less; equal lengths are on both sides."""
+    """Returns on how many prompts ours is longer, or shorter, whichever is less; equal lengths count for both."""
     return min(len(np.unique(groups[side * difference >= 0])) for side in (1, -1))
 
 
 def regress(won: Array, difference: Array, longer: Array, groups: Array, draws: int) -> tuple[float, Interval | None]:
-    """The win rate at equal length by logistic regression, and its interval.
-
-    It depends on which text is longer and on by how much (a share of the longer one), both sides of equal length
-    weighing the same. Draws take one Newton step from the solution, each with its own prompts.
+    """Returns the win rate at equal length by logistic regression, and its interval. The regression knows which text is
+    longer and by which share of the longer one; at equal length both sides weigh the same. Every draw takes one Newton
+    step from the solution, with its own prompts.
     """
     x = np.stack([np.ones_like(won), difference, np.sign(difference)], axis=1)
     weights = len(won) / 2 * (longer / longer.sum() + (1 - longer) / (1 - longer).sum())
@@ -128,14 +128,14 @@ def regress(won: Array, difference: Array, longer: Array, groups: Array, draws: 
 
 
 def derivatives(x: Array, won: Array, weights: Array, coefficients: Array) -> tuple[Array, Array]:
-    """Per pair, of the weighted log-likelihood: gradient (pairs, 3) and negative Hessian (pairs, 3, 3)."""
+    """Returns, per pair, the gradient (pairs, 3) and negative Hessian (pairs, 3, 3) of the weighted log-likelihood."""
     rates = sigmoid(x @ coefficients)
     curvature = weights * np.maximum(rates * (1 - rates), 1e-9)
     return x * (weights * (won - rates))[:, None], x[:, :, None] * x[:, None, :] * curvature[:, None, None]
 
 
 def match(won: Array, longer: Array, groups: Array, draws: int) -> tuple[float, Interval | None]:
-    """The mean of the win rates where ours is the longer and where it is the shorter, and its interval."""
+    """Returns the mean of the win rates where ours is longer and where it is shorter, and its interval."""
     parts = np.stack([won * longer, longer, won * (1 - longer), 1 - longer], axis=1)
     of_prompts = per_prompt(parts, groups)
 
@@ -150,7 +150,7 @@ def match(won: Array, longer: Array, groups: Array, draws: int) -> tuple[float, 
 
 
 def overlap(ours: Array, other: Array) -> float:
-    """What two samples of lengths share, in [0, 1]: the sum of the smaller share in each of ten bins of equal mass."""
+    """Returns the sum over ten bins of equal mass of the smaller share of the two samples, in [0, 1]."""
     inner = np.unique(np.quantile(np.concatenate([ours, other]), np.arange(1, 10) / 10))
     shares = [
         np.bincount(np.searchsorted(inner, sample), minlength=len(inner) + 1) / len(sample) for sample in (ours, other)
@@ -162,14 +162,8 @@ def sigmoid(value: Array) -> Array:
     return 1 / (1 + np.exp(-np.clip(value, -30, 30)))
 
 
-def numbered(names: Sequence[Hashable]) -> Array:
-    """A number for every prompt, in order of appearance."""
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    return np.array([numbers[name] for name in names])
-
-
 def per_prompt(values: Array, groups: Array) -> Array:
-    """Sums over the pairs of each prompt, shape (prompts, ...)."""
+    """Returns the sums over the pairs of each prompt, shape (prompts, ...)."""
     _, places = np.unique(groups, return_inverse=True)
     sums = np.zeros((places.max() + 1, *values.shape[1:]))
     np.add.at(sums, places, values)

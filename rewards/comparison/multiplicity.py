@@ -1,4 +1,4 @@
-"""Several questions at once: the more slices are looked at, the less a small p-value says.
+"""Several tests at once: the more slices are compared, the more often one of them has a small p-value by chance.
 
 holm([0.01, 0.04, 0.03])      # [0.03, 0.06, 0.06]
 """
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values adjusted so that the chance of any false finding stays below the level they are compared with
-    (Holm, 1979), in order. Raises ValueError for a value outside [0, 1].
+    """Returns the p-values, in order, adjusted so that comparing them with a level keeps the chance of any false
+    finding below that level (Holm, 1979). Raises ValueError for a value outside [0, 1].
     """
     for value in p_values:
         if not 0 <= value <= 1:

@@ -1,10 +1,11 @@
-"""Strengths from pairs: Bradley-Terry, where the order of the pairs does not matter, and Elo, where it does.
+"""Players' strengths from pairs: Bradley-Terry, which ignores the order of the pairs, and Elo, which depends on it.
 
     pairs = [Pair("dapo", "sft", 1), Pair("sft", "base", 0)]
-    bradley_terry(pairs)              # {"dapo": .66, "sft": .42, "base": .46}: the chance to beat an average one
+    bradley_terry(pairs)              # {"dapo": .66, "sft": .42, "base": .46}: the chance to beat an average player
 
-Both come from evalica, which silently gives equal strengths to all where one of them always wins. So every player has
-drawn with an imaginary average one (`prior` of a pair), which keeps strengths finite and joins players that never met.
+Both come from evalica. Its Bradley-Terry gives all players the same strength, without a warning, where one of them
+always wins. So each player here also has a draw with an imaginary average player, of weight `prior`. It keeps strengths
+finite and connects players that never met.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two players that met: outcome 1 where `one` won, -1 where `other` did, 0 for a draw; `weight` times."""
+    """Two players that met `weight` times. outcome: 1 where `one` won, -1 where `other` did, 0 for a draw."""
 
     one: str
     other: str
@@ -31,11 +32,11 @@ class Pair:
 
 
 def bradley_terry(pairs: Sequence[Pair], prior: float = 0.5) -> dict[str, float]:
-    """Each player's chance, in (0, 1), to beat an average player (Bradley and Terry, 1952), a draw being half a win.
+    """Returns each player's chance, in (0, 1), to beat an average one (Bradley and Terry, 1952). A draw is half a win.
 
-    Strength is chance / (1 - chance), so that one beats another with s / (s + t). prior: the weight of the draw with
-    the average player; 0.5 pulls a player of few pairs to one half and leaves one of many alone. Raises ValueError for
-    one that is not above 0, and RuntimeError where no solution was found.
+    Strength is s = chance / (1 - chance): one player beats another with s / (s + t). prior: the weight of the draw with
+    the average player. 0.5 pulls a player of few pairs to one half and hardly moves one of many. Raises ValueError for
+    a prior that is not above 0, and RuntimeError where no solution was found.
     """
     from evalica import Winner, bradley_terry  # pandas comes with it, which takes a second
 
@@ -63,8 +64,8 @@ def bradley_terry(pairs: Sequence[Pair], prior: float = 0.5) -> dict[str, float]
 
 
 def elo(pairs: Sequence[Pair], k: float = 4.0, initial: float = 1000.0) -> dict[str, float]:
-    """Elo ratings (base 10, scale 400) after these pairs in this order; the winner of a pair takes `k` times its
-    surprise. Weights are not read.
+    """Returns the Elo ratings (base 10, scale 400) after these pairs in this order. Weights are ignored. k: the most
+    points that one pair can move.
     """
     from evalica import Winner, elo
 
@@ -84,6 +85,6 @@ def elo(pairs: Sequence[Pair], k: float = 4.0, initial: float = 1000.0) -> dict[
 
 
 def players_of(pairs: Sequence[Pair]) -> dict[str, int]:
-    """Their numbers, in order of appearance."""
+    """Numbers in order of appearance."""
     names = dict.fromkeys(name for pair in pairs for name in (pair.one, pair.other))
     return {name: number for number, name in enumerate(names)}

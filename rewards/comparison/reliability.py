@@ -1,6 +1,6 @@
 """Do raters agree beyond chance?
 
-krippendorff_alpha([[1, 1, 0, None], [1, 0, 0, 1]])      # two raters, four things; None was not rated
+krippendorff_alpha([[1, 1, 0, None], [1, 0, 0, 1]])      # two raters, four items; None was not rated
 """
 
 from collections.abc import Sequence
@@ -10,10 +10,9 @@ from typing import Literal
 def krippendorff_alpha(
     ratings: Sequence[Sequence[float | None]], distance: Literal["nominal", "ordinal", "interval"] = "nominal"
 ) -> float | None:
-    """Krippendorff's alpha: 1 is agreement, 0 what chance gives, below 0 less than that.
-
-    ratings: a row per rater, a column per thing, None where it was not rated. None where nothing can be said: no thing
-    has two ratings, or all ratings are the same one. Raises ValueError for rows of different lengths.
+    """Returns Krippendorff's alpha: 1 is agreement, 0 the agreement of chance, below 0 less than that. ratings: a row
+    per rater, a column per item, None where it was not rated. None where no item has two ratings, and where all ratings
+    are equal. Raises ValueError for rows of different lengths.
     """
     from evalica import alpha  # pandas comes with it, which takes a second
     from pandas import DataFrame

@@ -1,23 +1,25 @@
-"""Intervals that resample prompts: whatever belongs to one prompt (both orders, all seeds) is drawn together.
+"""Bootstrap intervals that draw whole prompts: all that belongs to one prompt (orders, seeds) is drawn together.
 
-    ratio_interval([1, 0, 1, 1])                      # of the mean over four prompts
-    ratio_interval(won, votes)                        # of sum(won) / sum(votes), a pair of sums per prompt
+    ratio_interval([1, 0, 1, 1])                  # of the mean over four prompts
+    ratio_interval(won, votes)                    # of sum(won) / sum(votes), a pair of sums per prompt
+    bootstrap(groups, statistic)                  # of any statistic of a list of groups
 
-Votes of one prompt are not independent, so rows drawn one by one give intervals that are too narrow.
+Votes on one prompt depend on each other, so drawing single votes gives intervals that are too narrow.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
-from scipy.stats import t as student
+from scipy.stats import norm, t as student
 
 DRAWS = 9_999
-CHUNK = 500  # draws whose weights are in memory together
+CHUNK = 500  # draws that are in memory together
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +30,33 @@ class Interval:
     high: float
 
 
-def ratio_interval(
-    numerators: ArrayLike,
-    denominators: ArrayLike | None = None,
-    draws: int = DRAWS,
-    level: float = 0.95,
-    seed: int = 0,
-) -> Interval | None:
-    """Percentile bootstrap of sum(numerators) / sum(denominators), one of each per prompt, denominators by default 1.
+def drawn_places(count: int, draws: int = DRAWS, seed: int = 0) -> Iterator[NDArray[np.int64]]:
+    """Yields which of `count` units each draw takes: arrays of shape (at most CHUNK, count), `draws` rows in all."""
+    generator = np.random.default_rng(seed)
+    for start in range(0, draws, CHUNK):
+        yield generator.integers(count, size=(min(CHUNK, draws - start), count))
 
-    Draws whose denominators sum to 0 are left out. None for fewer than two prompts, and where every draw is left out.
-    The same seed draws the same prompts, so that two statistics of the same prompts move together. Raises ValueError
-    where the lengths differ.
+
+def drawn_weights(prompts: int, draws: int = DRAWS, seed: int = 0) -> Iterator[Array]:
+    """Yields how often each draw takes each prompt, in the shape of `drawn_places`."""
+    for places in drawn_places(prompts, draws, seed):
+        flat = (places + prompts * np.arange(len(places))[:, None]).ravel()
+        yield np.bincount(flat, minlength=places.size).reshape(places.shape).astype(np.float64)
+
+
+def drawn_sums(values: Array, draws: int = DRAWS, seed: int = 0) -> Array:
+    """Returns each draw's sums, shape (draws, k), of `values` of shape (prompts, k)."""
+    return np.concatenate([weights @ values for weights in drawn_weights(len(values), draws, seed)])
+
+
+def ratio_interval(
+    numerators: ArrayLike, denominators: ArrayLike | None = None, draws: int = DRAWS, level: float = 0.95, seed: int = 0
+) -> Interval | None:
+    """Returns the bootstrap interval of sum(numerators) / sum(denominators), one of each per prompt.
+
+    denominators: 1 by default. Draws whose denominators sum to 0 are left out. None for fewer than two prompts, and
+    where every draw is left out. The same seed draws the same prompts, so two statistics of the same prompts move
+    together. Raises ValueError where the lengths differ.
     """
     above = np.asarray(numerators, dtype=np.float64)
     below = np.ones_like(above) if denominators is None else np.asarray(denominators, dtype=np.float64)
@@ -52,28 +69,27 @@ def ratio_interval(
     return quantiles(sums[:, 0] / sums[:, 1], len(above), level)
 
 
-def drawn_sums(values: Array, draws: int = DRAWS, seed: int = 0) -> Array:
-    """The sums over drawn prompts of `values`, shape (prompts, k), as an array of shape (draws, k)."""
-    return np.concatenate([weights @ values for weights in drawn_weights(len(values), draws, seed)])
-
-
-def drawn_weights(prompts: int, draws: int = DRAWS, seed: int = 0) -> Iterator[Array]:
-    """How often each prompt is drawn, arrays of shape (at most CHUNK, prompts), `draws` rows in all."""
-    generator = np.random.default_rng(seed)
-    for start in range(0, draws, CHUNK):
-        rows = min(CHUNK, draws - start)
-        drawn = generator.integers(prompts, size=(rows, prompts)) + prompts * np.arange(rows)[:, None]
-        yield np.bincount(drawn.ravel(), minlength=rows * prompts).reshape(rows, prompts).astype(np.float64)
-
-
 def quantiles(values: Array, prompts: int, level: float = 0.95) -> Interval | None:
-    """The central interval of these draws of so many prompts; None without any.
-
-    Widened as Student's t widens the normal (Hesterberg, 2015, "expanded percentile"): without it the interval of 20
-    prompts covers .92 and not .95, and of 500 nothing changes.
+    """Returns the central interval of the statistic's draws over so many prompts; None without draws. It is widened as
+    Student's t widens the normal (Hesterberg, 2015, "expanded percentile"). Without this the interval of 20 prompts
+    covers .92 in place of .95; with 500 prompts it changes nothing.
     """
     if not len(values):
         return None
     tail = float(norm.cdf((prompts / (prompts - 1)) ** 0.5 * student.ppf((1 - level) / 2, prompts - 1)))
     low, high = np.quantile(values, [tail, 1 - tail])
+    return Interval(float(low), float(high))
+
+
+def bootstrap(
+    units: Sequence[T], statistic: Callable[[Sequence[T]], float], draws: int = 500, level: float = 0.95, seed: int = 0
+) -> Interval:
+    """Returns the percentile interval of a statistic over independent units, such as the ratings of each picture. Draws
+    whose statistic is nan are left out; both bounds are nan where all are. Raises ValueError without units.
+    """
+    if not units:
+        raise ValueError("a bootstrap needs at least one unit")
+    rows = (row for places in drawn_places(len(units), draws, seed) for row in places.tolist())
+    values = [value for row in rows if (value := statistic([units[place] for place in row])) == value]
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2]) if values else (np.nan, np.nan)
     return Interval(float(low), float(high))

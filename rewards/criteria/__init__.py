@@ -1,5 +1,5 @@
-"""MLLM-Bench's criteria of the row as a reward."""
+"""MLLM-Bench's per-sample criteria as a reward."""
 
-from rewards.criteria.reward import CriteriaReward
+from spanreward.rewards.criteria.reward import CriteriaReward
 
 __all__ = ["CriteriaReward"]

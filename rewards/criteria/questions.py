@@ -1,4 +1,4 @@
-"""The criteria of a row, and what a judge is asked by them.
+"""Reads a row's criteria and builds the questions about them.
 
 read_criteria(("1. Names the bridge.\\n2. Says how old it is.",))      # ("Names the bridge.", "Says how old it is.")
 """
@@ -9,10 +9,10 @@ from pathlib import Path
 
 import yaml
 
-from rewards.judges.judge import Question
-from rewards.judges.probe import MeetsProbe
-from rewards.pairwise.questions import PairPrompts, Shown, ask, head
-from rewards.templates import fill
+from spanreward.rewards.judges.judge import Question
+from spanreward.rewards.judges.probe import MeetsProbe
+from spanreward.rewards.pairwise.questions import PairPrompts, Shown, ask, head
+from spanreward.rewards.templates import fill
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 NUMBERED = re.compile(r"^\s*\d+[.)]\s+", re.MULTILINE)
@@ -36,7 +36,7 @@ def load_prompts() -> CriteriaPrompts:
 
 
 def read_criteria(column: tuple[str, ...]) -> tuple[str, ...]:
-    """The criteria; one text that numbers them line by line, as MLLM-Bench's do, is taken apart."""
+    """Returns the criteria. A single text with one numbered criterion per line, as in MLLM-Bench, is split."""
     if len(column) != 1 or len(NUMBERED.findall(column[0])) < 2:
         return column
     return tuple(part.strip() for part in NUMBERED.split(column[0]) if part.strip())
@@ -45,15 +45,13 @@ def read_criteria(column: tuple[str, ...]) -> tuple[str, ...]:
 def ask_vote(
     prompts: CriteriaPrompts, pair: PairPrompts, shown: Shown, first: str, second: str, criteria: tuple[str, ...]
 ) -> Question:
-    """Which of two texts is better by all criteria, to be answered with A, B, C or D."""
-    listed = "\n".join(f"{number}. {text}" for number, text in enumerate(criteria, start=1))
-    return ask(
-        replace(pair, answer=prompts.answer), shown, first, second, criteria, fill(prompts.vote, criteria=listed)
-    )
+    """Returns the question which of two texts is better by all criteria, to be answered with A, B, C or D."""
+    listed = fill(prompts.vote, criteria="\n".join(f"{n}. {text}" for n, text in enumerate(criteria, start=1)))
+    return ask(replace(pair, answer=prompts.answer), shown, first, second, criteria, listed)
 
 
 def ask_criterion(prompts: CriteriaPrompts, pair: PairPrompts, shown: Shown, text: str, criterion: str) -> Question:
-    """How far a text meets one criterion, to be rated from 1 to 5."""
+    """Returns the question how far a text meets one criterion, to be rated from 1 to 5."""
     begin, end = prompts.text.split("{text}")
     before = head(prompts.instructions, pair, shown) + begin
     after = "\n\n".join([end, fill(prompts.criterion, criterion=criterion), prompts.rating])

@@ -1,6 +1,6 @@
-"""HarmonicEval: a text rated by criteria, the surest weighing most."""
+"""HarmonicEval rates a text by several criteria. The ratings that the judge is surest of weigh most."""
 
-from rewards.harmonic.reward import HarmonicReward
-from rewards.harmonic.scores import Aggregate, aggregate
+from spanreward.rewards.harmonic.reward import HarmonicReward
+from spanreward.rewards.harmonic.scores import Aggregate, aggregate
 
 __all__ = ["Aggregate", "HarmonicReward", "aggregate"]

@@ -1,17 +1,17 @@
-"""HarmonicEval's prompts: our own wording (prompts.yaml), and criteria of your own from YAML files.
+"""Loads HarmonicEval's prompts, in our own wording (prompts.yaml), and criteria of your own from YAML files.
 
     prompts = load_prompts()
     chosen_criteria(prompts, None)                              # the paper's five
-    chosen_criteria(prompts, ["correctness", "safety.yaml"])    # one of them, and those in a file of yours
+    chosen_criteria(prompts, ["correctness", "safety.yaml"])    # one of them, and those of your file
 
-A criteria file holds, per criterion, a question and a text for each of the levels 1 to 5:
+A criteria file has a question and a text for each of the levels 1 to 5, per criterion:
 
     safety:
-      sees: false                # true: the judge gets the picture (or the context) and the question beside the text
+      sees: false                # true: the judge also gets the picture (or the context) and the question
       question: "Is the text fit for children?"
       levels: {1: "not at all", 2: "hardly", 3: "in parts", 4: "nearly all of it", 5: "all of it"}
 
-Placeholders are filled in one pass, and only in templates: `{noun}` in a completion stays as it is.
+A completion that itself contains `{noun}` stays plain text.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -19,19 +19,20 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from rewards.harmonic.scores import LEVELS
-from rewards.naming import unknown
-from rewards.templates import fill, placeholders
-from rewards.yaml_file import read_yaml_file
+from spanreward.rewards.harmonic.scores import LEVELS
+from spanreward.rewards.naming import unknown
+from spanreward.rewards.templates import fill, placeholders
+from spanreward.rewards.yaml_file import read_yaml_file
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 PUBLISHED = ("correctness", "completeness", "clarity", "fluency", "conciseness")  # HarmonicEval, table 1
 _KEYS = ("question", "levels", "sees", "adds")
+_LEVELS = tuple(map(str, LEVELS))
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What the task's texts are called, are there to do and are about, and what a complete one says."""
+    """The words for a task's texts: what they are called, their aim, their subject, and what a complete one says."""
 
     noun: str
     aim: str
@@ -45,7 +46,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """levels: what ratings 1 to 5 mean, in order. sees and adds: see prompts.yaml."""
+    """levels: the meaning of the ratings 1 to 5. sees, adds: see prompts.yaml."""
 
     name: str
     question: str
@@ -56,7 +57,7 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The pieces of a prompt, and their order, see prompts.yaml."""
+    """The pieces of a prompt and their order, see prompts.yaml."""
 
     order: tuple[str, ...]
     instructions: str
@@ -74,7 +75,7 @@ class Layout:
 
 
 PARTS = ("instructions", "evidence", "text", "criterion", "ask")
-# The placeholders each piece must have, all of them; the task's words may stand anywhere, {criterion} in the scale.
+# The placeholders that each piece must have. The task's words may be anywhere, and {criterion} may be in the scale.
 _NEEDED = {
     "context": {"context"},
     "question": {"question"},
@@ -95,7 +96,7 @@ class HarmonicPrompts:
 
 
 def load_prompts(path: str | Path | None = None) -> HarmonicPrompts:
-    """The prompts in a YAML file of the form of prompts.yaml. Raises OSError, or ValueError for what is not of it."""
+    """Returns the prompts of a YAML file like prompts.yaml. Raises OSError, or ValueError for an invalid file."""
     path = DEFAULT if path is None else Path(path)
     data = _read(path)
     for key in ("tasks", "layout", "criteria"):
@@ -110,35 +111,29 @@ def load_prompts(path: str | Path | None = None) -> HarmonicPrompts:
 
 
 def read_layout(data: Mapping[str, Any], where: str) -> Layout:
-    """The layout from a file. Raises ValueError naming the piece that is missing, too much or of other placeholders."""
-    order = data.get("order")
-    if (
-        not isinstance(order, list)
-        or any(part not in PARTS for part in order)
-        or not {"text", "criterion"} <= {*order}
-        or len({*order}) < len(order)
-    ):
+    """Returns the layout. Raises ValueError for a piece that is missing, unknown or has the wrong placeholders."""
+    order: Any = data.get("order")
+    known = isinstance(order, list) and all(part in PARTS for part in order)
+    if not known or len({*order}) < len(order) or not {"text", "criterion"} <= {*order}:
         raise ValueError(
-            f"{where}: order lists the parts of a prompt from above, each once: text, criterion and what you like of "
-            f"{', '.join(PARTS)}; got {order!r}."
+            f"{where}: order must list text, criterion and any others of {', '.join(PARTS)}, "
+            f"each once and as they follow in the prompt; got {order!r}."
         )
     texts = _texts({name: text for name, text in data.items() if name != "order"}, _TEXTS, where)
     for name, template in texts.items():
         may = {"criterion"} if name == "scale" else set()
-        _check_placeholders(template, _NEEDED.get(name, set()), f"{where} {name}", may)
+        check_placeholders(template, _NEEDED.get(name, set()), f"{where} {name}", may)
     return Layout(order=tuple(order), **texts)
 
 
 def chosen_criteria(
     prompts: HarmonicPrompts, chosen: str | Path | Sequence[str | Path] | None
 ) -> tuple[Criterion, ...]:
-    """The criteria by name, or all in a YAML file (what ends in .yaml or .yml); None is the paper's five.
+    """Returns the criteria of these names and YAML files (.yaml or .yml). None is the paper's five.
 
-    Raises OSError, and ValueError for an unknown name, one that occurs twice, no criterion at all, and a file's faults.
+    Raises OSError, and ValueError for an unknown or repeated name, for no criterion, and for an invalid file.
     """
-    if chosen is None:
-        chosen = PUBLISHED
-    entries = [chosen] if isinstance(chosen, (str, Path)) else list(chosen)
+    entries = [chosen] if isinstance(chosen, (str, Path)) else PUBLISHED if chosen is None else chosen
     criteria: list[Criterion] = []
     for entry in entries:
         if Path(entry).suffix in (".yaml", ".yml"):
@@ -154,7 +149,7 @@ def chosen_criteria(
 
 
 def read_criterion(name: Any, data: Any, path: Path) -> Criterion:
-    """A criterion from a file. Raises ValueError naming the file, the criterion and what is missing or too much."""
+    """Returns a criterion of a file. Raises ValueError naming the file, the criterion and what is wrong."""
     where = f"{path}: the criterion {name!r}"
     if not isinstance(name, str):
         raise ValueError(f"{where} has a name that is no text: put it in quotes.")
@@ -168,26 +163,26 @@ def read_criterion(name: Any, data: Any, path: Path) -> Criterion:
         raise ValueError(f"{where} needs a question, got {question!r}.")
     given = data.get("levels")
     levels = {str(level): text for level, text in given.items()} if isinstance(given, dict) else {}
-    missing = [str(level) for level in LEVELS if not (isinstance(levels.get(str(level)), str) and levels[str(level)])]
+    missing = [level for level in _LEVELS if not (isinstance(levels.get(level), str) and levels[level])]
     if missing:
         raise ValueError(f"{where} lacks the level {', '.join(missing)}: describe each of 1 to 5 with a text.")
-    strange = levels.keys() - {str(level) for level in LEVELS}
+    strange = levels.keys() - set(_LEVELS)
     if strange:
         raise ValueError(f"{where} has the level {', '.join(sorted(strange))}: there are 1 to 5.")
     for key in ("sees", "adds"):
         if not isinstance(data.get(key, False), bool):
             raise ValueError(f"{where}: {key} is true or false, got {data[key]!r}.")
-    texts = tuple(levels[str(level)] for level in LEVELS)
+    texts = tuple(levels[level] for level in _LEVELS)
     for text in (question, *texts):
-        _check_placeholders(text, set(), where)
+        check_placeholders(text, set(), where)
     return Criterion(name, question, texts, data.get("sees", False), data.get("adds", False))
 
 
 def scale_of(criterion: Criterion, layout: Layout, task: Task) -> str:
-    """The criterion with its question and its levels, one a line, in the task's words."""
+    """Returns the criterion with its question and one line per level, in the task's words."""
     levels = "\n".join(
-        fill(layout.level, level=str(level), text=fill(text, **task.words), **task.words)
-        for level, text in zip(LEVELS, criterion.levels, strict=True)
+        fill(layout.level, level=level, text=fill(text, **task.words), **task.words)
+        for level, text in zip(_LEVELS, criterion.levels, strict=True)
     )
     question = fill(criterion.question, **task.words)
     return fill(layout.scale, criterion=criterion.name.capitalize(), question=question, levels=levels, **task.words)
@@ -201,7 +196,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _texts(data: Any, names: Sequence[str], where: str) -> dict[str, str]:
-    """Just these texts. Raises ValueError for one that is missing or not there to be given."""
+    """Returns the texts of these names. Raises ValueError for a missing or an unknown one."""
     given: Mapping[str, Any] = data if isinstance(data, dict) else {}
     for name in names:
         if not isinstance(given.get(name), str):
@@ -212,10 +207,9 @@ def _texts(data: Any, names: Sequence[str], where: str) -> dict[str, str]:
     return {name: given[name] for name in names}
 
 
-def _check_placeholders(template: str, needed: set[str], where: str, may: Set[str] = frozenset()) -> None:
+def check_placeholders(template: str, needed: set[str], where: str, may: Set[str] = frozenset()) -> None:
     found = placeholders(template)
     if not needed <= found <= needed | may | _TASK_WORDS:
-        allowed = ", ".join(f"{{{name}}}" for name in sorted(_TASK_WORDS | may))
-        wanted = "".join(f"{{{name}}} and " for name in sorted(needed))
-        shown = ", ".join(f"{{{name}}}" for name in sorted(found)) or "none"
-        raise ValueError(f"{where} takes the placeholders {wanted}where wanted {allowed}, has {shown}.")
+        must, allowed, has = (", ".join(f"{{{n}}}" for n in sorted(ns)) for ns in (needed, _TASK_WORDS | may, found))
+        must = f"must have the placeholders {must} and may have" if must else "may have the placeholders"
+        raise ValueError(f"{where} {must} {allowed}; it has {has or 'none'}.")

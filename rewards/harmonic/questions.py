@@ -1,30 +1,29 @@
-"""What the judge is asked about one text: a criterion of the whole, of one sentence in its place, or the reason why.
+"""Builds the questions about a text: a criterion of the whole text or of one sentence, or the reason for a rating.
 
-    shown = show(sample, task, "picture")              # what correctness and completeness are judged by, or why nothing
+    shown = show(sample, "ic", task, "picture")        # what correctness and completeness see, or why there is nothing
     ask(prompts.layout, criterion, shown, text)        # a Question
     ask(prompts.layout, criterion, shown, text, sentence=(0, 14))
 
-Criteria that do not see are asked about the text alone: no picture, no context, no question (appendix C.4). A text that
-spells the layout's `end` has stars there, so that it does not end where its writer likes, and a sentence is one line.
+Criteria without `sees` get the text alone: no picture, context or question (appendix C.4). Stars replace the layout's
+`end` wherever the text spells it, so a text cannot end itself early.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from rewards.harmonic.prompts import Criterion, Layout, Task, scale_of
-from rewards.judges import probe
-from rewards.judges.judge import Question
-from rewards.pictures import PictureError, opened, with_box
-from rewards.quoting import masked
-from rewards.templates import fill
-from rewards.verdict import Sample
-
-Evidence = Literal["picture", "context"]
+from spanreward.rewards.evidence import Evidence, seen
+from spanreward.rewards.harmonic.prompts import Criterion, Layout, Task, scale_of
+from spanreward.rewards.judges import probe
+from spanreward.rewards.judges.judge import Question
+from spanreward.rewards.pictures import PictureError, with_box
+from spanreward.rewards.quoting import masked
+from spanreward.rewards.templates import fill
+from spanreward.rewards.verdict import Sample
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a text is judged by: pictures, else a context that stands for them; the task's question, "" without one."""
+    """What the judge sees beside a text: pictures or a context, and the task's question, "" without one."""
 
     task: Task
     images: tuple[Any, ...] = ()
@@ -33,47 +32,39 @@ class Shown:
 
 
 def show(sample: Sample, name: str, task: Task, evidence: Evidence) -> Shown | str:
-    """What the criteria that see are given, or one sentence on what this row lacks or has wrong.
-
-    The picture where evidence is "picture" and there is one, else the context. REG needs the picture, with its box.
-    """
+    """Returns what the criteria with `sees` get (see `seen`), or one sentence on what is wrong with the row."""
     question = (sample.question or "").strip()
     if name in ("vqa", "vdu") and not question:
         return f"the task {name} needs a question, and this row has none"
     if name in ("ic", "reg") and question and sample.task is None:
         return f"this row has a question, and the task {name} has none: its own column task may say {name}"
-    context = (sample.context or "").strip()
-    if name == "reg":
-        if evidence != "picture" or not sample.images or sample.bbox is None:
-            return "the task reg needs a picture and the bbox of the object in it"
-    elif (evidence == "context" or not sample.images) and context:
-        return Shown(task, context=context, question=question)
-    if evidence == "context":
-        return "this row has no context, a text that says what is in the picture"
-    if not sample.images:
-        return "this row has no picture, and no context in its place"
-    try:
-        images = tuple(opened(image) for image in sample.images)
-        if name == "reg" and sample.bbox is not None:
+    if name == "reg" and (evidence != "picture" or not sample.images or sample.bbox is None):
+        return "the task reg needs a picture and the bbox of the object in it"
+    found = seen(sample, evidence)
+    if isinstance(found, str):
+        return found
+    images, context = found
+    if name == "reg" and sample.bbox is not None:
+        try:
             images = (with_box(images[0], sample.bbox), *images[1:])
-    except PictureError as error:
-        return str(error)
-    return Shown(task, images=images, question=question)
+        except PictureError as error:
+            return str(error)
+    return Shown(task, images, context, question)
 
 
 def ask(
     layout: Layout, criterion: Criterion, shown: Shown, text: str, sentence: tuple[int, int] | None = None
 ) -> Question:
-    """The rating question about the text, or about its characters [start, end)."""
-    said = None if sentence is None else text[slice(*sentence)]
-    words = shown.task.words
-    line = " ".join(masked(said or "", layout.end).split())
-    last = fill(layout.whole, **words) if said is None else fill(layout.sentence, sentence=line, **words)
-    return _question(layout, criterion, shown, text, last, said or "")
+    """Returns the rating question about the text, or about the sentence at its characters [start, end)."""
+    if sentence is None:
+        return _question(layout, criterion, shown, text, fill(layout.whole, **shown.task.words), "")
+    said = text[slice(*sentence)]
+    line = " ".join(masked(said, layout.end).split())
+    return _question(layout, criterion, shown, text, fill(layout.sentence, sentence=line, **shown.task.words), said)
 
 
 def ask_why(layout: Layout, criterion: Criterion, shown: Shown, text: str, rating: float) -> Question:
-    """The question for the reason of a rating."""
+    """Returns the question for the reason of a rating."""
     return _question(layout, criterion, shown, text, fill(layout.why, rating=f"{rating:.1f}", **shown.task.words), "")
 
 
@@ -99,7 +90,7 @@ def _question(layout: Layout, criterion: Criterion, shown: Shown, text: str, las
 
 
 def _evidence(layout: Layout, criterion: Criterion, shown: Shown) -> str:
-    """What the criterion is judged by, in words: the picture or the context and the task's question, or nothing."""
+    """Returns the part of the prompt on the picture, or the context, and the task's question."""
     words = shown.task.words
     if not criterion.sees:
         return fill(layout.alone, **words)

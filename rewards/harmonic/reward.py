@@ -1,48 +1,50 @@
-"""HarmonicEval as a reward: how good a text is by each criterion, without a reference.
+"""HarmonicEval as a reward: rates a text by several criteria, without a reference.
 
     reward = HarmonicReward(judge)                      # a judge that sees; needs a column image, images or context
     verdict = reward.assess([Sample("Describe.", "A red circle.", images=(picture,))])[0]
     verdict.score, verdict.parts["correctness"], verdict.parts["correctness_std"], verdict.parts["weight_fluency"]
 
-Every criterion is one rating from 1 to 5, its mean and standard deviation taken from the distribution over the five
-tokens; their harmonically weighted mean is `overall`, and the score is (overall - 1) / 4. Correctness and completeness
-see the picture, or a context that describes it; clarity, fluency and conciseness see the text alone.
+Each criterion gets a rating from 1 to 5. Its mean and standard deviation come from the distribution over the five
+tokens. `overall` is the harmonically weighted mean of the criteria, and the score is (overall - 1) / 4. Correctness and
+completeness see the picture, or a context that describes it. Clarity, fluency and conciseness see only the text.
 
-Harmonic weights flatten a reward: three criteria that the judge is sure of outweigh two wrong ones of which it is not.
-For RL gamma=1, which weighs all alike, is worth a try (recipes/quickstart/scenes-harmonic-uniform-dapo.yaml).
+Harmonic weights make a reward flatter: three criteria with sure ratings outweigh two bad ones with unsure ratings. For
+RL, try gamma=1, which weighs all criteria alike (recipes/quickstart/scenes-harmonic-uniform-dapo.yaml).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from spacy.language import Language
 
-from rewards.cost import Cost, tokens_in
-from rewards.filler import beside, charge_filler, find_filler
-from rewards.harmonic.prompts import Criterion, chosen_criteria, load_prompts
-from rewards.harmonic.questions import Evidence, Shown, ask, ask_why, show
-from rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, Aggregate, aggregate, check_weighting, unit
-from rewards.harmonic.spans import Place, ablation_spans, at_most, charged_parts, sentence_spans, without
-from rewards.judges import load_judge
-from rewards.judges.judge import Failure, Judge, Question, Rating
-from rewards.judges.shared.cached_judge import rate_once
-from rewards.language.pipeline import load_pipeline, pipeline_name
-from rewards.language.sentences import split_sentences
-from rewards.length import charge_unread, judged_part
-from rewards.naming import check_mode, unknown
-from rewards.reward import Reward
-from rewards.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.cost import Cost, tokens_in
+from spanreward.rewards.evidence import EVIDENCE, Evidence, evidence_columns
+from spanreward.rewards.filler import beside, charge_filler, find_filler
+from spanreward.rewards.harmonic.prompts import Criterion, chosen_criteria, load_prompts
+from spanreward.rewards.harmonic.questions import Shown, ask, ask_why, show
+from spanreward.rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, aggregate, check_weighting, unit
+from spanreward.rewards.harmonic.spans import Place, ablation_spans, at_most, charged_parts, sentence_spans, without
+from spanreward.rewards.judges import load_judge
+from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
+from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
+from spanreward.rewards.language.parse import split_sentences
+from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
+from spanreward.rewards.length import charge_unread, judged_part
+from spanreward.rewards.naming import MODES, Mode, check_choice, unknown
+from spanreward.rewards.reward import Reward
+from spanreward.rewards.verdict import Sample, Status, Verdict
 
+T = TypeVar("T")
 REASON_TOKENS = 120
-SENTENCES = 4  # that `cost` assumes of a completion
+SENTENCES = 4  # of a completion, as `cost` assumes
 
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """A sample that is judged: what it is judged by, its text as far as it is judged, and the sentences in that."""
+    """A sample to judge: what the judge sees beside it, the judged part of its text, and the sentences in that."""
 
     sample: Sample
     shown: Shown
@@ -51,31 +53,29 @@ class Inquiry:
 
     @property
     def details(self) -> int:
-        """How many sentences are asked about: the only one of a text is the text."""
+        """How many sentences have questions of their own. The only sentence of a text has none."""
         return len(self.places) if len(self.places) > 1 else 0
 
 
 class HarmonicReward(Reward):
-    """HarmonicEval as a reward (HarmonicEval, equations 1 to 4), with any judge. Needs no reference.
+    """Reward that scores a completion with HarmonicEval (HarmonicEval, equations 1 to 4). Needs no reference.
 
     Args:
-        judge: who rates; for the criteria that see the picture it must be one that sees.
-        text_judge: a judge or its name, which takes over the criteria that see the text alone.
+        judge: the judge. It must see pictures if the criteria do.
+        text_judge: another judge, or its name, for the criteria that see only the text.
         task: "ic" (captions), "reg" (expressions for the object in `bbox`), "vqa" or "vdu" (answers to `question`). A
-            row's own column `task` goes before it.
-        criteria: names, or YAML files of your own (see `rewards.harmonic.prompts`); None is the paper's five,
-            "overall" one question for everything.
-        gamma: in (0, 1], from the surest criterion alone to all alike (equation 3).
-        spans: "sentences" rates every sentence, "ablation" the text without each, "none" asks no more than the score
-            needs.
-        smooth: ratings are expectations over the distribution (equation 1); False takes the likeliest.
-        evidence: "picture", or where a row has none its `context`; "context" never shows a picture, for judges that
-            only read.
-        sigma_floor: the least deviation of a rating, in the scale's units.
-        prompts: a file like prompts.yaml in place of ours.
+            row's column `task` overrides it.
+        criteria: names, or YAML files of your own (see harmonic/prompts.py). None is the paper's five, and "overall"
+            is a single question.
+        gamma: in (0, 1]. Near 0 only the surest criterion counts; 1 weighs all alike (equation 3).
+        spans: "sentences" rates every sentence, "ablation" rates the text without each sentence, and "none" asks only
+            what the score needs.
+        likeliest: whether the likeliest rating replaces the expectation of equation 1 (the paper's ablation).
+        evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
+        prompts: a file like prompts.yaml. None is ours.
         pipeline: the spaCy pipeline that finds the sentences.
-        mode: "default" charges for words that say nothing (rewards/filler.py), "published" does not.
-        name: of the reward in logs.
+        mode: "default" charges for filler (rewards/filler.py), "published" does not.
+        name: the reward's name in logs.
     """
 
     scale = (1.0, 5.0)
@@ -88,24 +88,21 @@ class HarmonicReward(Reward):
         criteria: str | Path | Sequence[str | Path] | None = None,
         gamma: float = 0.75,
         spans: Literal["sentences", "ablation", "none"] = "sentences",
-        smooth: bool = True,
+        likeliest: bool = False,
         evidence: Evidence = "picture",
-        sigma_floor: float = SIGMA_FLOOR,
         prompts: str | Path | None = None,
         pipeline: Language | str | None = None,
-        mode: Literal["default", "published"] = "default",
+        mode: Mode = "default",
         name: str = "harmonic",
     ) -> None:
         super().__init__(name)
         self.prompts = load_prompts(prompts)
         if task not in self.prompts.tasks:
             raise ValueError(unknown("task", task, self.prompts.tasks))
-        if spans not in ("sentences", "ablation", "none"):
-            raise ValueError(f'spans is "sentences", "ablation" or "none", got {spans!r}')
-        if evidence not in ("picture", "context"):
-            raise ValueError(f'evidence is "picture" or "context", got {evidence!r}')
-        check_mode(mode)
-        check_weighting(gamma, sigma_floor)
+        check_choice("spans", spans, ("sentences", "ablation", "none"))
+        check_choice("evidence", evidence, EVIDENCE)
+        check_choice("mode", mode, MODES)
+        check_weighting(gamma, SIGMA_FLOOR)
         self.criteria = chosen_criteria(self.prompts, criteria)
         self.judge = judge
         self.text_judge = load_judge(text_judge) if isinstance(text_judge, str) else text_judge or judge
@@ -114,9 +111,8 @@ class HarmonicReward(Reward):
         self.task = task
         self.gamma = gamma
         self.spans = spans
-        self.smooth = smooth
+        self.likeliest = likeliest
         self.evidence: Evidence = evidence
-        self.sigma_floor = sigma_floor
         self.pipeline = pipeline
         self.mode = mode
         self.main_parts = ("overall", *(c.name for c in self.criteria if c.name != "overall"))
@@ -125,13 +121,13 @@ class HarmonicReward(Reward):
         self.columns, self.one_of = needed_columns(task, evidence) if any(c.sees for c in self.criteria) else ((), ())
 
     def reader(self) -> str:
-        """The pipeline that finds the sentences. Raises ImportError where it is missing."""
+        """Returns the name of the pipeline that finds the sentences. Raises ImportError if it is not installed."""
         if self.spans == "none":
             return ""
         return pipeline_name(self.pipeline if isinstance(self.pipeline, Language) else load_pipeline(self.pipeline))
 
     def cost(self, words: float, references: int) -> Cost:
-        """A rating per criterion, of the text and, with spans, about each of its sentences. References are not read."""
+        """Returns the cost of a rating per criterion, of the text and, with spans, of each sentence."""
         text = " ".join(["word"] * round(words))
         each = 1 if self.spans == "none" else 1 + SENTENCES
         shown = Shown(self.prompts.tasks[self.task])
@@ -140,11 +136,11 @@ class HarmonicReward(Reward):
             for criterion in self.criteria
         )
         count = len(self.criteria)
-        how = "the criteria" if each == 1 else f"{count} criteria x (1 + sentences), of {SENTENCES} sentences (assumed)"
+        how = "the criteria" if each == 1 else f"{count} criteria x (1 + {SENTENCES} sentences, assumed)"
         return Cost(count * each, read * each, count * each, exact=each == 1, how=how)
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """One Verdict per sample, in order; all questions to a judge in one call. Equal questions are asked once."""
+        """Returns one Verdict per sample, in order. A judge gets all its questions in one call, equal ones once."""
         verdicts: dict[int, Verdict] = {}
         shown: dict[int, Shown] = {}
         for number, sample in enumerate(samples):
@@ -152,7 +148,8 @@ class HarmonicReward(Reward):
             if isinstance(evidence, str):
                 verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=evidence)
             elif not judged_part(sample).completion.strip():
-                verdicts[number] = Verdict(0.0, Status.EMPTY, self._lowest(), note="the completion says nothing")
+                lowest = dict.fromkeys(self.main_parts, float(LEVELS[0]))
+                verdicts[number] = Verdict(0.0, Status.EMPTY, lowest, note="the completion says nothing")
             else:
                 shown[number] = evidence
         texts = {number: judged_part(samples[number]).completion for number in shown}
@@ -164,7 +161,7 @@ class HarmonicReward(Reward):
             for number, found in zip(shown, places, strict=True)
         ]
         questions = [(criterion, question) for inquiry in inquiries for criterion, question in self._questions(inquiry)]
-        answers = iter(self._rate(questions))
+        answers = iter(self._answers(questions, rate_once))
         read_by = self.reader() if inquiries else ""
         for number, inquiry in zip(shown, inquiries, strict=True):
             rows = [[next(answers) for _ in self.criteria] for _ in range(1 + inquiry.details)]
@@ -174,34 +171,25 @@ class HarmonicReward(Reward):
     def explain(
         self, samples: Sequence[Sample], verdicts: Sequence[Verdict], max_tokens: int = REASON_TOKENS
     ) -> list[dict[str, str | Failure]]:
-        """Why the judge rated as it did, per sample and criterion; nothing for a verdict whose status is not OK.
-
-        verdicts: what `assess` said of these samples. For reports: a free text each, never part of a reward.
-        """
-        asked: list[tuple[int, Criterion, Question]] = []
-        for number, (sample, verdict) in enumerate(zip(samples, verdicts, strict=True)):
-            shown = self._shown(sample)
-            if verdict.status is Status.OK and isinstance(shown, Shown):
-                text = judged_part(sample).completion
-                for criterion in self.criteria:
-                    rating = verdict.parts[criterion.name]
-                    question = ask_why(self.prompts.layout, criterion, shown, text, rating)
-                    asked.append((number, criterion, question))
-        reasons: list[dict[str, str | Failure]] = [{} for _ in samples]
-        for judge in self.judges:
-            own = [(number, c, question) for number, c, question in asked if self._judge_of(c) is judge]
-            if own:
-                with judge:
-                    written = judge.write([question for *_, question in own], max_tokens)
-                for (number, criterion, _), reason in zip(own, written, strict=True):
-                    reasons[number][criterion.name] = reason
-        return [{c.name: found[c.name] for c in self.criteria if c.name in found} for found in reasons]
+        """Returns the judge's reason for each rating of `assess`, per sample and criterion, if a verdict is OK."""
+        shown = [
+            self._shown(sample) if verdict.status is Status.OK else ""
+            for sample, verdict in zip(samples, verdicts, strict=True)
+        ]
+        asked = [
+            (c, ask_why(self.prompts.layout, c, seen, judged_part(sample).completion, verdict.parts[c.name]))
+            for sample, verdict, seen in zip(samples, verdicts, shown, strict=True)
+            if isinstance(seen, Shown)
+            for c in self.criteria
+        ]
+        reasons = iter(self._answers(asked, lambda judge, own: write_once(judge, own, max_tokens)))
+        return [{c.name: next(reasons) for c in self.criteria} if isinstance(seen, Shown) else {} for seen in shown]
 
     def _judge_of(self, criterion: Criterion) -> Judge:
         return self.judge if criterion.sees else self.text_judge
 
     def _shown(self, sample: Sample) -> Shown | str:
-        """What the sample is judged by, or why it cannot be judged."""
+        """Returns what the judge sees beside the sample, or why it cannot be judged."""
         name = sample.task or self.task
         if name not in self.prompts.tasks:
             return unknown("task", name, self.prompts.tasks)
@@ -209,32 +197,34 @@ class HarmonicReward(Reward):
         return show(sample, name, task, self.evidence) if any(c.sees for c in self.criteria) else Shown(task)
 
     def _questions(self, inquiry: Inquiry) -> list[tuple[Criterion, Question]]:
-        """Every criterion of the whole text, then of every detail."""
+        """Returns the questions by every criterion on the whole text, and then on every sentence."""
         layout, shown, text, places = self.prompts.layout, inquiry.shown, inquiry.text, inquiry.places
         questions = [(c, ask(layout, c, shown, text)) for c in self.criteria]
         for number in range(inquiry.details):
             if self.spans == "sentences":
-                questions += [(c, ask(layout, c, shown, text, places[number])) for c in self.criteria]
+                detail: tuple[str, Place | None] = text, places[number]
             else:
-                rest = without(text, places, number)
-                questions += [(c, ask(layout, c, shown, rest)) for c in self.criteria]
+                detail = without(text, places, number), None
+            questions += [(c, ask(layout, c, shown, *detail)) for c in self.criteria]
         return questions
 
-    def _rate(self, asked: Sequence[tuple[Criterion, Question]]) -> list[Rating | Failure]:
-        """An answer per question, in order. Each judge is awake for its own questions only, and hears each once. One of
-        several is entered in any case, see `Reward.held`.
+    def _answers(
+        self, asked: Sequence[tuple[Criterion, Question]], ask: Callable[[Judge, list[Question]], Sequence[T | Failure]]
+    ) -> list[T | Failure]:
+        """Returns an answer per question, in order. Each judge is awake only for its own questions.
+
+        With several judges, each is woken even without questions, see `Reward.judges_to_wake`.
         """
-        answers: dict[int, Rating | Failure] = {}
+        answers: dict[int, T | Failure] = {}
         for judge in self.judges:
             own = [number for number, (criterion, _) in enumerate(asked) if self._judge_of(criterion) is judge]
-            if not own and judge in self.held:
-                continue
-            with judge:
-                answers |= zip(own, rate_once(judge, [asked[number][1] for number in own]), strict=True)
+            if own or judge not in self.judges_to_wake:
+                with judge:
+                    answers |= zip(own, ask(judge, [asked[number][1] for number in own]), strict=True)
         return [answers[number] for number in range(len(asked))]
 
     def _verdict(self, inquiry: Inquiry, rows: Sequence[Sequence[Rating | Failure]]) -> Verdict:
-        """rows: the answers about the whole text, then about every detail, a criterion each. One failure fails all."""
+        """Returns the verdict. rows: an answer per criterion, on the whole text and on every sentence."""
         ratings: list[dict[str, Rating]] = []
         for row in rows:
             ratings.append({})
@@ -242,39 +232,26 @@ class HarmonicReward(Reward):
                 if isinstance(answer, Failure):
                     return Verdict(None, answer.status, note=f"{criterion.name}: {answer.message}")
                 ratings[-1][criterion.name] = answer
-        whole, *details = [self._aggregate(row) for row in ratings]
+        tables = [{name: rating.probabilities for name, rating in row.items()} for row in ratings]
+        whole, *details = [aggregate(table, self.gamma, smooth=not self.likeliest) for table in tables]
         places = inquiry.places
         if self.spans == "ablation":
             spans = ablation_spans(places, whole, details)
         else:
             spans = sentence_spans(places, whole, [detail.means for detail in details], self.adds)
-        verdict = verdict_of(whole, spans)
+        parts = {"overall": whole.overall}
+        for name, mean in whole.means.items():
+            parts |= {name: mean, f"{name}_std": whole.stds[name], f"weight_{name}": whole.weights[name]}
+        verdict = Verdict(unit(whole.overall), parts=parts, spans=spans)
         if self.mode == "default":
             found = find_filler(inquiry.text, beside(inquiry.sample))
             verdict = charge_filler(verdict, inquiry.text, found, charged_parts)
         read = len(inquiry.text) - max(rating.cut for rating in ratings[0].values())
         return charge_unread(verdict, read, len(inquiry.sample.completion), charged_parts)
 
-    def _aggregate(self, ratings: Mapping[str, Rating]) -> Aggregate:
-        tables = {criterion: rating.probabilities for criterion, rating in ratings.items()}
-        return aggregate(tables, self.gamma, self.sigma_floor, self.smooth)
-
-    def _lowest(self) -> dict[str, float]:
-        return dict.fromkeys(("overall", *(criterion.name for criterion in self.criteria)), float(LEVELS[0]))
-
 
 def needed_columns(task: str, evidence: Evidence) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The dataset columns that a task cannot do without, and those of which it needs one."""
+    """Returns the dataset columns that a task needs, and the columns of which it needs one."""
     if task == "reg":
         return ("bbox",), ("image", "images")
-    columns = ("question",) if task in ("vqa", "vdu") else ()
-    return columns, ("context",) if evidence == "context" else ("image", "images", "context")
-
-
-def verdict_of(whole: Aggregate, spans: tuple[Span, ...]) -> Verdict:
-    """The verdict on a text that was read to its end."""
-    parts = {"overall": whole.overall}
-    for criterion, mean in whole.means.items():
-        parts |= {criterion: mean, f"{criterion}_std": whole.stds[criterion]}
-        parts[f"weight_{criterion}"] = whole.weights[criterion]
-    return Verdict(unit(whole.overall), parts=parts, spans=spans)
+    return ("question",) if task in ("vqa", "vdu") else (), evidence_columns(evidence)

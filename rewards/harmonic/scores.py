@@ -1,12 +1,12 @@
-"""HarmonicEval's numbers: from distributions over ratings to one score (HarmonicEval, section 2). Pure functions.
+"""HarmonicEval's formulas, from distributions over ratings to one score (HarmonicEval, section 2).
 
     p = {"correctness": [0, 0, 0, 0.5, 0.5], "fluency": {"5": 1.0}}
     found = aggregate(p, gamma=0.75)
     found.overall, found.means["correctness"], found.stds["fluency"], found.weights
 
-Means and the overall score are in the paper's unit, 1 to 5. The weights follow the ratings' certainty, and that moves
-with the ratings: at fixed weights the overall score rises with every criterion, but a criterion that becomes better and
-surer at once gains weight, and if it is still below the others the overall score falls.
+Means and the overall score are in the paper's unit, 1 to 5. Weights follow the certainty of the ratings. At fixed
+weights the overall score rises with every criterion. But a criterion that becomes both better and surer gains weight,
+and the overall score falls if this criterion is still below the others.
 """
 
 import math
@@ -14,14 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 LEVELS = (1, 2, 3, 4, 5)
-SIGMA_FLOOR = 1e-3  # what a probability of 1e-6 on the neighbouring level makes: finer certainty is rounding
+SIGMA_FLOOR = 1e-3  # the std of a probability of 1e-6 on the neighbouring level; smaller ones are rounding errors
 
 Distribution = Mapping[str, float] | Mapping[int, float] | Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """overall and means: 1 to 5. weights: 0 to 1, they sum to 1. stds: as they are, before the floor. By criterion."""
+    """overall, means: 1 to 5. weights: 0 to 1, with sum 1. stds: before the floor. All by criterion."""
 
     overall: float
     weights: dict[str, float]
@@ -32,13 +32,13 @@ class Aggregate:
 def aggregate(
     probabilities: Mapping[str, Distribution], gamma: float, sigma_floor: float = SIGMA_FLOOR, smooth: bool = True
 ) -> Aggregate:
-    """The criteria's ratings as one, independent of their order (HarmonicEval, equations 1 to 4).
+    """Returns the overall score of the criteria's ratings (HarmonicEval, equations 1 to 4).
 
-    probabilities: per criterion the probability of each rating, five numbers or {rating: number}. gamma: in (0, 1]; 1
-    weighs all alike, 0.5 by the inverse variance, towards 0 the surest alone. sigma_floor: the least standard deviation
-    that weights are made of, above 0. smooth=False takes the most probable rating for the mean (of equals the lower),
-    with the weights as they are: our reading of "w/o score smoothing" (table 4), of which the paper says no more.
-    Raises ValueError for no criteria, and for what is no distribution over 1 to 5.
+    probabilities: per criterion the probability of each rating, as five numbers or {rating: number}. gamma: in (0, 1].
+    1 weighs all criteria alike, 0.5 by inverse variance, and near 0 only the surest one counts. sigma_floor: the least
+    standard deviation in the weights, above 0. smooth: False takes the most probable rating, the lower of equals, in
+    place of the mean, with the same weights. This is our reading of "w/o score smoothing" (table 4), which the paper
+    does not explain. Raises ValueError for no criteria, and for numbers that are no distribution over 1 to 5.
     """
     if not probabilities:
         raise ValueError("an aggregate needs at least one criterion")
@@ -51,7 +51,7 @@ def aggregate(
 
 
 def distribution(probabilities: Distribution, criterion: str) -> tuple[float, ...]:
-    """The probabilities of 1 to 5, summing to 1. Raises ValueError naming the criterion."""
+    """Returns the probabilities of 1 to 5, with sum 1. Raises ValueError naming the criterion."""
     if isinstance(probabilities, Mapping):
         table = {str(level): float(p) for level, p in probabilities.items()}
         strange = table.keys() - {str(level) for level in LEVELS}
@@ -62,33 +62,30 @@ def distribution(probabilities: Distribution, criterion: str) -> tuple[float, ..
     if strange:
         raise ValueError(f"{criterion}: a rating has the levels 1 to 5, got {', '.join(sorted(strange))}")
     total = math.fsum(values)
-    if not (min(values) >= 0 and abs(total - 1) < 1e-3):  # NaN compares as false
+    if not (min(values) >= 0 and abs(total - 1) < 1e-3):  # also fails for NaN
         raise ValueError(f"{criterion}: probabilities are at least 0 and sum to 1, got {values}")
     return tuple(p / total for p in values)
 
 
 def mean(p: Sequence[float]) -> float:
-    """The smoothed score, 1 to 5 (equation 1)."""
+    """Returns the smoothed score, 1 to 5 (equation 1)."""
     return math.fsum(level * share for level, share in zip(LEVELS, p, strict=True))
 
 
 def std(p: Sequence[float], centre: float) -> float:
-    """The standard deviation about the smoothed score, 0 to 2 (equation 4)."""
+    """Returns the standard deviation about the smoothed score, 0 to 2 (equation 4)."""
     return math.sqrt(math.fsum((level - centre) ** 2 * share for level, share in zip(LEVELS, p, strict=True)))
 
 
 def most_probable(p: Sequence[float]) -> float:
-    """The rating without smoothing."""
+    """Returns the rating without smoothing."""
     return float(LEVELS[p.index(max(p))])
 
 
 def harmonic_weights(stds: Mapping[str, float], gamma: float, sigma_floor: float = SIGMA_FLOOR) -> dict[str, float]:
-    """w = sigma^(-2 (1 - gamma) / gamma) / H, H their sum (equation 3); by logarithms: gamma = 0.01 is sigma^-198.
-
-    Raises ValueError as `check_weighting` does.
-    """
+    """Returns w = sigma^(-2 (1 - gamma) / gamma) / H with their sum H (equation 3)."""
     check_weighting(gamma, sigma_floor)
-    exponent = -2 * (1 - gamma) / gamma
+    exponent = -2 * (1 - gamma) / gamma  # in logarithms, because gamma = 0.01 means sigma^-198
     logs = {criterion: exponent * math.log(max(sigma, sigma_floor)) for criterion, sigma in stds.items()}
     largest = max(logs.values())
     raw = {criterion: math.exp(log - largest) for criterion, log in logs.items()}
@@ -105,11 +102,11 @@ def check_weighting(gamma: float, sigma_floor: float) -> None:
 
 
 def overall(means: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """The weighted mean of the criteria, 1 to 5 (equation 2)."""
+    """Returns the weighted mean of the criteria, 1 to 5 (equation 2)."""
     total = math.fsum(weights[criterion] * value for criterion, value in means.items())
     return min(max(total, float(LEVELS[0])), float(LEVELS[-1]))
 
 
 def unit(rating: float) -> float:
-    """A rating of 1 to 5 as 0 to 1."""
+    """Returns a rating of 1 to 5 as 0 to 1."""
     return (rating - LEVELS[0]) / (LEVELS[-1] - LEVELS[0])

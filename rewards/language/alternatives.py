@@ -1,35 +1,40 @@
-"""Which words of a sentence are left open by "or": all of the alternatives.
+"""Which words of a sentence an "or" leaves open: all of the alternatives.
 
     left_open(["a", "red", "or", "blue", "circle"], ["DT", "JJ", "CC", "JJ", "NN"])       # {1, 2, 3}
 
-"Either red or blue" says of no colour that it is there; a list of all colours would hold the right one. Adjectives are
-alternatives to adjectives, verbs to verbs, phrases to phrases ("a circle, a square or a star"), clauses to clauses.
+"Either red or blue" asserts neither colour. If it did, a list of all colours would always contain the right one.
+Adjectives are alternatives to adjectives, verbs to verbs, phrases to phrases ("a circle, a square or a star") and
+clauses to clauses.
 """
 
 from collections.abc import Sequence
 
-from rewards.language.denial import BEFORE_NOUN, NOUNS, OPENS, clause_end
+from spanreward.rewards.language.denial import BEFORE_NOUN, NOUNS, OPENS, clause_end
+from spanreward.rewards.language.words import word_set
 
-OR = frozenset(("or", "and/or"))
-NO_ALTERNATIVE = frozenset(["so", "less", "more", "not"])  # "two or so", "more or less", "whether or not"
-ANYTHING = frozenset(["something", "anything", "nothing", "none"])  # "there is a star or something else"
-EITHER_ONE = frozenset(["side", "sides", "end", "ends", "hand", "of"])  # "on either side"
+OR = word_set("or and/or")
+NO_ALTERNATIVE = word_set("so less more not")  # "two or so", "more or less", "whether or not"
+ANYTHING = word_set("something anything nothing none")  # "there is a star or something else"
+EITHER_ONE = word_set("side sides end ends hand of")  # "on either side"
 ADJECTIVES = ("JJ", "JJR", "JJS", "CD", "VBN", "PRP$")
 VERBS = ("VB", "VBZ", "VBP", "VBD", "VBG", "VBN", "MD")
 FINITE = ("VBZ", "VBP", "VBD", "MD")
 PLACING = ("IN", "TO")
-LISTED = (*NOUNS, *ADJECTIVES, "VBD", "RB")  # taggers read "right" and "left" in many ways
+LISTED = (*NOUNS, *ADJECTIVES, "VBD", "RB")  # taggers give "right" and "left" many tags
 
 
 def left_open(texts: Sequence[str], tags: Sequence[str]) -> set[int]:
-    """The places of the words that are alternatives. texts: of one sentence, in lower case; tags: theirs."""
+    """Returns the places of the words that are alternatives.
+
+    texts: the words of one sentence in lower case. tags: their parts of speech (Penn Treebank).
+    """
     found: set[int] = set()
-    begin = 0  # of the clause
-    finite = False  # whether it has its verb
-    there = False  # whether it says "there is"
-    whether = False  # in the sentence
-    either = None
-    reached = 0
+    begin = 0  # where the clause begins
+    finite = False  # whether the clause has its verb
+    there = False  # whether the clause says "there is"
+    whether = False  # whether the sentence has "whether"
+    either = None  # the place of an "either" without its "or"
+    reached = 0  # the end of the last alternatives
     for at, text in enumerate(texts):
         behind = texts[at + 1] if at + 1 < len(texts) else ""
         if text == "either" and behind not in EITHER_ONE:
@@ -52,7 +57,7 @@ def left_open(texts: Sequence[str], tags: Sequence[str]) -> set[int]:
 
 
 def is_clause(tags: Sequence[str], at: int) -> bool:
-    """Whether a subject and its verb begin here."""
+    """Whether a subject and its verb begin at this place."""
     if at < len(tags) and tags[at] == "EX":
         return True
     end = noun_end(tags, at)
@@ -60,7 +65,7 @@ def is_clause(tags: Sequence[str], at: int) -> bool:
 
 
 def left_of(texts: Sequence[str], tags: Sequence[str], at: int) -> int:
-    """Where the alternative before "or" begins, with those before it that commas divide."""
+    """Returns the start of the alternative before "or", and of those before it in a list with commas."""
     place = at - 1
     if place > 0 and texts[place] == ",":  # "a star, or a square"
         place -= 1
@@ -80,12 +85,12 @@ def left_of(texts: Sequence[str], tags: Sequence[str], at: int) -> int:
 
 
 def item_start(tags: Sequence[str], place: int) -> int:
-    """Where the item of a list begins that ends with this word: its noun phrase, or the word alone."""
+    """Returns the start of the list item that ends at this place: a noun phrase, or the word alone."""
     return noun_start(tags, place) if tags[place] in NOUNS else place
 
 
 def right_of(texts: Sequence[str], tags: Sequence[str], at: int) -> int:
-    """Where the alternative behind "or" ends."""
+    """Returns the end of the alternative after "or"."""
     place = at + 1
     before = tags[at - 1] if at else ""
     if tags[place] in VERBS and tags[place] not in ADJECTIVES:
@@ -101,14 +106,14 @@ def right_of(texts: Sequence[str], tags: Sequence[str], at: int) -> int:
 
 
 def noun_start(tags: Sequence[str], place: int) -> int:
-    """Where the noun phrase begins that has this word."""
-    while place and (tags[place - 1] in NOUNS or tags[place - 1] in BEFORE_NOUN):
+    """Returns the start of the noun phrase of the word at this place."""
+    while place and tags[place - 1] in (*NOUNS, *BEFORE_NOUN):
         place -= 1
     return place
 
 
 def noun_end(tags: Sequence[str], place: int) -> int:
-    """Behind the noun phrase that begins here."""
+    """Returns the end of the noun phrase that begins at this place."""
     while place < len(tags) and tags[place] in BEFORE_NOUN:
         place += 1
     while place < len(tags) and tags[place] in NOUNS:

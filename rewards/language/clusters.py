@@ -1,13 +1,13 @@
-"""Coreference clusters as a map from words to what they speak of.
+"""Coreference clusters, and which words each of them holds.
 
-A cluster is a list of mentions, a mention a pair (first, last) of word numbers, both inclusive.
+A cluster is a list of mentions. A mention is a pair (first, last) of word numbers, both inclusive.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from rewards.language.words import NOUNS, Word
+from spanreward.rewards.language.words import NOUNS, Word
 
 Cluster = Sequence[Sequence[int]]
 RUN_BREAKS = ("\u2019s", "'s", "s", "-")
@@ -15,7 +15,10 @@ RUN_BREAKS = ("\u2019s", "'s", "s", "-")
 
 @dataclass(slots=True)
 class References:
-    """`cluster_of` numbers the cluster of a word; `words_of` lists a cluster's words; the viewer's sides apart."""
+    """The clusters of a text: `cluster_of` maps a word to its cluster, `words_of` maps a cluster to its words.
+
+    `left` and `right` number the clusters of "our left" and "our right".
+    """
 
     cluster_of: dict[int, int] = field(default_factory=dict)
     words_of: dict[int, list[int]] = field(default_factory=dict)
@@ -24,7 +27,10 @@ class References:
 
 
 def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
-    """Give every word at most one cluster: the one whose mention around it is shortest, ties to the first."""
+    """Gives every word at most one cluster: that of the shortest mention around it, and of equal ones the first.
+
+    Raises ValueError for a mention outside the text.
+    """
     found = References()
     lengths: dict[int, int] = {}
     for number, cluster in enumerate(clusters):
@@ -46,27 +52,22 @@ def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
 
 
 def _representatives(words: Sequence[Word], first: int, last: int) -> list[int]:
-    """The words that stand for a mention: its first run of nouns, or its first pronoun, or all of it."""
-    run: list[int] = []
-    pronouns: list[int] = []
-    everything: list[int] = []
-    for word in words[first : last + 1]:
-        if word.sentence != words[first].sentence:
-            continue
+    """Returns the words that stand for a mention: its first run of nouns, else its first pronoun, else all words."""
+    mention = [word for word in words[first : last + 1] if word.sentence == words[first].sentence]
+    run: list[Word] = []
+    for word in mention:
         if word.pos in NOUNS:
-            run.append(word.index)
+            run.append(word)
         elif run and word.text in RUN_BREAKS:
             run = []
         elif run:
             break
-        if word.pos == "PRON":
-            pronouns.append(word.index)
-        everything.append(word.index)
-    return run or pronouns[:1] or everything
+    pronouns = [word for word in mention if word.pos == "PRON"]
+    return [word.index for word in run or pronouns[:1] or mention]
 
 
 def _add_side(words: Sequence[Word], found: References, side: str) -> int:
-    """Cluster all "our left" (or right) of a text; the number is only taken when there is one."""
+    """Adds a cluster of every "our left" (or "our right") and returns its number, also where there is none."""
     number = 1 + max(found.words_of, default=-1)
     for before, word in pairwise(words):
         if before.text.lower() == "our" and word.text.lower() == side:

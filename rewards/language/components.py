@@ -1,51 +1,33 @@
-"""A sentence's words grouped into components: the pieces that entities, attributes and relations are made of."""
+"""The components of a sentence: the groups of words that entities, attributes and relations are made of."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import Enum, auto
+from enum import Enum
 
-from rewards.language.rules import Rules
-from rewards.language.scene_graph import CharacterSpan
-from rewards.language.words import NOUNS, Word
+from spanreward.rewards.language.rules import Rules
+from spanreward.rewards.language.scene_graph import CharacterSpan
+from spanreward.rewards.language.words import NOUNS, Word
 
 ADJECTIVAL_DEPS = ("amod", "nmod", "compound")
+AFTER_VERB = ("prt", "compound:prt", "advmod")
 SPATIAL = ("next", "close", "adjacent", "near", "far", "opposite")
 
-
-class Kind(Enum):
-    NOUN = auto()
-    ADJECTIVE = auto()
-    VERB = auto()
-    PREPOSITION = auto()
-    ADVERB = auto()
-
-
-class Role(Enum):
-    """What a link's target is to the component that holds the link."""
-
-    MOD_OF = auto()
-    HAS_MOD = auto()
-    SUBJ = auto()
-    SUBJ_OF = auto()
-    DOBJ = auto()
-    DOBJ_OF = auto()
-    PHEAD = auto()
-    HAS_PREP = auto()
-    POBJ = auto()
-    POBJ_OF = auto()
-    ADV_OF_VERB = auto()
-    ADV_OF_ADJ = auto()
-    ADV_OF_ADV = auto()
-    HAS_ADV = auto()
+Kind = Enum("Kind", "NOUN ADJECTIVE VERB PREPOSITION ADVERB")
+# A role says what the target of a link is to the component that has the link.
+Role = Enum("Role", "MOD_OF HAS_MOD SUBJ SUBJ_OF DOBJ DOBJ_OF PHEAD HAS_PREP POBJ POBJ_OF")
 
 
 @dataclass(eq=False, slots=True)
 class Component:
-    """`words` in text order; `id` is the place among all components of the text, known once all are found.
+    """Words that make one piece, in text order: a noun with its compounds, a verb with its particle, and so on.
 
-    `silent` is a copula, or "seen": it has subjects and prepositions as a verb does, but goes unsaid in relations.
-    `lead` is the predicate a preposition belongs to and is said with ("next" in "is next to"); that word may have a
-    component, too. `hyphenated` words are said as one ("snow-covered").
+    Attributes:
+        anchor: the word that heads the others.
+        silent: whether the anchor is a copula, or "seen". It has subjects and prepositions like a verb, but relations
+            leave it out.
+        lead: the word that a preposition is said with: "next" in "is next to". It may have a component of its own.
+        hyphenated: whether the words are said as one ("snow-covered").
+        id: the component's place among those of the text; -1 until all are found.
     """
 
     kind: Kind
@@ -67,14 +49,6 @@ class Component:
         return [(word.start, word.end) for word in self._said]
 
     @property
-    def sentence(self) -> int:
-        return self.anchor.sentence
-
-    @property
-    def is_possessive(self) -> bool:
-        return self.kind is Kind.ADJECTIVE and self.anchor.dep == "poss"
-
-    @property
     def _said(self) -> list[Word]:
         if self.silent:
             return [word for word in self.words if word is not self.anchor]
@@ -84,11 +58,11 @@ class Component:
         return [target for target, own_role in self.links if own_role is role]
 
 
-Places = dict[int, Component]  # the component that holds a word, by the word's index
+Places = dict[int, Component]  # by the index of a word, the component that has it
 
 
 def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list[Component]:
-    """The components of one sentence, nouns first; `places` receives their words, and no word is taken twice."""
+    """Returns the components of one sentence, nouns first, and adds their words to `places`. No word is in two."""
     adjectival = {word.index for word in words if _is_adjectival(word, rules)}
     joined = _hyphenated(words) if rules.hyphens else {}
     inner = {word for others in joined.values() for word in others}
@@ -116,7 +90,7 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
             take(Kind.VERB, word)
             found[-1].silent = True
         elif word.pos == "VERB" and word.dep != "amod":
-            take(Kind.VERB, word, [child for child in word.children if _follows_as_adverb(child, word)])
+            take(Kind.VERB, word, [c for c in word.children if c.index > word.index and c.dep in AFTER_VERB])
     for word in words:
         if word.index not in places and word.pos == "ADP" and word.dep in ("prep", "case", "conj", "agent"):
             take(Kind.PREPOSITION, word)
@@ -134,18 +108,14 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
 
 
 def names_something(word: Word, rules: Rules) -> bool:
-    """Whether adjectives can be said of this word: a noun and, with the rule on, a side."""
+    """Whether an adjective can describe this word: a noun and, with the rule `side_nouns`, a side."""
     return word.pos in NOUNS or (rules.side_nouns and word.is_side)
 
 
 def _is_adjectival(word: Word, rules: Rules) -> bool:
-    """A noun that describes another noun ("oak" in "oak table")."""
-    return (
-        word.pos in NOUNS
-        and word.dep in ADJECTIVAL_DEPS
-        and word.head is not word
-        and names_something(word.head, rules)
-    )
+    """Whether it is a noun that describes another noun ("oak" in "oak table")."""
+    describes = word.pos in NOUNS and word.dep in ADJECTIVAL_DEPS and word.head is not word
+    return describes and names_something(word.head, rules)
 
 
 def _is_noun(word: Word, rules: Rules) -> bool:
@@ -155,7 +125,7 @@ def _is_noun(word: Word, rules: Rules) -> bool:
 
 
 def _is_silent(word: Word, rules: Rules) -> bool:
-    """A verb that only says that something is there."""
+    """Whether it is a verb that only says that something is there."""
     return (rules.copula_relations and word.is_copula) or (rules.seen_is_there and word.is_seen)
 
 
@@ -172,13 +142,13 @@ def _is_adjective(word: Word, rules: Rules) -> bool:
 
 
 def _is_noun_adverb(word: Word, rules: Rules) -> bool:
-    """ "above" in "the sky above"; what stands before the noun ("possibly a park") speaks of the whole statement."""
+    """True for "above" in "the sky above". With `sentence_adverbs` it is False for "possibly" in "possibly a park"."""
     at_noun = word.pos == "ADV" and word.dep == "advmod" and word.head.pos == "NOUN"
     return at_noun and not (rules.sentence_adverbs and word.index < word.head.index)
 
 
 def _hyphenated(words: Sequence[Word]) -> dict[Word, list[Word]]:
-    """The words that others are joined to by hyphens, with those: "covered" with "snow" and "-"."""
+    """Returns the words that hyphens join others to, each with the others: "covered" with "snow" and "-"."""
     runs: list[list[Word]] = []
     for before, hyphen, after in zip(words, words[1:], words[2:], strict=False):
         if hyphen.text == "-" and before.end == hyphen.start and hyphen.end == after.start:
@@ -197,12 +167,8 @@ def _joins_adjective(child: Word) -> bool:
     return child.dep.startswith("compound") and child.pos in ("ADJ", "ADV", *NOUNS)
 
 
-def _follows_as_adverb(child: Word, verb: Word) -> bool:
-    return child.index > verb.index and child.dep in ("prt", "compound:prt", "advmod")
-
-
 def predicate_before(preposition: Word, rules: Rules) -> Word | None:
-    """ "next" in "is next to", "far" in "is far from": what a copula says by way of its own preposition."""
+    """Returns the word between a copula and its preposition: "next" in "is next to", "far" in "is far from"."""
     head = preposition.head
     says = rules.copula_relations and head.head.is_copula and head.text.lower() in SPATIAL
     return head if says and head.head.index < head.index < preposition.index else None

@@ -1,38 +1,32 @@
-"""Which words of a text speak of the same thing, by the method of one's choice.
+"""Coreference: which words of a text mean the same thing.
 
-    find_clusters([nlp("A red circle is here. It is above a square.")], "rules")     # [[[[2, 2], [6, 6]]]]
+    coref_method("rules")([nlp("A red circle is here. It is above a square.")])     # [[[[2, 2], [6, 6]]]]
 
-"rules" needs nothing else and is the default, "none" finds nothing, "maverick" (the published metric's) and "fastcoref"
-are neural models of the extra `coref`. A function from parsed texts to their clusters does as well.
+"rules" is the default and needs no model. "none" finds nothing. "maverick" (the published metric's) and "fastcoref" are
+neural models of the extra `coref`. A function from Docs to clusters is a method too.
 """
 
 from collections.abc import Callable, Sequence
 
 from spacy.tokens import Doc
 
-from rewards.language.clusters import Cluster
-from rewards.language.coref_models import fastcoref_clusters, import_package, maverick_clusters
-from rewards.language.coref_rules import clusters_by_rule
-from rewards.language.words import read_words
+from spanreward.rewards.language.clusters import Cluster
+from spanreward.rewards.language.coref_models import fastcoref_clusters, import_package, maverick_clusters
+from spanreward.rewards.language.coref_rules import clusters_by_rule
+from spanreward.rewards.language.words import read_words
 
 Resolver = Callable[[Sequence[Doc]], Sequence[Sequence[Cluster]]]
 
 MODELS: dict[str, Resolver] = {"maverick": maverick_clusters, "fastcoref": fastcoref_clusters}
 
 
-def find_clusters(docs: Sequence[Doc], method: str | Resolver = "rules") -> Sequence[Sequence[Cluster]]:
-    """Per parsed text its clusters: lists of mentions [first, last], token numbers, both inclusive.
-
-    Raises ValueError and ImportError as `coref_method` does.
-    """
-    return coref_method(method)(docs)
-
-
 def coref_method(method: str | Resolver) -> Resolver:
-    """The method of that name, or the function itself.
+    """Returns the method of that name, or the given function. A model loads its weights at its first text.
 
-    Raises ValueError for a name that does not exist, and ImportError, saying what to install, for a model's package
-    that cannot be imported. A model's weights are loaded when it first gets a text.
+    A method returns per Doc its clusters. A cluster is a list of mentions [first, last]: token numbers, both inclusive.
+
+    Raises ValueError for an unknown name. Raises ImportError, which says what to install, where a model's package
+    cannot be imported.
     """
     if not isinstance(method, str):
         return method
@@ -47,7 +41,7 @@ def coref_method(method: str | Resolver) -> Resolver:
 
 
 def coref_name(method: str | Resolver) -> str:
-    """What to call the method in a record."""
+    """Returns the method's name for a record."""
     return method if isinstance(method, str) else "own function"
 
 

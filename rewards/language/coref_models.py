@@ -1,12 +1,11 @@
-"""Coreference by the neural models of others: Maverick, which the published metric uses, and F-coref, which is faster.
+"""Coreference by neural models: Maverick, which the published metric uses, and F-coref, which is faster.
 
     clusters = maverick_clusters([nlp("A red circle is here. It is above a square.")])
 
-Both are in the extra `coref` and load their weights from the Hugging Face hub on first use: 2 GB under CC BY-NC-SA 4.0
-for Maverick, a pickled checkpoint, and 0.4 GB for F-coref. They were not run here, where there is no hub: the adapters
-are written from the sources of maverick-coref 1.0.7 and fastcoref 2.1.6 and tested with stand-ins that give known
-clusters. maverick-coref wants protobuf==3.20, so it cannot be installed beside vLLM: let it read behind a
-server then (rewards/language/reader.py).
+Both are in the extra `coref` and load their weights from the Hugging Face hub at the first use: 2 GB for Maverick (a
+pickled checkpoint, CC BY-NC-SA 4.0) and 0.4 GB for F-coref. These adapters were never run with the real models. They
+follow the sources of maverick-coref 1.0.7 and fastcoref 2.1.6, and the tests use stand-ins with known clusters.
+maverick-coref needs protobuf==3.20, so it cannot be installed beside vLLM. Run it behind a server then (reader.py).
 """
 
 import random
@@ -21,11 +20,11 @@ import numpy as np
 import spacy
 from spacy.tokens import Doc
 
-from rewards.language.clusters import Cluster
+from spanreward.rewards.language.clusters import Cluster
 
 
 def import_package(name: str) -> ModuleType:
-    """The package "maverick" or "fastcoref". Raises ImportError, saying what to install."""
+    """Returns the package "maverick" or "fastcoref". Raises ImportError, which says what to install."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -33,12 +32,12 @@ def import_package(name: str) -> ModuleType:
 
 
 def maverick_clusters(docs: Sequence[Doc]) -> list[list[Cluster]]:
-    """Asked as the published code does: text by text, with the words of every sentence."""
+    """Asks Maverick as the published code does: text by text, with the words of every sentence."""
     return [maverick_clusters_of(doc) if len(doc) else [] for doc in docs]
 
 
 def maverick_clusters_of(doc: Doc) -> list[Cluster]:
-    """One text that has words. A mention that ends outside the text (on the model's own marks) is left out."""
+    """Returns the clusters of a text with words, without mentions that end outside it (on the model's own marks)."""
     answer = _maverick().predict([[token.text for token in sentence] for sentence in doc.sents])
     return [
         [[first, last] for first, last in cluster if first is not None and last is not None]
@@ -47,9 +46,9 @@ def maverick_clusters_of(doc: Doc) -> list[Cluster]:
 
 
 def fastcoref_clusters(docs: Sequence[Doc]) -> list[list[Cluster]]:
-    """All texts in one call, but for those without words.
+    """Asks F-coref about all texts that have words, in one call.
 
-    F-coref's mentions are characters: each is read as the tokens it touches, and left out when it touches none.
+    Its mentions are characters. A mention becomes the tokens that it touches, and is left out where it touches none.
     """
     asked = [number for number, doc in enumerate(docs) if doc.text.strip()]
     clusters: list[list[Cluster]] = [[] for _ in docs]
@@ -63,7 +62,7 @@ def fastcoref_clusters(docs: Sequence[Doc]) -> list[list[Cluster]]:
 
 
 def tokens_of(doc: Doc, start: int, end: int) -> list[int] | None:
-    """The first and the last token that the characters [start, end) touch; None where there are none."""
+    """Returns the first and the last token that the characters [start, end) touch, None where they touch none."""
     touched = [token.i for token in doc if max(start, token.idx) < min(end, token.idx + len(token))]
     return [touched[0], touched[-1]] if touched else None
 
@@ -77,14 +76,14 @@ def _maverick() -> Any:
 
 @lru_cache(maxsize=1)
 def _fastcoref() -> Any:
-    """With spaCy's plain tokenizer: left to itself it downloads en_core_web_sm."""
+    """Loads F-coref with spaCy's plain tokenizer. Without the argument `nlp` it downloads en_core_web_sm."""
     with kept_randomness():
         return import_package("fastcoref").FCoref(nlp=spacy.blank("en"), enable_progress_bar=False)
 
 
 @contextmanager
 def kept_randomness() -> Iterator[None]:
-    """F-coref seeds every generator with 42 when it loads; in training, all ranks would sample alike from there on."""
+    """Restores all random states: F-coref seeds them with 42 as it loads, and all ranks would sample alike after it."""
     import torch
 
     of_python, of_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002

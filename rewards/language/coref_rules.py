@@ -1,10 +1,11 @@
-"""Which words of a text speak of the same thing, by rule.
+"""Coreference by rule.
 
     clusters_by_rule(read_words(nlp("A red circle is here. It is above a square."))[0])     # [[[2, 2], [6, 6]]]
 
-The rules prefer to miss a link: a wrong one merges two things, and all that is said of them. A noun refers back when it
-is definite and an earlier noun of the same lemma and number carries compatible modifiers; "a" and "another" start anew.
-A pronoun takes the subject of its sentence, else the first fitting noun, looking back two sentences.
+The rules rather miss a link than add a wrong one, because a wrong link merges two things and all that is said of them.
+A definite noun refers to an earlier noun with the same lemma and number if their modifiers are compatible; "a" and
+"another" begin a new thing. A pronoun refers to the subject of its sentence, else to the first noun that fits. It looks
+back two sentences.
 """
 
 from collections import defaultdict
@@ -12,20 +13,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from rewards.language.clusters import Cluster
-from rewards.language.words import NOUNS, OBJECTS, SUBJECTS, Word
+from spanreward.rewards.language.clusters import Cluster
+from spanreward.rewards.language.words import NOUNS, OBJECTS, SUBJECTS, Word, word_set
 
 SENTENCES_BACK = 2
-NEW = frozenset({"a", "an", "another", "some", "any", "each", "every", "no", "several", "many", "other", "second"})
-DEFINITE = frozenset({"the", "this", "that", "these", "those", "both"})
+NEW = word_set("a an another some any each every no several many other second")
+DEFINITE = word_set("the this that these those both")
 DESCRIPTIONS = ("amod", "nmod", "compound", "nummod", "acl", "relcl")
 
-MALE = frozenset({"man", "boy", "guy", "gentleman", "father", "son", "brother", "husband", "king", "prince", "waiter"})
-FEMALE = frozenset({"woman", "girl", "lady", "mother", "daughter", "sister", "wife", "queen", "princess", "waitress"})
-PERSON = frozenset(
-    {"person", "child", "kid", "baby", "toddler", "adult", "teenager", "student", "teacher", "player", "skater"}
-    | {"surfer", "skier", "rider", "driver", "cook", "chef", "worker", "doctor", "nurse", "officer", "soldier"}
-    | {"artist", "photographer", "friend", "parent", "passenger", "customer", "figure", "athlete"}
+MALE = word_set("man boy guy gentleman father son brother husband king prince waiter")
+FEMALE = word_set("woman girl lady mother daughter sister wife queen princess waitress")
+PERSON = word_set(
+    "person child kid baby toddler adult teenager student teacher player skater surfer skier rider driver cook chef "
+    "worker doctor nurse officer soldier artist photographer friend parent passenger customer figure athlete"
 )
 PRONOUNS = {
     **dict.fromkeys(("he", "him", "his", "himself"), "male"),
@@ -39,11 +39,11 @@ KINDS = tuple(dict.fromkeys(PRONOUNS.values()))
 
 @dataclass(eq=False, slots=True)
 class _Thing:
-    """Something spoken of, with all that its mentions said of it."""
+    """A thing with its mentions and the words that they say of it."""
 
     lemma: str
     plural: bool
-    mentions: list[Word]
+    mentions: list[Word] = field(default_factory=list)
     said: set[str] = field(default_factory=set)
 
     def fits(self, kind: str) -> bool:
@@ -56,15 +56,15 @@ class _Thing:
         return self.lemma not in other and (self.lemma in MALE | FEMALE | PERSON or self.mentions[0].pos == "PROPN")
 
 
-_Best = dict[tuple[int, str], dict[_Thing, tuple[int, int]]]  # by sentence and pronoun: each thing's best mention
+_Best = dict[tuple[int, str], dict[_Thing, tuple[int, int]]]  # by sentence and kind of pronoun: a thing's best mention
 
 
 def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
-    """The clusters of one text; every mention is the one word that heads it."""
+    """Returns the clusters of one text. A mention is the one word that heads it."""
     things: list[_Thing] = []
     thing_of: dict[Word, _Thing] = {}
     best: _Best = defaultdict(dict)
-    rank = cache(_rank)  # conjuncts have long ways to their first
+    rank = cache(_rank)  # in a long list of conjuncts the way to the first is long
     for word in words:
         thing: _Thing | None = None
         if word.is_relative:
@@ -74,7 +74,7 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
         elif _is_mention(word):
             thing = _known(word, things)
             if thing is None:
-                thing = _Thing(word.lemma, _is_plural(word), [])
+                thing = _Thing(word.lemma, _is_plural(word))
                 things.append(thing)
             thing.said |= _restrictions(word) | (_predicates(word) if word.head.is_copula and not rank(word) else set())
         if thing is not None:
@@ -97,7 +97,7 @@ def _is_plural(word: Word) -> bool:
 
 
 def _known(word: Word, things: Sequence[_Thing]) -> _Thing | None:
-    """The thing a definite noun refers back to: it was said to be all that, or it is the only one of its name."""
+    """Returns the thing that a definite noun refers to: the last that has all its modifiers, or the only one."""
     same_name = [thing for thing in things if thing.lemma == word.lemma and thing.plural == _is_plural(word)]
     if not same_name or not _is_definite(word):
         return None
@@ -115,21 +115,19 @@ def _is_definite(word: Word) -> bool:
     return bool(lemmas & DEFINITE) or word.has_child("poss") or word.pos == "PROPN"
 
 
-def _restrictions(word: Word) -> frozenset[str]:
-    """What tells this noun's thing from others of its name: adjectives, owners, places."""
+def _restrictions(word: Word) -> set[str]:
+    """Returns what tells a noun's thing from others of its name: adjectives, owners and places."""
     found = {child.lemma for child in word.children if child.dep in DESCRIPTIONS}
-    found |= {f"of {child.lemma}" for child in word.children if child.dep == "poss"}
-    return frozenset(found | _places(word))
+    return found | {f"of {child.lemma}" for child in word.children if child.dep == "poss"} | _places(word)
 
 
-def _predicates(subject: Word) -> frozenset[str]:
-    """What a copula says of its subject: "red" and "at left" in "the circle is red and at the left"."""
-    adjectives = {child.lemma for child in subject.head.children if child.dep == "acomp"}
-    return frozenset(adjectives | _places(subject.head))
+def _predicates(subject: Word) -> set[str]:
+    """Returns what a copula says of its subject: "red" and "at left" for "the circle is red and at the left"."""
+    return {child.lemma for child in subject.head.children if child.dep == "acomp"} | _places(subject.head)
 
 
 def _places(word: Word) -> set[str]:
-    """The prepositional phrases under a word, each as its preposition and the described noun."""
+    """Returns the prepositional phrases under a word, each as the preposition, the noun's modifiers and the noun."""
     found = set()
     for preposition in word.children:
         if preposition.dep == "prep":
@@ -140,7 +138,7 @@ def _places(word: Word) -> set[str]:
 
 
 def _relative_head(pronoun: Word) -> Word:
-    """The noun whose relative clause the pronoun stands in; the pronoun itself when there is none."""
+    """Returns the noun whose relative clause has the pronoun, or the pronoun where it is in no relative clause."""
     word = pronoun
     while word.head is not word:
         if word.dep == "relcl":
@@ -152,7 +150,7 @@ def _relative_head(pronoun: Word) -> Word:
 def _antecedent(
     pronoun: Word, thing_of: Mapping[Word, _Thing], best: _Best, rank: Callable[[Word], int]
 ) -> _Thing | None:
-    """The thing whose best mention is the first of the nearest sentence. Looks at each thing of a sentence once."""
+    """Returns the thing with the best mention in the nearest sentence that has a thing which fits."""
     if pronoun.dep == "expl":
         return None
     text = pronoun.text.lower()
@@ -160,14 +158,14 @@ def _antecedent(
     things = {thing_of[word] for word in excluded if word in thing_of}
     for back in range(SENTENCES_BACK + 1):
         places = best.get((pronoun.sentence - back, PRONOUNS[text]), {})
-        candidates = [(place, thing) for thing, place in places.items() if thing not in things]
+        candidates = [thing for thing in places if thing not in things]
         if candidates:
-            return min(candidates, key=lambda candidate: candidate[0])[1]
+            return min(candidates, key=places.__getitem__)
     return None
 
 
 def _bound(pronoun: Word, rank: Callable[[Word], int]) -> Iterator[Word]:
-    """The words a plain pronoun cannot mean: its verb's subject, and the noun it says where something is."""
+    """Yields the words that a plain pronoun cannot mean: its verb's subject, and the noun whose place it tells."""
     head = pronoun.head
     if head.dep == "prep":
         yield head.head
@@ -180,7 +178,7 @@ def _bound(pronoun: Word, rank: Callable[[Word], int]) -> Iterator[Word]:
 
 
 def _rank(word: Word) -> int:
-    """How readily a pronoun takes the word: subjects, then objects, then the rest."""
+    """Returns 0 for subjects, 1 for objects, 2 for other words: a pronoun refers to the lowest rank."""
     while word.dep == "conj" and word.head is not word:
         word = word.head
     inverted = word.dep in ("attr", *OBJECTS) and not word.head.has_child(*SUBJECTS)

@@ -2,69 +2,68 @@
 
     denied(["there", "is", "no", "circle"], ["EX", "VBZ", "DT", "NN"])        # {2, 3}
 
-A negation reaches to the end of its clause ("there is no ...", "is not ...", "nobody ..."), one inside a phrase
-("a man with no shirt riding a horse") to the end of its noun. "X is not there" and "X is missing" deny X. Hedges that
-leave the claim standing ("possibly a park", "appears to be", "might be") are none: people's captions are full of them,
-and a wrong one costs like any claim. "Not only", "not just" and "no more than" deny nothing. What somebody else says
-("some say that ...") and what would be or used to be there is not asserted either. "Except", "apart from" and "other
-than" are left alone: "empty apart from a man" has the man in it; so is "far from", which is a place.
+A negation of a clause ("there is no ...", "is not ...", "nobody ...") reaches to the end of the clause. A negation in a
+phrase ("a man with no shirt riding a horse") reaches to the end of its noun. "X is not there", "X is missing" deny X.
+What somebody else says ("some say that ...") and what would be or used to be there is not asserted either.
+
+These deny nothing: "not only", "not just", "no more than"; "except", "apart from" and "other than" ("empty apart from a
+man" has the man in it); "far from", which is a place; and hedges that leave the claim standing ("possibly a park",
+"appears to be", "might be"). People's captions have many hedges, and a wrong claim costs as much with one as without.
 """
 
 from collections.abc import Sequence
 
-NOT = frozenset(("not", "n't", "n\u2019t", "never", "nor", "neither"))
-NONE = frozenset(("none", "nobody", "nothing", "nowhere"))
-NO_DENIAL_BEFORE = frozenset(
-    ["only", "just", "merely", "simply", "solely", "far", "unlike", "alone", "but", "other", "more", "less", "fewer"]
-)
-WITHOUT = frozenset(["without", "lacking", "lacks", "lack", "lacked", "sans"])
+from spanreward.rewards.language.words import word_set
+
+NOT = word_set("not n't n\u2019t never nor neither")
+NONE = word_set("none nobody nothing nowhere")
+NO_DENIAL_BEFORE = word_set("only just merely simply solely far unlike alone but other more less fewer")
+WITHOUT = word_set("without lacking lacks lack lacked sans")
 INSTEAD = frozenset((("instead", "of"), ("rather", "than"), ("devoid", "of"), ("absence", "of"), ("free", "of")))
-BARELY = frozenset(["hardly", "scarcely", "barely"])  # "hardly a", "barely any"
-FAILS = frozenset(["fail", "fails", "failed", "failing"])
-MANNER = frozenset(["way", "means", "case", "sense", "circumstances", "account"])  # "in no way"
-_DOUBT = """doubt doubts doubted doubting deny denies denied denying wonder wonders imagine imagining pretend unsure
-uncertain dispute disputes disputed disagree disagrees allegedly supposedly purportedly"""
-DOUBT = frozenset(_DOUBT.split())
-SUPPOSED = frozenset(["suppose", "assume"])  # at the head of a clause or behind "let us": "I assume" is a hedge
-SAID = frozenset(["say", "says", "said", "claim", "claims", "claimed"])
-LIE = frozenset(["lie", "mistake", "error", "myth", "rumor", "hoax"])
-# "some say that"; not "I would say that", "it can be said that", "says that there is", as criteria are worded
-_OTHERS = (
+BARELY = word_set("hardly scarcely barely")  # "hardly a", "barely any"
+FAILS = word_set("fail fails failed failing")
+MANNER = word_set("way means case sense circumstances account")  # "in no way"
+DOUBT = word_set(
+    "doubt doubts doubted doubting deny denies denied denying wonder wonders imagine imagining pretend unsure "
+    "uncertain dispute disputes disputed disagree disagrees allegedly supposedly purportedly"
+)
+SUPPOSED = word_set("suppose assume")  # at the head of a clause or after "let us": "I assume" is a hedge
+SAID = word_set("say says said claim claims claimed")
+LIE = word_set("lie mistake error myth rumor hoax")
+# "some say that"; not "I would say that", "it can be said that", nor "says that there is", as in criteria
+OTHERS = word_set(
     "some others they people someone somebody anyone anybody everyone everybody many most few none nobody he she who"
 )
-OTHERS = frozenset(_OTHERS.split())
-BEFORE_PLURAL = 4  # words in which a plural behind "zero" is looked for
-UNREAL = frozenset(["would", "should", "ought", "used"])  # "there would be"
-_UNTRUE = (
+BEFORE_PLURAL = 4  # words after "zero" among which a plural is looked for
+UNREAL = word_set("would should ought used")  # "there would be"
+UNTRUE = word_set(
     "false untrue wrong incorrect missing absent nonexistent doubtful unlikely impossible imaginary invented ruled"
 )
-UNTRUE = frozenset(_UNTRUE.split())
-TRUE = frozenset(["true", "right", "correct", "so", "real", "exist", "exists", "existing"])
-SEEN = TRUE | frozenset(["there", "here", "visible", "present", "shown", "seen", "depicted", "pictured", "found"])
-PICTURE = frozenset(["picture", "image", "photo", "photograph", "scene", "drawing"])
-BE = frozenset(["is", "are", "was", "were", "be", "been", "being", "seems", "seem", "'s", "'re"])
-BREAKS = frozenset(["but", "except", "although", "though", "while", "whereas", "however", "yet"])
-JOINTS = frozenset((",", "and", "&"))
-OPENS = JOINTS | BREAKS | frozenset(["that", "which", "who", "or", "because"])
-GOES_ON = ("JJ", "JJR", "JJS", "NN", "NNS", "RB", "CC")  # behind a joint: "not red and small"
+TRUE = word_set("true right correct so real exist exists existing")
+SEEN = TRUE | word_set("there here visible present shown seen depicted pictured found")
+PICTURE = word_set("picture image photo photograph scene drawing")
+BE = word_set("is are was were be been being seems seem 's 're")
+BREAKS = word_set("but except although though while whereas however yet")
+JOINTS = word_set(", and &")
+OPENS = JOINTS | BREAKS | word_set("that which who or because")
+GOES_ON = ("JJ", "JJR", "JJS", "NN", "NNS", "RB", "CC")  # after a joint: "not red and small"
 NOUNS = ("NN", "NNS", "NNP", "NNPS")
 BEFORE_NOUN = ("DT", "PDT", "JJ", "JJR", "JJS", "CD", "VBN", "VBG", "PRP$", "RB", "HYPH", "POS", "PRP", "EX")
 
 
 def denied(texts: Sequence[str], tags: Sequence[str]) -> set[int]:
-    """The places of the words that are denied or doubted. texts: of one sentence, in lower case; tags: theirs."""
+    """Returns the places of the words that are denied or doubted.
+
+    texts: the words of one sentence in lower case. tags: their parts of speech (Penn Treebank).
+    """
     found: set[int] = set()
-    at = begin = 0  # begin: of the clause
-    there = False  # "there is", and no noun since
+    at = begin = 0  # begin: where the clause begins
+    there = False  # whether "there is" was read, and no noun after it
     while at < len(texts):
-        leads = there or at == begin
-        end = scope(texts, tags, at, leads)
+        end = scope(texts, tags, at, leads=there or at == begin)
         if end > at:
-            if answers_no(texts, at):
-                found.update(range(at))
-            elif denies_what_stands_before(texts, at):
-                found.update(range(begin, at))
-            found.update(range(at, end))
+            start = 0 if answers_no(texts, at) else begin if denies_what_stands_before(texts, at) else at
+            found.update(range(start, end))
             at = begin = end
             there = False
             continue
@@ -76,9 +75,9 @@ def denied(texts: Sequence[str], tags: Sequence[str]) -> set[int]:
 
 
 def scope(texts: Sequence[str], tags: Sequence[str], at: int, leads: bool) -> int:
-    """Where that ends which the word at this place denies; the place itself where it denies nothing.
+    """Returns the end of the words that the word at place `at` denies, or `at` where it denies nothing.
 
-    leads: whether the word opens its clause, or stands behind "there is".
+    leads: whether the word opens its clause or follows "there is".
     """
     word, behind = texts[at], texts[at + 1] if at + 1 < len(texts) else ""
     if word in NOT or (word == "no" and behind == "longer"):
@@ -116,7 +115,7 @@ def scope(texts: Sequence[str], tags: Sequence[str], at: int, leads: bool) -> in
 
 
 def denies_what_stands_before(texts: Sequence[str], at: int) -> bool:
-    """ "X is not there", "is not in this picture", "does not exist", "is missing": not only what follows is denied."""
+    """Whether the denial covers what stands before it: "X is not there", "does not exist", "X is missing"."""
     before, (first, *near) = texts[max(at - 1, 0) : at], [*texts[at + 1 : at + 5], ""]
     if texts[at] in NOT:
         framed = first in ("in", "on", "part", "what") and not PICTURE.isdisjoint(near)
@@ -126,13 +125,13 @@ def denies_what_stands_before(texts: Sequence[str], at: int) -> bool:
 
 
 def answers_no(texts: Sequence[str], at: int) -> bool:
-    """The last word of "a red circle, no", which takes back all before it."""
+    """Whether this is the last word of "a red circle, no", which takes back all words before it."""
     last = not any(text[0].isalnum() for text in texts[at + 1 : at + 3]) and at + 3 >= len(texts)
     return texts[at] == "no" and last and texts[at - 1 : at] in ([","], ["-"], ["\u2013"], ["\u2014"])
 
 
 def is_zero(texts: Sequence[str], tags: Sequence[str], at: int) -> bool:
-    """ "zero" before a plural: "0 red circles", and no "number zero"."""
+    """True for "zero" before a plural ("0 red circles"), False for "number zero"."""
     if texts[at] not in ("zero", "0"):
         return False
     behind = [tag for tag in tags[at + 1 : at + 1 + BEFORE_PLURAL] if tag not in BEFORE_NOUN]
@@ -140,19 +139,19 @@ def is_zero(texts: Sequence[str], tags: Sequence[str], at: int) -> bool:
 
 
 def is_unreal(texts: Sequence[str], at: int) -> bool:
-    """ "would" in "there would be", "could" in "there could have been"."""
+    """True for "would" in "there would be" and "could" in "there could have been"."""
     behind = texts[at + 1 : at + 2]
     past = texts[at] in ("could", "might", "may") and behind == ["have"]
     return texts[at - 1 : at] == ["there"] and (past or texts[at] in UNREAL)
 
 
 def is_untrue(texts: Sequence[str], at: int) -> bool:
-    """ "wrong" in "is wrong"; not in "the wrong side"."""
+    """True for "wrong" in "is wrong", False in "the wrong side"."""
     return texts[at] in UNTRUE and not BE.isdisjoint(texts[max(at - 2, 0) : at])
 
 
 def clause_end(texts: Sequence[str], tags: Sequence[str], at: int) -> int:
-    """Where the clause ends: before "but" and its like, a comma or "and" that no bare adjective or noun follows."""
+    """Returns the end of the clause: "but" and the like, or a comma or "and" before no bare adjective or noun."""
     while at < len(texts):
         goes_on = at + 1 < len(texts) and tags[at + 1] in GOES_ON
         if texts[at] in BREAKS or (texts[at] in JOINTS and not goes_on):
@@ -162,12 +161,12 @@ def clause_end(texts: Sequence[str], tags: Sequence[str], at: int) -> int:
 
 
 def statement_end(texts: Sequence[str], at: int) -> int:
-    """Where "but" follows, or the sentence's end."""
+    """Returns the place of the next "but", or the end of the sentence."""
     return next((place for place in range(at, len(texts)) if texts[place] == "but"), len(texts))
 
 
 def phrase_end(texts: Sequence[str], tags: Sequence[str], at: int) -> int:
-    """Behind the noun that follows, and those that "of" and "or" join to it."""
+    """Returns the end of the next noun and of the nouns that "of" and "or" join to it."""
     named = False
     while at < len(texts):
         joined = texts[at] in ("of", "or", "nor")

@@ -1,16 +1,16 @@
-"""Words that cannot stand where they do, by their part of speech alone: what tells prose from words in no order.
+"""Words whose part of speech (Penn Treebank) cannot stand where they do. They tell prose from words in no order.
 
-    misplaced(words)        # of "The large the circle is at": [(4, 13)], "large the"
+    misplaced(words)        # for "The large the circle is at": [(4, 13)], "large the"
 
-A parser finds something to say about any heap of words: "star large is at square. edge." has a scene graph, too. In
-people's texts at most one word in 250 counts as misplaced here (by a comma that they left out, or by the tagger), in
-heaps of words one in five; so one such place means nothing, and several close together do. Tags: Penn Treebank.
+A parser gives any heap of words a scene graph, for example "star large is at square. edge." In people's texts at most
+one word in 250 is misplaced (a missing comma, or an error of the tagger), in heaps of words one in five. So one
+misplaced word means nothing, and several close together do.
 """
 
 from collections.abc import Sequence
 
-from rewards.language.scene_graph import CharacterSpan
-from rewards.language.words import Word
+from spanreward.rewards.language.scene_graph import CharacterSpan
+from spanreward.rewards.language.words import Word
 
 ARTICLES = ("a", "an", "the")
 PLACES = ("in", "at", "on", "of", "with")
@@ -22,7 +22,7 @@ BEFORE_IT = (*FINITE, "IN", "VB", "VBG", "TO", "RB")
 
 
 def misplaced(words: Sequence[Word]) -> list[CharacterSpan]:
-    """The characters of each such word and the word behind it, in text order."""
+    """Returns the characters of each misplaced word and the word after it, in text order."""
     return [
         (word.start, words[min(number + 1, len(words) - 1)].end)
         for number, word in enumerate(words)
@@ -32,7 +32,7 @@ def misplaced(words: Sequence[Word]) -> list[CharacterSpan]:
 
 
 def stands_wrongly(words: Sequence[Word], number: int) -> bool:
-    """Whether the word cannot stand before what follows it, or between its neighbours."""
+    """Whether the word cannot stand before the next word, or between its neighbours."""
     word, behind = words[number], words[number + 1].text.lower() if number + 1 < len(words) else ""
     text, before, following = word.text.lower(), tag_at(words, number - 1), tag_at(words, number + 1)
     if text in ARTICLES:
@@ -57,9 +57,7 @@ def stands_wrongly(words: Sequence[Word], number: int) -> bool:
 
 
 def opens_wrongly(words: Sequence[Word], number: int) -> bool:
-    """Whether the sentence that begins here opens with its verb, is no more than a place, or has a bare noun before its
-    verb or stop.
-    """
+    """Whether the sentence that begins here opens with its verb, is only a place, or has a noun without an article."""
     tag = words[number].tag
     return tag in ("VBZ", "VBD", "MD") or is_place(words, number) or is_bare(words, number) or leads_bare(words, number)
 
@@ -74,13 +72,13 @@ def is_place(words: Sequence[Word], number: int) -> bool:
 
 
 def is_bare(words: Sequence[Word], number: int) -> bool:
-    """Whether from here to the stop or the next verb there is only a noun without an article: "(is) yellow star." """
+    """Whether a noun without an article fills the text up to the stop or the next verb: "(is) yellow star." """
     end = after_noun(words, number)
     return end > number and words[end - 1].tag == "NN" and tag_at(words, end) in (".", ",", "VBZ", "DT", "EX", "RB")
 
 
 def leads_bare(words: Sequence[Word], number: int) -> bool:
-    """Whether adjectives and nouns without an article are a verb's subject: "Large is ..."."""
+    """Whether a verb's subject is adjectives and nouns without an article: "Large is ..."."""
     end = after_noun(words, number)
     return end > number and tag_at(words, end) in FINITE
 
@@ -92,5 +90,5 @@ def after_noun(words: Sequence[Word], number: int) -> int:
 
 
 def tag_at(words: Sequence[Word], number: int) -> str:
-    """Beyond the text a stop stands."""
+    """Returns the tag of a word, and "." outside the text."""
     return words[number].tag if 0 <= number < len(words) else "."

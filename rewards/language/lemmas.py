@@ -1,90 +1,36 @@
-"""A word's base form by rule, without context: good enough to tell "circles" from "squares".
+"""A word's base form by rule, without context.
 
     lemmas("sits in the corners")      # {"sit", "in", "corner"}
 
-Not English morphology: both sides of a comparison go through the same rules, so what matters is that forms of one word
-meet. A final "e" is dropped for that reason ("rides", "riding" -> "rid").
+The rules are no English morphology. They only make the forms of one word equal, because both sides of a comparison go
+through them. So a final "e" is dropped: "rides" and "riding" give "rid".
 """
 
 import re
 from functools import lru_cache
 
-_FORMS = {
-    "be": "am are is was were been being 's",
-    "have": "has had having",
-    "lie": "lies lay lying lain",
-    "die": "dying",
-    "tie": "tied tying",
-    "blow": "blew blown",
-    "break": "broke broken",
-    "build": "built",
-    "catch": "caught",
-    "drive": "drove driven",
-    "eat": "ate eaten",
-    "fall": "fell fallen",
-    "feed": "fed",
-    "fight": "fought",
-    "fly": "flew flown",
-    "give": "gave given",
-    "go": "goes went gone",
-    "hang": "hung",
-    "hold": "held",
-    "keep": "kept",
-    "lead": "led",
-    "light": "lit",
-    "make": "made",
-    "ride": "rode ridden",
-    "ring": "rang rung",
-    "run": "ran",
-    "shake": "shook shaken",
-    "shine": "shone",
-    "sing": "sang sung",
-    "sit": "sat",
-    "sleep": "slept",
-    "stand": "stood",
-    "stick": "stuck",
-    "sweep": "swept",
-    "swim": "swam swum",
-    "swing": "swung",
-    "take": "took taken",
-    "throw": "threw thrown",
-    "wear": "wore worn",
-    "write": "wrote written",
-    "man": "men",
-    "woman": "women",
-    "child": "children",
-    "person": "people persons",
-    "foot": "feet",
-    "goose": "geese",
-    "half": "halves",
-    "knife": "knives",
-    "leaf": "leaves",
-    "loaf": "loaves",
-    "mouse": "mice",
-    "scarf": "scarves",
-    "shelf": "shelves",
-    "tooth": "teeth",
-    "wife": "wives",
-    "wolf": "wolves",
-    # one word in two spellings, or clipped
-    "grey": "gray",
-    "donut": "doughnut doughnuts",
-    "racket": "racquet racquets",
-    "tire": "tyre tyres",
-    "bike": "bicycle bicycles",
-    "fridge": "refrigerator refrigerators",
-    "phone": "telephone telephones",
-    "photo": "photograph photographs",
-    "plane": "airplane airplanes aeroplane aeroplanes",
-    "television": "tv tvs",
-}
-_NUMBERS = "zero one two three four five six seven eight nine ten"
+from spanreward.rewards.language.words import DIGITS, word_set
 
-SILENT = frozenset(("a", "an", "the", "-", "'s", "of", "very"))
+# Groups of forms, the base form first: verbs; nouns; words with two spellings or a short form.
+_FORMS = """
+    be am are is was were been being 's; have has had having; lie lies lay lying lain; die dying; tie tied tying;
+    blow blew blown; break broke broken; build built; catch caught; drive drove driven; eat ate eaten; fall fell fallen;
+    feed fed; fight fought; fly flew flown; give gave given; go goes went gone; hang hung; hold held; keep kept;
+    lead led; light lit; make made; ride rode ridden; ring rang rung; run ran; shake shook shaken; shine shone;
+    sing sang sung; sit sat; sleep slept; stand stood; stick stuck; sweep swept; swim swam swum; swing swung;
+    take took taken; throw threw thrown; wear wore worn; write wrote written;
+    man men; woman women; child children; person people persons; foot feet; goose geese; half halves; knife knives;
+    leaf leaves; loaf loaves; mouse mice; scarf scarves; shelf shelves; tooth teeth; wife wives; wolf wolves;
+    grey gray; donut doughnut doughnuts; racket racquet racquets; tire tyre tyres; bike bicycle bicycles;
+    fridge refrigerator refrigerators; phone telephone telephones; photo photograph photographs;
+    plane airplane airplanes aeroplane aeroplanes; television tv tvs;
+"""
 
-_PLURALS = """men women children people persons feet teeth mice leaves geese halves knives loaves scarves shelves wives
-wolves these those"""
-IRREGULAR_PLURALS = frozenset(_PLURALS.split())
+SILENT = word_set("a an the - 's of very")
+IRREGULAR_PLURALS = word_set(
+    "men women children people persons feet teeth mice leaves geese halves knives loaves scarves shelves wives wolves "
+    "these those"
+)
 
 _WORD = re.compile(r"[^\W_]+|'s|-")
 _VOWEL = re.compile("[aeiouy]")
@@ -92,21 +38,21 @@ _VOWEL = re.compile("[aeiouy]")
 
 @lru_cache(maxsize=8192)
 def lemmas(text: str) -> frozenset[str]:
-    """The base forms of a phrase's words; articles and "of" are left out unless there is nothing else."""
+    """Returns the base forms of a phrase's words, without articles and "of" unless the phrase has no other words."""
     words = _WORD.findall(text.lower().replace("\u2019", "'"))
     return frozenset(lemma(word) for word in words if word not in SILENT) or frozenset(lemma(word) for word in words)
 
 
 @lru_cache(maxsize=8192)
 def lemma(word: str) -> str:
-    """The base form of one lower-case word."""
+    """Returns the base form of one lower-case word."""
     return IRREGULAR.get(word) or _regular(word)
 
 
 def kin(word: str) -> frozenset[str]:
-    """The nouns an adjective may be made of, as base forms: "snowy" of snow, "wooden" of wood; often none or no word.
+    """Returns base forms of nouns that an adjective may come from: "snowy" from "snow", "wooden" from "wood".
 
-    Only to be looked up among words that are there: "pony" gives "pon".
+    Many of them are no words ("pony" gives "pon"). Look them up only among words that a text has.
     """
     stems = []
     for ending in ("y", "en", "ed"):
@@ -131,11 +77,11 @@ def _regular(word: str) -> str:
     return word.removesuffix("e") if len(word) > 3 else word
 
 
-IRREGULAR = {form: _regular(base) for base, forms in _FORMS.items() for form in forms.split()}
-IRREGULAR |= {word: str(number) for number, word in enumerate(_NUMBERS.split())}
+_GROUPS = [group.split() for group in _FORMS.strip(" ;\n").split(";")]
+IRREGULAR = {form: _regular(base) for base, *forms in _GROUPS for form in forms} | DIGITS
 
 
 def is_plural(word: str) -> bool:
-    """True for "stars" and "people", False for "star" and "glass": by ending, without context."""
+    """True for "stars" and "people", False for "star" and "glass". It looks at the word's form alone."""
     word = word.lower()
     return word in IRREGULAR_PLURALS or (word.endswith("s") and lemma(word) == lemma(word[:-1]))

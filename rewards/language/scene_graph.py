@@ -1,24 +1,26 @@
-"""A text's entities, attributes and relations, each with the characters that say so.
+"""The scene graph of a text: its entities, attributes and relations, each with the characters that name it.
 
     graph = parse_graphs(["A red circle above a square."])[0]
     graph.entities[0].head, graph.entities[0].attributes      # "circle", ["red"]
 
-The dictionary form (`to_dict`, `from_dict`) is the published PoSh format. Character spans are (start, end), end
-exclusive, on the text as it was given.
+`to_dict` and `from_dict` use PoSh's published format. A character span is (start, end), with an exclusive end, on the
+text as given.
 """
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
 CharacterSpan = tuple[int, int]
+Source = Literal["verb", "prep", "poss"]
 
 
 @dataclass(slots=True)
 class Entity:
-    """Something the text speaks of; `head` names it as at its first mention, `heads` at every mention.
+    """A thing that the text names: `head` is its name at the first mention, `heads` has its name at every mention.
 
-    `text_spans` has one pair per token of every mention. `attribute_sentence_idxs` and `attribute_text_spans` are keyed
-    by the attribute's text. `is_us`, `is_left`, `is_right` mark the viewer and the viewer's own left and right.
+    `text_spans` has one pair per token of every mention. `attribute_sentence_idxs` and `attribute_text_spans` have the
+    attribute's text as key. `is_us`, `is_left` and `is_right` mark the viewer and "our left" and "our right".
     """
 
     head: str
@@ -36,23 +38,23 @@ class Entity:
 
 @dataclass(slots=True)
 class Relation:
-    """`relation` holds between the entities numbered `subject` and `object`; source: "verb", "prep" or "poss"."""
+    """A relation from the entity with number `subject` to the entity with number `object`."""
 
     subject: int
     object: int
     relation: str
-    source: Literal["verb", "prep", "poss"]
+    source: Source
     sentence_idxs: list[int]
     text_spans: list[CharacterSpan]
 
 
 @dataclass(slots=True)
 class SceneGraph:
-    """What one text says. `sentences` are the stripped sentence texts that `sentence_idxs` count.
+    """The scene graph of one text. `sentences` are its stripped sentences; `sentence_idxs` are places in this list.
 
-    misplaced: the places of words that cannot stand there (`rewards.language.grammar`); none in published mode.
-    unasserted: the words that would be in the graph and are denied, doubted, asked or left open by "or"
-    (`rewards.language.unasserted`); `sentences` lack them, too. None in published mode.
+    misplaced: words that cannot stand where they do (grammar.py).
+    unasserted: words that the text denies, doubts, asks about or leaves open by "or" (unasserted.py). The graph and
+    `sentences` leave them out. Both lists are empty in published mode.
     """
 
     entities: list[Entity] = field(default_factory=list)
@@ -62,30 +64,23 @@ class SceneGraph:
     unasserted: list[CharacterSpan] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """The published format, and `misplaced` and `unasserted` where there are any; tuples stay tuples (JSON makes
-        them lists).
-        """
-        noted = {"misplaced": self.misplaced, "unasserted": self.unasserted}
-        return {key: value for key, value in asdict(self).items() if key not in noted or noted[key]}
+        """Returns the published format, plus `misplaced` and `unasserted` if they are not empty. Tuples stay tuples."""
+        return {key: value for key, value in asdict(self).items() if value or key not in ("misplaced", "unasserted")}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Read the published format, also after a JSON round trip. Raises KeyError or TypeError on other data."""
-        entities = [
-            Entity(
-                **{
-                    **entity,
-                    "text_spans": [tuple(span) for span in entity["text_spans"]],
-                    "attribute_text_spans": {
-                        text: [tuple(span) for span in spans] for text, spans in entity["attribute_text_spans"].items()
-                    },
-                }
-            )
-            for entity in data["entities"]
-        ]
+        """Reads what `to_dict` wrote, also after a JSON round trip. Raises KeyError or TypeError on other data."""
+
+        def pairs(spans: Iterable[Iterable[int]]) -> list[CharacterSpan]:
+            return [tuple(span) for span in spans]  # type: ignore[misc]
+
+        entities = []
+        for entity in data["entities"]:
+            of_attributes = {text: pairs(spans) for text, spans in entity["attribute_text_spans"].items()}
+            own = {"text_spans": pairs(entity["text_spans"]), "attribute_text_spans": of_attributes}
+            entities.append(Entity(**{**entity, **own}))
         relations = [
-            Relation(**{**relation, "text_spans": [tuple(span) for span in relation["text_spans"]]})
-            for relation in data["relations"]
+            Relation(**{**relation, "text_spans": pairs(relation["text_spans"])}) for relation in data["relations"]
         ]
-        noted = [[tuple(span) for span in data.get(name, ())] for name in ("misplaced", "unasserted")]
+        noted = [pairs(data.get(name, ())) for name in ("misplaced", "unasserted")]
         return cls(entities, relations, list(data["sentences"]), *noted)

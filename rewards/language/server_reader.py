@@ -1,12 +1,12 @@
-"""A reader in another process, environment or machine: texts go to it over HTTP, scene graphs come back as JSON.
+"""A reader in another process, environment or machine. It gets texts over HTTP and returns scene graphs as JSON.
 
     # where the pipeline and the coreference are: spanreward read --serve --pipeline en_core_web_trf --coref maverick
     reader = ServerReader("http://127.0.0.1:8077")
     reader.name()                                           # "en_core_web_trf 3.8.0, coref maverick"
-    reader.read(["A red circle."], "published")             # [SceneGraph(...)], those that `describe` gives there
+    reader.read(["A red circle."], "published")             # [SceneGraph(...)], as `describe` returns them there
 
-A request that finds nobody is sent again after growing random pauses, `attempts` times in all; then, and at the
-deadline, the call is a ReaderFailure. rewards/language/reader_server.py is the other side.
+A request that reaches no reader is sent again after growing random pauses, `attempts` times in all. After the last
+attempt and at the deadline the call raises ReaderFailure. The server is in reader_server.py.
 """
 
 import json
@@ -19,16 +19,16 @@ import httpx2 as httpx
 from pydantic import BaseModel, ValidationError
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
-from rewards.language.parse import SURROGATE
-from rewards.language.rules import Mode
-from rewards.language.scene_graph import SceneGraph
-from rewards.verdict import Status
+from spanreward.rewards.language.parse import SURROGATE
+from spanreward.rewards.language.rules import Mode
+from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.verdict import Status
 
 PORT = 8077
 LARGEST_REQUEST = 2**25  # bytes
-TEXTS_TOGETHER = 32  # of one request
-CHARACTERS_TOGETHER = 1_000_000  # likewise, but for a longer text alone; at most 12 bytes each as JSON
-LONGEST_TEXT = 1_000_000  # characters: what spaCy reads of a text, unless a pipeline says otherwise
+TEXTS_TOGETHER = 32  # texts in one request
+CHARACTERS_TOGETHER = 1_000_000  # characters in one request, unless one text is longer; at most 12 bytes each as JSON
+LONGEST_TEXT = 1_000_000  # characters that spaCy reads of a text, unless a pipeline sets another limit
 CONNECT_TIMEOUT = 5.0  # seconds
 BACKOFF = wait_random_exponential(multiplier=0.5, max=8.0)  # seconds
 AWAY = (502, 503, 504)
@@ -36,19 +36,19 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class ReaderFailure(OSError):
-    """A reader that did not answer (status TIMEOUT), or not as it must (ERROR). The message says what to do."""
+    """A reader that gave no answer (status TIMEOUT) or a wrong one (ERROR). The message says what to do."""
 
     def __init__(self, message: str, status: Status = Status.ERROR) -> None:
         super().__init__(message)
         self.status = status
 
 
-class Trouble(Exception):
-    """What may pass."""
+class Retryable(Exception):
+    """A failed attempt after which another may succeed."""
 
 
-class Told(BaseModel):
-    """What a reader says of itself. pipeline: name and version; version: of spanreward."""
+class ReaderInfo(BaseModel):
+    """What a reader says about itself: its pipeline's name and version, its coreference, its version of spanreward."""
 
     pipeline: str
     coref: str
@@ -56,17 +56,17 @@ class Told(BaseModel):
 
     @property
     def name(self) -> str:
-        """As `reader_name` has it in the reader's own process."""
+        """What `reader_name` returns in the reader's process."""
         return f"{self.pipeline}, coref {self.coref}"
 
 
-class Reading(Told):
-    """An answer: who read, and a graph per text."""
+class Reading(ReaderInfo):
+    """An answer: the reader and one graph per text."""
 
     graphs: list[dict[str, Any]]
 
 
-Answer = TypeVar("Answer", bound=Told)
+Answer = TypeVar("Answer", bound=ReaderInfo)
 
 
 class ServerReader:
@@ -74,20 +74,16 @@ class ServerReader:
 
     Args:
         url: such as http://127.0.0.1:8077.
-        pipeline, coref: by their names, what the reader must have; None takes what it has.
+        pipeline, coref: the names that the reader must have; None accepts any.
         deadline: seconds for all texts of one call.
-        attempts: of each request.
+        attempts: how often a request is sent at most.
 
-    Raises ValueError for a url that is not http or https.
+    Raises:
+        ValueError: for a url that is not http or https.
     """
 
     def __init__(
-        self,
-        url: str,
-        pipeline: str | None = None,
-        coref: str | None = None,
-        deadline: float = 600.0,
-        attempts: int = 8,
+        self, url: str, pipeline: str | None = None, coref: str | None = None, deadline: float = 600, attempts: int = 8
     ) -> None:
         parsed = httpx.URL(url)
         if parsed.scheme not in ("http", "https") or not parsed.host:
@@ -99,42 +95,26 @@ class ServerReader:
         self.coref = coref
         self.deadline = deadline
         self.attempts = attempts
-        self._told: Told | None = None
+        self._name: str | None = None
 
     def name(self) -> str:
-        """The pipeline and coreference that the reader says it has, asked once. Raises ReaderFailure."""
-        if self._told is None:
+        """Returns the reader's pipeline and coreference, which it asks for once. Raises ReaderFailure."""
+        if self._name is None:
+            end = time.monotonic() + CONNECT_TIMEOUT
             with self._client() as client:
-                try:
-                    answer = self._ask(client, "GET", "/reader", None, time.monotonic() + CONNECT_TIMEOUT)
-                except Trouble as trouble:
-                    raise ReaderFailure(f"{self._nobody()} ({trouble})", Status.TIMEOUT) from trouble
-            self._take(self._parsed(Told, answer))
-        assert self._told is not None
-        return self._told.name
+                self._name = self._checked(self._ask(ReaderInfo, client, "/reader", None, end, attempts=1))
+        return self._name
 
     def read(self, texts: Sequence[str], mode: Mode) -> list[SceneGraph]:
-        """One graph per text, as `describe` gives it in the reader's process. Raises ReaderFailure, nothing else."""
+        """Returns one graph per text, as `describe` in the reader's process. Raises ReaderFailure and nothing else."""
         end = time.monotonic() + self.deadline
         with self._client() as client:
             return [graph for some in batches(texts) for graph in self._read(client, some, mode, end)]
 
     def _read(self, client: httpx.Client, texts: Sequence[str], mode: Mode, end: float) -> list[SceneGraph]:
         body = json.dumps({"texts": [sendable(text) for text in texts], "mode": mode}).encode()
-        retrying = Retrying(
-            retry=retry_if_exception_type(Trouble),
-            wait=BACKOFF,
-            stop=stop_after_attempt(self.attempts),
-            reraise=True,
-        )
-        try:
-            answer = retrying(self._ask, client, "POST", "/graphs", body, end)
-        except Trouble as trouble:
-            raise ReaderFailure(
-                f"{self._nobody()} (asked {self.attempts} times, at last: {trouble})", Status.TIMEOUT
-            ) from trouble
-        reading = self._parsed(Reading, answer)
-        self._take(Told(**reading.model_dump(exclude={"graphs"})))
+        reading = self._ask(Reading, client, "/graphs", body, end, self.attempts)
+        self._name = self._checked(reading)
         if len(reading.graphs) != len(texts):
             raise ReaderFailure(f"the reader at {self.url} gave {len(reading.graphs)} graphs for {len(texts)} texts")
         try:
@@ -142,52 +122,61 @@ class ServerReader:
         except (KeyError, TypeError) as error:
             raise ReaderFailure(f"the reader at {self.url} gave something that is no graph: {error!r}") from error
 
-    def _ask(self, client: httpx.Client, method: str, path: str, body: bytes | None, end: float) -> httpx.Response:
-        """One attempt. Raises Trouble for what may pass, and ReaderFailure."""
+    def _ask(
+        self, kind: type[Answer], client: httpx.Client, path: str, body: bytes | None, end: float, attempts: int
+    ) -> Answer:
+        """Returns the answer to a POST with `body`, or to a GET where `body` is None. Raises ReaderFailure."""
+        retrying = Retrying(
+            retry=retry_if_exception_type(Retryable), wait=BACKOFF, stop=stop_after_attempt(attempts), reraise=True
+        )
+        try:
+            response = retrying(self._ask_once, client, path, body, end)
+        except Retryable as error:
+            asked = f"asked {attempts} times, at last: " if attempts > 1 else ""
+            problem = f"no reader answers at {self.url}: {self._start()} ({asked}{error})"
+            raise ReaderFailure(problem, Status.TIMEOUT) from error
+        try:
+            return kind.model_validate_json(response.content)
+        except ValidationError as error:
+            raise ReaderFailure(f"{self.url} does not answer as a reader does: {self._start()}") from error
+
+    def _ask_once(self, client: httpx.Client, path: str, body: bytes | None, end: float) -> httpx.Response:
+        """Makes one attempt. Raises Retryable or ReaderFailure."""
         left = end - time.monotonic()
         late = ReaderFailure(f"the reader at {self.url} did not answer within {self.deadline:g} s", Status.TIMEOUT)
         if left <= 0:
             raise late
         timeout = httpx.Timeout(left, connect=min(left, CONNECT_TIMEOUT))
         try:
-            response = client.request(method, path, content=body, timeout=timeout)
+            response = client.request("GET" if body is None else "POST", path, content=body, timeout=timeout)
         except (httpx.ReadTimeout, httpx.WriteTimeout) as error:
             raise late from error
         except httpx.TransportError as error:
-            raise Trouble(f"{type(error).__name__} {error}".strip()) from error
+            raise Retryable(f"{type(error).__name__} {error}".strip()) from error
         if response.status_code in AWAY:
-            raise Trouble(f"it answers {response.status_code}")
+            raise Retryable(f"it answers {response.status_code}")
         if not response.is_success:
             raise ReaderFailure(f"{self.url} answers {response.status_code}: {response.text[:300]}")
         return response
 
-    def _parsed(self, kind: type[Answer], response: httpx.Response) -> Answer:
-        try:
-            return kind.model_validate_json(response.content)
-        except ValidationError as error:
-            raise ReaderFailure(f"{self.url} does not answer as a reader does: {self._start()}") from error
-
-    def _take(self, told: Told) -> None:
-        """Raises ReaderFailure for another reader than it was, or must be: graphs of both would not compare."""
+    def _checked(self, info: ReaderInfo) -> str:
+        """Returns the reader's name. Raises ReaderFailure if the reader has changed or another one is wanted."""
         ours = version("spanreward")
-        if told.version != ours:
+        if info.version != ours:
             raise ReaderFailure(
-                f"the reader at {self.url} is spanreward {told.version}, and this is {ours}: install the same in both"
+                f"the reader at {self.url} is spanreward {info.version}, and this is {ours}: install the same in both"
             )
-        if self.pipeline not in (None, told.pipeline.split()[0]) or self.coref not in (None, told.coref):
+        if self.pipeline not in (None, info.pipeline.split()[0]) or self.coref not in (None, info.coref):
             wanted = ", ".join(filter(None, (self.pipeline, self.coref and f"coref {self.coref}")))
-            raise ReaderFailure(f"the reader at {self.url} has {told.name}, and {wanted} is wanted: {self._start()}")
-        if self._told is not None and told != self._told:
+            raise ReaderFailure(f"the reader at {self.url} has {info.name}, and {wanted} is wanted: {self._start()}")
+        if self._name not in (None, info.name):
             raise ReaderFailure(
-                f"the reader at {self.url} was {self._told.name} and is {told.name}: start it again as it was"
+                f"the reader at {self.url} was {self._name} and is {info.name}: start it again as it was"
             )
-        self._told = told
-
-    def _nobody(self) -> str:
-        return f"no reader answers at {self.url}: {self._start()}"
+        return info.name
 
     def _start(self) -> str:
-        """What to do for a reader of the kind that is wanted."""
+        """Returns how to start the reader that is wanted."""
         pipeline = f" --pipeline {self.pipeline}" if self.pipeline else ""
         coref = f" --coref {self.coref}" if self.coref else ""
         return f"start one with spanreward read --serve --port {self.port}{pipeline}{coref}"
@@ -197,7 +186,7 @@ class ServerReader:
 
 
 def batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    """The texts in order, as many together as one request takes."""
+    """Yields the texts in order, as many together as one request takes."""
     batch: list[str] = []
     for text in texts:
         if batch and (len(batch) == TEXTS_TOGETHER or sum(map(len, batch)) + len(text) > CHARACTERS_TOGETHER):
@@ -209,6 +198,6 @@ def batches(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def sendable(text: str) -> str:
-    """What `readable` leaves of a text anyway, with every character where it was: UTF-8 has no lone surrogates."""
+    """Returns the text without what `readable` removes anyway: lone surrogates, which UTF-8 lacks, and a long rest."""
     start = len(text) - len(text.lstrip())
     return SURROGATE.sub("\ufffd", text[: start + LONGEST_TEXT])

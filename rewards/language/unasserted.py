@@ -1,46 +1,59 @@
-"""Words that a text says without asserting them: denied, doubted, asked, or left open between several.
+"""Words that a text does not assert: it denies them, doubts them, asks about them, or leaves them open by "or".
 
-    unasserted(words)       # of "There is no red circle.": the places of "no", "red" and "circle"
+    unasserted(words)       # for "There is no red circle.": the places of "no", "red" and "circle"
 
 "There is no red circle", "I doubt that there is a red circle", "Is there a red circle?" and "either a red or a blue
-circle" name a red circle, and none says that there is one. A metric that looks for names would pay for all of them.
-What is not asserted is no claim: neither right nor wrong, and no support for what another text says.
+circle" name a red circle, but none of them claims one. A metric that looks for names would reward all of them. An
+unasserted word is no claim: it is neither right nor wrong, and it supports no claim of another text.
 
-It goes by words and not by the tree (denial.py, alternatives.py), as of long lists and of broken sentences the tagger
-knows more than the parser. Tags: Penn Treebank.
+The rules use words and Penn Treebank tags and no parse tree (denial.py, alternatives.py). In long lists and broken
+sentences the tagger is right more often than the parser.
 """
 
 from collections.abc import Iterator, Sequence
 
-from rewards.language.alternatives import left_open
-from rewards.language.denial import NONE, NOT, PICTURE, SEEN, TRUE, UNTRUE, denied
-from rewards.language.words import Word
+from spanreward.rewards.language.alternatives import left_open
+from spanreward.rewards.language.denial import NONE, NOT, PICTURE, SEEN, TRUE, UNTRUE, denied
+from spanreward.rewards.language.words import Word, word_set
 
-ASKING = frozenset(["is", "are", "was", "were", "do", "does", "did", "can", "could", "will", "would"])
-ASKED_OF = ("EX", "DT", "PRP", "PRP$", "NN", "NNS")  # what stands behind a verb that opens a question
-INVERTED = frozenset(["had", "should"])  # "had there been a dog"
+ASKING = word_set("is are was were do does did can could will would")
+ASKED_OF = ("EX", "DT", "PRP", "PRP$", "NN", "NNS")  # tags after a verb that opens a question
+INVERTED = word_set("had should")  # "had there been a dog"
 CALLED_IN_DOUBT = frozenset((("who", "says"), ("who", "said"), ("what", "about"), ("how", "about")))
-_TAKING_BACK = "this that it which is was are were all of the above everything a lie statement said following below"
-TAKING_BACK = frozenset(_TAKING_BACK.split())
-NO = frozenset(["no", "not", "nope", "or"])  # a sentence of its own: "There is a circle. No."
-_HEADING = "in on part things what objects shapes and only description descriptions answer claim claims example"
-HEADING = frozenset(_HEADING.split()) | TAKING_BACK | SEEN | PICTURE | UNTRUE | NOT | NONE
-BACK = frozenset(["this", "it", "above"])
-FORWARD = frozenset(["following", "below"])
-WHOLE = frozenset(["all", "everything", "none", "nothing", "above"])
-QUOTES = frozenset(('"', "\u201c", "\u201d", "``", "''"))
+TAKING_BACK = word_set(
+    "this that it which is was are were all of the above everything a lie statement said following below"
+)
+NO = word_set("no not nope or")  # a sentence of its own: "There is a circle. No."
+HEADING = word_set(
+    "in on part things what objects shapes and only description descriptions answer claim claims example"
+).union(TAKING_BACK, SEEN, PICTURE, UNTRUE, NOT, NONE)
+BACK = word_set("this that it which is was are were all of the above everything a lie statement said following below")
+NO = word_set("no not nope or")  # a sentence of its own: "There is a circle. No."
+HEADING = (
+    TAKING_BACK
+    | SEEN
+    | PICTURE
+    | UNTRUE
+    | NOT
+    | NONE
+    | word_set("in on part things what objects shapes and only description descriptions answer claim claims example")
+)
+BACK = word_set("this it above")
+FORWARD = word_set("following below")
+WHOLE = word_set("all everything none nothing above")
+QUOTES = word_set("\" \u201c \u201d `` ''")
 STOPS = frozenset(".!?;:\n")
 ENDS = frozenset(".!?")
 
 
 def unasserted(words: Sequence[Word], alternatives: bool = False) -> frozenset[int]:
-    """The places in `words`, which are all of a text, of those that it does not assert. Linear in their number.
+    """Returns the places of the words that a text does not assert. `words` is the whole text. Takes linear time.
 
-    alternatives: whether those that "or" joins count as asserted, as a reference supports each of them.
+    alternatives: whether alternatives joined by "or" count as asserted. A reference supports each of its alternatives.
     """
     found: set[int] = set()
     previous = 0  # where the segment before this one begins
-    listing = False  # what "Not in the picture:" announces
+    listing = False  # whether the segment belongs to a list under "Not in the picture:"
     for start, end, stop in segments(words):
         texts = [word.text.lower() for word in words[start:end]]
         tags = [word.tag for word in words[start:end]]
@@ -61,7 +74,7 @@ def unasserted(words: Sequence[Word], alternatives: bool = False) -> frozenset[i
 
 
 def segments(words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:
-    """(start, end, the sign behind it) of what stands between full stops, colons and line breaks."""
+    """Yields (start, end, sign after it) for every segment between full stops, colons and line breaks."""
     start = 0
     for place, word in enumerate(words):
         if not STOPS.isdisjoint(word.text) and not any(letter.isalnum() for letter in word.text):
@@ -71,7 +84,7 @@ def segments(words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:
 
 
 def asks(texts: Sequence[str], tags: Sequence[str]) -> bool:
-    """By its order of words: "is there a dog", "had there been a dog"; or as "who says that there is"."""
+    """Whether it is a question: by its order ("is there a dog", "had there been a dog") or as "who says that"."""
     if len(texts) < 2:
         return False
     inverted = texts[0] in INVERTED and tags[1] == "EX"
@@ -79,14 +92,14 @@ def asks(texts: Sequence[str], tags: Sequence[str]) -> bool:
 
 
 def announces(texts: Sequence[str], stop: str) -> bool:
-    """Whether it is a heading over what is not there: "Not in the picture:", "False:", "The following is wrong:"."""
+    """Whether it is a heading over a list of absent things: "Not in the picture:", "The following is wrong:"."""
     said = {text for text in texts if text[0].isalnum()}
     denies = not said.isdisjoint(UNTRUE | NOT | NONE)
     return ":" in stop and denies and said <= HEADING and said.isdisjoint(BACK) and texts[0] != "that"
 
 
 def takes_back(texts: Sequence[str]) -> bool:
-    """Whether the segment says no more than that what stands before it is untrue: "That is not true." """
+    """Whether the segment only says that the text before it is untrue: "That is not true." """
     said = {text for text in texts if text[0].isalnum()}
     if said <= NO and said - {"or"}:
         return True
@@ -95,6 +108,6 @@ def takes_back(texts: Sequence[str]) -> bool:
 
 
 def quoted(texts: Sequence[str]) -> int:
-    """Where a quotation that is open at the end begins: of 'A sign says "Who?"' only the quotation asks. Else 0."""
+    """Returns the start of a quotation that is still open, else 0: in 'A sign says "Who?"' only the quotation asks."""
     quotes = [place for place, text in enumerate(texts) if text in QUOTES]
     return quotes[-1] + 1 if len(quotes) % 2 else 0

@@ -1,7 +1,4 @@
-"""A parsed text as plain words: what spaCy found, detached from spaCy.
-
-Everything after this file works on Words alone, so it is the one place that knows how a Doc is read.
-"""
+"""The words of a parsed text, detached from spaCy. The files that find components and relations work on Words alone."""
 
 from dataclasses import dataclass, field
 
@@ -12,14 +9,19 @@ SUBJECTS = ("nsubj", "nsubjpass")
 OBJECTS = ("dobj", "obj")
 PREPOSITION_OBJECTS = ("pobj", "obj")
 SEEN = ("see", "find", "locate", "situate", "position")
+_NUMBERS = "zero one two three four five six seven eight nine ten"
+DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS.split())}
 SIDES = ("left", "right", "top", "bottom", "middle", "center", "centre", "front", "back")
+
+
+def word_set(words: str) -> frozenset[str]:
+    """Returns the words of a string, which are separated by white space."""
+    return frozenset(words.split())
 
 
 @dataclass(eq=False, slots=True)
 class Word:
-    """One token; `start` and `end` are its characters, `children` its direct dependents from left to right, `subjects`
-    those of them that are subjects.
-    """
+    """One token. `start` and `end` are its characters; `children` are its direct dependents from left to right."""
 
     index: int
     text: str
@@ -30,9 +32,9 @@ class Word:
     start: int
     end: int
     sentence: int
-    head: "Word" = field(init=False, repr=False)  # a sentence's root is its own head
+    head: "Word" = field(init=False, repr=False)  # the root of a sentence is its own head
     children: list["Word"] = field(default_factory=list, repr=False)
-    subjects: list["Word"] = field(default_factory=list, repr=False)
+    subjects: list["Word"] = field(default_factory=list, repr=False)  # the children that are subjects
 
     @property
     def is_copula(self) -> bool:
@@ -40,18 +42,18 @@ class Word:
 
     @property
     def is_relative(self) -> bool:
-        """ "who", "which", "that", "whose", where they stand for a noun."""
+        """True for "who", "which", "that" and "whose" where they stand for a noun."""
         return self.tag in ("WDT", "WP", "WP$")
 
     @property
     def is_seen(self) -> bool:
-        """ "seen" in "can be seen", "a man seen in the park"; not in "has seen", "seen by"."""
+        """True for "seen" in "can be seen" and "a man seen in the park", False in "has seen" and "seen by"."""
         is_participle = self.lemma in SEEN and self.tag == "VBN" and self.dep != "amod"
         return is_participle and not self.has_child("nsubj", "agent", *OBJECTS)
 
     @property
     def is_side(self) -> bool:
-        """ "left" in "at the left", where the parser reads an adjective."""
+        """True for "left" in "at the left", which the parser reads as an adjective."""
         in_noun_place = self.dep in (*SUBJECTS, *OBJECTS, *PREPOSITION_OBJECTS)
         return self.pos == "ADJ" and in_noun_place and self.text.lower() in SIDES
 
@@ -60,31 +62,29 @@ class Word:
 
 
 def read_words(doc: Doc, offset: int = 0) -> tuple[list[Word], list[str]]:
-    """The words of a parsed text and its stripped sentences; `offset` is added to every character position."""
-    words: list[Word] = []
-    sentences: list[str] = []
+    """Returns the words of a parsed text and its stripped sentences. Adds `offset` to every character position."""
     if not len(doc):
-        return words, sentences
-    for number, sentence in enumerate(doc.sents):
-        sentences.append(sentence.text.strip())
-        for token in sentence:
-            start = token.idx + offset
-            word = Word(
-                index=token.i,
-                text=token.text,
-                lemma=token.lemma_.lower(),
-                pos=token.pos_,
-                tag=token.tag_,
-                dep=token.dep_,
-                start=start,
-                end=start + len(token.text),
-                sentence=number,
-            )
-            words.append(word)
+        return [], []
+    sentences = list(doc.sents)
+    words = [
+        Word(
+            index=token.i,
+            text=token.text,
+            lemma=token.lemma_.lower(),
+            pos=token.pos_,
+            tag=token.tag_,
+            dep=token.dep_,
+            start=token.idx + offset,
+            end=token.idx + offset + len(token.text),
+            sentence=number,
+        )
+        for number, sentence in enumerate(sentences)
+        for token in sentence
+    ]
     for word, token in zip(words, doc, strict=True):
         word.head = words[token.head.i]
         if word.head is not word:
             word.head.children.append(word)
             if word.dep in SUBJECTS:
                 word.head.subjects.append(word)
-    return words, sentences
+    return words, [sentence.text.strip() for sentence in sentences]

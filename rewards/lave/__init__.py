@@ -1,5 +1,5 @@
-"""LAVE: a language model rates the answer to a visual question against people's answers."""
+"""LAVE rates the answer to a visual question against people's answers."""
 
-from rewards.lave.reward import LaveReward
+from spanreward.rewards.lave.reward import LaveReward
 
 __all__ = ["LaveReward"]

@@ -1,11 +1,11 @@
-"""LAVE's prompt: instructions, eight demonstrations, then the question, people's answers and the candidate.
+"""Builds LAVE's prompt: instructions, eight demonstrations, then the question, people's answers and the candidate.
 
     prompts = load_prompts()
-    prompts.text(Example("What color is it?", ("red", "red"), "crimson"), binary=False, rationale=True)
+    prompts.text(LaveExample("What color is it?", ("red", "red"), "crimson"), binary=False, rationale=True)
 
-All questions of one kind begin with the same text, which engines compute once; the candidate comes last, so that the
-candidates of a group share the rest. What people, policies and datasets write stands between double quotes on a single
-line (`quote`): a candidate cannot begin a line of its own, close its quotes, or write a rating.
+Prompts share their beginning, which an engine computes once. The candidate comes last, so the completions of a group
+share everything before it. All text from people, policies and datasets is on one line between double quotes (`quote`).
+So a candidate cannot start a new line, close its quotes, or write a rating.
 """
 
 import re
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rewards.yaml_file import read_yaml_file
+from spanreward.rewards.yaml_file import read_yaml_file
 
 PROMPTS = Path(__file__).with_name("prompts.yaml")
 DEMONSTRATIONS = Path(__file__).with_name("demonstrations.yaml")
@@ -24,7 +24,7 @@ _RATING = re.compile(r"(rating)\W*[=:]", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class LaveExample:
-    """What is rated. references: as shown, repeats kept. context: a description of the picture, "" for none."""
+    """An answer to rate. references: with repeats. context: a description of the picture, or ""."""
 
     question: str
     references: tuple[str, ...]
@@ -34,7 +34,7 @@ class LaveExample:
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """An example with its rating, 1 to 3, and the reason for it."""
+    """An example with its rating, 1 to 3, and the reason."""
 
     example: LaveExample
     rationale: str
@@ -43,17 +43,14 @@ class Demonstration:
 
 @dataclass(frozen=True, slots=True)
 class LavePrompts:
-    """The instructions and both sets of demonstrations.
-
-    instructions: keys "task", "context_task", "binary", "rationale", "rating".
-    """
+    """The instructions of prompts.yaml and both sets of demonstrations."""
 
     instructions: Mapping[str, str]
     general: tuple[Demonstration, ...]
     binary: tuple[Demonstration, ...]
 
     def text(self, example: LaveExample, binary: bool, rationale: bool) -> str:
-        """The whole prompt; its end is where the judge goes on."""
+        """Returns the whole prompt."""
         shows_context = bool(example.context)
         head = [self.instructions["context_task" if shows_context else "task"]]
         head += [self.instructions["binary"]] if binary else []
@@ -66,15 +63,15 @@ class LavePrompts:
         return "\n\n".join(["\n".join(head), *shown, last])
 
     def candidate_in(self, prompt: str, example: LaveExample, rationale: bool) -> tuple[int, int]:
-        """The characters [start, end) of the prompt that are the candidate, as it is quoted and without its quotes."""
+        """Returns the characters [start, end) of the prompt between the candidate's quotes."""
         end = len(prompt) - len(f'"\n{_goes_on(rationale)}')
         return end - len(quote(example.candidate)) + 2, end
 
 
 def quote(text: str) -> str:
-    """The text as one line between double quotes, with nothing in it that could be taken for the prompt's own.
+    """Returns the text on one line between double quotes.
 
-    White space, control characters, invisible characters and lone surrogates become single spaces, double quotes
+    White space, control characters, invisible characters and lone surrogates become single spaces. Double quotes become
     single ones, and `rating=` loses its sign.
     """
     visible = "".join(c if c.isprintable() else " " for c in text)
@@ -98,24 +95,20 @@ def _answered(one: Demonstration, rationale: bool) -> str:
 
 
 def load_prompts(demonstrations: str | Path | Mapping[str, Any] | None = None) -> LavePrompts:
-    """Our instructions, with our demonstrations, those of a YAML file, or those given as the same data.
+    """Returns our instructions with these demonstrations: ours, those of a YAML file, or the same data.
 
     The file has the keys `general` and `binary`, each a list with question, references, candidate, rationale, rating
-    and optionally context. Raises ValueError, naming the demonstration, for what is missing or not of its kind.
+    and optionally context. Raises ValueError, naming the demonstration, for a missing value or one of the wrong type.
     """
-    instructions = read_yaml_file(PROMPTS)
-    if isinstance(demonstrations, Mapping):
-        data: Any = demonstrations
-        where = "demonstrations"
-    else:
+    data: Any = demonstrations
+    where = "demonstrations"
+    if not isinstance(demonstrations, Mapping):
         path = DEMONSTRATIONS if demonstrations is None else Path(demonstrations)
-        data = read_yaml_file(path)
-        where = str(path)
+        data, where = read_yaml_file(path), str(path)
     if not isinstance(data, Mapping) or set(data) != {"general", "binary"}:
         raise ValueError(f"{where} must hold the keys 'general' and 'binary', each a list of demonstrations")
-    return LavePrompts(
-        instructions, _read(data["general"], f"{where} general"), _read(data["binary"], f"{where} binary")
-    )
+    general, binary = (_read(data[name], f"{where} {name}") for name in ("general", "binary"))
+    return LavePrompts(read_yaml_file(PROMPTS), general, binary)
 
 
 def _read(entries: Any, where: str) -> tuple[Demonstration, ...]:
@@ -136,7 +129,6 @@ def _demonstration(entry: Any, where: str) -> Demonstration:
         raise ValueError(f"{where}: references must be texts (in YAML, put yes, no and numbers in quotes)")
     if entry["rating"] not in RATINGS or isinstance(entry["rating"], bool):
         raise ValueError(f"{where}: rating must be 1, 2 or 3, got {entry['rating']}")
-    example = LaveExample(
-        entry["question"], tuple(entry["references"]), entry["candidate"], str(entry.get("context") or "")
-    )
+    context = str(entry.get("context") or "")
+    example = LaveExample(entry["question"], tuple(entry["references"]), entry["candidate"], context)
     return Demonstration(example, entry["rationale"], entry["rating"])

@@ -1,4 +1,4 @@
-"""People's answers before they are shown: counted, the rare ones left out (LAVE, section 4.2).
+"""Prepares people's answers: drops the rare ones, and detects yes/no questions (LAVE, section 4.2).
 
 keep_references(["red"] * 6 + ["Red."] * 2 + ["pink"], 0.25)      # the eight red ones
 is_binary(["yes", "yes", "no"])      # True
@@ -7,14 +7,13 @@ is_binary(["yes", "yes", "no"])      # True
 from collections import Counter
 from collections.abc import Sequence
 
-from rewards.language.answer_text import normalise
+from spanreward.rewards.language.answer_text import normalise
 
 
 def keep_references(answers: Sequence[str], share: float) -> list[str]:
-    """The answers, sorted, whose normalised form is given at least `share` times as often as the most frequent one.
+    """Returns the answers, sorted, that people gave at least `share` times as often as the most frequent one.
 
-    share 0 keeps all. An answer at exactly this share is kept (section 4.2). An answer of which normalisation leaves
-    nothing ("?") counts as itself.
+    Answers are compared in normalised form, or as they are if that is empty ("?"). share 0 keeps all answers.
     """
     forms = [normalise(answer) or answer for answer in answers]
     counts = Counter(forms)
@@ -23,7 +22,7 @@ def keep_references(answers: Sequence[str], share: float) -> list[str]:
 
 
 def is_binary(references: Sequence[str]) -> bool:
-    """Whether yes or no is the most frequent reference, or one of those that are."""
+    """Returns whether yes or no is a most frequent reference."""
     counts = Counter(map(normalise, references))
     most = max(counts.values(), default=0)
     return any(most and counts[answer] == most for answer in ("yes", "no"))

@@ -1,5 +1,5 @@
-"""MLLM-as-a-Judge's pair comparison as a reward."""
+"""MLLM-as-a-Judge's pair comparison, batch ranking and scoring as a reward."""
 
-from rewards.pairwise.reward import PairwiseReward
+from spanreward.rewards.pairwise.reward import PairwiseReward
 
 __all__ = ["PairwiseReward"]

@@ -1,18 +1,18 @@
-"""Analyse, then judge (MLLM-as-a-Judge, section 3.1): the judge writes what it sees in the texts before it decides.
+"""Analyse, then judge (MLLM-as-a-Judge, section 3.1): the judge writes an analysis before it decides.
 
     questions = after_analysis(judge, questions, prompts.answer, prompts)     # each now shows the judge's own analysis
 
-Two steps: an analysis in words, then the same question with the analysis in front of how to answer. So the decision is
-still one token, or one ranking, and never looked for in prose.
+The judge first writes the analysis. Then it gets the same question with its analysis. So the decision is still one
+token or one ranking, and is never searched for in a long answer.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rewards.judges.judge import Failure, Judge, Question
-from rewards.judges.shared.cached_judge import write_once
-from rewards.pairwise.questions import PairPrompts
-from rewards.templates import fill
+from spanreward.rewards.judges.judge import Failure, Judge, Question
+from spanreward.rewards.judges.shared.cached_judge import write_once
+from spanreward.rewards.pairwise.questions import PairPrompts
+from spanreward.rewards.templates import fill
 
 ANALYSIS_TOKENS = 256
 
@@ -20,10 +20,7 @@ ANALYSIS_TOKENS = 256
 def after_analysis(
     judge: Judge, questions: Sequence[Question], answer: str, prompts: PairPrompts
 ) -> list[Question | Failure]:
-    """The questions, in order, with an analysis of the judge's in each; a Failure where it wrote none.
-
-    answer: with which the last message of every question ends, how to answer.
-    """
+    """Returns the questions, each with the judge's analysis before its end `answer`, or a Failure if it wrote none."""
     to_analyse = [replace(ending(question, answer, prompts.analyse), probe=None) for question in questions]
     written = write_once(judge, to_analyse, ANALYSIS_TOKENS)
     return [
@@ -35,6 +32,6 @@ def after_analysis(
 
 
 def ending(question: Question, old: str, new: str) -> Question:
-    """The question with another end of its last message."""
+    """Returns the question with another end of its last message."""
     *others, last = question.messages
     return replace(question, messages=[*others, {**last, "content": last["content"].removesuffix(old) + new}])

@@ -1,64 +1,54 @@
-"""Contests between a completion and another text, and what they say of it: its verdict's parts, and who is how strong.
-
-contest = Contest(0, 1, ("first text", "second text"))      # between two samples of a batch, by their numbers
-chances([contest])                                          # {"0": ..., "1": ...}: each beats an average one
-"""
+"""Contests between a completion and another text: the verdict's parts and the completions' strengths."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rewards.comparison.orders import first_slot_share
-from rewards.comparison.ratings import Pair, bradley_terry
-from rewards.judges.judge import Rating
-from rewards.pairwise.votes import PairVotes
+from spanreward.rewards.comparison.orders import first_slot_share
+from spanreward.rewards.comparison.ratings import Pair, bradley_terry
+from spanreward.rewards.judges.judge import Rating
+from spanreward.rewards.pairwise.votes import PairVotes
 
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """A sample's text against another's (`other`, by number) or one that comes with the row (None), and the votes."""
+    """A contest of two texts. other: the number of the opposing sample, None for an anchor or reference."""
 
     sample: int
     other: int | None
     texts: tuple[str, str]
-    votes: PairVotes | None = None  # None: it was decided without a judge, `certain`
+    votes: PairVotes | None = None  # None: decided without a judge, by `certain`
     certain: int = 0
 
     @property
     def outcome(self) -> int | None:
-        """1, 0 or -1 for the sample; None where a vote failed."""
+        """1, 0 or -1 from the sample's side, None if a vote failed."""
         return self.votes.outcome if self.votes else self.certain
 
     @property
     def share(self) -> float | None:
-        """The sample's share of both orders' distributions, in [0, 1]; None where a vote failed."""
+        """The mean probability of the sample over both orders, in [0, 1], None if a vote failed."""
         return self.votes.share if self.votes else (1 + self.certain) / 2
 
     @property
     def open(self) -> bool:
-        """Whether a judge has to decide: equal texts are a tie, and so unasked."""
+        """Whether a judge has to decide. Equal texts tie without a question."""
         return not self.certain and self.texts[0] != self.texts[1]
 
 
 def chances(contests: Sequence[Contest], smooth: bool = False) -> dict[str, float]:
-    """Bradley-Terry over the readable contests, by the sample's number; groups never meet, so each is rated by itself.
-
-    smooth: by the votes' probabilities.
-    """
+    """Returns each sample's Bradley-Terry chance over its readable contests. smooth: uses the votes' probabilities."""
     pairs = []
     for contest in contests:
         names = (str(contest.sample), str(contest.other))
         if contest.outcome is None or contest.share is None:
             continue
-        if smooth:
-            weights = ((1, contest.share), (-1, 1 - contest.share))
-            pairs += [Pair(*names, outcome, weight) for outcome, weight in weights if weight > 0]
-        else:
-            pairs.append(Pair(*names, contest.outcome))
-    return bradley_terry(pairs)
+        found = ((1, contest.share), (-1, 1 - contest.share)) if smooth else ((contest.outcome, 1.0),)
+        pairs += [Pair(*names, outcome, weight) for outcome, weight in found if weight > 0]
+    return bradley_terry(pairs)  # groups never meet, so each group is rated separately
 
 
 def parts_of(outcomes: Sequence[int], own: Sequence[Contest]) -> dict[str, float]:
-    """Shares of a sample's readable pairs, and what its votes say of the judge."""
+    """Returns the shares of a sample's readable pairs, and statistics of the votes on it."""
     votes = [contest.votes for contest in own if contest.votes]
     parts = {name: outcomes.count(outcome) / len(outcomes) for name, outcome in (("won", 1), ("tied", 0), ("lost", -1))}
     parts["failed_pairs"] = 1 - len(outcomes) / len(own)
@@ -68,8 +58,9 @@ def parts_of(outcomes: Sequence[int], own: Sequence[Contest]) -> dict[str, float
 
 
 def votes_in_words(number: int, own: Sequence[Contest]) -> str:
-    """The answers to the sample's contests, each as it was given with the sample's text shown first, then second: A is
-    the text shown first, "-" no likeliest answer. "" where nothing was asked.
+    """Returns the answers to the sample's contests, with its text shown first and second: "A/B, C/-", or "".
+
+    A is the text shown first, and "-" means that several answers are likeliest.
     """
     told = []
     for contest in own:
@@ -81,7 +72,7 @@ def votes_in_words(number: int, own: Sequence[Contest]) -> str:
 
 
 def cut_of(contest: Contest, text: str) -> int:
-    """How many characters at the text's end did not fit: only the longer text of a pair is ever cut."""
+    """Returns how many characters at the text's end did not fit. Only the longer text of a pair is ever cut."""
     if contest.votes is None or len(text) < max(map(len, contest.texts)):
         return 0
     votes = (contest.votes.one, contest.votes.two)

@@ -1,29 +1,28 @@
-"""What a judge is asked about a text, or two in the order in which they are shown.
+"""Builds the questions about one text, or about two texts in this order.
 
-shown = show(sample, "picture")                       # what the texts are judged by, or why nothing
+shown = show(sample, "picture")                       # what the judge sees beside the texts, or what the row lacks
 ask(prompts, shown, "first text", "second text")      # a Question, to be answered with A, B or C
 ask_score(prompts, shown, "a text")                   # a Question, to be answered with 1 to 5
 """
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from rewards.judges.judge import Question
-from rewards.judges.probe import PairProbe, QualityProbe
-from rewards.naming import unknown
-from rewards.pictures import PictureError, opened
-from rewards.templates import fill, placeholders, places
-from rewards.verdict import Sample
-from rewards.yaml_file import read_yaml_file
+from spanreward.rewards.evidence import Evidence, seen
+from spanreward.rewards.judges.judge import Question
+from spanreward.rewards.judges.probe import PairProbe, QualityProbe
+from spanreward.rewards.naming import unknown
+from spanreward.rewards.templates import fill, placeholders, places
+from spanreward.rewards.verdict import Sample
+from spanreward.rewards.yaml_file import read_yaml_file
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
-Evidence = Literal["picture", "context"]
 
 
 @dataclass(frozen=True, slots=True)
 class PairPrompts:
-    """The pieces of a question about a text, a pair or a group, see prompts.yaml."""
+    """The pieces of the prompts, see prompts.yaml."""
 
     instructions: str
     picture: str
@@ -54,7 +53,7 @@ _NEEDED = {
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What texts are judged by: pictures, else a context that stands for them, else nothing; and what was asked for."""
+    """What the judge sees beside the texts: the request, and pictures, a context or neither."""
 
     request: str
     images: tuple[Any, ...] = ()
@@ -62,7 +61,7 @@ class Shown:
 
 
 def load_prompts(path: str | Path | None = None) -> PairPrompts:
-    """The prompts in a YAML file of the form of prompts.yaml. Raises OSError, or ValueError for what is not of it."""
+    """Returns the prompts of a YAML file like prompts.yaml. Raises OSError, or ValueError for an invalid file."""
     path = DEFAULT if path is None else Path(path)
     data = read_yaml_file(path)
     names = [field.name for field in fields(PairPrompts)]
@@ -82,25 +81,15 @@ def load_prompts(path: str | Path | None = None) -> PairPrompts:
 
 
 def show(sample: Sample, evidence: Evidence) -> Shown | str:
-    """What the row's texts are judged by, or one sentence on what it lacks. A context may stand in for a picture."""
-    request = (sample.question or sample.prompt).strip()
-    context = (sample.context or "").strip()
-    if context and (evidence == "context" or not sample.images):
-        return Shown(request, context=context)
-    if evidence == "context":
-        return "this row has no context, a text that says what is in the picture"
-    if not sample.images:
-        return "this row has no picture, and no context in its place"
-    try:
-        return Shown(request, images=tuple(opened(image) for image in sample.images))
-    except PictureError as error:
-        return str(error)
+    """Returns what the judge sees beside the row's texts, or one sentence on what the row lacks."""
+    found = seen(sample, evidence)
+    return found if isinstance(found, str) else Shown((sample.question or sample.prompt).strip(), *found)
 
 
 def head(instructions: str, prompts: PairPrompts, shown: Shown) -> str:
-    """How a question begins: what to do, what it is judged by, and what was asked for."""
-    seen = prompts.picture if shown.images else prompts.unseen
-    pieces = [instructions, fill(prompts.context, context=shown.context) if shown.context else seen]
+    """Returns the beginning of a prompt: instructions, picture or context, and request."""
+    picture = prompts.picture if shown.images else prompts.unseen
+    pieces = [instructions, fill(prompts.context, context=shown.context) if shown.context else picture]
     pieces += [fill(prompts.request, request=shown.request)] if shown.request else []
     return "\n\n".join(pieces) + "\n\n"
 
@@ -108,10 +97,7 @@ def head(instructions: str, prompts: PairPrompts, shown: Shown) -> str:
 def ask(
     prompts: PairPrompts, shown: Shown, first: str, second: str, criteria: tuple[str, ...] = (), more: str = ""
 ) -> Question:
-    """The question about two texts. more: what stands between the texts and how to answer, such as the criteria.
-
-    Of a chat that is too long for the judge the end of the longer text may be left out.
-    """
+    """Returns the question about two texts. The longer one may be cut. more: a part below them, such as criteria."""
     before = head(prompts.instructions, prompts, shown)
     texts = fill(prompts.texts, first=first, second=second)
     start, end = places(prompts.texts, first=first, second=second)["first" if len(first) >= len(second) else "second"]
@@ -125,7 +111,7 @@ def ask(
 
 
 def ask_score(prompts: PairPrompts, shown: Shown, text: str) -> Question:
-    """How well a text serves the request, to be rated from 1 to 5."""
+    """Returns the question how well a text serves the request, to be rated from 1 to 5."""
     before = head(prompts.score, prompts, shown)
     start, end = places(prompts.text, text=text)["text"]
     return Question(

@@ -1,38 +1,35 @@
-"""Batch ranking (MLLM-as-a-Judge, section 2): all texts of a group in one question, answered with their order.
+"""Batch ranking (MLLM-as-a-Judge, section 2): one question shows all texts of a group, and the answer is their order.
 
-    forward, backward = rank(judge, [(shown, texts)], prompts)[0]    # [2, 0, 1]: best first, places in `texts`
+    forward, backward = rank(judge, [(shown, texts)], prompts)[0]    # [2, 0, 1]: places in `texts`, best first
     votes_of(forward, backward, 3)[0, 2].outcome                     # -1: the third text is better than the first
 
-The ranking is written, as in the paper: one answer orders all, and a judge that only prefers a place is seen. Every
-group is shown twice, the second time from its end, so that every two texts stand in both orders and a ranking is a vote
-on each pair: a judge that repeats the order in which texts are shown decides nothing.
+The judge writes the ranking, as in the paper. Every group is shown twice, the second time in reverse. So every two
+texts are shown in both orders, and a ranking is a vote on each pair. A judge that repeats the order of the texts
+decides nothing.
 """
 
 import re
 from collections.abc import Sequence
 from itertools import combinations
 
-from rewards.judges.judge import Failure, Judge, Question, Rating
-from rewards.judges.probe import RankingProbe
-from rewards.judges.shared.cached_judge import write_once
-from rewards.pairwise.analysis import after_analysis
-from rewards.pairwise.questions import PairPrompts, Shown, head
-from rewards.pairwise.votes import FIRST, SCALE, SECOND, PairVotes, Vote
-from rewards.templates import fill, places
-from rewards.verdict import Status
+from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
+from spanreward.rewards.judges.probe import RankingProbe
+from spanreward.rewards.judges.shared.cached_judge import write_once
+from spanreward.rewards.pairwise.analysis import after_analysis
+from spanreward.rewards.pairwise.questions import PairPrompts, Shown, head
+from spanreward.rewards.pairwise.votes import FIRST, SCALE, SECOND, PairVotes, Vote
+from spanreward.rewards.templates import fill, places
+from spanreward.rewards.verdict import Status
 
-RANKING_TOKENS = 96  # of an answer, at most: a group of 16 takes some 40
+RANKING_TOKENS = 96  # of an answer, at most; a group of 16 takes about 40
 NUMBER = re.compile(r"[0-9]+")
-LONGEST = 9  # digits: no group has so many texts, and Python reads no number of thousands
+LONGEST = 9  # digits of a number; Python refuses to read thousands of digits
 
 Ranking = list[int]
 
 
 def ask_ranking(prompts: PairPrompts, shown: Shown, texts: Sequence[str]) -> Question:
-    """In which order the texts serve the request, to be answered with their numbers from 1, best first.
-
-    Of a chat that is too long for the judge the end of the longest text may be left out.
-    """
+    """Returns the question for a ranking, as numbers from 1, best first. The end of the longest text may be cut."""
     content = head(prompts.batch, prompts, shown)
     longest = max(range(len(texts)), key=lambda number: len(texts[number]))
     description = (0, 0)
@@ -51,7 +48,7 @@ def ask_ranking(prompts: PairPrompts, shown: Shown, texts: Sequence[str]) -> Que
 
 
 def read_ranking(answer: str, count: int) -> Ranking | None:
-    """Places from 0, best first, from the last line that has a number; None unless each of 1 to `count` is there once.
+    """Returns the places from 0, best first, in the last line with numbers, or None if that is no ranking of `count`.
 
     read_ranking("2, 3, 1", 3)          # [1, 2, 0]
     read_ranking("Text 2 is best", 3)   # None
@@ -67,9 +64,9 @@ def read_ranking(answer: str, count: int) -> Ranking | None:
 def rank(
     judge: Judge, groups: Sequence[tuple[Shown, Sequence[str]]], prompts: PairPrompts, analyse: bool = False
 ) -> list[tuple[Ranking | Failure, Ranking | Failure]]:
-    """Per group the rankings of its texts as given and from the end, both by place in the group; all in one call.
+    """Returns two rankings per group, of its texts in order and in reverse, both as places in the group.
 
-    Groups have two texts or more. An answer that is no ranking of all texts is a Failure (UNPARSED).
+    All questions are one call. Groups have at least two texts. An answer that is no ranking is a Failure (UNPARSED).
     """
     questions = [ask_ranking(prompts, shown, way) for shown, texts in groups for way in (texts, texts[::-1])]
     asked = after_analysis(judge, questions, prompts.ranking, prompts) if analyse else questions
@@ -91,10 +88,7 @@ def ranking_of(answer: str | Failure, count: int) -> Ranking | Failure:
 
 
 def votes_of(forward: Ranking | Failure, backward: Ranking | Failure, count: int) -> dict[tuple[int, int], PairVotes]:
-    """What two rankings of `count` texts say of every pair (one, other) of places, `one` being the smaller.
-
-    In the forward order `one` stood before `other`, in the backward one behind it.
-    """
+    """Returns the votes of two rankings of `count` texts on every pair of places (one, other) with one < other."""
     return {
         (one, other): PairVotes(vote(forward, one, other, first=True), vote(backward, one, other, first=False))
         for one, other in combinations(range(count), 2)
@@ -102,7 +96,7 @@ def votes_of(forward: Ranking | Failure, backward: Ranking | Failure, count: int
 
 
 def vote(ranking: Ranking | Failure, one: int, other: int, first: bool) -> Vote:
-    """A ranking as a vote on two texts. first: whether `one` stood before `other`."""
+    """Returns a ranking's vote on two texts. first: whether `one` was shown before `other`."""
     if isinstance(ranking, Failure):
         return Vote(ranking, first)
     wins = ranking.index(one) < ranking.index(other)

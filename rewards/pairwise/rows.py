@@ -1,19 +1,22 @@
-"""Which rows of a batch can be judged, and by what."""
+"""The rows of a batch: which ones need a judge, and what their completions lose for filler and unread text."""
 
 from collections.abc import Callable, Sequence
 
-from rewards.pairwise.charge import judged
-from rewards.pairwise.questions import Evidence, Shown, show
-from rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.evidence import Evidence
+from spanreward.rewards.filler import beside, charge_filler, find_filler
+from spanreward.rewards.length import charge_unread, judged_length
+from spanreward.rewards.naming import Mode
+from spanreward.rewards.pairwise.questions import Shown, show
+from spanreward.rewards.verdict import Sample, Status, Verdict
 
 
 def sort_rows(
     samples: Sequence[Sample], evidence: Evidence, lacks: Callable[[Sample], str]
 ) -> tuple[dict[int, Shown], dict[int, Verdict]]:
-    """By number: what the rows that lack nothing are judged by, and the verdicts that need no judge, on rows that lack
-    something and on completions that say nothing.
+    """Returns what the judge sees of each usable row, and the verdicts without a judge, both by the row's number.
 
-    lacks: what else a row lacks, in one sentence, "" for nothing.
+    Such verdicts are those on unusable rows and on empty completions. lacks(sample): returns one sentence on what else
+    the row lacks, or "".
     """
     shown: dict[int, Shown] = {}
     verdicts: dict[int, Verdict] = {}
@@ -27,3 +30,25 @@ def sort_rows(
         if not judged(sample).strip():
             verdicts[number] = Verdict(0.0, Status.EMPTY, note="the completion says nothing")
     return shown, verdicts
+
+
+def judged(sample: Sample) -> str:
+    """Returns the judged part of the completion."""
+    return sample.completion[: judged_length(sample.completion)]
+
+
+def charge(verdict: Verdict, sample: Sample, mode: Mode, cut: int = 0) -> Verdict:
+    """Returns the verdict on the whole completion, from the verdict on its judged part.
+
+    The judge did not read the last `cut` characters of that part. The score is multiplied by the share of the
+    completion that was read and, in default mode, by the share that is no filler.
+    """
+    text = judged(sample)
+    if mode == "default":
+        verdict = charge_filler(verdict, text, find_filler(text, beside(sample)), unchanged)
+    return charge_unread(verdict, len(text) - cut, len(sample.completion), unchanged)
+
+
+def unchanged(parts: dict[str, float], kept: float) -> dict[str, float]:
+    """Returns the same parts: shares of votes and ratings of criteria stay as the judge gave them."""
+    return dict(parts)

@@ -1,8 +1,8 @@
-"""Who meets whom inside a group: everybody everybody else, or neighbours in the standings, round by round.
+"""Swiss rounds: which completions of a group meet in each round.
 
     swiss_round([0, 1, 2, 3], {0: 0.7, 2: 0.7}, met={frozenset((0, 1)), frozenset((2, 3))})        # [(0, 2), (1, 3)]
 
-A group of 8 has 28 pairs; three Swiss rounds are 12 of them, those that say the most about who is next to whom.
+A group of 8 has 28 pairs. Three Swiss rounds ask about 12 of them, between neighbours in the standings.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -10,16 +10,17 @@ from math import ceil, log2
 
 
 def swiss_rounds(players: int) -> int:
-    """How many rounds single out a winner where the better one always wins."""
+    """Returns how many rounds leave one winner if the better one always wins."""
     return ceil(log2(players)) if players > 1 else 0
 
 
 def swiss_round(
     players: Sequence[int], chances: Mapping[int, float], met: Collection[frozenset[int]]
 ) -> list[tuple[int, int]]:
-    """Pairs for the next round: from the top each with the next one it has not met; who finds nobody sits out.
+    """Returns the pairs of the next round: from the top, each player and the next one that it has not met.
 
-    chances: the standings so far, one half for a player without any; of equals the first in `players` stands higher.
+    A player without such an opponent sits out. chances: the standings so far, 0.5 for a player without one. Of equals,
+    the first in `players` is higher.
     """
     left = sorted(players, key=lambda player: -chances.get(player, 0.5))
     pairs = []

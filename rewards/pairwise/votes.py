@@ -1,32 +1,32 @@
-"""Votes on pairs: every pair in both orders, every question once, and what the two orders decide.
+"""Votes on pairs of texts, which are shown in both orders.
 
     votes = cast(judge, [asked_one_way, asked_the_other_way])[0]
-    votes.outcome                       # 1, 0 or -1 for the pair's first text; None where a vote failed
+    votes.outcome                       # 1, 0 or -1 for the pair's first text, None if a vote failed
 
-A judge that looks at the slot and not at the text decides nothing: its two votes disagree, which is a tie.
+A judge that always prefers the first place decides nothing: its two votes disagree, which is a tie.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rewards.comparison.orders import settle
-from rewards.judges.judge import Failure, Judge, Question, Rating
-from rewards.judges.shared.cached_judge import rate_once
+from spanreward.rewards.comparison.orders import settle
+from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
+from spanreward.rewards.judges.shared.cached_judge import rate_once
 
-FIRST, SECOND = "A", "B"  # what a judge answers for the text that it was shown first, and second
+FIRST, SECOND = "A", "B"  # the answers for the text shown first and second
 SCALE = (FIRST, SECOND, "C")
 
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One order's answer about a pair of texts; `first`: whether the pair's first text was shown first."""
+    """The answer of one order. first: whether the pair's first text was shown first."""
 
     answer: Rating | Failure
     first: bool
 
     @property
     def letter(self) -> str | None:
-        """The likeliest answer; "" where several are, None for a failed vote."""
+        """The likeliest answer, "" if there are several, None for a failed vote."""
         if isinstance(self.answer, Failure):
             return None
         best = max(self.answer.probabilities.values())
@@ -43,7 +43,7 @@ class Vote:
 
     @property
     def share(self) -> float | None:
-        """The probability that went to the pair's first text, that of neither half; None for a failed vote."""
+        """The probability of the pair's first text plus half that of neither, None for a failed vote."""
         if isinstance(self.answer, Failure):
             return None
         shares = self.answer.probabilities
@@ -59,42 +59,40 @@ class PairVotes:
 
     @property
     def outcome(self) -> int | None:
-        """1 where both chose the pair's first text, -1 its second, otherwise 0; None where a vote failed."""
+        """1 if both chose the pair's first text, -1 for its second, otherwise 0. None if a vote failed."""
         return settle(self.one.choice, self.two.choice)
 
     @property
     def share(self) -> float | None:
-        """The mean of both votes' distributions; None where a vote failed."""
+        """The mean share of both votes, None if a vote failed."""
         one, two = self.one.share, self.two.share
         return None if one is None or two is None else (one + two) / 2
 
     @property
     def disagree(self) -> bool:
-        """Whether both votes were read and are different."""
+        """Whether both votes succeeded and are different."""
         return None not in (self.one.choice, self.two.choice) and self.one.choice != self.two.choice
 
     @property
     def failure(self) -> Failure | None:
-        """The first vote that failed."""
-        failed = [vote.answer for vote in (self.one, self.two) if isinstance(vote.answer, Failure)]
-        return failed[0] if failed else None
+        """The first failed answer."""
+        return next((vote.answer for vote in (self.one, self.two) if isinstance(vote.answer, Failure)), None)
 
     @property
     def letters(self) -> list[str | None]:
-        """Both answers as they were given."""
+        """Both answers as the judge gave them."""
         return [self.one.letter, self.two.letter]
 
     @property
     def slots(self) -> list[bool | None]:
-        """Per vote whether it chose the text shown first; None where it chose neither, or failed."""
+        """Per vote whether it chose the text shown first, None if it chose neither or failed."""
         return [None if not vote.choice else (vote.choice > 0) == vote.first for vote in (self.one, self.two)]
 
 
 def cast(judge: Judge, questions: Sequence[Question | Failure], scale: Sequence[str] = SCALE) -> list[PairVotes]:
-    """The votes on every pair, in order; equal questions are put to the judge once, and all in one call.
+    """Returns the votes on every pair, in order, from one call in which equal questions are asked once.
 
-    questions: two a pair, the one with its first text shown first and the one with it shown second. A Failure in place
-    of a question, one that could not be asked, is a vote that failed.
+    questions: two per pair, with its first text shown first and then second; a Failure is a failed vote.
     """
     found = rate_once(judge, questions, scale)
     return [

@@ -1,7 +1,7 @@
-"""PoSh: a completion's scene graph checked against references, component by component (arXiv 2510.19060)."""
+"""PoSh checks every component of a completion's scene graph against the references (arXiv 2510.19060)."""
 
-from rewards.language.parse import parse_graphs
-from rewards.language.scene_graph import SceneGraph
-from rewards.posh.reward import PoshReward
+from spanreward.rewards.language.parse import parse_graphs
+from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.posh.reward import PoshReward
 
 __all__ = ["PoshReward", "SceneGraph", "parse_graphs"]

@@ -1,19 +1,19 @@
-"""The names under which an entity may be asked about, simplest first.
+"""Finds the names by which the judge can be asked about an entity, the simplest name first.
 
     candidates(view, 0, found={}, wording=wording, first_pass=True)     # circle, red circle, circle above square, ...
 
-A name must tell the entity from the others of the same head: by attributes, another head, the whole it is a part of
-or a relation. `Candidate.phrase` is the published form, to be rewritten by a judge; `fluent` the same by rule.
+A name must distinguish the entity from others with the same head: by an attribute, another head, the whole that it is
+part of, or a relation. `Candidate.phrase` is the published form, which a judge rewrites; `fluent` is worded by rule.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from rewards.judges.probe import Link, Mention
-from rewards.posh.graph_view import PART_OF, AttributeView, EntityView, GraphView, RelationView
-from rewards.posh.prompts import DirectionPrompts
-from rewards.templates import fill
+from spanreward.rewards.judges.probe import Link, Mention
+from spanreward.rewards.posh.graph_view import PART_OF, AttributeView, EntityView, GraphView, RelationView
+from spanreward.rewards.posh.prompts import DirectionPrompts
+from spanreward.rewards.templates import fill
 
 _PRONOUNS = """he him his himself she her hers herself it its itself they them their theirs themselves
 who whom this that these those"""
@@ -24,9 +24,9 @@ CandidateKind = Literal["head", "attribute", "relation"]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An entity that was asked about: under which identifier, and how it was rated (1..5).
+    """An entity after its question: its identifier and its rating (1..5).
 
-    asked: the number of the rating prompt, -1 for a fixed answer.
+    asked: the number of the rating prompt, -1 for an entity that is never asked about.
     """
 
     identifier: str
@@ -38,20 +38,21 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One name of the entity. A "head" is asked as it is; the others are made into a noun phrase first."""
+    """One name of an entity. A "head" is used as it is, the other kinds become a noun phrase. Low ranks go first."""
 
     entity: int
     kind: CandidateKind
     phrase: str
     fluent: str
     mention: Mention
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """A way to name by a head: plain, or as part of `parent`. `group` are the entities the name may be mistaken for."""
+    """A form of name: the head alone, or as part of `parent`. group: the entities that share this name."""
 
-    group: tuple[int, ...]
+    group: Sequence[int]
     wording: DirectionPrompts
     parent: Found | None = None
 
@@ -67,34 +68,34 @@ class _Frame:
 def candidates(
     view: GraphView, number: int, found: Mapping[int, Found], wording: DirectionPrompts, first_pass: bool
 ) -> list[Candidate]:
-    """The ordered candidates of the entity `number`, which must not be a special one; never empty."""
-    ranked: list[tuple[int, Candidate]] = []
+    """Returns the ordered candidates of an entity without a fixed name. There is always at least one."""
+    ranked: list[Candidate] = []
     names: set[str] = set()
+
+    def fresh(named: Iterable[Candidate]) -> list[Candidate]:
+        new = []
+        for candidate in named:
+            if candidate.rank == 0 or candidate.phrase not in names:
+                names.add(candidate.phrase)
+                new.append(candidate)
+        return new
+
     frames = _frames(view, number, found, wording, first_pass)
     for frame in frames:
         rivals = [view.entities[other] for other in frame.group if other != number]
-        fresh: list[tuple[int, Candidate]] = []
-        for key, candidate in _by_words(view.entities[number], number, frame, rivals):
-            if key == 0 or candidate.phrase not in names:
-                names.add(candidate.phrase)
-                fresh.append((key, candidate))
-        if not fresh:
-            for key, candidate in _by_relations(view, number, found, frame):
-                if candidate.phrase not in names:
-                    names.add(candidate.phrase)
-                    fresh.append((key, candidate))
-        ranked += fresh
+        by_words = fresh(_by_words(view.entities[number], number, frame, rivals))
+        ranked += by_words or fresh(_by_relations(view, number, found, frame))
     if not ranked:
         text = view.entities[number].text
         name = frames[0].name(text)
         return [Candidate(number, "head", name, name, frames[0].mention(text))]
-    return [candidate for _, candidate in sorted(ranked, key=lambda entry: entry[0])]
+    return sorted(ranked, key=lambda candidate: candidate.rank)
 
 
 def _frames(
     view: GraphView, number: int, found: Mapping[int, Found], wording: DirectionPrompts, first_pass: bool
 ) -> list[_Frame]:
-    """The formatters with their collision groups (2.2, step 2)."""
+    """Returns the forms of name with the entities that share them (2.2, step 2)."""
     entity = view.entities[number]
     namesakes = view.namesakes[entity.text]
     parents = [] if first_pass else sorted(p for p in entity.parents if p in found and found[p].present)
@@ -105,73 +106,51 @@ def _frames(
     return frames
 
 
-def _by_words(
-    entity: EntityView, number: int, frame: _Frame, rivals: Sequence[EntityView]
-) -> list[tuple[int, Candidate]]:
-    """Names by head (key 0), by an attribute no rival has (key 1), by another head no rival has (key 2)."""
+def _by_words(entity: EntityView, number: int, frame: _Frame, rivals: Sequence[EntityView]) -> Iterator[Candidate]:
+    """Yields names by head (rank 0), by an attribute (rank 1) or another head (rank 2) that no rival has."""
     plain, mention = frame.name(entity.text), frame.mention(entity.text)
-    result: list[tuple[int, Candidate]] = []
     if not rivals:
-        result.append((0, Candidate(number, "head", plain, plain, mention)))
+        yield Candidate(number, "head", plain, plain, mention)
     taken = {attribute.text for rival in rivals for attribute in rival.attributes}
     for attribute in sorted(entity.attributes, key=lambda a: a.sentence):
         if attribute.text not in taken:
             phrase, fluent = f"{attribute.text} {plain}", attributed(entity, attribute, plain)
-            named = replace(mention, attributes=(attribute.text,))
-            result.append((1, Candidate(number, "attribute", phrase, fluent, named)))
+            yield Candidate(number, "attribute", phrase, fluent, replace(mention, attributes=(attribute.text,)), 1)
     rival_heads = {head for rival in rivals for head in rival.heads}
     for head in entity.heads:
         if head not in PRONOUNS and head not in rival_heads:
-            name = frame.name(head)
-            result.append((2, Candidate(number, "head", name, name, frame.mention(head))))
-    return result
+            yield Candidate(number, "head", frame.name(head), frame.name(head), frame.mention(head), 2)
 
 
-def _by_relations(
-    view: GraphView, number: int, found: Mapping[int, Found], frame: _Frame
-) -> list[tuple[int, Candidate]]:
-    """Names by a relation no rival has: as its subject (key 3), then as its object (key 4)."""
+def _by_relations(view: GraphView, number: int, found: Mapping[int, Found], frame: _Frame) -> Iterator[Candidate]:
+    """Yields names by a relation that no rival has, as its subject (rank 3) and as its object (rank 4)."""
     entity = view.entities[number]
     relations = sorted((view.relation(r) for r in entity.relations), key=lambda r: r.sentence)
     rivals = frozenset(frame.group) - {number}
-    result: list[tuple[int, Candidate]] = []
     for relation in relations:
-        if relation.subject != number or not _distinguishes(
-            relation, view.subjects[relation.text, relation.object], rivals
-        ):
+        if relation.subject != number or relation.text == PART_OF:
             continue
         partner = _partner(view, relation.object, found)
-        if partner is not None:
+        if partner and rivals.isdisjoint(view.subjects[relation.text, relation.object]):
             name, other = partner
             phrase = f"{entity.text} {relation.text} {name}"
             mention = Mention(entity.text, (), (Link(relation.text, other),))
-            result.append((3, Candidate(number, "relation", phrase, related(entity.text, relation, name), mention)))
+            yield Candidate(number, "relation", phrase, related(entity.text, relation, name), mention, 3)
     for relation in relations:
-        if relation.object != number or not _distinguishes(
-            relation, view.objects[relation.text, relation.subject], rivals
-        ):
+        if relation.object != number or relation.text == PART_OF:
             continue
         partner = _partner(view, relation.subject, found)
-        if partner is not None:
+        if partner and rivals.isdisjoint(view.objects[relation.text, relation.subject]):
             name, other = partner
             said = f"{name} {relation.text} {entity.text}"
             phrase = fill(frame.wording.with_relation, formatted_entity=frame.name(entity.text), relation=said)
             base = frame.mention(entity.text)
             mention = replace(base, links=(*base.links, Link(relation.text, other, reverse=True)))
-            result.append((4, Candidate(number, "relation", phrase, phrase, mention)))
-    return result
-
-
-def _distinguishes(relation: RelationView, alike: frozenset[int], rivals: frozenset[int]) -> bool:
-    """False for part-of, and when a rival stands in the same place of the same relation to the same partner.
-
-    alike: the entities that do.
-    """
-    return relation.text != PART_OF and rivals.isdisjoint(alike)
+            yield Candidate(number, "relation", phrase, phrase, mention, 4)
 
 
 def _partner(view: GraphView, number: int, found: Mapping[int, Found]) -> tuple[str, Mention] | None:
-    """How to name the other end of a relation; None when it was looked for and is absent."""
+    """Returns the name of the other end of a relation, or None if it was asked about and is absent."""
     if number in found:
         return (found[number].identifier, found[number].mention) if found[number].present else None
     entity = view.entities[number]
@@ -182,9 +161,9 @@ def _partner(view: GraphView, number: int, found: Mapping[int, Found]) -> tuple[
 
 
 def attributed(entity: EntityView, attribute: AttributeView, name: str) -> str:
-    """A noun phrase by rule: "the red circle", and "the bird that flies low" for what was said after the head by verb.
+    """Returns a noun phrase: "the red circle", or "the bird that flies low" for a verb after the head.
 
-    Graphs do not keep parts of speech, so a verb is told by its place and its form.
+    Graphs keep no parts of speech. A verb is recognised by its place and form.
     """
     after = bool(entity.spans and attribute.spans and attribute.spans[0] > entity.spans[0])
     verbal = after and (" " in attribute.text or (attribute.text.endswith("s") and not attribute.text.endswith("ss")))
@@ -192,6 +171,6 @@ def attributed(entity: EntityView, attribute: AttributeView, name: str) -> str:
 
 
 def related(name: str, relation: RelationView, partner: str) -> str:
-    """A noun phrase by rule: "the man that holds the book", "the circle above the square"."""
+    """Returns a noun phrase: "the man that holds the book", "the circle above the square"."""
     article = "" if partner.startswith(("the ", "our ")) else "the "
     return f"the {name} {'that ' if relation.by_verb else ''}{relation.text} {article}{partner}"

@@ -1,33 +1,63 @@
-"""What filler costs a completion under PoSh's default mode: precision, recall and their F-scores shrink alike.
+"""What a completion loses for filler and for unread text (PoSh's default mode).
 
-    verdict = charge(verdict, sample, graph)
-    verdict.parts["filler"], verdict.score         # 0.61, 0.39 of what it was
+verdict = charge(verdict, sample, graph)            # precision, recall and F-scores shrink by the share of filler
+verdict = charge_unread(verdict, sample, "f1")      # precision shrinks by the share past judged_length
 
-An F-score of two numbers that shrink by one factor shrinks by that factor, so score and parts go on agreeing.
+A judge may read less than the judged part (rewards/length.py). Recall then misses the cut words of the completion,
+which count as left out. Precision misses the cut words of a reference, which is not the completion's fault. The
+verdict's note says what was cut.
 """
 
-from rewards.filler import beside, charge_filler, find_filler
-from rewards.language.scene_graph import CharacterSpan, SceneGraph
-from rewards.posh.scores import F_SCORE
-from rewards.verdict import Sample, Verdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from spanreward.rewards.filler import beside, charge_filler, find_filler
+from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
+from spanreward.rewards.length import judged_length
+from spanreward.rewards.posh.scores import F_SCORE, coarse_scores
+from spanreward.rewards.verdict import Sample, Span, Status, Verdict
 
 
 def charge(verdict: Verdict, sample: Sample, graph: SceneGraph) -> Verdict:
-    """graph: the completion's. What stands in it is asked about and no filler, unless it is said over and over."""
+    """Returns the verdict less its filler. Words of the completion's `graph` are filler only where they repeat."""
     found = find_filler(sample.completion, beside(sample), stated=stated(graph), misplaced=graph.misplaced)
     return charge_filler(verdict, sample.completion, found, charged)
 
 
 def stated(graph: SceneGraph) -> set[CharacterSpan]:
-    """The words of the text that a graph's entities, attributes and relations are made of, or would be made of if they
-    were asserted: "a man with no hat" says something.
-    """
+    """Returns the places of a graph's components, asserted or not: "a man with no hat" says something."""
     places = {*graph.unasserted, *(span for entity in graph.entities for span in entity.text_spans)}
     places |= {span for entity in graph.entities for of_one in entity.attribute_text_spans.values() for span in of_one}
     return places | {span for relation in graph.relations for span in relation.text_spans}
 
 
 def charged(parts: dict[str, float], kept: float) -> dict[str, float]:
-    """The whole text's scores shrink; the mean ratings of its entities, attributes and relations stay what they are."""
+    """Returns the parts with precision, recall and F-scores times `kept`. The means by kind stay the same."""
     whole = {part for part in parts if part in ("precision", "recall") or F_SCORE.fullmatch(part)}
     return {part: value * kept if part in whole else value for part, value in parts.items()}
+
+
+def charge_unread(verdict: Verdict, sample: Sample, score: str) -> Verdict:
+    """Returns the verdict on the whole completion, from the verdict on its judged part.
+
+    Precision is multiplied by the share of the characters that were judged. The others become one span of score 0, and
+    its credit is what they cost.
+    """
+    read, total = judged_length(sample.completion), len(sample.completion)
+    if total <= read or verdict.status is not Status.OK or verdict.score is None:
+        return verdict
+    precision = verdict.parts["precision"] * read / total
+    parts = {**verdict.parts, **coarse_scores(precision, verdict.parts["recall"], score)}
+    component = max((span.component for span in verdict.spans), default=-1) + 1
+    note = f"not judged: past {read} characters"
+    unread = Span(read, total, 0.0, parts[score] - verdict.score, "unread", note, component)
+    note = f"only the first {read:,} of {total:,} characters of the completion are judged"
+    note = f"{note}; {verdict.note}" if verdict.note else note
+    return replace(verdict, score=parts[score], parts=parts, spans=(*verdict.spans, unread), note=note)
+
+
+def read_note(texts: Sequence[tuple[str, int, int]]) -> str:
+    """Returns a sentence on what the judge read of each cut text, or "". texts: (name, length, characters cut)."""
+    return "; ".join(
+        f"the judge read {size - cut:,} of {size:,} characters of {name}" for name, size, cut in texts if cut
+    )

@@ -1,24 +1,26 @@
-"""The components of one side, each with its rating: what PoSh averages, and what becomes spans (PoSh, section 3)."""
+"""The rated components of one text, which PoSh averages and turns into spans (PoSh, section 3)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rewards.language.scene_graph import CharacterSpan
-from rewards.posh.interview import ComponentRating, Interview
+from spanreward.rewards.language.scene_graph import CharacterSpan
+from spanreward.rewards.posh.candidates import Found
+from spanreward.rewards.posh.interview import ComponentRating, Interview
+from spanreward.rewards.posh.scores import span_score
+from spanreward.rewards.verdict import Span
 
 Kind = Literal["entity", "attribute", "relation"]
 
-NEVER_ASKED = 1.0
-SURPLUS = ComponentRating(NEVER_ASKED, asked=-1)  # asked, in that its words are to blame for what they say
+ABSENT = 1.0  # the rating of components that are surplus or not asked about
 
 
 @dataclass(frozen=True, slots=True)
 class RatedComponent:
-    """An entity, attribute or relation that counts, with its rating (1..5).
+    """An entity, attribute or relation with its rating (1..5).
 
-    asked is False when an entity of it is absent: then the rating is 1. spans: one pair per token, on the text that
-    was parsed. identifier: its name for people, e.g. "red circle". question: what was asked, or why nothing was.
+    identifier: its name for people, such as "red circle". question: the question, or why there was none. asked: False
+    if one of its entities is absent; the rating is then 1. spans: one pair per token, on the parsed text.
     """
 
     kind: Kind
@@ -32,63 +34,85 @@ class RatedComponent:
 def components(
     interview: Interview, surplus: frozenset[int] = frozenset(), reaching: bool = False
 ) -> list[RatedComponent]:
-    """The counted components of the interview's source, in the order of the published mean.
+    """Returns the components of the interview's source that count, in the order of the published mean.
 
-    Special entities, their attributes and relations between two of them do not count. `surplus` entities, their
-    attributes and relations are rated as absent, whatever the judge said. reaching: the words of a relation go on to
-    its object, "in the center", where that is said through it alone and is given no attributes: it decides whether the
-    relation holds, and "in" does not.
+    Entities with a fixed name, their attributes and the relations between them do not count. surplus: entities that are
+    rated as absent, with their attributes and relations. reaching: whether a relation's words include its object ("in
+    the center") if nothing else mentions the object, because then the object decides whether the relation is right.
     """
     view, found = interview.source, interview.entities
     result: list[RatedComponent] = []
     counted: set[int] = set()
+
+    def add(
+        kind: Kind, name: str, answer: ComponentRating | Found | None, spans: tuple[CharacterSpan, ...], *ends: int
+    ) -> None:
+        if not surplus.isdisjoint(ends):  # counts as asked, so its words get the blame
+            question, rating, asked = "Mentioned more often than in the other text.", ABSENT, True
+        elif answer is None:
+            question, rating, asked = "Not asked, because its entity is absent.", ABSENT, False
+        else:
+            question, rating, asked = interview.questions[answer.asked], answer.rating, True
+        result.append(RatedComponent(kind, name, question, rating, asked, spans))
+
     for number, entity in enumerate(view.entities):
         if entity.fixed is not None:
             continue
-        own = found[number]
-        answer = SURPLUS if number in surplus else ComponentRating(own.rating, own.asked)
-        result.append(_component(interview, "entity", own.identifier, answer, entity.spans))
+        add("entity", found[number].identifier, found[number], entity.spans, number)
         for place, attribute in enumerate(entity.attributes):
-            said = SURPLUS if number in surplus else interview.attributes.get((number, place))
-            identifier = f"{attribute.text} {entity.text}"
-            result.append(_component(interview, "attribute", identifier, said, attribute.spans))
+            answer = interview.attributes.get((number, place))
+            add("attribute", f"{attribute.text} {entity.text}", answer, attribute.spans, number)
         for relation_number in entity.relations:
             if relation_number not in counted:
                 counted.add(relation_number)
                 relation = view.relation(relation_number)
-                first, second = found[relation.subject].identifier, found[relation.object].identifier
-                left_over = not surplus.isdisjoint((relation.subject, relation.object))
-                tied = SURPLUS if left_over else interview.relations.get(relation_number)
-                identifier = f"{first} {relation.text} {second}"
-                spans = relation.spans
-                reached = view.entities[relation.object]
-                if reaching and interview.tie(relation.object) is relation and not reached.attributes:
+                first, second = relation.subject, relation.object
+                spans, reached = relation.spans, view.entities[second]
+                if reaching and interview.tie(second) is relation and not reached.attributes:
                     spans = to_object(spans, reached.spans)
-                result.append(_component(interview, "relation", identifier, tied, spans))
+                name = f"{found[first].identifier} {relation.text} {found[second].identifier}"
+                add("relation", name, interview.relations.get(relation_number), spans, first, second)
     return result
 
 
-def _component(
-    interview: Interview, kind: Kind, identifier: str, answer: ComponentRating | None, spans: tuple[CharacterSpan, ...]
-) -> RatedComponent:
-    if answer is None:
-        return RatedComponent(
-            kind, identifier, "Not asked, as what it is said of is absent.", NEVER_ASKED, False, spans
-        )
-    if answer is SURPLUS:
-        return RatedComponent(kind, identifier, "Said more often than the other text has it.", NEVER_ASKED, True, spans)
-    return RatedComponent(kind, identifier, interview.questions[answer.asked], answer.rating, True, spans)
-
-
 def best_of(sides: Sequence[Sequence[RatedComponent]]) -> list[RatedComponent]:
-    """Per component the best rated over several references; at equal ratings one that was asked, then the first."""
+    """Returns each component's best version over several references. Of equal ratings, an asked one wins."""
     return [max(versions, key=lambda c: (c.rating, c.asked)) for versions in zip(*sides, strict=True)]
 
 
 def to_object(words: tuple[CharacterSpan, ...], object_words: tuple[CharacterSpan, ...]) -> tuple[CharacterSpan, ...]:
-    """A relation's words, the last of them drawn out to the end of the object's first one behind it, if it has one."""
+    """Returns the words with the last one extended to the end of the first object word after it, if there is one."""
     if not words:
         return words
     *before, (start, last) = words
     ends = [end for begin, end in object_words if begin >= last]
     return (*before, (start, min(ends, default=last)))
+
+
+def spans_of(components: Sequence[RatedComponent], credits: Sequence[float], text: str) -> tuple[Span, ...]:
+    """Returns a span on `text` per mention, by component and then from left to right."""
+    return tuple(
+        Span(
+            start,
+            end,
+            score=span_score(component.rating),
+            credit=credit,
+            kind=component.kind,
+            note=f"{component.identifier}: {component.rating:.1f} of 5. {component.question}",
+            component=number,
+            asked=component.asked,
+        )
+        for number, (component, credit) in enumerate(zip(components, credits, strict=True))
+        for start, end in mentions(component.spans, text)
+    )
+
+
+def mentions(tokens: Sequence[CharacterSpan], text: str) -> list[CharacterSpan]:
+    """Returns the distinct tokens in order, joined where only white space is between them."""
+    joined: list[CharacterSpan] = []
+    for start, end in sorted(set(tokens)):
+        if joined and not text[joined[-1][1] : start].strip():
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined

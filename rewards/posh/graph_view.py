@@ -1,24 +1,19 @@
-"""A scene graph as PoSh asks about it: lower-cased names, distinct attributes, parents, fixed names.
+"""A scene graph in the form that PoSh asks about: lower-case names, distinct attributes, parents, fixed names."""
 
-view = view_graph(graph)
-view.entities[0].attributes[0].text
-"""
-
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import TypeVar
 
-from rewards.language.scene_graph import CharacterSpan, Entity, SceneGraph
+from spanreward.rewards.language.scene_graph import CharacterSpan, Entity, SceneGraph
 
 PART_OF = "part of"
 _CONTAINS = "have has had having hold holds holding contain contains contained containing wear wears wore wearing"
 CONTAINS = frozenset(_CONTAINS.split())  # case-sensitive, as published
-Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
 class AttributeView:
-    """`text` is lower-cased; `sentence` is the first sentence that says it; spans: one pair per token."""
+    """text: in lower case. sentence: the first sentence with it. spans: one pair per token."""
 
     text: str
     sentence: int
@@ -27,7 +22,7 @@ class AttributeView:
 
 @dataclass(frozen=True, slots=True)
 class RelationView:
-    """A distinct (subject, object, text); `text` keeps its case. `by_verb`: it was said with a verb."""
+    """A distinct (subject, object, text). text: keeps its case. by_verb: whether it is a verb."""
 
     subject: int
     object: int
@@ -39,7 +34,7 @@ class RelationView:
 
 @dataclass(frozen=True, slots=True)
 class EntityView:
-    """`relations` number the view's relations this entity is part of, `parents` the entities it is a part of.
+    """relations: the numbers of the entity's relations. parents: the entities that it is part of.
 
     fixed: the identifier of an entity that is never asked about (the viewer, the viewer's left and right), else None.
     """
@@ -55,25 +50,20 @@ class EntityView:
 
 @dataclass(frozen=True, slots=True)
 class GraphView:
-    """`relations` is indexed by the graph's own numbering; None where a relation repeats an earlier one.
+    """relations: in the graph's order, None where a relation repeats an earlier one.
 
-    namesakes: the entities of a text, but for those with a fixed name. subjects: of a relation's (text, object);
-    objects: of its (text, subject).
+    namesakes: entities by text, without those with a fixed name. subjects: by a relation's (text, object). objects: by
+    a relation's (text, subject).
     """
 
     entities: tuple[EntityView, ...]
     relations: tuple[RelationView | None, ...]
-    namesakes: Mapping[str, tuple[int, ...]]
-    subjects: Mapping[tuple[str, int], frozenset[int]]
-    objects: Mapping[tuple[str, int], frozenset[int]]
-
-    @property
-    def countable(self) -> bool:
-        """True when there is anything to ask about (viewer, left and right are no such things)."""
-        return any(entity.fixed is None for entity in self.entities)
+    namesakes: Mapping[str, Sequence[int]]
+    subjects: Mapping[tuple[str, int], Set[int]]
+    objects: Mapping[tuple[str, int], Set[int]]
 
     def relation(self, number: int) -> RelationView:
-        """The relation with this number. Raises ValueError for the number of a repeat."""
+        """Returns the relation with this number. Raises ValueError for a repeat."""
         relation = self.relations[number]
         if relation is None:
             raise ValueError(f"relation {number} repeats an earlier one")
@@ -81,7 +71,6 @@ class GraphView:
 
 
 def view_graph(graph: SceneGraph) -> GraphView:
-    """The graph as PoSh asks about it."""
     seen: set[tuple[int, int, str]] = set()
     relations: list[RelationView | None] = []
     listed: list[list[int]] = [[] for _ in graph.entities]
@@ -92,11 +81,8 @@ def view_graph(graph: SceneGraph) -> GraphView:
             relations.append(None)
             continue
         seen.add(key)
-        relations.append(
-            RelationView(
-                *key, min(said.sentence_idxs, default=0), tuple(sorted(said.text_spans)), said.source == "verb"
-            )
-        )
+        sentence = min(said.sentence_idxs, default=0)
+        relations.append(RelationView(*key, sentence, tuple(sorted(said.text_spans)), said.source == "verb"))
         for entity in {said.subject, said.object}:
             listed[entity].append(number)
         if said.relation == PART_OF:
@@ -115,29 +101,21 @@ def view_graph(graph: SceneGraph) -> GraphView:
         )
         for number, entity in enumerate(graph.entities)
     ]
-    distinct = [relation for relation in relations if relation is not None]
-    return GraphView(
-        tuple(entities),
-        tuple(relations),
-        {
-            text: tuple(numbers)
-            for text, numbers in grouped((e.text, n) for n, e in enumerate(entities) if e.fixed is None)
-        },
-        {end: frozenset(numbers) for end, numbers in grouped(((r.text, r.object), r.subject) for r in distinct)},
-        {end: frozenset(numbers) for end, numbers in grouped(((r.text, r.subject), r.object) for r in distinct)},
-    )
-
-
-def grouped(pairs: Iterable[tuple[Key, int]]) -> Iterable[tuple[Key, list[int]]]:
-    """The numbers by their key, in order."""
-    groups: dict[Key, list[int]] = {}
-    for key, number in pairs:
-        groups.setdefault(key, []).append(number)
-    return groups.items()
+    namesakes: dict[str, list[int]] = defaultdict(list)
+    for number, view in enumerate(entities):
+        if view.fixed is None:
+            namesakes[view.text].append(number)
+    subjects: dict[tuple[str, int], set[int]] = defaultdict(set)
+    objects: dict[tuple[str, int], set[int]] = defaultdict(set)
+    for relation in relations:
+        if relation is not None:
+            subjects[relation.text, relation.object].add(relation.subject)
+            objects[relation.text, relation.subject].add(relation.object)
+    return GraphView(tuple(entities), tuple(relations), namesakes, subjects, objects)
 
 
 def _attributes(entity: Entity) -> tuple[AttributeView, ...]:
-    """Sorted by raw text, then distinct in lower case; the first raw form gives the sentence, all forms the spans."""
+    """Returns the attributes, distinct in lower case. The first form as written, by order, gives the sentence."""
     sentences: dict[str, int] = {}
     spans: dict[str, set[CharacterSpan]] = {}
     for raw in sorted(entity.attributes):

@@ -1,8 +1,8 @@
-"""One direction of PoSh's questions about one pair of texts: what is asked, by which names, and what was answered.
+"""One direction of PoSh's questions about one pair of texts, with the names in them and the answers.
 
 interview = Interview(sample=0, source=view, source_text=..., target_text=..., target_graph=..., wording=...)
 interview.bearer(4, "top", published=False)      # 'corner as in "circle sits in corner"', and the same as data
-interview.entities[4].rating, interview.attributes[4, 0].rating, interview.relations[2].rating     # once conducted
+interview.entities[4].rating, interview.attributes[4, 0].rating, interview.relations[2].rating     # after `conduct`
 """
 
 from collections import Counter
@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from rewards.judges.judge import Failure
-from rewards.judges.probe import Link, Mention
-from rewards.language.lemmas import lemmas
-from rewards.language.scene_graph import SceneGraph
-from rewards.posh.candidates import Found
-from rewards.posh.graph_view import GraphView, RelationView
-from rewards.posh.prompts import DirectionPrompts
-from rewards.templates import fill, places
+from spanreward.rewards.judges.judge import Failure
+from spanreward.rewards.judges.probe import Link, Mention
+from spanreward.rewards.language.lemmas import lemmas
+from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.posh.candidates import Found
+from spanreward.rewards.posh.graph_view import GraphView, RelationView
+from spanreward.rewards.posh.prompts import DirectionPrompts
+from spanreward.rewards.templates import fill, places
 
 PRESENCE_THRESHOLD = 2.0
-MOST_SAID = 16  # attributes, and places, by which a thing is told from others of its name
+MOST_SAID = 16  # the most attributes, and the most places, that distinguish an entity from others of its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,12 @@ class ComponentRating:
 
 @dataclass(slots=True)
 class Interview:
-    """One direction of one pair: are the source's components in the target? Filled in by `conduct`.
+    """One direction of one pair: are the source's components in the target? `conduct` fills in the answers.
 
-    entities are keyed by entity number, attributes by (entity, attribute), relations by relation, all of the source's
-    view. A component that was never asked, because an entity of it is absent, has no answer. prompts, the questions in
-    them, and rewrites are in the order asked, repeats kept. failure: the first question the judge failed on; answers
-    are incomplete then. cut: the most characters that the judge did not read of the text it was shown, which is the
-    source where `cuts_source`, otherwise the target.
+    entities, attributes, relations: the answers by numbers of the source's view, attributes by (entity, attribute). A
+    component with an absent entity is not asked about. prompts, questions, rewrites: in the order asked, with repeats.
+    failure: the judge's first failure, after which answers are missing. cut: the most characters that the judge did not
+    read of the longer text in the prompt, which is the source if `cuts_source` and else the target.
     """
 
     sample: int
@@ -61,7 +60,7 @@ class Interview:
     description: tuple[int, int] = field(init=False)  # the characters of the prefix that may be cut
     quotes_source: bool = field(init=False)
     cuts_source: bool = field(init=False)
-    repeated: frozenset[frozenset[str]] = field(init=False)  # names that the target has several things of
+    repeated: frozenset[frozenset[str]] = field(init=False)  # names that several entities of the target have
     _tied: dict[int, list[RelationView]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -76,16 +75,17 @@ class Interview:
         self.repeated = frozenset(name for name, count in names.items() if count > 1)
 
     def mention(self, number: int, mention: Mention) -> Mention:
-        """The entity's mention, with what else the prompt says of it: all of the source where the prompt quotes it."""
+        """Returns the entity's mention, with everything that the source says of it if the prompt shows the source."""
         if not self.quotes_source:
             return mention
         details, ties = said_of(self.source, number)
         return replace(mention, details=details, ties=ties)
 
     def bearer(self, number: int, attribute: str, published: bool) -> tuple[str, Mention]:
-        """Of what an attribute is asked: its identifier and the same as data. By default that is a thing as it is
-        `described`, and one that is said through a relation alone is the thing that the relation has, not any of its
-        name: "top" of the corner that the circle is in.
+        """Returns the name of the entity that an attribute is asked of, and the same as data.
+
+        By default an entity that only one relation mentions is named by this relation: "top" is asked of the corner
+        that the circle is in, not of any corner.
         """
         tie = None if published or self.quotes_source else self.tie(number)
         if tie is None or not self.entities[tie.subject].present:
@@ -96,22 +96,19 @@ class Interview:
         return name, Mention(head, links=(Link(tie.text, subject, reverse=True),))
 
     def ends(self, relation: RelationView, published: bool) -> tuple[tuple[str, Mention], tuple[str, Mention]]:
-        """Subject and object of a relation, as it is asked about: `described`, each without what this relation says. By
-        default an object that is said through it alone has its name only, as what it is like is asked about by itself.
-        """
+        """Returns the names of a relation's subject and object, without what it says itself, and the same as data."""
         subject = self.described(relation.subject, without=relation)
         if published or self.quotes_source or self.tie(relation.object) is not relation:
             return subject, self.described(relation.object, without=relation)
-        head = self.source.entities[relation.object].text
+        head = self.source.entities[relation.object].text  # enough, because its attributes are asked separately
         return subject, (head, Mention(head))
 
     def described(self, number: int, besides: str = "", without: RelationView | None = None) -> tuple[str, Mention]:
-        """A found entity's identifier, with its other attributes and where it is, if the target has several things of
-        that name and the prompt does not say elsewhere which one is meant; and the same as data.
+        """Returns an entity's identifier, with details if the target has several entities of that name, and as data.
 
-        besides: the attribute, without: the relation that is asked about. Where it is: its relations to things that are
-        said through them alone. Of either the first MOST_SAID, else what is asked about a thing of which much is said
-        would grow with the square of that.
+        Details are other attributes and `tied` relations, at most MOST_SAID of each: otherwise the length of all
+        questions about an entity grows with the square of what is said of it. Prompts that show the source need no
+        details. besides, without: the attribute or relation that is asked about.
         """
         found, entity = self.entities[number], self.source.entities[number]
         mention = self.mention(number, found.mention)
@@ -134,16 +131,14 @@ class Interview:
         return name, replace(mention, details=attributes, ties=ties)
 
     def tied(self, number: int) -> Sequence[RelationView]:
-        """The relations of a thing to those that are said through them alone."""
+        """Returns the entity's relations to objects that nothing else mentions."""
         if number not in self._tied:
             relations = map(self.source.relation, self.source.entities[number].relations)
             self._tied[number] = [r for r in relations if r.subject == number and self.tie(r.object) is r]
         return self._tied[number]
 
     def tie(self, number: int) -> RelationView | None:
-        """The relation through which alone the source speaks of a thing: "in" of "a circle in the corner" for the
-        corner. None for a thing that is the subject of a relation, or the object of several.
-        """
+        """Returns the only relation of an entity, if the entity is its object: "in" for "a circle in the corner"."""
         numbers = self.source.entities[number].relations
         if len(numbers) == 1:
             relation = self.source.relation(numbers[0])
@@ -152,7 +147,7 @@ class Interview:
 
 
 def said_of(view: GraphView, number: int) -> tuple[tuple[str, ...], tuple[Link, ...]]:
-    """The attributes of an entity, and its relations to others by their names."""
+    """Returns an entity's attributes, and its relations to other entities by name."""
     entity = view.entities[number]
     ties = []
     for relation in (view.relation(r) for r in entity.relations):

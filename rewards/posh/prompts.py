@@ -1,76 +1,65 @@
-"""PoSh's prompts: our own wording (prompts.yaml), or the two published JSON files as they are.
+"""Loads PoSh's prompts: our own wording (prompts.yaml) or the two published JSON files, unchanged.
 
     load_prompts()                                    # rewards/posh/prompts.yaml
     load_prompts("posh/scorers/prompts")              # a folder with precision.json and recall.json
     load_prompts(("a/precision.json", "b/recall.json"))
 
-Placeholders are filled in one pass: a description or identifier that itself contains `{answer}` stays plain text.
+A description or identifier that itself contains `{answer}` stays plain text.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from rewards.templates import placeholders
-from rewards.yaml_file import read_yaml_file
+from spanreward.rewards.templates import placeholders
+from spanreward.rewards.yaml_file import read_yaml_file
 
 PromptSource = str | Path | tuple[str | Path, str | Path]
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 
-# Where each template stands in the files, and the placeholders it must have: one of these sets, all of it. A prefix
-# shows the text that is asked about, alone or (the published precision) beside the text the question comes from.
-_TEMPLATES: dict[str, tuple[tuple[str, ...], list[set[str]]]] = {
-    "prefix": (("prefix",), [{"text"}, {"target_text", "source_text"}]),
-    "plain": (("entity_formatters", "no_parents"), [{"entity_text"}]),
-    "of_parent": (("entity_formatters", "has_parents"), [{"entity_text", "parent_entity_identifier"}]),
-    "with_relation": (("entity_formatters", "relation"), [{"formatted_entity", "relation"}]),
-    "ask_entity": (("verifiers", "entity"), [{"entity_identifier"}]),
-    "ask_attribute": (("verifiers", "attribute"), [{"entity_identifier", "attribute"}]),
-    "ask_relation": (("verifiers", "relation"), [{"entity1_identifier", "entity2_identifier", "relation"}]),
-    "rewrite_attribute": (("rewrite", "attribute"), [{"entity_identifier"}]),
-    "rewrite_relation": (("rewrite", "relation"), [{"entity_identifier"}]),
-    "instructions": (("instructions",), [set()]),
-    "described": (("entity_formatters", "described"), [{"entity_identifier", "attributes"}]),
-}
-_OPTIONAL = {"described"}
+
+def _template(keys: str, *allowed: set[str], **default: Any) -> Any:
+    """Returns the field of a template. keys: its place in the files. allowed: the sets of placeholders it may have."""
+    return field(metadata={"keys": keys, "allowed": allowed}, **default)
 
 
 @dataclass(frozen=True, slots=True)
 class DirectionPrompts:
-    """The templates of one direction. `fill` puts values into one of them.
+    """The templates of one direction, for `fill`.
 
-    described: an identifier with what else is said of it, for prefixes that do not show the text it comes from; the
+    prefix: shows the text that is asked about. The published precision prefix also shows the text that the question
+    comes from. described: an identifier with details, for a prefix that does not show the text it comes from. The
     published files have none.
     """
 
-    prefix: str
-    plain: str
-    of_parent: str
-    with_relation: str
-    ask_entity: str
-    ask_attribute: str
-    ask_relation: str
-    rewrite_attribute: str
-    rewrite_relation: str
-    instructions: str
-    described: str = ""
+    prefix: str = _template("prefix", {"text"}, {"target_text", "source_text"})
+    plain: str = _template("entity_formatters.no_parents", {"entity_text"})
+    of_parent: str = _template("entity_formatters.has_parents", {"entity_text", "parent_entity_identifier"})
+    with_relation: str = _template("entity_formatters.relation", {"formatted_entity", "relation"})
+    ask_entity: str = _template("verifiers.entity", {"entity_identifier"})
+    ask_attribute: str = _template("verifiers.attribute", {"entity_identifier", "attribute"})
+    ask_relation: str = _template("verifiers.relation", {"entity1_identifier", "entity2_identifier", "relation"})
+    rewrite_attribute: str = _template("rewrite.attribute", {"entity_identifier"})
+    rewrite_relation: str = _template("rewrite.relation", {"entity_identifier"})
+    instructions: str = _template("instructions", set())
+    described: str = _template("entity_formatters.described", {"entity_identifier", "attributes"}, default="")
 
 
 @dataclass(frozen=True, slots=True)
 class PoshPrompts:
-    """Both directions: precision asks of the reference what the completion says, recall the reverse."""
+    """Both directions. Precision looks up the completion's components in the reference, recall the reverse."""
 
     precision: DirectionPrompts
     recall: DirectionPrompts
 
 
 def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
-    """Read a YAML file with both directions, a folder with the two JSON files, or the pair of them.
+    """Returns the prompts of a YAML file with both directions, a folder with the two JSON files, or a pair of files.
 
-    Raises FileNotFoundError, or ValueError when a template is missing or has the wrong placeholders.
+    Raises FileNotFoundError, or ValueError for a template that is missing or has the wrong placeholders.
     """
     if isinstance(source, tuple):
         precision, recall = (Path(path) for path in source)
@@ -85,15 +74,9 @@ def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
             data = read_yaml_file(path)
             if not isinstance(data, dict) or not {"precision", "recall"} <= data.keys():
                 raise ValueError(f"{path} must hold precision and recall: copy {DEFAULT} and change what you like.")
-            return PoshPrompts(
-                wording(data["precision"], f"{path} (precision)"),
-                wording(data["recall"], f"{path} (recall)"),
-            )
+            return PoshPrompts(*(wording(data[name], f"{path} ({name})") for name in ("precision", "recall")))
         precision, recall = (_only(path, f"*{direction}.json") for direction in ("precision", "recall"))
-    return PoshPrompts(
-        wording(_json(precision), str(precision)),
-        wording(_json(recall), str(recall)),
-    )
+    return PoshPrompts(*(wording(_json(path), str(path)) for path in (precision, recall)))
 
 
 def _json(path: Path) -> Any:
@@ -104,24 +87,22 @@ def _json(path: Path) -> Any:
 
 
 def wording(data: Any, where: str) -> DirectionPrompts:
-    """One direction's templates from the files' nested structure.
-
-    Raises ValueError naming `where` and the template that is missing or has other placeholders than it must.
-    """
+    """Returns one direction's templates. Raises ValueError, naming `where`, for a missing or an invalid template."""
     templates = {}
-    for name, (keys, allowed) in _TEMPLATES.items():
+    for template in fields(DirectionPrompts):
+        keys, allowed = template.metadata["keys"], template.metadata["allowed"]
         value: Any = data
-        for key in keys:
+        for key in keys.split("."):
             value = value.get(key, {}) if isinstance(value, Mapping) else {}
-        if not value and name in _OPTIONAL:
+        if not value and template.default == "":
             continue
         if not isinstance(value, str):
-            raise ValueError(f"{where} lacks the prompt {'.'.join(keys)!r}")
+            raise ValueError(f"{where} lacks the prompt {keys!r}")
         found = placeholders(value)
         if found not in allowed:
             wanted = " or ".join(map(str, allowed))
-            raise ValueError(f"{where}: the prompt {'.'.join(keys)!r} must have placeholders {wanted}, has {found}")
-        templates[name] = value
+            raise ValueError(f"{where}: the prompt {keys!r} must have placeholders {wanted}, has {found}")
+        templates[template.name] = value
     return DirectionPrompts(**templates)
 
 

@@ -1,44 +1,44 @@
-"""PoSh's three passes of questions, for a whole batch at once as the published code orders them.
+"""Asks PoSh's questions in three passes over a whole batch, in the order of the published code.
 
-    interviews = [Interview(sample=0, source=..., target=..., ...), ...]     # one per direction of each pair
+    interviews = [Interview(sample=0, source=..., ...), ...]     # one per direction of each pair of texts
     conduct(interviews, judge, mode="default")
     interviews[0].entities[0].rating, interviews[0].attributes, interviews[0].relations
 
-Pass 1 asks for the entities that are no part of another one, pass 2 for the parts, by way of what was found in pass 1,
-pass 3 for the attributes and relations of what was found. A pass is one `judge.rate` over all interviews, in published
-mode after one `judge.write` that words the identifiers. In default mode identifiers are worded by rule, the same
-question is asked once, and a pass is two calls: the simplest name of everything, then what that did not settle.
+Pass 1 asks about entities that are not part of another one. Pass 2 asks about parts, named by the wholes that pass 1
+found. Pass 3 asks about the attributes and relations of the entities that were found.
 
-A question is the judge's whatever the texts are: a text too long for it loses its end (of two that a prompt shows the
-longer one), which `Interview.cut` counts, and in default mode a name is asked by its first LONGEST_NAME characters.
+In published mode a pass is one `judge.write`, which words the identifiers, and one `judge.rate` over all interviews. In
+default mode identifiers are worded by rule, equal questions are asked once, and passes 1 and 2 are two calls each.
+
+A text that is too long for the judge loses its end, which `Interview.cut` counts. A prompt that shows two texts cuts
+the longer one. In default mode a name in a question has at most LONGEST_NAME characters.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from rewards.judges.judge import Failure, Judge, Question
-from rewards.judges.probe import Mention, PhraseProbe, PresenceProbe
-from rewards.memo import Memo
-from rewards.posh.candidates import Candidate, Found, candidates
-from rewards.posh.graph_view import GraphView
-from rewards.posh.interview import ComponentRating, Interview
-from rewards.quoting import one_line
-from rewards.templates import fill
-from rewards.verdict import Status
-
-Mode = Literal["published", "default"]
+from spanreward.rewards.judges.judge import Failure, Judge, Question
+from spanreward.rewards.judges.probe import Mention, PhraseProbe, PresenceProbe
+from spanreward.rewards.memo import Memo, Rated
+from spanreward.rewards.naming import Mode
+from spanreward.rewards.posh.candidates import Candidate, Found, candidates
+from spanreward.rewards.posh.graph_view import GraphView
+from spanreward.rewards.posh.interview import ComponentRating, Interview
+from spanreward.rewards.quoting import one_line
+from spanreward.rewards.templates import fill
+from spanreward.rewards.verdict import Status
 
 REWRITE_TOKENS = 20
 HIGHEST_RATING = 5.0
-LONGEST_NAME = 100  # characters, of each part of a question: what is longer is no name
-PUBLISHED_TOP = 20  # of the answer's likeliest tokens, from which the published code reads a rating
-UNREADABLE = 1.0  # the rating of an answer without a digit, to the published code
+LONGEST_NAME = 100  # characters of each name in a question
+PUBLISHED_TOP = 20  # the published code reads a rating from so many of the likeliest tokens
+UNREADABLE = 1.0  # the published code's rating of an answer without a digit
 
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A rating question on its way to the judge; `number` is its place in the interview's prompts."""
+    """A rating question to ask. number: its place in the interview's prompts."""
 
     interview: Interview
     question: Question
@@ -46,15 +46,12 @@ class _Pending:
 
 
 def conduct(interviews: Sequence[Interview], judge: Judge, mode: Mode = "default", memo: Memo | None = None) -> None:
-    """Ask all three passes and fill the interviews in.
-
-    A Failure ends only the interviews of its sample, whose `failure` it becomes. memo: what is known already.
-    """
+    """Asks all three passes and fills in the interviews. A Failure ends only the interviews of its sample."""
     memo = Memo() if memo is None else memo
     if mode == "published":
-        memo.begin()  # the published code knows nothing of its own earlier questions
+        memo.begin()  # the published code asks every question again
     _ask_entities(interviews, judge, mode, memo, first_pass=True)
-    for interview in interviews:  # only now: until pass 2 the published code calls the viewer by the text's own word
+    for interview in interviews:  # after pass 1, in which the published code uses the text's own word for the viewer
         for number, entity in enumerate(interview.source.entities):
             if entity.fixed is not None:
                 interview.entities[number] = Found(entity.fixed, Mention(entity.text), HIGHEST_RATING, True, -1)
@@ -68,15 +65,15 @@ def _unfailed(interviews: Sequence[Interview]) -> list[Interview]:
 
 
 def _failed(interviews: Sequence[Interview]) -> set[int]:
-    """The samples that the judge failed on."""
+    """Returns the samples that the judge failed on."""
     return {interview.sample for interview in interviews if interview.failure is not None}
 
 
 def _ask_entities(interviews: Sequence[Interview], judge: Judge, mode: Mode, memo: Memo, first_pass: bool) -> None:
-    """Pass 1 or 2: the best rated name of each entity.
+    """Runs pass 1 or 2, which finds each entity's best rated name.
 
-    Published: all names are asked, in the published order. Default: the simplest name first, the others only where it
-    is not rated 5, since nothing replaces that (2.4): the same result for fewer questions.
+    Published mode asks by all names. Default mode asks by other names only if the simplest one is rated below 5. The
+    result is the same, because no name replaces one with a 5 (2.4).
     """
     names = [
         (interview, candidates(interview.source, number, interview.entities, interview.wording, first_pass))
@@ -85,55 +82,41 @@ def _ask_entities(interviews: Sequence[Interview], judge: Judge, mode: Mode, mem
         if entity.fixed is None and (not entity.parents) == first_pass
     ]
     if mode == "published":
-        _ask_names([(interview, candidate) for interview, several in names for candidate in several], judge, mode, memo)
-        return
+        return _ask_names([(interview, one) for interview, several in names for one in several], judge, mode, memo)
     _ask_names([(interview, several[0]) for interview, several in names], judge, mode, memo)
     failed = _failed(interviews)
-    _ask_names(
-        [
-            (interview, candidate)
-            for interview, several in names
-            if interview.sample not in failed and not _settled(interview.entities[several[0].entity])
-            for candidate in several[1:]
-        ],
-        judge,
-        mode,
-        memo,
-    )
-
-
-def _settled(found: Found) -> bool:
-    """Whether no other name can replace this one (2.4)."""
-    return round(found.rating) >= HIGHEST_RATING
+    others = [
+        (interview, candidate)
+        for interview, several in names
+        if interview.sample not in failed and round(interview.entities[several[0].entity].rating) < HIGHEST_RATING
+        for candidate in several[1:]
+    ]
+    _ask_names(others, judge, mode, memo)
 
 
 def _ask_names(named: Sequence[tuple[Interview, Candidate]], judge: Judge, mode: Mode, memo: Memo) -> None:
-    """Word these candidates, rate them, keep the best of each entity."""
-    identifiers = (
-        _rewritten(named, judge, memo) if mode == "published" else [candidate.fluent for _, candidate in named]
-    )
+    """Words these candidates, has them rated, and keeps each entity's best one."""
     asked = []
-    for (interview, candidate), identifier in zip(named, identifiers, strict=True):
+    worded = _rewritten(named, judge, memo) if mode == "published" else [candidate.fluent for _, candidate in named]
+    for (interview, candidate), identifier in zip(named, worded, strict=True):
         if interview.failure is None:
-            question = _worded(interview.wording.ask_entity, mode, entity_identifier=identifier)
-            mention = interview.mention(candidate.entity, candidate.mention)
-            probe = PresenceProbe(interview.target_text, "entity", mention, graph=interview.target_graph)
-            asked.append((candidate, identifier, _put(interview, question, probe, mode)))
-    for (candidate, identifier, put), rating in zip(
-        asked, _rate([a for *_, a in asked], judge, mode, memo), strict=True
-    ):
+            names, mention = {"entity_identifier": identifier}, interview.mention(candidate.entity, candidate.mention)
+            put = _put(interview, mode, interview.wording.ask_entity, names, "entity", mention)
+            asked.append((candidate, identifier, put))
+    ratings = _rate([put for *_, put in asked], judge, mode, memo)
+    for (candidate, identifier, put), rating in zip(asked, ratings, strict=True):
         interview = put.interview
         if isinstance(rating, Failure):
             interview.failure = interview.failure or rating
             continue
         kept = interview.entities.get(candidate.entity)
-        if kept is None or round(rating) > round(kept.rating):  # 2.4: half to even, first of equals
-            present = rating >= interview.presence_threshold  # not rounded
+        if kept is None or round(rating) > round(kept.rating):  # 2.4: rounds half to even, keeps the first of equals
+            present = rating >= interview.presence_threshold  # unrounded
             interview.entities[candidate.entity] = Found(identifier, candidate.mention, rating, present, put.number)
 
 
 def _rewritten(named: Sequence[tuple[Interview, Candidate]], judge: Judge, memo: Memo) -> list[str]:
-    """The published identifiers (2.3): heads as they are, the others as the judge words them, verbatim."""
+    """Returns the published identifiers (2.3): heads unchanged, the others as the judge words them."""
     identifiers = [candidate.phrase for _, candidate in named]
     places, questions = [], []
     for place, (interview, candidate) in enumerate(named):
@@ -155,26 +138,24 @@ def _rewritten(named: Sequence[tuple[Interview, Candidate]], judge: Judge, memo:
 
 
 def _ask_details(interviews: Sequence[Interview], judge: Judge, mode: Mode, memo: Memo) -> None:
-    """Pass 3: attributes of present entities, then relations between present entities (2.5)."""
+    """Runs pass 3: attributes of present entities, then relations between present entities (2.5)."""
     asked: list[tuple[tuple[int, int] | int, _Pending]] = []
     for interview in interviews:
         view, found, wording = interview.source, interview.entities, interview.wording
-        target, graph = interview.target_text, interview.target_graph
         present = [number for number in range(len(view.entities)) if found[number].present]
         for number in present:
             for place, attribute in enumerate(view.entities[number].attributes):
                 name, mention = interview.bearer(number, attribute.text, mode == "published")
-                question = _worded(wording.ask_attribute, mode, entity_identifier=name, attribute=attribute.text)
-                probe = PresenceProbe(target, "attribute", mention, attribute.text, graph=graph)
-                asked.append(((number, place), _put(interview, question, probe, mode)))
+                names = {"entity_identifier": name, "attribute": attribute.text}
+                put = _put(interview, mode, wording.ask_attribute, names, "attribute", mention, attribute.text)
+                asked.append(((number, place), put))
         for number in _relation_order(view):
             relation = view.relation(number)
             if found[relation.subject].present and found[relation.object].present:
                 (first, subject), (second, other) = interview.ends(relation, mode == "published")
-                ends_named = {"entity1_identifier": first, "entity2_identifier": second}
-                question = _worded(wording.ask_relation, mode, **ends_named, relation=relation.text)
-                probe = PresenceProbe(target, "relation", subject, relation.text, other, graph=graph)
-                asked.append((number, _put(interview, question, probe, mode)))
+                names = {"entity1_identifier": first, "entity2_identifier": second, "relation": relation.text}
+                put = _put(interview, mode, wording.ask_relation, names, "relation", subject, relation.text, other)
+                asked.append((number, put))
     for (key, put), rating in zip(asked, _rate([a for _, a in asked], judge, mode, memo), strict=True):
         if isinstance(rating, Failure):
             put.interview.failure = put.interview.failure or rating
@@ -185,60 +166,62 @@ def _ask_details(interviews: Sequence[Interview], judge: Judge, mode: Mode, memo
 
 
 def _relation_order(view: GraphView) -> list[int]:
-    """Relations by the entities' first appearance among the relations, each once (2.5)."""
+    """Returns each relation once, ordered by the entities' first appearance in relations (2.5)."""
     entities = dict.fromkeys(end for r in view.relations if r is not None for end in (r.subject, r.object))
     return list(dict.fromkeys(number for entity in entities for number in view.entities[entity].relations))
 
 
-def _worded(template: str, mode: Mode, **names: str) -> str:
-    """The question about these names. A completion could otherwise name things so long that no judge can be asked, or
-    so that they leave their quotes and speak to the judge.
+def _put(
+    interview: Interview,
+    mode: Mode,
+    template: str,
+    names: dict[str, str],
+    kind: Literal["entity", "attribute", "relation"],
+    mention: Mention,
+    words: str = "",
+    other: Mention | None = None,
+) -> _Pending:
+    """Adds a question about these names to the interview. In default mode the part that prompts share comes first.
+
+    Default mode also shortens the names and removes their quotes. Otherwise a completion could overrun the judge's
+    context with a name, or close its quotes and address the judge.
     """
     if mode == "default":
         lines = {key: one_line(name) for key, name in names.items()}
         names = {key: name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…" for key, name in lines.items()}
-    return fill(template, **names)
-
-
-def _put(interview: Interview, question: str, probe: PresenceProbe, mode: Mode) -> _Pending:
-    """Word the whole prompt and note it down. What many questions share comes first, so that it is computed once."""
-    instructions = interview.wording.instructions
+    question, instructions = fill(template, **names), interview.wording.instructions
     before = "" if mode == "published" else f"{instructions}\n\n"
     after = f"\n\n{question}\n\n{instructions}" if mode == "published" else f"\n\n{question}"
     prompt = before + interview.prefix + after
     start, end = (len(before) + place for place in interview.description)
     interview.prompts.append(prompt)
     interview.questions.append(question)
+    probe = PresenceProbe(interview.target_text, kind, mention, words, other, interview.target_graph)
     top = PUBLISHED_TOP if mode == "published" else 0
     return _Pending(interview, _question(prompt, probe, (start, end), top), len(interview.prompts) - 1)
 
 
 def _rate(asked: Sequence[_Pending], judge: Judge, mode: Mode, memo: Memo) -> list[float | Failure]:
-    """The mean rating of each, in one call. As published, repeats are asked again, and an answer without a digit among
-    its PUBLISHED_TOP likeliest tokens is a 1 (3).
+    """Returns the mean rating of each question, from one call to the judge.
+
+    Published mode asks repeated questions again. An answer without a digit among its PUBLISHED_TOP likeliest tokens is
+    rated 1 (3).
     """
 
-    def rate(questions: list[Question]) -> list[_Rated | Failure]:
+    def rate(questions: list[Question]) -> list[Rated | Failure]:
         ratings = judge.rate(questions)
-        return [rating if isinstance(rating, Failure) else _Rated(rating.mean, rating.cut) for rating in ratings]
+        return [rating if isinstance(rating, Failure) else Rated(rating.mean, rating.cut) for rating in ratings]
 
     means: list[float | Failure] = []
     found = memo.complete([put.question for put in asked], rate, repeats=mode == "published")
     for put, answer in zip(asked, found, strict=True):
-        if isinstance(answer, _Rated):
+        if isinstance(answer, Rated):
             put.interview.cut = max(put.interview.cut, answer.cut)
-            means.append(answer.mean)
+            means.append(answer.value)
         else:
             unreadable = mode == "published" and answer.status is Status.UNPARSED
             means.append(UNREADABLE if unreadable else answer)
     return means
-
-
-class _Rated(NamedTuple):
-    """What is kept of a Rating."""
-
-    mean: float
-    cut: int
 
 
 def _question(

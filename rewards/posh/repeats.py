@@ -1,28 +1,25 @@
-"""Things a completion counts more often than its reference does (default mode only).
+"""Finds entities that a completion mentions more often than the reference has them (default mode only).
 
-PoSh asks of every entity whether the reference has it, so "a star" passes however often it is said, and a policy that
-is paid by PoSh soon says it three times, in three places. Here each thing of the reference supports one of the
+PoSh asks of each entity whether the reference has it. "A star" passes however often it is said, so a policy trained
+with PoSh soon mentions it three times, in three places. Here each entity of the reference supports only one of the
 completion's.
-
-    surplus(interviews)     # numbers of the completion's entities that nothing is left for
 """
 
 from collections import defaultdict
 from collections.abc import Sequence
 
-from rewards.language.lemmas import is_plural, lemmas
-from rewards.language.scene_graph import SceneGraph
-from rewards.posh.graph_view import EntityView, GraphView
-from rewards.posh.interview import Interview
+from spanreward.rewards.language.lemmas import is_plural, lemmas
+from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.posh.graph_view import GraphView
+from spanreward.rewards.posh.interview import Interview
 
 
 def surplus(interviews: Sequence[Interview]) -> frozenset[int]:
-    """The entities that the completion names more often than the references do, by their numbers. Of those with one
-    name, the ones that are least right count as surplus.
+    """Returns the numbers of the completion's surplus entities. Of entities with one name, the worst rated are surplus.
 
-    interviews: the same completion with each of its references; the number is the largest that any of them has. A
-    plural ("stars") leaves any number. Where no reference has the name (the judge may have recognised another word for
-    it) only those that say nothing new beside an earlier one are surplus.
+    interviews: the completion with each of its references. The reference that has most entities of a name decides, and
+    a plural ("stars") supports any number. The judge may accept a synonym that no reference has; then only entities
+    that say nothing new beside an earlier one are surplus.
     """
     view = interviews[0].source
     rooms = [named_in(interview.target_graph) for interview in interviews]
@@ -37,20 +34,16 @@ def surplus(interviews: Sequence[Interview]) -> frozenset[int]:
         room = max(room.get(name, 0.0) for room in rooms)
         if room:
             worth = {n: max(said_right(interview, n) for interview in interviews) for n in numbers}
-            best_first = sorted(numbers, key=worth.__getitem__, reverse=True)  # stable: first of equals
+            best_first = sorted(numbers, key=worth.__getitem__, reverse=True)  # keeps the order of equals
             result.update(best_first[int(min(room, len(numbers))) :])
         else:
             said = [statements(view, number) for number in numbers]
-            result.update(
-                number
-                for place, number in enumerate(numbers)
-                if any(said[place] <= earlier for earlier in said[:place])
-            )
+            result.update(n for i, n in enumerate(numbers) if any(said[i] <= earlier for earlier in said[:i]))
     return frozenset(result)
 
 
 def named_in(graph: SceneGraph) -> dict[frozenset[str], float]:
-    """How many entities of each name a graph has: infinitely many for a plural."""
+    """Returns how many entities of each name a graph has, infinity for a plural."""
     counts: dict[frozenset[str], float] = defaultdict(float)
     for entity in graph.entities:
         for name in {lemmas(head) for head in (entity.head, *entity.heads)}:
@@ -60,10 +53,7 @@ def named_in(graph: SceneGraph) -> dict[frozenset[str], float]:
 
 
 def said_right(interview: Interview, number: int) -> float:
-    """How much of what is said of an entity is right: sum of (rating - 1) over it, its attributes and relations.
-
-    A sum, so that of two mentions the fuller one is kept and not the barer.
-    """
+    """Returns the sum of (rating - 1) over an entity, its attributes and relations, which favours detailed mentions."""
     entity = interview.source.entities[number]
     answers = [interview.attributes.get((number, place)) for place in range(len(entity.attributes))]
     answers += [interview.relations.get(relation) for relation in entity.relations]
@@ -71,15 +61,11 @@ def said_right(interview: Interview, number: int) -> float:
 
 
 def statements(view: GraphView, number: int) -> frozenset[tuple[str, ...]]:
-    """What is said of an entity: its attributes, and its relations with the other end's name and attributes."""
+    """Returns an entity's attributes, and its relations with the other entity's name and attributes."""
     entity = view.entities[number]
     said: set[tuple[str, ...]] = {(attribute.text,) for attribute in entity.attributes}
     for relation in (view.relation(r) for r in entity.relations):
         first = relation.subject == number
         other = view.entities[relation.object if first else relation.subject]
-        said.add((relation.text, str(first), *described(other)))
+        said.add((relation.text, str(first), other.text, *sorted(attribute.text for attribute in other.attributes)))
     return frozenset(said)
-
-
-def described(entity: EntityView) -> tuple[str, ...]:
-    return (entity.text, *sorted(attribute.text for attribute in entity.attributes))

@@ -1,19 +1,20 @@
-"""PoSh as a reward: which of the completion's words a reference does not support, and what it left out.
+"""PoSh as a reward: finds the completion's words that no reference supports, and what the completion leaves out.
 
     reward = PoshReward(MatchJudge())
     sample = Sample(prompt="Describe.", completion="A red circle.", references=("A blue circle.",))
     verdict = reward.assess([sample])[0]
     verdict.score, verdict.parts["precision"], verdict.spans, verdict.missed
 
-Precision asks the judge for every entity, attribute and relation of the completion in the reference, recall for the
-reference's in the completion; the score is F1 of their mean ratings / 5. mode="published" repeats the published code
-(rewrites by the judge, an empty completion has precision 1); mode="default" words identifiers by rule, asks equal
-questions once, an empty completion is EMPTY with score 0, and words that say nothing cost (rewards/filler.py).
+Precision asks the judge whether each entity, attribute and relation of the completion is in the reference. Recall asks
+whether the reference's are in the completion. Both are mean ratings / 5, and the score is their F1.
 
-Of several references, published mode takes the one with the best F1, each asked about for itself. In default mode what
-any of them says is right: a component of the completion has its best rating over all, and recall is that of the
-reference with the best F1. A reference that says "a red or orange bird" supports a red bird as well as an orange one,
-and recall asks for neither colour: no completion is to blame for the one that it leaves out.
+mode="published" follows the published code: the judge words the identifiers, and an empty completion has precision 1.
+mode="default" words identifiers by rule, asks equal questions once, gives an empty completion score 0, and charges for
+filler (rewards/filler.py).
+
+With several references, published mode judges each one separately and takes the best F1. In default mode a component of
+the completion has its best rating over all references, and recall is that of the reference with the best F1. A
+reference "a red or orange bird" supports both a red bird and an orange bird, and recall asks for neither colour.
 """
 
 import json
@@ -23,51 +24,51 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from itertools import zip_longest
 from typing import Any
 
-from rewards.cost import WORDS_PER_TOKEN, Cost
-from rewards.judges.judge import Failure, Judge
-from rewards.language.reader import Reader, load_reader
-from rewards.language.scene_graph import SceneGraph
-from rewards.language.server_reader import ReaderFailure
-from rewards.length import judged_part
-from rewards.memo import Memo
-from rewards.naming import check_mode
-from rewards.posh.charge import charge
-from rewards.posh.components import RatedComponent, best_of, components
-from rewards.posh.graph_view import GraphView, view_graph
-from rewards.posh.interview import PRESENCE_THRESHOLD, Interview
-from rewards.posh.prompts import PromptSource, load_prompts
-from rewards.posh.questions import Mode, conduct
-from rewards.posh.repeats import surplus
-from rewards.posh.scores import KINDS, beta_of, coarse_scores, credit, direction_score, f1, kind_weights
-from rewards.posh.spans import spans_of
-from rewards.posh.unread import charge_unread, not_read, read_note
-from rewards.reward import Reward
-from rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.cost import WORDS_PER_TOKEN, Cost
+from spanreward.rewards.judges.judge import Judge
+from spanreward.rewards.language.reader import Reader, load_reader
+from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.language.server_reader import ReaderFailure
+from spanreward.rewards.length import judged_part
+from spanreward.rewards.memo import Memo
+from spanreward.rewards.naming import MODES, Mode, check_choice
+from spanreward.rewards.posh.charge import charge, charge_unread, read_note
+from spanreward.rewards.posh.components import RatedComponent, best_of, components, spans_of
+from spanreward.rewards.posh.graph_view import GraphView, view_graph
+from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
+from spanreward.rewards.posh.prompts import PromptSource, load_prompts
+from spanreward.rewards.posh.questions import conduct
+from spanreward.rewards.posh.repeats import surplus
+from spanreward.rewards.posh.scores import KINDS, beta_of, coarse_scores, credit, direction_score, f1, kind_weights
+from spanreward.rewards.reward import Reward
+from spanreward.rewards.verdict import Sample, Status, Verdict
 
 REMEMBERED_REFERENCES = 4096
 QUESTIONS_PER_WORD = 0.56  # 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words
-PROMPT_WORDS = 90  # of a question beside the description that it shows
-PARSED_TOGETHER = 32  # samples; enough questions to keep an engine busy while the next ones are parsed
+PROMPT_WORDS = 90  # words of a prompt beside the description in it
+PARSED_TOGETHER = 32  # samples, whose questions keep an engine busy while the next ones are parsed
 GIVEN = "given graphs"
-# a graph per completion, per sample one of each reference, and one of what the reference supports; what read them
-Parsed = tuple[list[SceneGraph], list[list[SceneGraph]], list[list[SceneGraph]], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """A parsed text, the same as PoSh asks about it, and what it supports: a reference its alternatives, too."""
+class ParsedRow:
+    """A sample with the graphs of its completion and of each reference.
 
+    supporting: per reference the graph of everything that it supports. It differs from the reference's own graph if the
+    reference leaves something open, such as "a red or orange bird".
+    """
+
+    sample: Sample
     graph: SceneGraph
-    view: GraphView
-    supports: SceneGraph
+    references: tuple[SceneGraph, ...]
+    supporting: tuple[SceneGraph, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A completion and its reference of this index: what the first says asked of the second, and the reverse."""
+    """The two interviews of a completion and its reference of this index."""
 
     reference: int
     precision: Interview
@@ -79,22 +80,21 @@ class Pair:
 
 
 class PoshReward(Reward):
-    """PoSh as a reward (PoSh, section 3), with any judge. Needs the dataset column `reference`, a text or several.
+    """Reward that scores a completion with PoSh (PoSh, section 3). Needs the dataset column `reference`.
 
     Args:
-        judge: who answers whether an entity, attribute or relation is there.
-        prompts: our wording, or a path (or pair of paths) to the published JSON files.
-        mode: "default" is meant for training; "published" follows the paper's code.
-        pipeline: the spaCy pipeline that parses the texts, or its name; None takes the best that is installed.
-        coref: "rules", "none", "maverick", "fastcoref" or a function, see `rewards.language.describe`.
+        judge: the judge that says whether an entity, attribute or relation is in a text.
+        prompts: None for our wording, or a path (or pair of paths) to the published JSON files.
+        mode: "default" for training, or "published" for the behaviour of the paper's code.
+        pipeline: the spaCy pipeline that parses the texts, or its name. None takes the best installed one.
+        coref: "rules", "none", "maverick", "fastcoref" or a function, see `spanreward.rewards.language.describe`.
         score: "precision", "recall", "f1" or another F-score such as "f2".
-        presence_threshold: the rating, 1 to 5, from which an entity counts as there and its attributes and relations
-            are asked about.
-        weights: what a component of each kind counts in precision and recall, 1 where not given, such as
-            {"attribute": 2, "relation": 0.5}. A text without any component that counts names nothing.
-        name: of the reward in logs.
-        reader: "server:URL", a reader in an environment of its own (`spanreward read --serve`), with its own pipeline
-            and coreference; those given beside it by name are what it must have. None reads in this process.
+        name: the reward's name in logs.
+        weights: the weight of each kind of component in precision and recall, 1 by default, such as
+            {"attribute": 2, "relation": 0.5}. A text whose components all have weight 0 names nothing.
+        reader: "server:URL" for a reader in another environment (`spanreward read --serve`), with its own pipeline and
+            coreference. If `pipeline` or `coref` is given too, the reader must have it. None parses in this process.
+        presence_threshold: an entity with a lower mean rating (1 to 5) counts as absent (the published code's 2).
     """
 
     columns = ("reference",)
@@ -109,12 +109,12 @@ class PoshReward(Reward):
         coref: Any = "rules",
         score: str = "f1",
         name: str = "posh",
-        presence_threshold: float = PRESENCE_THRESHOLD,
         weights: Mapping[str, float] | None = None,
         reader: str | Reader | None = None,
+        presence_threshold: float = PRESENCE_THRESHOLD,
     ) -> None:
         super().__init__(name)
-        check_mode(mode)
+        check_choice("mode", mode, MODES)
         beta_of(score)
         self.judge = judge
         self.judges = (judge,)
@@ -135,50 +135,43 @@ class PoshReward(Reward):
         return self.read_with.name()
 
     def cost(self, words: float, references: int) -> Cost:
-        """A question per entity, attribute and relation of the completion and of each reference, so many a word as was
-        measured on descriptions, plus those that single an entity out.
-        """
+        """Returns the estimated cost of one completion, from a measured number of questions per word."""
         questions = round(QUESTIONS_PER_WORD * words * (1 + references))
         each = (PROMPT_WORDS + words) / WORDS_PER_TOKEN
-        how = (
-            f"{QUESTIONS_PER_WORD} a word of the completion and of each reference (measured), here of {words:.0f} "
-            "words each; of a group's completions, equal questions are asked once"
-        )
+        how = f"{QUESTIONS_PER_WORD} per word of the completion and each reference (measured), {words:.0f} words each"
         return Cost(questions, questions * each, questions, exact=False, how=how)
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Parse every distinct text once, then judge. One Verdict per sample, in order."""
+        """Parses every distinct text once and returns one Verdict per sample, in order."""
         if self.mode == "published":
             return self._assess_texts(samples)
         verdicts = self._assess_texts([judged_part(sample) for sample in samples])
         return [charge_unread(v, sample, self.score) for v, sample in zip(verdicts, samples, strict=True)]
 
     def _assess_texts(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Judge what is parsed while the next samples are being parsed; the judge stays awake over all of them."""
+        """Judges some samples while the next ones are parsed. The judge stays awake for all of them."""
         parts = [samples[start : start + PARSED_TOGETHER] for start in range(0, len(samples), PARSED_TOGETHER)]
         verdicts: list[Verdict] = []
         self._memo.begin()
         with ThreadPoolExecutor(max_workers=1) as parser, self.judge if len(parts) > 1 else nullcontext():
             parsed = [parser.submit(self._parse, part) for part in parts[:1]]
-            for part, following in zip_longest(parts, parts[1:]):
+            for following in [*parts[1:], None]:
                 try:
-                    graphs = parsed.pop().result()
-                except ReaderFailure as failure:  # nor would it read the others
+                    rows, parsed_by = parsed.pop().result()
+                except ReaderFailure as failure:  # the reader would fail on the other samples too
                     return [*verdicts, *(not_read(sample, failure) for sample in samples[len(verdicts) :])]
                 if following:
                     parsed.append(parser.submit(self._parse, following))
-                verdicts += self._assess_graphs(part, *graphs, self._memo)
+                verdicts += self._assess_rows(rows, parsed_by, self._memo)
         return verdicts
 
-    def _parse(self, samples: Sequence[Sample]) -> Parsed:
-        """Of each sample the completion's graph and its references', and what read them. A text is parsed once, a
-        reference with words that it does not assert once more, for what it supports.
-        """
+    def _parse(self, samples: Sequence[Sample]) -> tuple[list[ParsedRow], str]:
+        """Returns the samples with their graphs, and the parser's name. Open references are parsed twice."""
         judged = [sample for sample in samples if sample.references]
         references = list(dict.fromkeys(text for sample in judged for text in sample.references))
         known = {text: json.loads(self._references[text]) for text in references if text in self._references}
         graphs = {text: SceneGraph.from_dict(graph) for text, (graph, _) in known.items()}
-        open_ = {text: SceneGraph.from_dict(graph) for text, (_, graph) in known.items() if graph}
+        supporting = {text: SceneGraph.from_dict(graph) for text, (_, graph) in known.items() if graph}
         new = [text for text in references if text not in graphs]
         completions = [sample.completion for sample in judged if sample.completion.strip()]
         texts = list(dict.fromkeys([*new, *(text for text in completions if text not in graphs)]))
@@ -186,80 +179,78 @@ class PoshReward(Reward):
         graphs.update(zip(texts, parsed, strict=True))
         leaving_open = [text for text in new if graphs[text].unasserted]
         again = self.read_with.read(leaving_open, "reference") if leaving_open else []
-        open_.update(zip(leaving_open, again, strict=True))
-        for text in references:  # as JSON a graph takes a fifth of the memory
+        supporting.update(zip(leaving_open, again, strict=True))
+        for text in references:  # a graph takes a fifth of the memory as JSON
             if text not in self._references:
-                other = open_[text].to_dict() if text in open_ else None
+                other = supporting[text].to_dict() if text in supporting else None
                 self._references[text] = json.dumps([graphs[text].to_dict(), other])
             self._references.move_to_end(text)
         while len(self._references) > REMEMBERED_REFERENCES:
             self._references.popitem(last=False)
-        return (
-            [graphs.get(sample.completion) or SceneGraph() for sample in samples],
-            [[graphs[text] for text in sample.references] for sample in samples],
-            [[open_.get(text, graphs[text]) for text in sample.references] for sample in samples],
-            self.reader() if judged else "",
-        )
+        rows = [
+            ParsedRow(
+                sample,
+                graphs.get(sample.completion) or SceneGraph(),
+                tuple(graphs[text] for text in sample.references),
+                tuple(supporting.get(text, graphs[text]) for text in sample.references),
+            )
+            for sample in samples
+        ]
+        return rows, self.reader() if judged else ""
 
     def assess_graphs(
-        self,
-        samples: Sequence[Sample],
-        graphs: Sequence[SceneGraph],
-        reference_graphs: Sequence[Sequence[SceneGraph]],
+        self, samples: Sequence[Sample], graphs: Sequence[SceneGraph], reference_graphs: Sequence[Sequence[SceneGraph]]
     ) -> list[Verdict]:
-        """Judge texts that are parsed already: a graph per completion, and per sample a graph per reference.
+        """Judges parsed texts: a graph per completion, and per sample a graph per reference.
 
-        What a reference leaves open by "or" is in its graph or not, for both directions. Raises ValueError when the
-        lengths differ.
+        A reference's graph serves both directions. Raises ValueError if the lengths differ.
         """
-        return self._assess_graphs(samples, graphs, reference_graphs, reference_graphs, GIVEN, Memo())
+        rows = [
+            ParsedRow(sample, graph, tuple(parsed), tuple(parsed))
+            for sample, graph, parsed in zip(samples, graphs, reference_graphs, strict=True)
+        ]
+        for row in rows:
+            if len(row.sample.references) != len(row.references):
+                raise ValueError(
+                    f"got {len(row.references)} reference graphs for {len(row.sample.references)} references"
+                )
+        return self._assess_rows(rows, GIVEN, Memo())
 
-    def _assess_graphs(
-        self,
-        samples: Sequence[Sample],
-        graphs: Sequence[SceneGraph],
-        reference_graphs: Sequence[Sequence[SceneGraph]],
-        supporting: Sequence[Sequence[SceneGraph]],
-        parsed_by: str,
-        memo: Memo,
-    ) -> list[Verdict]:
-        for sample, parsed in zip(samples, reference_graphs, strict=True):
-            if len(sample.references) != len(parsed):
-                raise ValueError(f"got {len(parsed)} reference graphs for {len(sample.references)} references")
-        distinct = {id(graph): graph for graph in (*graphs, *(g for several in reference_graphs for g in several))}
+    def _assess_rows(self, rows: Sequence[ParsedRow], parsed_by: str, memo: Memo) -> list[Verdict]:
+        distinct = {id(graph): graph for row in rows for graph in (row.graph, *row.references)}
         views = {key: view_graph(graph) for key, graph in distinct.items()}
         verdicts: dict[int, Verdict] = {}
         pairs: dict[int, list[Pair]] = {}
-        rows = zip(samples, graphs, reference_graphs, supporting, strict=True)
-        for number, (sample, graph, parsed, supports) in enumerate(rows):
-            said = Side(graph, views[id(graph)], graph)
-            wanted = [Side(one, views[id(one)], other) for one, other in zip(parsed, supports, strict=True)]
-            # The published code gives a reference that names nothing recall 1, and an empty completion precision 1.
-            usable = [i for i, side in enumerate(wanted) if self.mode == "published" or self._counts(side.view)]
+        for number, row in enumerate(rows):
+            sample = row.sample
+            said, wanted = views[id(row.graph)], [views[id(graph)] for graph in row.references]
+            # In the published code a reference without components has recall 1, and an empty completion precision 1.
+            usable = [i for i, view in enumerate(wanted) if self.mode == "published" or self._counts(view)]
             if not usable:
                 verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note="no reference that names anything")
-            elif self.mode == "default" and not (sample.completion.strip() and self._counts(said.view)):
+            elif self.mode == "default" and not (sample.completion.strip() and self._counts(said)):
                 nothing = coarse_scores(0.0, 0.0, self.score)
                 verdicts[number] = Verdict(0.0, Status.EMPTY, nothing, note="the completion names nothing")
             else:
-                pairs[number] = [self._pair(number, sample, said, index, wanted[index]) for index in usable]
+                pairs[number] = [self._pair(number, row, index, said, wanted[index]) for index in usable]
         interviews = [interview for several in pairs.values() for pair in several for interview in pair.both]
         if interviews:
             with self.judge:
                 conduct(interviews, self.judge, self.mode, memo)
         for number, several in pairs.items():
-            sample, failure = samples[number], failure_of(several)
-            if failure is not None:
+            sample = rows[number].sample
+            failure = next((one.failure for pair in several for one in pair.both if one.failure), None)
+            if failure:
                 verdicts[number] = Verdict(None, failure.status, note=failure.message)
-            elif self.mode == "published":  # the published code takes one reference; of several the best one counts
+            elif self.mode == "published":  # the published code takes one reference, so the best one counts
                 one_by_one = [self._verdict(sample, [pair]) for pair in several]
                 verdicts[number] = max(one_by_one, key=lambda verdict: verdict.parts["f1"])
             else:
-                verdicts[number] = charge(self._verdict(sample, several), sample, graphs[number])
-        return [replace(verdicts[number], parsed_by=parsed_by) for number in range(len(samples))]
+                verdicts[number] = charge(self._verdict(sample, several), sample, rows[number].graph)
+        return [replace(verdicts[number], parsed_by=parsed_by) for number in range(len(rows))]
 
     def _counts(self, view: GraphView) -> bool:
-        """Whether the text says anything that counts under the weights."""
+        """Returns whether the text has a component with a weight above 0."""
         return any(
             self.weights["entity"]
             or (self.weights["attribute"] and entity.attributes)
@@ -268,22 +259,17 @@ class PoshReward(Reward):
             if entity.fixed is None
         )
 
-    def _pair(self, number: int, sample: Sample, said: Side, index: int, wanted: Side) -> Pair:
-        """Both directions of one completion and one of its references."""
-        completion, reference, threshold = sample.completion, sample.references[index], self.presence_threshold
+    def _pair(self, number: int, row: ParsedRow, index: int, said: GraphView, wanted: GraphView) -> Pair:
+        completion, reference, threshold = row.sample.completion, row.sample.references[index], self.presence_threshold
         precision, recall = self.prompts.precision, self.prompts.recall
         return Pair(
             index,
-            Interview(number, said.view, completion, reference, wanted.supports, precision, threshold),
-            Interview(number, wanted.view, reference, completion, said.graph, recall, threshold),
+            Interview(number, said, completion, reference, row.supporting[index], precision, threshold),
+            Interview(number, wanted, reference, completion, row.graph, recall, threshold),
         )
 
     def _verdict(self, sample: Sample, pairs: Sequence[Pair]) -> Verdict:
-        """One sample's answers, over the references of these pairs, as a Verdict.
-
-        Of several references, a component of the completion is worth its best rating over them; recall is that of the
-        reference with the best F1.
-        """
+        """Returns the verdict from one sample's answers over the references of these pairs."""
         interviews = [pair.precision for pair in pairs]
         default = self.mode == "default"
         too_often = surplus(interviews) if default else frozenset()
@@ -316,14 +302,15 @@ class PoshReward(Reward):
         return [self.weights[component.kind] for component in side]
 
 
-def failure_of(pairs: Sequence[Pair]) -> Failure | None:
-    """The first question that the judge failed on."""
-    failures = (interview.failure for pair in pairs for interview in pair.both)
-    return next((failure for failure in failures if failure is not None), None)
+def not_read(sample: Sample, failure: ReaderFailure) -> Verdict:
+    """Returns the verdict on a sample whose texts the reader failed to read."""
+    if not sample.references:
+        return Verdict(None, Status.NOT_APPLICABLE, note="no reference that names anything")
+    return Verdict(None, failure.status, note=str(failure))
 
 
 def _cuts(sample: Sample, pairs: Sequence[Pair]) -> str:
-    """What the judge did not read of the completion and the references, for the verdict's note."""
+    """Returns the note on what the judge did not read of the completion and the references."""
     of_completion, of_references = [0], []
     for pair in pairs:
         both = ((pair.precision, pair.precision.cuts_source), (pair.recall, not pair.recall.cuts_source))
@@ -335,6 +322,6 @@ def _cuts(sample: Sample, pairs: Sequence[Pair]) -> str:
 
 
 def means_by_kind(direction: str, side: Sequence[RatedComponent]) -> dict[str, float]:
-    """`{direction}_entity` and so on: mean ratings / 5 of the kinds that occur."""
+    """Returns mean ratings / 5 of the kinds that occur, as `precision_entity` and so on."""
     ratings = {kind: [component.rating for component in side if component.kind == kind] for kind in KINDS}
     return {f"{direction}_{kind}": direction_score(values) for kind, values in ratings.items() if values}

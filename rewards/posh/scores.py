@@ -1,15 +1,15 @@
-"""PoSh's numbers: pure functions over ratings, nothing else (PoSh, section 3; credit: docs/credit.md).
+"""PoSh's formulas, as pure functions of ratings (PoSh, section 3; credit: docs/credit.md).
 
-Ratings are expectations on 1..5. A direction's score and everything in a Verdict's `parts` is in the published unit,
-rating / 5, so in [0.2, 1]; a Span's score is (rating - 1) / 4, in [0, 1]. Published are F1 and equal weights; the
-general forms are ours and give the very same floats there.
+Ratings are expectations on 1..5. Precision, recall and all parts of a Verdict are in the published unit, rating / 5, in
+[0.2, 1]. A Span's score is (rating - 1) / 4, in [0, 1]. The paper has F1 and equal weights. The general forms are ours
+and give exactly the same floats for them.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
-from rewards.naming import unknown
+from spanreward.rewards.naming import unknown
 
 LEVELS = 5
 KINDS = ("entity", "attribute", "relation")
@@ -17,9 +17,10 @@ F_SCORE = re.compile(r"f(\d+\.?\d*|\.\d+)")
 
 
 def direction_score(ratings: Sequence[float], weights: Sequence[float] | None = None) -> float:
-    """Precision or recall: mean rating / 5, in [0.2, 1]; 1.0 of no ratings, as published.
+    """Returns precision or recall: the weighted mean rating / 5, in [0.2, 1].
 
-    weights: one a rating, at least 0; None weighs all alike. Where the weights sum to 0, as without ratings.
+    weights: one per rating, at least 0; None weighs all alike. Without ratings, or with weights of sum 0, it is 1.0 as
+    published.
     """
     weights = [1.0] * len(ratings) if weights is None else weights
     total = sum(weights)
@@ -27,19 +28,19 @@ def direction_score(ratings: Sequence[float], weights: Sequence[float] | None = 
 
 
 def f_beta(precision: float, recall: float, beta: float) -> float:
-    """(1 + b) P R / (b P + R) with b = beta^2: recall counts beta times as much as precision. 0 when both are 0."""
+    """Returns (1 + b) P R / (b P + R) with b = beta^2, 0 if both are 0. Recall counts beta times as much."""
     b = beta * beta
     total = b * precision + recall
     return (1 + b) * precision * recall / total if total else 0.0
 
 
 def f1(precision: float, recall: float) -> float:
-    """Harmonic mean; 0 when both are 0."""
+    """Returns the harmonic mean, 0 if both are 0."""
     return f_beta(precision, recall, 1.0)
 
 
 def beta_of(score: str) -> float | None:
-    """The beta of "f1", "f0.5" and so on; None for "precision" and "recall". Raises ValueError for any other score."""
+    """Returns the beta of "f1", "f0.5" and so on, None for "precision" and "recall". Raises ValueError otherwise."""
     if score in ("precision", "recall"):
         return None
     number = F_SCORE.fullmatch(score) if isinstance(score, str) else None
@@ -50,16 +51,16 @@ def beta_of(score: str) -> float | None:
 
 
 def coarse_scores(precision: float, recall: float, score: str) -> dict[str, float]:
-    """Precision, recall and F1 by name, and `score` where it is none of them."""
+    """Returns precision, recall and F1 by name, and `score` if it is another F-score."""
     parts = {"precision": precision, "recall": recall, "f1": f1(precision, recall)}
     beta = beta_of(score)
     return parts if beta is None or score in parts else {**parts, score: f_beta(precision, recall, beta)}
 
 
 def kind_weights(weights: Mapping[str, float] | None) -> dict[str, float]:
-    """What a component of each kind counts in the means: as given, else 1.
+    """Returns the weight of each kind of component, 1 by default.
 
-    Raises ValueError for a kind that does not exist, a weight that is no finite number from 0 up, or no weight above 0.
+    Raises ValueError for an unknown kind, a weight that is not a finite number from 0 up, or if all weights are 0.
     """
     given = {} if weights is None else weights
     if not isinstance(given, Mapping):
@@ -76,29 +77,23 @@ def kind_weights(weights: Mapping[str, float] | None) -> dict[str, float]:
 
 
 def span_score(rating: float) -> float:
-    """A rating on 1..5 as 0 (wrong) .. 1 (right)."""
+    """Returns a rating of 1..5 as 0 (wrong) .. 1 (right)."""
     return min(max((rating - 1) / (LEVELS - 1), 0.0), 1.0)
 
 
 def credit(
-    rating: float,
-    precision: float,
-    recall: float,
-    said: float,
-    wanted: float,
-    score: str = "f1",
-    weight: float = 1.0,
+    rating: float, precision: float, recall: float, said: float, wanted: float, score: str = "f1", weight: float = 1.0
 ) -> float:
-    """What one component of the completion adds to the score: the score's derivative, in the score's own unit.
+    """Returns what one component of the completion adds to the score: the score's derivative, in the score's unit.
 
-    said: the total weight W of the completion's components, whose weighted mean `precision` is; their number where all
-    weigh 1. wanted: the same, V, of the reference's. weight: this component's own, w.
+    said: the total weight W of the completion's components. wanted: the total weight V of the reference's. weight: the
+    component's own weight w. If all weights are 1, W and V are the numbers of components.
 
-    Say a fraction x of the component once more. With s = rating / 5, precision becomes (W P + x w s) / (W + x w), whose
-    derivative at x = 0 is w (s - P) / W; recall gains as much of the reference as was said right, w s / V. The chain
-    rule over F = (1 + b) P R / (b P + R), b = beta^2, gives
-        credit = (1 + b) R^2 / (b P + R)^2 * w (s - P) / W + (1 + b) b P^2 / (b P + R)^2 * w s / V,
-    which for beta = 1 and equal weights is the derivative of F1. It is w (s - P) / W for precision, 0 for recall.
+    Suppose a fraction x of the component is said once more. With s = rating / 5, precision becomes
+    (W P + x w s) / (W + x w). Its derivative at x = 0 is w (s - P) / W. Recall gains w s / V. The chain rule over
+    F = (1 + b) P R / (b P + R), b = beta^2, gives
+        credit = (1 + b) R^2 / (b P + R)^2 * w (s - P) / W + (1 + b) b P^2 / (b P + R)^2 * w s / V
+    For score "precision" the credit is w (s - P) / W, and for "recall" it is 0.
     """
     if not weight:
         return 0.0

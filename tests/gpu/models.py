@@ -7,12 +7,12 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, GenerationConfig
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-from rewards.judges.encoding.picture_chat import load_processor
-from rewards.judges.local.transformers_judge import TransformersJudge
+from spanreward.rewards.judges.encoding.picture_chat import load_processor
+from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
+from spanreward.training.plan.known_models import CONFIGS
 from tests.gpu.conftest import Machine
 from tests.support.tiny_models import QWEN_TEMPLATE, QWEN_TOKENS
 from tests.support.tokenizer import tokenizer
-from training.plan.known_models import CONFIGS
 
 TOY: dict[str, Any] = {
     "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,

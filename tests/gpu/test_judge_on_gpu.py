@@ -9,15 +9,15 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
-from rewards import PoshReward, Sample, Status
-from rewards.judges import Question, Rating
-from rewards.judges.local.transformers_judge import TransformersJudge
+from experiments.scenes.language import describe
+from experiments.scenes.world import make_scenes
+from spanreward.rewards import PoshReward, Sample, Status
+from spanreward.rewards.judges import Question, Rating
+from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
+from spanreward.training.plan.memory import PINNED
 from tests.gpu.conftest import Machine
 from tests.gpu.models import judge_of
 from tests.support.tiny_models import FIRST, SECOND, ask, save_llava, save_qwen
-from training.plan.memory import PINNED
-from training.scenes.language import describe
-from training.scenes.world import make_scenes
 
 
 def questions() -> list[Question]:

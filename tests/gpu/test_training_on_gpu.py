@@ -14,16 +14,16 @@ import torch
 from peft import LoraConfig
 from PIL import Image
 
-from rewards import MatchJudge, PoshReward, Span, Verdict
+from experiments.benchmark.spans import given_ids
+from experiments.scenes.policy import tiny_policy, tiny_processor
+from spanreward.rewards import MatchJudge, PoshReward, Span, Verdict
+from spanreward.training.grpo.config import SpanGRPOConfig
+from spanreward.training.grpo.trainer import SpanGRPOTrainer
+from spanreward.training.plan.memory import PROCESS, Plan, Size, size_of
 from tests.gpu.conftest import Machine
 from tests.gpu.models import build, config_of, processor
 from tests.support.paths import ROOT
 from tests.support.tiny_trainer import Scripted, make_trainer, scenes
-from training.commands.benchmark.spans import given_ids
-from training.grpo.config import SpanGRPOConfig
-from training.grpo.trainer import SpanGRPOTrainer
-from training.plan.memory import PROCESS, Plan, Size, size_of
-from training.policy import tiny_policy, tiny_processor
 
 TEXTS = ["A red star.", "A blue star.", "A red moon.", "A blue moon."] * 2
 LANGUAGE_LAYERS = r".*language_model.*\.(q|k|v|o|gate|up|down)_proj"

@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 import torch
 
-from rewards.judges import Question, Rating
-from rewards.judges.local.transformers_judge import TransformersJudge
-from rewards.judges.local.vllm_judge import VllmJudge
+from experiments.benchmark.soak import growth, look
+from spanreward.rewards.judges import Question, Rating
+from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
+from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from tests.gpu.conftest import Machine
 from tests.support.paths import ROOT
 from tests.support.posh_questions import posh_questions
 from tests.support.tiny_models import FIRST, ask, save_qwen
-from training.commands.benchmark.soak import growth, look
 
 COUNT = 24
 CACHE = 1.5e9  # bytes
@@ -149,9 +149,9 @@ COLOCATED = """
 import os
 os.environ |= {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29577"}
 from vllm import LLM
-from rewards.judges import Question
-from rewards.judges.local.vllm_judge import VllmJudge
-from rewards.judges.smollm2 import smollm2_folder
+from spanreward.rewards.judges import Question
+from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.rewards.judges.smollm2 import smollm2_folder
 
 if __name__ == "__main__":
     judge = VllmJudge("smollm2", memory=1e9, max_model_len=512, min_mass=0.0)
@@ -184,9 +184,9 @@ def test_killed_beside_trls_colocated_engine_it_is_started_anew(tmp_path: Path, 
 RANKS = """
 import sys
 import torch.distributed as dist
-from rewards.judges import Question
-from rewards.judges.local.vllm_judge import VllmJudge
-from rewards.judges.shared.rank0_judge import Rank0Judge
+from spanreward.rewards.judges import Question
+from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
 
 if __name__ == "__main__":
     together = sys.argv[1] == "rank0"

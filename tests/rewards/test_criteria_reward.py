@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from rewards import CriteriaReward, Sample, Status
-from rewards.criteria.questions import read_criteria
+from spanreward.rewards import CriteriaReward, Sample, Status
+from spanreward.rewards.criteria.questions import read_criteria
 from tests.support.pair_judges import PairJudge, better
 
 CONTEXT = "A bridge with two towers."

@@ -4,13 +4,12 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward, Sample, Status
-from rewards.filler import COPIED, FILLER, LONG, SIGNS, charge_filler, find_filler, is_degenerate
-from rewards.posh.charge import charged
-from rewards.verdict import Span, Verdict
+from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward, Sample, Status
+from spanreward.rewards.filler import COPIED, FILLER, LONG, SIGNS, charge_filler, find_filler, is_degenerate
+from spanreward.rewards.posh.charge import charged
+from spanreward.rewards.verdict import Span, Verdict
 from tests.support.paths import DATA
 
 HONEST = "There is a large black circle in the top left corner. There is a large purple circle at the bottom edge."

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import yaml
 
-from rewards import HarmonicReward
-from rewards.harmonic.prompts import DEFAULT, PUBLISHED, chosen_criteria, load_prompts, scale_of
-from rewards.harmonic.questions import Shown, ask
-from rewards.verdict import Sample
+from spanreward.rewards import HarmonicReward
+from spanreward.rewards.harmonic.prompts import DEFAULT, PUBLISHED, chosen_criteria, load_prompts, scale_of
+from spanreward.rewards.harmonic.questions import Shown, ask
+from spanreward.rewards.verdict import Sample
 from tests.support.fakes import FakeJudge, certain
 
 SAFETY = {"question": "Is the text fit for children?", "levels": {n: f"level {n} of it" for n in range(1, 6)}}
@@ -131,7 +131,7 @@ def test_a_task_s_words_may_stand_in_criteria(tmp_path: Path) -> None:
         ({"levels": {**SAFETY["levels"], 6: "x"}}, "has the level 6: there are 1 to 5"),
         ({"levels": ["a", "b", "c", "d", "e"]}, "lacks the level 1, 2, 3, 4, 5"),
         ({"question": " "}, "needs a question, got ' '"),
-        ({"question": "Is {text} good?"}, r"takes the placeholders .*has \{text\}"),
+        ({"question": "Is {text} good?"}, r"may have the placeholders .*has \{text\}"),
         ({"sees": "yes please"}, "sees is true or false, got 'yes please'"),
         ({"level": {}}, "unknown key 'level': did you mean 'levels'"),
     ],
@@ -167,21 +167,24 @@ def test_prompts_of_your_own(tmp_path: Path) -> None:
     [
         (lambda data: data.pop("layout"), "lacks 'layout'"),
         (lambda data: data["layout"].pop("why"), "lacks the text 'why'"),
-        (lambda data: data["layout"].pop("order"), "layout: order lists the parts .*; got None"),
+        (lambda data: data["layout"].pop("order"), "layout: order must list text, criterion .*; got None"),
         (
             lambda data: data["layout"].update(order=["text", "text", "criterion"]),
-            "each once: text, criterion and what",
+            "order must list text, criterion and any",
         ),
         (lambda data: data["layout"].update(order=["criterion", "ask"]), r"got \['criterion', 'ask'\]"),
         (lambda data: data["layout"].update(order=["text", "criterion", "end"]), "of instructions, evidence, text"),
-        (lambda data: data["layout"].update(level="{text}"), r"layout level takes the placeholders \{level\} and"),
+        (
+            lambda data: data["layout"].update(level="{text}"),
+            r"layout level must have the placeholders \{level\}, \{text\} and",
+        ),
         (
             lambda data: data["layout"].update(whole="{criterion}?"),
-            r"layout whole takes the placeholders .*\{criterion\}",
+            r"layout whole may have the placeholders .*\{criterion\}",
         ),
         (lambda data: data["layout"].update(extra="x"), "unknown text 'extra'"),
         (lambda data: data["tasks"]["ic"].pop("noun"), "the task ic lacks the text 'noun'"),
-        (lambda data: data["layout"].update(sentence="Rate it."), r"takes the placeholders \{sentence\} and"),
+        (lambda data: data["layout"].update(sentence="Rate it."), r"must have the placeholders \{sentence\} and"),
         (lambda data: data["criteria"]["fluency"]["levels"].pop(4), "'fluency' lacks the level 4"),
     ],
 )

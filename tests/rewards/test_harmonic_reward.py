@@ -9,17 +9,17 @@ import pytest
 from PIL import Image
 from transformers import AutoTokenizer
 
-from rewards import HarmonicReward, build_reward
-from rewards.filler import FILLER
-from rewards.harmonic import aggregate
-from rewards.judges.encoding.chat import ChatEncoder
-from rewards.judges.encoding.prompt import runs
-from rewards.judges.judge import Failure, Rating
-from rewards.judges.match.match_judge import MatchJudge
-from rewards.judges.model_files import model_folder
-from rewards.length import JUDGED_CHARACTERS
-from rewards.quoting import masked
-from rewards.verdict import Sample, Status
+from spanreward.rewards import HarmonicReward, build_reward
+from spanreward.rewards.filler import FILLER
+from spanreward.rewards.harmonic import aggregate
+from spanreward.rewards.judges.encoding.chat import ChatEncoder
+from spanreward.rewards.judges.encoding.prompt import runs
+from spanreward.rewards.judges.judge import Failure, Rating
+from spanreward.rewards.judges.match.match_judge import MatchJudge
+from spanreward.rewards.judges.model_files import model_folder
+from spanreward.rewards.length import JUDGED_CHARACTERS
+from spanreward.rewards.quoting import masked
+from spanreward.rewards.verdict import Sample, Status
 from tests.support.fakes import FakeJudge, certain, criterion_of, hashed_rating, prompt_of
 from tests.support.paths import ROOT
 
@@ -268,7 +268,7 @@ def test_each_judge_is_awake_for_its_own_questions_only() -> None:
     assert reward.judges == (judge, text_judge)
     (verdict,) = reward.judge_samples([sample()])  # as trainers do
     assert log == [f"{name} {does}" for name in ("seeing", "reading") for does in ("wakes", "rates", "sleeps")]
-    assert reward.held == ()
+    assert reward.judges_to_wake == ()
     log.clear()
     reward.judge_samples([sample("")])
     assert log == [f"{name} {does}" for name in ("seeing", "reading") for does in ("wakes", "sleeps")]
@@ -276,7 +276,7 @@ def test_each_judge_is_awake_for_its_own_questions_only() -> None:
     assert {criterion_of(p) for p in text_judge.rated[0]} == set(FIVE[2:])
     assert verdict == HarmonicReward(FakeJudge()).assess([sample()])[0]
     assert HarmonicReward(judge, text_judge, criteria=["fluency"]).judges == (text_judge,)
-    assert HarmonicReward(judge).judges == HarmonicReward(judge).held == (judge,)
+    assert HarmonicReward(judge).judges == HarmonicReward(judge).judges_to_wake == (judge,)
 
 
 def test_a_batch_is_its_samples_in_any_order() -> None:
@@ -339,7 +339,7 @@ def test_the_tokens_of_the_page(options: Any, row: Any) -> None:
     read = sum(len(prompt.ids) for prompt in prompts)
     shared = sum(run.shared * (run.stop - run.start - 1) for run in runs(prompts))
     assert (len(judge.questions), read, read - shared) == row
-    assert f"| {row[0]} | {row[1]:,}, {row[2]:,} |" in (ROOT / "docs" / "metrics.md").read_text()
+    assert f"| {row[0]} | {row[1]:,}, {row[2]:,} |" in (ROOT / "docs/evidence/cost.md").read_text()
 
 
 def test_a_text_of_one_sentence_costs_no_more_than_its_score() -> None:
@@ -360,7 +360,7 @@ def test_one_overall_question() -> None:
 
 def test_gamma_and_smoothing_reach_the_aggregate() -> None:
     rate = lambda prompt: Rating(dict(zip("12345", (0, 0, 0, 0.4, 0.6), strict=True)))  # noqa: E731
-    reward = HarmonicReward(FakeJudge(rate=rate), smooth=False, spans="none")
+    reward = HarmonicReward(FakeJudge(rate=rate), likeliest=True, spans="none")
     assert reward.assess([sample()])[0].parts["correctness"] == 5.0
     uniform = HarmonicReward(FakeJudge(), gamma=1, spans="none").assess([sample()])[0]
     assert {uniform.parts[f"weight_{name}"] for name in FIVE} == {0.2}

@@ -5,11 +5,10 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from rewards.harmonic import aggregate
-from rewards.harmonic.scores import SIGMA_FLOOR, distribution, harmonic_weights, mean, overall, std
+from spanreward.rewards.harmonic import aggregate
+from spanreward.rewards.harmonic.scores import SIGMA_FLOOR, distribution, harmonic_weights, mean, overall, std
 
 CERTAIN_FIVE = (0, 0, 0, 0, 1)
 HALVES = (0, 0, 0, 0.5, 0.5)  # mean 4.5, std 0.5

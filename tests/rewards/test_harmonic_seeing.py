@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from rewards import HarmonicReward
-from rewards.judges.local.transformers_judge import TransformersJudge
-from rewards.verdict import Sample, Status
+from spanreward.rewards import HarmonicReward
+from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
+from spanreward.rewards.verdict import Sample, Status
 from tests.support.paths import DATA
 from tests.support.tiny_models import encodings, save_llava, save_qwen, started
 

@@ -4,12 +4,11 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from rewards import HarmonicReward
-from rewards.harmonic.scores import Aggregate, aggregate
-from rewards.harmonic.spans import (
+from spanreward.rewards import HarmonicReward
+from spanreward.rewards.harmonic.scores import Aggregate, aggregate
+from spanreward.rewards.harmonic.spans import (
     MOST_SENTENCES,
     ablation_spans,
     at_most,
@@ -17,7 +16,7 @@ from rewards.harmonic.spans import (
     sentence_spans,
     without,
 )
-from rewards.verdict import Sample
+from spanreward.rewards.verdict import Sample
 from tests.support.fakes import FakeJudge, certain, criterion_of
 
 PLACES = [(0, 6), (7, 12), (13, 20)]

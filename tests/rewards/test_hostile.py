@@ -14,27 +14,25 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
-from rewards.judges.encoding.chat import LONGEST_WORD, ChatEncoder, encodable
-from rewards.judges.judge import Question, Rating
-from rewards.judges.local.transformers_judge import TransformersJudge
-from rewards.judges.local.vllm_judge import VllmJudge
-from rewards.judges.match.match_judge import MatchJudge
-from rewards.judges.remote.chat_judge import OPENING, ChatJudge, neutralised
-from rewards.judges.remote.server_judge import ServerJudge
-from rewards.judges.smollm2 import smollm2_folder
-from rewards.length import judged_length
-from rewards.posh import PoshReward
-from rewards.posh.questions import LONGEST_NAME
-from rewards.verdict import Sample, Status
+from experiments.hacking.hostile_texts import CONTROL, HOSTILE as COMPLETIONS
+from spanreward.rewards.judges.encoding.chat import LONGEST_WORD, ChatEncoder, encodable
+from spanreward.rewards.judges.judge import Question, Rating
+from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
+from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.rewards.judges.match.match_judge import MatchJudge
+from spanreward.rewards.judges.remote.chat_judge import OPENING, ChatJudge, neutralised
+from spanreward.rewards.judges.remote.server_judge import ServerJudge
+from spanreward.rewards.judges.smollm2 import smollm2_folder
+from spanreward.rewards.length import judged_length
+from spanreward.rewards.posh import PoshReward
+from spanreward.rewards.posh.questions import LONGEST_NAME
+from spanreward.rewards.verdict import Sample, Status
 from tests.support.fakes import FakeJudge
 from tests.support.server import Server
 from tests.support.tokenizer import SPECIAL, TEMPLATE, tokenizer
-from training.hacking.hostile_texts import CONTROL
-from training.hacking.hostile_texts import HOSTILE as COMPLETIONS
 
 CONTEXT = 512
 STYLES = {  # template, special tokens: the second ends a turn

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from rewards.judges.match.text_index import (
+from spanreward.rewards.judges.match.text_index import (
     ABSENT,
     HAVING,
     LOOSE,
@@ -22,23 +21,23 @@ from rewards.judges.match.text_index import (
     TextIndex,
     agreement,
 )
-from rewards.judges.probe import Mention, PresenceProbe
-from rewards.language import coref_rules, load_pipeline
-from rewards.language.clusters import References
-from rewards.language.components import Component, Kind, Role
-from rewards.language.coref_rules import clusters_by_rule
-from rewards.language.extract import _Builder
-from rewards.language.lemmas import lemmas
-from rewards.language.links import _subjects
-from rewards.language.rules import Rules
-from rewards.language.scene_graph import Entity, Relation, SceneGraph
-from rewards.language.words import Word, read_words
-from rewards.lave.rating import read_rating
-from rewards.posh import repeats
-from rewards.posh.candidates import Found, candidates
-from rewards.posh.graph_view import GraphView, view_graph
-from rewards.posh.interview import MOST_SAID, Interview
-from rewards.posh.prompts import load_prompts
+from spanreward.rewards.judges.probe import Mention, PresenceProbe
+from spanreward.rewards.language import coref_rules, load_pipeline
+from spanreward.rewards.language.clusters import References
+from spanreward.rewards.language.components import Component, Kind, Role
+from spanreward.rewards.language.coref_rules import clusters_by_rule
+from spanreward.rewards.language.extract import _Builder
+from spanreward.rewards.language.lemmas import lemmas
+from spanreward.rewards.language.links import _subjects
+from spanreward.rewards.language.rules import Rules
+from spanreward.rewards.language.scene_graph import Entity, Relation, SceneGraph
+from spanreward.rewards.language.words import Word, read_words
+from spanreward.rewards.lave.rating import read_rating
+from spanreward.rewards.posh import repeats
+from spanreward.rewards.posh.candidates import Found, candidates
+from spanreward.rewards.posh.graph_view import GraphView, view_graph
+from spanreward.rewards.posh.interview import MOST_SAID, Interview
+from spanreward.rewards.posh.prompts import load_prompts
 
 
 def chain(count: int, name: str = "dog", relation: str = "on") -> SceneGraph:

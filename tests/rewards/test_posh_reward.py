@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from rewards.judges.judge import Failure, Question, Rating
-from rewards.judges.match.match_judge import MatchJudge
-from rewards.language.parse import describe
-from rewards.language.scene_graph import SceneGraph
-from rewards.memo import Memo
-from rewards.posh import PoshReward, parse_graphs
-from rewards.verdict import Sample, Status
+from spanreward.rewards.judges.judge import Failure, Question, Rating
+from spanreward.rewards.judges.match.match_judge import MatchJudge
+from spanreward.rewards.language.parse import describe
+from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.memo import Memo
+from spanreward.rewards.posh import PoshReward, parse_graphs
+from spanreward.rewards.verdict import Sample, Status
 from tests.support.fakes import FakeJudge, certain
 
 REFERENCE = "A large blue square sits in the bottom right corner. A small red circle sits in the top left corner."
@@ -231,7 +231,7 @@ def test_a_settled_name_ends_the_search_with_the_same_result() -> None:
         judge = FakeJudge(rating)
         with pytest.MonkeyPatch.context() as patch:
             if not settle:
-                patch.setattr("rewards.posh.questions._settled", lambda found: False)
+                patch.setattr("spanreward.rewards.posh.questions.HIGHEST_RATING", 6.0)
             verdicts.append(PoshReward(judge).assess(samples))
         asked.append(sum(map(len, judge.rated)))
     assert verdicts[0] == verdicts[1]
@@ -283,7 +283,7 @@ def test_a_failed_question_is_asked_again_at_the_next_call() -> None:
 
 
 def test_old_answers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rewards.memo.REMEMBERED", 2)
+    monkeypatch.setattr("spanreward.rewards.memo.REMEMBERED", 2)
     answers, asked = Memo(), []
 
     def ask(questions: Any) -> Any:
@@ -304,7 +304,7 @@ def test_old_answers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_next_texts_are_parsed_while_the_judge_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rewards.posh.reward.PARSED_TOGETHER", 2)
+    monkeypatch.setattr("spanreward.rewards.posh.reward.PARSED_TOGETHER", 2)
     samples = [sample(f"A red {noun} on a box.", REFERENCE) for noun in ("cat", "dog", "cat", "car", "cat")]
     alone = [PoshReward(FakeJudge()).assess([one])[0] for one in samples]
     read = threading.Event()
@@ -329,7 +329,7 @@ def test_the_next_texts_are_parsed_while_the_judge_works(monkeypatch: pytest.Mon
         def __exit__(self, *error: Any) -> None:
             self.depth -= 1
 
-    monkeypatch.setattr("rewards.language.reader.describe", describing)
+    monkeypatch.setattr("spanreward.rewards.language.reader.describe", describing)
     judge = Waiting()
     assert PoshReward(judge).assess(samples) == alone
     assert judge.entered == 1  # awake over all parts

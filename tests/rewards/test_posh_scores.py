@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from rewards.posh.prompts import load_prompts, wording
-from rewards.posh.scores import (
+from spanreward.rewards.posh.components import mentions
+from spanreward.rewards.posh.prompts import load_prompts, wording
+from spanreward.rewards.posh.scores import (
     KINDS,
     beta_of,
     coarse_scores,
@@ -20,8 +20,7 @@ from rewards.posh.scores import (
     kind_weights,
     span_score,
 )
-from rewards.posh.spans import mentions
-from rewards.templates import fill
+from spanreward.rewards.templates import fill
 
 
 def test_direction_score_is_the_mean_rating_over_five() -> None:

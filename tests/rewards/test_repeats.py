@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from rewards.filler import FILLER
-from rewards.judges.match.match_judge import MatchJudge
-from rewards.posh import PoshReward
-from rewards.verdict import Sample
+from experiments.scenes.language import describe
+from experiments.scenes.world import make_scenes
+from spanreward.rewards.filler import FILLER
+from spanreward.rewards.judges.match.match_judge import MatchJudge
+from spanreward.rewards.posh import PoshReward
+from spanreward.rewards.verdict import Sample
 from tests.support.fakes import FakeJudge, certain
-from training.scenes.language import describe
-from training.scenes.world import make_scenes
 
 
 def judged(completion: str, *references: Any, judge: Any = None, **settings: Any) -> Any:

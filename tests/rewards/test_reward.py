@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from rewards.judges.match.match_judge import MatchJudge
-from rewards.posh import PoshReward
-from rewards.reward import Reward, read_sample, summarise
-from rewards.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.judges.match.match_judge import MatchJudge
+from spanreward.rewards.posh import PoshReward
+from spanreward.rewards.reward import Reward, read_sample, summarise
+from spanreward.rewards.verdict import Sample, Span, Status, Verdict
 
 PROMPT = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Describe."}]}]
 

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from PIL import Image
 
-from rewards.judges.encoding.picture import picture as judges_picture
-from rewards.pictures import MAX_PIXELS, PictureError, opened, shown_picture, with_box
+from spanreward.rewards.judges.encoding.picture import picture as judges_picture
+from spanreward.rewards.pictures import MAX_PIXELS, PictureError, opened, shown_picture, with_box
 
 
 def png(image: Image.Image) -> bytes:

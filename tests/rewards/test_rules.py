@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from spacy.tokens import Doc
 
-from rewards.language.extract import graph_of
-from rewards.language.rules import Rules
+from spanreward.rewards.language.extract import graph_of
+from spanreward.rewards.language.rules import Rules
 from tests.support.parsed import VOCAB, shown, spelled
 
 # rule, parse, graph without, graph with
@@ -158,12 +158,7 @@ CASES = [
         "men parks; (men, seen in, parks)",
         "men parks; (men, in, parks)",
     ),
-    (
-        "seen_is_there",
-        "men/NOUN/nsubjpass/2 are/AUX/auxpass/2 seen/VERB/ROOT/2/see/VBN",
-        "men{seen}",
-        "men",
-    ),
+    ("seen_is_there", "men/NOUN/nsubjpass/2 are/AUX/auxpass/2 seen/VERB/ROOT/2/see/VBN", "men{seen}", "men"),
     (
         "seen_is_there",  # who sees, does something
         "men/NOUN/nsubj/2 have/AUX/aux/2 seen/VERB/ROOT/2/see/VBN boats/NOUN/dobj/2",

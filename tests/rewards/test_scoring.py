@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from rewards import HarmonicReward, LaveReward
-from rewards.judges.match.match_judge import MatchJudge
-from rewards.metrics import build_reward
-from rewards.naming import unknown
-from rewards.posh import PoshReward
-from rewards.reward import Reward
-from rewards.scoring import CHUNK, ScoringError, score_file
-from rewards.verdict import Status, Verdict
+from spanreward.rewards import HarmonicReward, LaveReward
+from spanreward.rewards.judges.match.match_judge import MatchJudge
+from spanreward.rewards.metrics import build_reward
+from spanreward.rewards.naming import unknown
+from spanreward.rewards.posh import PoshReward
+from spanreward.rewards.reward import Reward
+from spanreward.rewards.scoring import CHUNK, ScoringError, score_file
+from spanreward.rewards.verdict import Status, Verdict
 from tests.support.fakes import FakeJudge
 
 FIELDS = ["id", "score", "status", "parts", "spans", "missed", "reference", "note", "parsed_by"]
@@ -78,16 +78,16 @@ def test_the_fields_of_a_verdict_row(tmp_path: Path) -> None:
 
 
 BAD = [
-    ("not json", "line 2 is not JSON: Expecting value"),
-    ("[1, 2]", "line 2 must be a JSON object, got list"),
+    ("not json", "line 2 is not JSON (Expecting value"),
+    ("[1, 2]", "line 2 must hold a JSON object, got [1, 2]."),
     ('{"id": 7, "reference": "A cat."}', "line 2 needs the key 'completion' with a text, got None"),
     ('{"completion": ["A cat."], "reference": "A cat."}', "line 2 needs the key 'completion' with a text, got ['A cat"),
     ('{"completion": "A cat.", "reference": 3}', "line 2: the column 'reference' must hold a text or a list of texts"),
     ('{"completion": "A cat.", "reference": ["A cat.", 3]}', "line 2: the column 'reference' must hold"),
     ('{"completion": "A cat.", "reference": "A cat.", "images": 3}', "line 2: "),
     ('{"completion": "A cat.", "reference": "A cat.", "prompt": 3}', "line 2: "),
-    ("[" * 100_000, "line 2 is not JSON: "),
-    ("1" * 5_000, "line 2 is not JSON: "),
+    ("[" * 100_000, "line 2 is not JSON ("),
+    ("1" * 5_000, "line 2 is not JSON ("),
     ('{"completion": "A cat.", "reference": null}', "no reference"),
     ('{"completion": "A cat."}', "no reference"),
 ]

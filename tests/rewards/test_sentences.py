@@ -4,10 +4,9 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from rewards.language.sentences import split_sentences
+from spanreward.rewards.language.parse import split_sentences
 
 
 def said(text: str) -> list[str]:

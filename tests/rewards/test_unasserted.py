@@ -5,21 +5,20 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from rewards import HarmonicReward, MatchJudge, PoshReward, Sample
-from rewards.language.alternatives import left_open
-from rewards.language.denial import denied
-from rewards.language.parse import describe, parse_graphs
-from rewards.language.pipeline import load_pipeline
-from rewards.language.scene_graph import SceneGraph
-from rewards.language.unasserted import unasserted
-from rewards.language.words import read_words
-from rewards.verdict import Status
-from training.scenes.language import as_existence, noun_phrase, place_phrase
-from training.scenes.referee import judge_description
-from training.scenes.world import COLORS, COLUMNS, ROWS, SHAPES, SIZES, make_scenes
+from experiments.scenes.language import as_existence, noun_phrase, place_phrase
+from experiments.scenes.referee import judge_description
+from experiments.scenes.world import COLORS, COLUMNS, ROWS, SHAPES, SIZES, make_scenes
+from spanreward.rewards import HarmonicReward, MatchJudge, PoshReward, Sample
+from spanreward.rewards.language.alternatives import left_open
+from spanreward.rewards.language.denial import denied
+from spanreward.rewards.language.parse import describe, parse_graphs
+from spanreward.rewards.language.pipeline import load_pipeline
+from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.language.unasserted import unasserted
+from spanreward.rewards.language.words import read_words
+from spanreward.rewards.verdict import Status
 
 NLP = load_pipeline(None)
 POSH = PoshReward(MatchJudge())

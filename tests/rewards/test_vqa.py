@@ -4,11 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from rewards.language.answer_text import CONTRACTIONS, answer_words, normalise
-from rewards.vqa import contains, edits, exact_match, soft_vqa_accuracy, token_f1, vqa_accuracy
+from spanreward.rewards.language.answer_text import CONTRACTIONS, answer_words, normalise
+from spanreward.rewards.vqa import contains, exact_match, soft_vqa_accuracy, token_f1, vqa_accuracy
 from tests.support.paths import DATA
 
 present = pytest.mark.skipif(not (DATA / "aokvqa").is_dir(), reason=f"the question sets are not at {DATA}")
@@ -75,11 +74,6 @@ def test_soft_vqa_accuracy_by_hand() -> None:
     assert soft_vqa_accuracy("a much longer answer", ["dog"] * 10) == 0.0  # more edits than characters: not below 0
     with pytest.raises(ValueError, match="needs 3 answers or more, got 2"):
         soft_vqa_accuracy("dog", ["dog"] * 2)
-
-
-def test_edits() -> None:
-    assert edits("kitten", "sitting") == 3
-    assert edits("", "abc") == edits("abc", "") == 3
 
 
 def test_matches_and_overlap() -> None:

@@ -5,12 +5,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from training.blind.questions import ANSWERS, QUESTIONS
+from experiments.scenes.parts import SCENES
+from spanreward.training.blind.questions import ANSWERS, QUESTIONS
 
 LABELS = {level: label for label, level in ANSWERS.items()}
 Scores = dict[str, float | None]
-DATA = {"source": "scenes", "split": "test", "level": 1, "count": 8}
-IDS = [f"test 1 0 {number}" for number in range(8)]  # of these scenes
+DATA = {"source": SCENES, "options": {"split": "test", "level": 1, "count": 8}}
+IDS = [str(number) for number in range(1, 9)]  # the rows of DATA
 
 
 def comparison(

@@ -1,13 +1,15 @@
-"""The command `spanreward` in the tests' own process: imports take longer than what most commands do."""
+"""`spanreward` and `python -m experiments` in the tests' own process: imports take longer than most commands."""
 
 import io
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-from training.commands import main as module
+import experiments.__main__ as evidence
+from spanreward.training.commands import main as product
 
 
 @dataclass(frozen=True)
@@ -20,11 +22,19 @@ class Done:
 
 
 def spanreward(*words: str | Path) -> Done:
+    return run(product.main, *words)
+
+
+def experiments(*words: str | Path) -> Done:
+    return run(evidence.main, *words)
+
+
+def run(main: Callable[[], None], *words: str | Path) -> Done:
     out, err = io.StringIO(), io.StringIO()
     code: object = 0
     with patch.object(sys, "argv", ["spanreward", *map(str, words)]), redirect_stdout(out), redirect_stderr(err):
         try:
-            module.main()
+            main()
         except SystemExit as end:
             code = end.code
             if isinstance(code, str):

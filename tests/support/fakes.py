@@ -4,8 +4,8 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 
-from rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
-from rewards.verdict import Status
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.verdict import Status
 
 
 class FakeJudge(Judge):
@@ -18,9 +18,7 @@ class FakeJudge(Judge):
     name = "fake"
 
     def __init__(
-        self,
-        rate: Callable[[str], Rating] | None = None,
-        fails: Callable[[str], bool] = lambda prompt: False,
+        self, rate: Callable[[str], Rating] | None = None, fails: Callable[[str], bool] = lambda prompt: False
     ) -> None:
         self.answer = rate or hashed_rating
         self.fails = fails

@@ -13,7 +13,7 @@ from typing import Any
 
 from trl import GRPOTrainer
 
-from rewards import Sample, Span, Verdict
+from spanreward.rewards import Sample, Span, Verdict
 from tests.support.tiny_trainer import Scored, make_trainer, number_of, scenes
 
 ROWS, GROUP = 24, 8

@@ -2,8 +2,8 @@
 
 from PIL import Image
 
-from rewards import Sample, Span, Verdict
-from training.callbacks.span_table import ShownRow
+from spanreward.rewards import Sample, Span, Verdict
+from spanreward.training.callbacks.span_table import ShownRow
 
 HOSTILE = [
     '<script>alert(1)</script> "\' onmouseover="alert(2)" {{ 7 * 7 }} </p></mark></section>&amp;',

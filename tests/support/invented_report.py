@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-from rewards import MatchJudge, PoshReward
-from rewards.verdict import Span, Status, Verdict
-from training.evaluation.comparison import Setup, summarise
-from training.evaluation.evaluate import Evaluation
-from training.evaluation.prompts import Prompts
-from training.evaluation.report import write_report
-from training.evaluation.shown import ShownAnswer, ShownPrompt
-from training.recipe import RewardPart
+from experiments.scenes.parts import SCENES, TRUTH
+from experiments.scenes.truth import Truth
+from spanreward.rewards import MatchJudge, PoshReward
+from spanreward.rewards.verdict import Span, Status, Verdict
+from spanreward.training.evaluation.comparison import Setup, summarise
+from spanreward.training.evaluation.evaluate import Evaluation
+from spanreward.training.evaluation.prompts import Prompts
+from spanreward.training.evaluation.report import write_report
+from spanreward.training.evaluation.shown import ShownAnswer, ShownPrompt
+from spanreward.training.recipe import RewardPart
 
 COLOURS = {"red": "#d62728", "blue": "#1f77b4", "green": "#2ca02c", "yellow": "#e7c820"}
 PROMPTS = 120
@@ -55,9 +57,9 @@ def invented_results() -> Any:
     setup = Setup(
         sides=sides,
         seeds=[0, 1, 2],
-        prompts=Prompts([{}] * PROMPTS, [None] * PROMPTS, slices, {"source": "scenes"}),
-        parts=[part],
-        rewards=[judge],
+        prompts=Prompts([{}] * PROMPTS, slices, {"source": SCENES}),
+        parts=[part, RewardPart(metric=TRUTH)],
+        rewards=[judge, Truth()],
         learned=[part],
         readers={},
         max_tokens=96,

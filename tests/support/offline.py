@@ -1,9 +1,9 @@
 """Commands in a process that reaches no other machine: offline.py PLAN.json RESULTS.json
 
-PLAN is a list of commands, each a list of words after `spanreward`; RESULTS has for each how it ended, what it said,
-and where it wanted to connect to. A connection to another machine is refused, as without a network, and noted; Python's
-own sockets are seen, also those of threads. huggingface_hub tries each of its requests six times; the waits between,
-23 seconds, are left out.
+PLAN is a list of commands, each a list of words, the first of them `spanreward` or `experiments`. RESULTS has for each
+how it ended, what it said, and where it wanted to connect to. A connection to another machine is refused, as without a
+network, and noted; Python's own sockets are seen, also those of threads. huggingface_hub tries each of its requests six
+times; the waits between, 23 seconds, are left out.
 """
 
 import json
@@ -34,20 +34,21 @@ def refuse(event: str, arguments: tuple[Any, ...]) -> None:
 
 def main() -> None:
     sys.addaudithook(refuse)
-    from tests.support.command import spanreward
+    from tests.support.command import experiments, spanreward
 
+    programs = {"spanreward": spanreward, "experiments": experiments}
     hub = import_module("huggingface_hub.utils._http")  # after spanreward, whose import says what the hub may tell
     hub.time = Mock(wraps=time, sleep=lambda seconds: None)
     results = []
-    for words in json.loads(Path(sys.argv[1]).read_text()):
+    for program, *words in json.loads(Path(sys.argv[1]).read_text()):
         tried.clear()
         try:
-            done = spanreward(*words)
+            done = programs[program](*words)
             result = {"code": done.code, "out": done.out, "err": done.err}
         except Exception as error:
             result = {"code": -1, "out": "", "err": f"Traceback: {type(error).__name__}: {error}"}
         time.sleep(SETTLE)
-        results.append({"words": words, **result, "tried": list(tried)})
+        results.append({"words": [program, *words], **result, "tried": list(tried)})
     Path(sys.argv[2]).write_text(json.dumps(results))
 
 

@@ -1,4 +1,4 @@
-"""A judge's server for `spanreward benchmark kills`: python -m tests.support.rating_server PORT
+"""A judge's server for `python -m experiments benchmark kills`: python -m tests.support.rating_server PORT
 
 The rating depends on the question alone, so that whoever asks again is told the same.
 """

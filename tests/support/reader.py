@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rewards.language.reader import LocalReader
-from rewards.language.reader_server import ReaderServer
+from spanreward.rewards.language.reader import LocalReader
+from spanreward.rewards.language.reader_server import ReaderServer
 from tests.support.paths import ROOT
 
 
@@ -26,7 +26,7 @@ def second_environment(folder: Path) -> Path:
 @contextmanager
 def reader_process(python: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """`spanreward read --serve` of that interpreter on a free port, once it answers, with its url."""
-    words = [str(python), "-m", "training.commands.main", "read", "--serve", "--port", "0", *options]
+    words = [str(python), "-m", "spanreward", "read", "--serve", "--port", "0", *options]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import training.run
-from training.commands.train import main
+import spanreward.training.run
+from spanreward.training.commands.train import main
 
 FOLDER = Path(sys.argv[1])
 
@@ -57,7 +57,7 @@ def size_here(parameter: Any) -> tuple[int, int]:
 
 if __name__ == "__main__":
     let_through()
-    run_train = training.run.train
-    training.run.train = train  # type: ignore[assignment]
+    run_train = spanreward.training.run.train
+    spanreward.training.run.train = train  # type: ignore[assignment]
     sys.argv = ["train.py", *sys.argv[2:]]
     main()

@@ -12,10 +12,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import training.run
-from rewards.judges import Failure, MatchJudge, Question, Rating
-from rewards.judges.judge import RATING_SCALE
-from training.commands.train import main
+import spanreward.training.run
+from spanreward.rewards.judges import Failure, MatchJudge, Question, Rating
+from spanreward.rewards.judges.judge import RATING_SCALE
+from spanreward.training.commands.train import main
 
 FOLDER = Path(sys.argv[1])
 RANK = os.environ["RANK"]
@@ -41,7 +41,7 @@ class Judge(MatchJudge):
 
 
 if __name__ == "__main__":
-    training.run.load_judge = lambda *_, **__: Judge()
+    spanreward.training.run.load_judge = lambda *_, **__: Judge()
     sys.argv = ["train.py", *sys.argv[2:]]
     code: object = 0
     try:

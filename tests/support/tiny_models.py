@@ -15,12 +15,12 @@ from PIL import Image
 from transformers import LlamaConfig, LlamaForCausalLM, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-from rewards.judges import Failure, Question, Rating
-from rewards.judges.encoding.picture import ready
-from rewards.judges.encoding.prompt import Prompt
-from rewards.judges.local.transformers_judge import TransformersJudge
+from experiments.scenes.policy import tiny_policy, tiny_processor
+from spanreward.rewards.judges import Failure, Question, Rating
+from spanreward.rewards.judges.encoding.picture import ready
+from spanreward.rewards.judges.encoding.prompt import Prompt
+from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from tests.support.tokenizer import tokenizer
-from training.policy import tiny_policy, tiny_processor
 
 QWEN_TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n"

@@ -8,11 +8,11 @@ import pytest
 from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 
-from rewards import Reward, Sample, Verdict
-from training.data.load import load_data
-from training.grpo.trainer import SpanGRPOConfig, SpanGRPOTrainer
-from training.policy import load_policy
-from training.recipe import ScenesPart
+from experiments.scenes.parts import TINY, scenes_part
+from spanreward.rewards import Reward, Sample, Verdict
+from spanreward.training.data.load import load_data
+from spanreward.training.grpo.trainer import SpanGRPOConfig, SpanGRPOTrainer
+from spanreward.training.policy import load_policy
 
 COMMON: dict[str, Any] = {
     "per_device_train_batch_size": 8,
@@ -58,7 +58,7 @@ class Scored(Reward):
 
 def scenes(count: int = 16) -> Dataset:
     """Scenes whose prompts end with their row's number, so that a reward can tell them apart."""
-    data = load_data(ScenesPart(source="scenes", count=count))
+    data = load_data(scenes_part(count=count))
     prompts = [[{"role": "user", "content": f"What is in picture {row}"}] for row in range(count)]
     return data.remove_columns("prompt").add_column("prompt", prompts)
 
@@ -69,7 +69,7 @@ def number_of(sample: Sample) -> int:
 
 
 def make_trainer(path: Path, dataset: Dataset, rewards: list[Any], stock: bool = False, **settings: Any) -> Any:
-    model, processor = load_policy("tiny", seed=1)
+    model, processor = load_policy(TINY, seed=1)
     names = ("peft_config", "callbacks", "tools", "environment_factory", "rollout_func")
     options = {name: settings.pop(name) for name in names if name in settings}
     arguments = {**COMMON, "output_dir": str(path), **settings}

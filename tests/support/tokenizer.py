@@ -3,7 +3,7 @@
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from rewards.judges.encoding.chat import ChatEncoder
+from spanreward.rewards.judges.encoding.chat import ChatEncoder
 
 TEMPLATE = (
     "{% for m in messages %}{% if m.role == 'tool' %}{{ raise_exception('no tools') }}{% endif %}"

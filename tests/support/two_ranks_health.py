@@ -14,15 +14,15 @@ from typing import Any
 
 from trl import GRPOConfig, GRPOTrainer, SFTConfig, SFTTrainer
 
-from rewards import Reward, Sample, Status, Verdict
+from experiments.scenes.parts import TINY, scenes_part
+from spanreward import RewardHealthCallback, SpanTableCallback
+from spanreward.rewards import Reward, Sample, Status, Verdict
+from spanreward.training.callbacks.reward_health import Limits
+from spanreward.training.callbacks.sft_prompts import EvaluationPrompts
+from spanreward.training.data.load import load_data
+from spanreward.training.grpo.recorder import Recorder
+from spanreward.training.policy import load_policy
 from tests.support.tiny_trainer import COMMON, Scored, scenes
-from training import RewardHealthCallback, SpanTableCallback
-from training.callbacks.reward_health import Limits
-from training.callbacks.sft_prompts import EvaluationPrompts
-from training.data.load import load_data
-from training.grpo.recorder import Recorder
-from training.policy import load_policy
-from training.recipe import ScenesPart
 
 FOLDER = Path(sys.argv[1])
 
@@ -44,10 +44,10 @@ class Failing(Reward):
 def sft() -> list[dict[str, Any]]:
     """Two steps of SFT, the evaluation prompt answered at both: the log."""
     reward = Recorder(Scored(lambda sample: 0.75))
-    model, processor = load_policy("tiny", seed=1)
+    model, processor = load_policy(TINY, seed=1)
     settings = {name: COMMON[name] for name in COMMON if name not in ("num_generations", "max_completion_length")}
     args = SFTConfig(output_dir=str(FOLDER / "sft"), max_length=None, **settings)
-    data = load_data(ScenesPart(source="scenes", count=32), completions=True)
+    data = load_data(scenes_part(count=32), completions=True)
     trainer = SFTTrainer(model=model, processing_class=processor, args=args, train_dataset=data)
     prompts = EvaluationPrompts(trainer, list(scenes().select(range(1))), every=1, max_tokens=4)
     trainer.add_callback(SpanTableCallback([reward], prompts=prompts))
@@ -57,7 +57,7 @@ def sft() -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    model, processor = load_policy("tiny", seed=1)
+    model, processor = load_policy(TINY, seed=1)
     metric = Failing("failing")
     reward = Recorder(metric)
     health = RewardHealthCallback([reward], limits=Limits(failed_fraction=0.2))

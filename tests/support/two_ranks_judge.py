@@ -14,13 +14,13 @@ from typing import Any, Self
 import torch.distributed as dist
 from PIL import Image
 
-from rewards.judges import Failure, MatchJudge, Question, Rating
-from rewards.judges.judge import RATING_SCALE
-from rewards.judges.shared.cached_judge import question_keys
-from rewards.judges.shared.rank0_judge import Rank0Judge
-from rewards.judges.usage import Usage
-from rewards.posh import PoshReward
-from rewards.verdict import Sample
+from spanreward.rewards.judges import Failure, MatchJudge, Question, Rating
+from spanreward.rewards.judges.judge import RATING_SCALE
+from spanreward.rewards.judges.shared.cached_judge import question_keys
+from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
+from spanreward.rewards.judges.usage import Usage
+from spanreward.rewards.posh import PoshReward
+from spanreward.rewards.verdict import Sample
 from tests.support.fakes import FakeJudge, hashed_rating
 
 FOLDER = Path(sys.argv[1])

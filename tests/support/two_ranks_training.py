@@ -12,9 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import training.run
-from rewards.judges import MatchJudge
-from training.commands.train import main
+import spanreward.training.run
+from spanreward.rewards.judges import MatchJudge
+from spanreward.training.commands.train import main
 
 FOLDER = Path(sys.argv[1])
 RANK = int(os.environ["RANK"])
@@ -62,8 +62,8 @@ def train(trainer: Any, *rest: Any) -> None:
 
 
 if __name__ == "__main__":
-    run_train = training.run.train
-    training.run.train = train  # type: ignore[assignment]
-    training.run.load_judge = lambda *_, **__: Judge()
+    run_train = spanreward.training.run.train
+    spanreward.training.run.train = train  # type: ignore[assignment]
+    spanreward.training.run.load_judge = lambda *_, **__: Judge()
     sys.argv = ["train.py", *sys.argv[2:]]
     main()

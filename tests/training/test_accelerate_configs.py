@@ -14,8 +14,8 @@ import yaml
 from accelerate.commands.config.config_args import load_config_from_file
 from accelerate.commands.launch import launch_command_parser
 
+from experiments.scenes.policy import tiny_policy, tiny_processor
 from tests.support.paths import ROOT, SUPPORT
-from training.policy import tiny_policy, tiny_processor
 
 CONFIGS = ROOT / "accelerate_configs"
 SCRIPT = SUPPORT / "sharded_on_cpu.py"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from training.recipe import RecipeError, load_recipe
-from training.run import build_trainer
+from spanreward.training.recipe import RecipeError, load_recipe
+from spanreward.training.run import build_trainer
 
 DAPO = "recipes/quickstart/scenes-dapo.yaml"
 
@@ -16,7 +16,7 @@ DAPO = "recipes/quickstart/scenes-dapo.yaml"
 def test_a_group_size_that_does_not_divide_the_batch(
     size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("training.run.load_policy", lambda *_: pytest.fail("the policy was loaded"))
+    monkeypatch.setattr("spanreward.training.run.load_policy", lambda *_: pytest.fail("the policy was loaded"))
     batch = ["trainer.per_device_train_batch_size=8", "trainer.steps_per_generation=1", "trainer.num_iterations=1"]
     recipe = load_recipe(DAPO, [f"output={tmp_path}", f"trainer.num_generations={size}", *batch])
     with pytest.raises(

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from experiments.scenes.parts import TINY
+from spanreward.training.callbacks.stop_on_signal import SAME_SIGNAL
 from tests.support.paths import ROOT, SUPPORT
-from training.callbacks.stop_on_signal import SAME_SIGNAL
 
 HANGS = 240  # seconds: far more than it takes
-OVERRIDES = ("policy.model=tiny", "data.count=8", "trainer.max_steps=1", "trainer.per_device_train_batch_size=4")
+OVERRIDES = (f"policy.model={TINY}", "data.count=8", "trainer.max_steps=1", "trainer.per_device_train_batch_size=4")
 COMPLETIONS = ("trainer.num_generations=4", "trainer.max_completion_length=16", "trainer.soft_overlong_cache=4")
 
 

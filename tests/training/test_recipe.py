@@ -7,22 +7,21 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from tests.support.paths import ROOT
-from training.recipe import (
+from spanreward.training.recipe import (
+    FilePart,
     HubPart,
     JsonlPart,
     JudgePart,
     MixedPart,
     RecipeError,
-    ScenesPart,
     check_recipe,
     load_recipe,
     read_mapping,
 )
-from training.run import build_rewards
+from spanreward.training.run import build_rewards
+from tests.support.paths import ROOT
 
 DATA = sorted((ROOT / "recipes/data").glob("*.yaml"))
 RECIPES = sorted(set((ROOT / "recipes").rglob("*.yaml")) - set(DATA))
@@ -126,7 +125,9 @@ def test_a_later_override_wins_and_the_rest_stays() -> None:
 
 
 def test_overrides_of_a_whole_part() -> None:
-    recipe = load_recipe(DAPO, ["data={source: jsonl, path: x.jsonl}", "rewards=[{metric: posh}, {metric: posh}]"])
+    recipe = load_recipe(
+        DAPO, ["data={source: jsonl, path: x.jsonl}", "validation=null", "rewards=[{metric: posh}, {metric: posh}]"]
+    )
     assert recipe.data == JsonlPart(source="jsonl", path="x.jsonl")
     assert [reward.judge for reward in recipe.rewards] == [JudgePart(name="match")] * 2
 
@@ -142,10 +143,8 @@ def test_a_judge_is_a_name_or_a_mapping() -> None:
 
 @pytest.mark.parametrize("text", ["2e-3", "1E5", "3.e-2", "-1e+3"])
 def test_scientific_numbers_are_numbers_in_file_and_override(text: str, tmp_path: Path) -> None:
-    source = (
-        f"algorithm: sft\noutput: o\npolicy: {{model: tiny}}\ndata: {{source: scenes}}\ntrainer: {{max_steps: {text}}}"
-    )
-    assert load_recipe(written(tmp_path, source)).trainer["max_steps"] == float(text)
+    path = with_data(tmp_path, "{source: rows.py:rows}", f"trainer: {{max_steps: {text}}}\n")
+    assert load_recipe(path).trainer["max_steps"] == float(text)
     assert load_recipe(DAPO, [f"trainer.learning_rate={text}"]).trainer["learning_rate"] == float(text)
     assert load_recipe(DAPO, [f"trainer.report_to=[{text}]"]).trainer["report_to"] == [float(text)]
 
@@ -197,8 +196,8 @@ def test_a_file_without_keys(text: str, kind: str, tmp_path: Path) -> None:
         ("policy.dtype=int8", "policy.dtype", "'int8'"),
         ("policy.lora.r=0", "policy.lora.r", "0"),
         ("data.count=0", "recipe key data.count", "0"),
-        ("data.keep_object=1.5", "recipe key data.keep_object", "1.5"),
-        ("data.split=dev", "recipe key data.split", "'dev'"),
+        ("data.options=1.5", "recipe key data.options", "1.5"),
+        ("data.task=dev", "recipe key data.task", "'dev'"),
         ("rewards.0.weight=heavy", "rewards.0.weight", "'heavy'"),
         ("rewards=null", "rewards", "None"),
         ("rewards.0.judge=3", "rewards.0.judge", "3"),
@@ -215,11 +214,11 @@ def test_wrong_value_is_named_with_its_key(override: str, key: str, value: str) 
 
 def test_missing_key_is_named(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=r"recipe key output: Field required\."):
-        load_recipe(written(tmp_path, "algorithm: sft\npolicy: {model: tiny}\ndata: {source: scenes}\n"))
+        load_recipe(written(tmp_path, "algorithm: sft\npolicy: {model: tiny}\ndata: {source: rows.py:rows}\n"))
 
 
 def test_unknown_data_source_names_the_known_ones() -> None:
-    with pytest.raises(RecipeError, match=r"recipe key data: .*'zip'.*'scenes', 'jsonl'"):
+    with pytest.raises(RecipeError, match=r"recipe key data: .* jsonl, hub, mixed or FILE\.py:FUNCTION, .*'zip'"):
         load_recipe(DAPO, ["data.source=zip"])
 
 
@@ -229,10 +228,9 @@ def test_a_source_takes_only_its_own_keys() -> None:
 
 
 def test_defaults(tmp_path: Path) -> None:
-    recipe = load_recipe(
-        written(tmp_path, "algorithm: sft\noutput: o\npolicy: {model: tiny}\ndata: {source: scenes}\n")
-    )
-    assert recipe.data == ScenesPart(source="scenes")
+    recipe = load_recipe(with_data(tmp_path, "{source: rows.py:rows}"))
+    assert recipe.data == FilePart(source="rows.py:rows", options={})
+    assert recipe.validation_data is None
     assert (recipe.seed, recipe.overwrite, recipe.rewards, recipe.trainer) == (0, False, [], {})
 
 
@@ -251,11 +249,6 @@ def test_override_that_cannot_be_applied(override: str) -> None:
 def test_a_file_that_is_not_yaml(tmp_path: Path) -> None:
     with pytest.raises(RecipeError):
         load_recipe(written(tmp_path, "a: [1"))
-
-
-def test_unknown_level() -> None:
-    with pytest.raises(RecipeError, match=r"level"):
-        load_recipe(DAPO, ["data.level=7"])
 
 
 SFT = DAPO.with_name("scenes-sft.yaml")
@@ -279,17 +272,19 @@ def with_data(folder: Path, data: str, more: str = "") -> Path:
 
 def test_data_from_a_file_beside_the_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path.parent)
-    (tmp_path / "mine.yaml").write_text("source: scenes\nlevel: 2\n")
+    (tmp_path / "mine.yaml").write_text("source: rows.py:rows\noptions: {level: 2}\n")
     path = with_data(tmp_path, "mine.yaml")
-    assert load_recipe(path).data == ScenesPart(source="scenes", level=2)
-    assert load_recipe(path, ["data.count=5"]).data == ScenesPart(source="scenes", level=2, count=5)
-    assert load_recipe(path, ["data={source: scenes}"]).data == ScenesPart(source="scenes")
+    data = FilePart(source="rows.py:rows", options={"level": 2})
+    assert load_recipe(path).data == data
+    assert load_recipe(path, ["data.count=5"]).data == data.model_copy(update={"count": 5})
+    assert load_recipe(path, ["data.options.seed=5"]).data.options == {"level": 2, "seed": 5}
+    assert load_recipe(path, ["data={source: rows.py:rows}"]).data == FilePart(source="rows.py:rows")
 
 
 def test_parts_from_files(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text("source: scenes\nlevel: 2\n")
+    (tmp_path / "mine.yaml").write_text("source: rows.py:rows\noptions: {level: 2}\n")
     path = with_data(tmp_path, "{source: mixed, parts: [mine.yaml, {source: hub, id: a/b}]}")
-    parts = [ScenesPart(source="scenes", level=2), HubPart(source="hub", id="a/b")]
+    parts = [FilePart(source="rows.py:rows", options={"level": 2}), HubPart(source="hub", id="a/b")]
     assert load_recipe(path).data == MixedPart(source="mixed", parts=parts)
     changed = load_recipe(path, ["data.parts.1.id=c/d"]).data
     assert isinstance(changed, MixedPart)
@@ -332,7 +327,16 @@ def test_validation_is_the_data_but_for_what_it_says(tmp_path: Path) -> None:
     recipe = load_recipe(path, ["validation.count=3"])
     expected = HubPart(source="hub", id="a/b", columns={"reference": "text"}, split="val", count=3)
     assert recipe.validation_data == expected
-    assert load_recipe(DAPO).validation_data is None
+    assert load_recipe(with_data(tmp_path, "{source: hub, id: a/b}")).validation_data is None
+
+
+def test_validation_changes_the_options_that_it_names(tmp_path: Path) -> None:
+    data = "{source: rows.py:rows, count: 9, options: {level: 2, split: train}}"
+    recipe = load_recipe(with_data(tmp_path, data, "validation: {options: {split: test}}\n"))
+    expected = FilePart(source="rows.py:rows", count=9, options={"level": 2, "split": "test"})
+    assert recipe.validation_data == expected
+    assert recipe.data == FilePart(source="rows.py:rows", count=9, options={"level": 2, "split": "train"})
+    assert load_recipe(DAPO).validation_data.options == {**load_recipe(DAPO).data.options, "split": "test"}
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from experiments.scenes.parts import TINY
 from tests.support.paths import ROOT, SUPPORT
 
 TORCHRUN = str(Path(sys.executable).with_name("torchrun"))
 SCRIPT = SUPPORT / "stopped.py"
 HANGS = 400  # seconds: far more than the ranks take
 OVERRIDES = (
-    *("policy.model=tiny", "data.count=16", "trainer.max_steps=4", "trainer.logging_steps=1"),
+    *(f"policy.model={TINY}", "data.count=16", "trainer.max_steps=4", "trainer.logging_steps=1"),
     *(
         "trainer.per_device_train_batch_size=4",
         "trainer.num_generations=4",
@@ -59,7 +60,7 @@ def test_sigterm_on_one_rank_ends_both_with_a_checkpoint(stopped: Any) -> None:
     assert codes == [143, 143], said
     assert 'Traceback (most recent call last):\n  File "' + str(SCRIPT) not in said
     assert f"train.py: ended by SIGTERM: {output}/checkpoint-1 is written." in said
-    assert said.count("another SIGTERM leaves at once") == 1
+    assert said.count("another SIGTERM ends the run at once") == 1
     present = {path.name for path in (output / "checkpoint-1").iterdir()}
     assert present >= {"trainer_state.json", "optimizer.pt", "rng_state_0.pth", "rng_state_1.pth", "model.safetensors"}
     assert not (output / "model.safetensors").exists()

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 from accelerate import Accelerator
 
-from rewards.judges import CachedJudge
-from rewards.lave import LaveReward
+from experiments.scenes.parts import SCENES, TINY
+from spanreward.rewards.judges import CachedJudge
+from spanreward.rewards.lave import LaveReward
+from spanreward.training import run as module
+from spanreward.training.grpo.recorder import judges_of
+from spanreward.training.recipe import Recipe, RecipeError, check_recipe
+from spanreward.training.run import build_rewards, check_launch, run
 from tests.support.fakes import FakeJudge
-from training import run as module
-from training.grpo.recorder import judges_of
-from training.recipe import Recipe, RecipeError, check_recipe
-from training.run import build_rewards, check_launch, run
 
 
 class Engine(FakeJudge):
@@ -34,8 +35,8 @@ class Engine(FakeJudge):
 
 def recipe(output: Path, *judges: Any, **trainer: Any) -> Recipe:
     rewards = [{"metric": "posh", "judge": judge, "options": {"name": f"posh{i}"}} for i, judge in enumerate(judges)]
-    data = {"source": "scenes", "count": 4}
-    fields = {"algorithm": "dapo", "output": str(output), "policy": {"model": "tiny"}, "data": data}
+    data = {"source": SCENES, "options": {"count": 4}}
+    fields = {"algorithm": "dapo", "output": str(output), "policy": {"model": TINY}, "data": data}
     return check_recipe({**fields, "rewards": rewards, "trainer": {"use_cpu": True, "bf16": False, **trainer}})
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from training.recipe import Recipe, RecipeError, check_recipe
-from training.run_checks import check_run, failed_checks, print_checks
+from experiments.scenes.parts import SCENES, TINY
+from spanreward.training.recipe import Recipe, RecipeError, check_recipe
+from spanreward.training.run_checks import check_run, failed_checks, print_checks
 
 DAPO = {"reward_rises": True, "max_failed_fraction": 0.01, "max_truncated_fraction": 0.05}
 
@@ -19,8 +20,8 @@ def recipe(algorithm: str = "dapo", **check: Any) -> Recipe:
         {
             "algorithm": algorithm,
             "output": "unused",
-            "policy": {"model": "tiny"},
-            "data": {"source": "scenes"},
+            "policy": {"model": TINY},
+            "data": {"source": SCENES},
             "rewards": [{"metric": "posh"}] if algorithm == "dapo" else [],
             "check": check or None,
         }

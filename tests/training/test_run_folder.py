@@ -12,8 +12,9 @@ import yaml
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
-from training.recipe import Recipe, RecipeError, check_recipe
-from training.run_folder import (
+from experiments.scenes.parts import SCENES, TINY
+from spanreward.training.recipe import Recipe, RecipeError, check_recipe
+from spanreward.training.run_folder import (
     begin,
     check_new,
     checkpoint_to_resume,
@@ -27,7 +28,7 @@ from training.run_folder import (
 
 
 def recipe(output: Path, **changes: Any) -> Recipe:
-    fields = {"algorithm": "sft", "output": str(output), "policy": {"model": "tiny"}, "data": {"source": "scenes"}}
+    fields = {"algorithm": "sft", "output": str(output), "policy": {"model": TINY}, "data": {"source": SCENES}}
     return check_recipe({**fields, **changes})
 
 
@@ -40,13 +41,13 @@ def add_checkpoint(output: Path, step: int, whole: bool = True) -> Path:
 
 
 def test_a_new_run_says_what_made_it(tmp_path: Path) -> None:
-    begin(recipe(tmp_path / "out", seed=3, data={"source": "scenes", "seed": 5}), processes=2)
+    begin(recipe(tmp_path / "out", seed=3, data={"source": SCENES, "options": {"seed": 5}}), processes=2)
     made = json.loads((tmp_path / "out" / "versions.json").read_text())
     assert made["torch"] == torch.__version__.split("+")[0] or made["torch"] == torch.__version__
     assert made["python"].startswith("3.")
-    assert (made["processes"], made["seeds"], made["resumed"]) == (2, {"seed": 3, "data.seed": 5}, [])
+    assert (made["processes"], made["seeds"], made["resumed"]) == (2, {"seed": 3, "data.options.seed": 5}, [])
     written = check_recipe(yaml.safe_load((tmp_path / "out" / "recipe.yaml").read_text()))
-    assert written == recipe(tmp_path / "out", seed=3, data={"source": "scenes", "seed": 5})
+    assert written == recipe(tmp_path / "out", seed=3, data={"source": SCENES, "options": {"seed": 5}})
 
 
 def test_git_state(tmp_path: Path) -> None:
@@ -172,9 +173,9 @@ def test_what_cannot_be_resumed(tmp_path: Path) -> None:
     assert checkpoint_to_resume(same, processes=1).name == "checkpoint-2"
     with pytest.raises(RecipeError, match=r"has trainer.max_steps: 5, and this recipe 9: resume it with its own"):
         checkpoint_to_resume(recipe(tmp_path, trainer={"max_steps": 9}), processes=1)
-    with pytest.raises(RecipeError, match=r"has data.count: 4096, and this recipe 7"):
+    with pytest.raises(RecipeError, match=r"has data.options.count: None, and this recipe 7"):
         checkpoint_to_resume(
-            recipe(tmp_path, trainer={"max_steps": 5}, data={"source": "scenes", "count": 7}), processes=1
+            recipe(tmp_path, trainer={"max_steps": 5}, data={"source": SCENES, "options": {"count": 7}}), processes=1
         )
     with pytest.raises(RecipeError, match="ran on 1 processes and this is 4"):
         checkpoint_to_resume(same, processes=4)

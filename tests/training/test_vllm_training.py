@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from rewards.judges.remote.server_judge import ServerJudge
+from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from tests.support.paths import ROOT
 
 RECIPE = "recipes/quickstart/scenes-dapo.yaml"
@@ -22,7 +22,8 @@ MARK = "SPANREWARD_TEST_RUN"  # in the environment of all that a run starts
 STEPS = 2
 HARD_TIMEOUT = 1200  # seconds: far more than it takes, and a hang is an error
 SHRUNK = (
-    *("policy.model=tiny", "data.count=8", f"trainer.max_steps={STEPS}", "trainer.per_device_train_batch_size=4"),
+    *("policy.model=experiments/scenes/policy.py:tiny", "data.count=8", f"trainer.max_steps={STEPS}"),
+    "trainer.per_device_train_batch_size=4",
     *("trainer.num_generations=4", "trainer.max_completion_length=16", "trainer.soft_overlong_cache=4"),
 )
 

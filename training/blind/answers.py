@@ -3,7 +3,7 @@
     answers, told = read_answers(Path("export.json"), key)
     answers[0].question, answers[0].rater, answers[0].preference      # 2: the first side is much better
 
-A file may have been edited by hand: what is missing is counted and told, what cannot be right is an error that names
+The file may have been edited by hand. What is missing is counted and told; what cannot be right is an error that names
 the place.
 """
 
@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from training.blind.export import fingerprint
-from training.blind.questions import ANSWERS, QUESTIONS
+from spanreward.rewards.json_lines import BOM, read_json_lines, read_value
+from spanreward.training.blind.export import fingerprint
+from spanreward.training.blind.questions import ANSWERS, QUESTIONS
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a rater said to one question about the pair of texts for a prompt and seed.
-
-    preference: from -2 to 2, above 0 where the first side is better. first: whether that side stood first.
+    """What a rater said to one question about the pair of texts for a prompt and seed. preference: from -2 to 2, above
+    0 where the first side is better. first: whether that side stood first.
     """
 
     task: str
@@ -35,7 +35,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A row of a file before it is checked: where it stands, which task, who, and the answers' words."""
+    """A row of a file before it is checked: its place, the task, the rater, the answers' words, and the two texts."""
 
     where: str
     task: str
@@ -49,9 +49,8 @@ def read_key(path: Path) -> dict[str, Any]:
     try:
         key = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ValueError(
-            f"the key {path} cannot be read ({error.strerror}): it lies beside the exported folder."
-        ) from None
+        reason = f"the key {path} cannot be read ({error.strerror}): it lies beside the exported folder."
+        raise ValueError(reason) from None
     except ValueError as error:
         raise ValueError(f"the key {path} is not JSON ({error}): take the file that the export wrote.") from None
     if not isinstance(key, dict) or not {"comparison", "sides", "tasks"} <= key.keys():
@@ -60,9 +59,9 @@ def read_key(path: Path) -> dict[str, Any]:
 
 
 def read_answers(path: Path, key: Mapping[str, Any]) -> tuple[list[Answer], list[str]]:
-    """The answers, and sentences on what is missing. Raises ValueError, in one sentence that names the place, for a
-    file that is none, a task that the key does not know, a text that was changed, a label that is none of ANSWERS, and
-    a rater who answers a task twice; and where nothing is answered.
+    """Returns the answers, and sentences on what is missing. Raises ValueError, naming the place, for a file of no
+    known form, a task that the key does not know, a changed text, a label that is none of ANSWERS, a rater who answers
+    a task twice, and a file without any answer.
     """
     found: list[Answer] = []
     seen: dict[tuple[str, str], str] = {}
@@ -86,19 +85,16 @@ def read_answers(path: Path, key: Mapping[str, Any]) -> tuple[list[Answer], list
         seen[given.task, given.rater] = given.where
         first = known["first"] == key["sides"][0]
         for name, word in words.items():
-            if word in (None, ""):
-                continue
-            value = level(word, name, given.where)
-            found.append(
-                Answer(given.task, known["id"], known["seed"], given.rater, name, value if first else -value, first)
-            )
+            if word not in (None, ""):
+                value = level(word, name, given.where) * (1 if first else -1)
+                found.append(Answer(given.task, known["id"], known["seed"], given.rater, name, value, first))
     if not found:
         raise ValueError(f"{path} holds no answer to any pair: fill in {', '.join(QUESTIONS)} and import it then.")
     return found, missing(found, key, seen, skipped)
 
 
 def level(word: Any, question: str, where: str) -> int:
-    """From -2 to 2, seen from the text shown first."""
+    """Returns the answer's level from -2 to 2, seen from the text shown first."""
     said = " ".join(word.lower().split()) if isinstance(word, str) else word
     if not isinstance(said, str) or said not in ANSWERS:
         raise ValueError(f"{where}: {question} is answered {word!r}; the answers are {', '.join(map(repr, ANSWERS))}.")
@@ -108,7 +104,7 @@ def level(word: Any, question: str, where: str) -> int:
 def missing(
     found: list[Answer], key: Mapping[str, Any], seen: Mapping[tuple[str, str], str], skipped: int
 ) -> list[str]:
-    """What a reader should know is not there."""
+    """Returns a sentence for everything that is not answered."""
     told = []
     tasks = {task for task, _ in seen}
     if len(tasks) < len(key["tasks"]):
@@ -123,20 +119,14 @@ def missing(
 
 
 def read_given(path: Path) -> Iterator[Given]:
-    """The rows of the file, whichever form it has. Raises ValueError for none of them."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ValueError(f"there is no file {path}.") from None
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 (byte {error.start}): save it as UTF-8.") from None
-    if not text.lstrip().startswith("["):
-        for number, line in enumerate(text.split("\n"), start=1):
-            if line.strip():
-                where = f"{path} line {number}"
-                yield plain(parsed(line, where), where)
+    """Yields the rows of a file of any form. Raises ValueError for a file of none of them."""
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}.")
+    content = path.read_bytes().removeprefix(BOM)
+    if not content.lstrip().startswith(b"["):
+        yield from (plain(entry, where) for where, entry in read_json_lines(path))
         return
-    for number, entry in enumerate(parsed(text, str(path)), start=1):
+    for number, entry in enumerate(read_value(content, str(path)), start=1):
         where = f"{path} task {number}"
         if isinstance(entry, dict) and isinstance(entry.get("annotations"), list):
             yield from annotated(entry, where)
@@ -144,15 +134,8 @@ def read_given(path: Path) -> Iterator[Given]:
             yield plain(entry, where)
 
 
-def parsed(text: str, where: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{where} is not JSON ({error}): mend or remove it.") from None
-
-
 def plain(entry: Any, where: str) -> Given:
-    """A row of tasks.jsonl, or of Label Studio's minimal export."""
+    """Reads a row of tasks.jsonl, or of Label Studio's minimal export."""
     if not isinstance(entry, dict) or not isinstance(entry.get("pair"), str):
         raise ValueError(f"{where} must be an object with the 'pair' that it answers, got {entry!r:.80}.")
     rater = entry.get("rater") or entry.get("annotator") or ""
@@ -160,7 +143,7 @@ def plain(entry: Any, where: str) -> Given:
 
 
 def annotated(entry: dict[str, Any], where: str) -> Iterator[Given]:
-    """The annotations of a task in Label Studio's export; those that were cancelled are none."""
+    """Yields the annotations of a task in Label Studio's export, without the cancelled ones."""
     data = entry.get("data")
     if not isinstance(data, dict) or not isinstance(data.get("pair"), str):
         raise ValueError(f"{where} must hold the 'pair' that it answers in its data, got {data!r:.80}.")

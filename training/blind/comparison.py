@@ -3,8 +3,8 @@
     answered = read_answered(Path("outputs/comparison"), ("dapo", "sft"))
     answered[0].texts, answered[0].scores          # the first side's first
 
-`spanreward compare` writes completions.jsonl (model, seed, id, completion, scores) and results.json (`data`: which rows
-were shown) into that folder.
+`spanreward compare` writes completions.jsonl (model, seed, id, completion, scores) and results.json (`data`: the rows
+that were shown) into that folder.
 """
 
 import json
@@ -14,18 +14,18 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from training.data.jsonl import read_records
-from training.data.load import load_data
-from training.evaluation.prompts import prompts_of_file
-from training.recipe import DataPart, RecipeError
+from spanreward.training.data.jsonl import read_records
+from spanreward.training.data.load import load_data
+from spanreward.training.evaluation.prompts import prompts_of_file
+from spanreward.training.recipe import DataPart, RecipeError
 
-PIXELS = 1024 * 1024  # of a picture that people are shown, at most
+PIXELS = 1024 * 1024  # the largest picture that people are shown
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What both sides wrote for the row `id` with a training seed. scores: by metric, each side's, None where a judge
-    failed.
+    """What both sides wrote for the row `id` with a training seed. scores: by metric, those of both sides, None where a
+    judge failed.
     """
 
     id: str
@@ -36,7 +36,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What was asked for, one text that is right ("" for none), and the picture, None for none."""
+    """What was asked, one correct text ("" for none), and the picture (None for none)."""
 
     request: str
     reference: str
@@ -44,24 +44,21 @@ class Row:
 
 
 def read_answered(folder: Path, sides: tuple[str, str]) -> list[Answered]:
-    """In the file's order. Raises FileNotFoundError without the file, and ValueError for lines of another form, an
-    answer that is there twice, a side that is not there, and one that lacks what the other answered.
+    """Returns the pairs in the file's order. Raises FileNotFoundError without the file, and ValueError for lines of
+    another form, a repeated answer, a side that is not there, and sides that answered different rows.
     """
     path = folder / "completions.jsonl"
     if not path.is_file():
         raise FileNotFoundError(f"there is no {path}: give the output folder of `spanreward compare`.")
+    kinds = {"model": str, "seed": int, "id": str, "completion": str, "scores": dict}
     found: dict[str, dict[tuple[str, int], dict[str, Any]]] = {}
     for where, record in read_records(path):
-        kinds = {"model": str, "seed": int, "id": str, "completion": str, "scores": dict}
         if not all(isinstance(record.get(key), kind) for key, kind in kinds.items()):
             raise ValueError(f"{where} needs {', '.join(kinds)}, as `spanreward compare` writes them.")
-        answers = found.setdefault(record["model"], {})
-        key = (record["id"], record["seed"])
-        if key in answers:
-            raise ValueError(
-                f"{where} answers the row {key[0]!r}, seed {key[1]}, of {record['model']!r} a second time."
-            )
-        answers[key] = record
+        model, name, seed = record["model"], record["id"], record["seed"]
+        if (name, seed) in found.setdefault(model, {}):
+            raise ValueError(f"{where} answers the row {name!r}, seed {seed}, of {model!r} a second time.")
+        found[model][name, seed] = record
     for side in sides:
         if side not in found:
             raise ValueError(f"{path} has no side {side!r}: it has {', '.join(map(repr, found))}.")
@@ -69,19 +66,13 @@ def read_answered(folder: Path, sides: tuple[str, str]) -> list[Answered]:
     if sides[0] == sides[1] or one.keys() != other.keys():
         lacking = len(one.keys() ^ other.keys())
         raise ValueError(f"{path}: two different sides with the same rows are needed; {lacking} rows have one only.")
-    return [
-        Answered(
-            name,
-            seed,
-            (record["completion"], other[name, seed]["completion"]),
-            {
-                metric: (number(score), number(other[name, seed]["scores"][metric]))
-                for metric, score in record["scores"].items()
-                if metric in other[name, seed]["scores"]
-            },
-        )
-        for (name, seed), record in one.items()
-    ]
+    answered = []
+    for (name, seed), record in one.items():
+        beside = other[name, seed]
+        both = [metric for metric in record["scores"] if metric in beside["scores"]]
+        scores = {metric: (number(record["scores"][metric]), number(beside["scores"][metric])) for metric in both}
+        answered.append(Answered(name, seed, (record["completion"], beside["completion"]), scores))
+    return answered
 
 
 def number(value: Any) -> float | None:
@@ -89,7 +80,7 @@ def number(value: Any) -> float | None:
 
 
 def read_rows(folder: Path) -> dict[str, Row]:
-    """The rows that were compared on, by id. Raises ValueError for data that cannot be loaded again."""
+    """Returns the compared rows by id. Raises ValueError for data that cannot be loaded again."""
     path = folder / "results.json"
     try:
         source = json.loads(path.read_text(encoding="utf-8"))["data"]

@@ -1,11 +1,11 @@
-"""Pairs for people: each shown twice, mirrored, with nothing on it that tells the sides apart; the key lies elsewhere.
+"""Pairs for people: each is shown twice, mirrored, and nothing on it tells the sides apart. The key is kept elsewhere.
 
     export(Path("outputs/comparison"), ("dapo", "sft"), count=50, output=Path("blind"), seed=0)
 
-writes blind/ (to be handed out: labelling.xml and tasks.json for Label Studio, tasks.jsonl with pictures/ for anything
-else) and blind.key.json beside it, which says what stood where and is needed again when the answers come back. The
-first half of the tasks has every pair once, each side first in half of them, and the second half their mirror images
-in another order: a rater who takes one half sees no text twice.
+writes blind/ to hand out (labelling.xml and tasks.json for Label Studio, tasks.jsonl with pictures/ for anything else)
+and blind.key.json beside it, which says which side stood first and is needed to read the answers. The first half of the
+tasks has every pair once, each side first in half of them. The second half has their mirror images in another order, so
+a rater who takes one half sees no text twice.
 """
 
 import hashlib
@@ -15,19 +15,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rewards.pictures import scaled
-from training.blind.comparison import PIXELS, Answered, Row, read_answered, read_rows
-from training.blind.label_studio import interface, task
-from training.blind.questions import QUESTIONS
+from spanreward.rewards.pictures import scaled
+from spanreward.training.blind.comparison import PIXELS, Answered, Row, read_answered, read_rows
+from spanreward.training.blind.label_studio import interface, task
+from spanreward.training.blind.questions import QUESTIONS
 
-NAME = 12  # characters of a task's name, of which nothing can be read
+NAME = 12  # characters of a task's random name
 
 
 def export(
     folder: Path, sides: tuple[str, str], count: int, output: Path, seed: int = 0, texts_only: bool = False
 ) -> dict[str, Any]:
-    """Write the tasks and their key, and return the key. Raises ValueError for no pair, and for files that are there
-    already: answers to them may be on their way.
+    """Writes the tasks and their key, and returns the key. Raises ValueError for no pair, and for files that are there
+    already, as people may be answering them.
     """
     if count < 1:
         raise ValueError(f"--count must be 1 or more, got {count}.")
@@ -67,12 +67,12 @@ def key_of(output: Path) -> Path:
 
 
 def fingerprint(text: str) -> str:
-    """By which a text that was changed is found out."""
+    """Returns a mark by which a changed text is found."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def draw(answered: Sequence[Answered], count: int, generator: random.Random) -> list[Answered]:
-    """Pairs of different prompts, one seed each, whose texts differ."""
+    """Returns pairs of different prompts, one seed each, whose texts differ."""
     prompts: dict[str, list[Answered]] = {}
     for pair in answered:
         if pair.texts[0] != pair.texts[1]:
@@ -82,7 +82,7 @@ def draw(answered: Sequence[Answered], count: int, generator: random.Random) -> 
 
 
 def mirrored(chosen: Sequence[Answered], generator: random.Random) -> dict[str, tuple[Answered, int]]:
-    """Tasks by name: a pair and which of its texts, 0 or 1, stands first."""
+    """Returns the tasks by name: a pair and which of its texts, 0 or 1, stands first."""
     firsts = [number % 2 for number in range(len(chosen))]
     generator.shuffle(firsts)
     half = list(zip(chosen, firsts, strict=True))
@@ -92,7 +92,7 @@ def mirrored(chosen: Sequence[Answered], generator: random.Random) -> dict[str, 
 
 
 def shown_in(pair: Answered, first: int, name: str, rows: Mapping[str, Row]) -> dict[str, Any]:
-    """What a task shows. Raises ValueError for a row that is not among those compared on."""
+    """Returns what a task shows. Raises ValueError for a row that is not among those compared."""
     shown: dict[str, Any] = {"pair": name, "text1": pair.texts[first], "text2": pair.texts[1 - first]}
     if rows:
         if pair.id not in rows:
@@ -105,7 +105,7 @@ def shown_in(pair: Answered, first: int, name: str, rows: Mapping[str, Row]) -> 
 
 
 def write(output: Path, shown: Sequence[dict[str, Any]]) -> None:
-    """The folder that is handed out. Tasks that lack what others show have it empty, as the interface names it."""
+    """Writes the folder to hand out. Every task has the texts that the interface names, empty where it has none."""
     known = {name for one in shown for name in one} & {"image", "request", "reference"}
     output.mkdir(parents=True)
     (output / "labelling.xml").write_text(interface(known), encoding="utf-8")

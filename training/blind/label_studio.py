@@ -1,5 +1,6 @@
-"""Label Studio's two files: the labelling interface and the tasks. Texts are data of a task and never part of the
-interface, where they could be markup; its Text tag shows them as they are.
+"""Label Studio's two files: the labelling interface and the tasks.
+
+Texts are data of a task, never part of the interface, where they could be markup. Its Text tag shows them as they are.
 """
 
 import base64
@@ -8,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree
 
-from training.blind.questions import ANSWERS, QUESTIONS
+from spanreward.training.blind.questions import ANSWERS, QUESTIONS
 
 
 def interface(shown: set[str]) -> str:
-    """The labelling interface as XML. shown: which of image, request and reference the tasks have."""
+    """Returns the labelling interface as XML. shown: which of image, request and reference the tasks have."""
     view = ElementTree.Element("View")
     ElementTree.SubElement(view, "Style").text = ".htx-text { white-space: pre-wrap; }"
     if "image" in shown:
@@ -41,17 +42,12 @@ def text_of(parent: ElementTree.Element, name: str) -> None:
 
 
 def task(shown: Mapping[str, Any]) -> dict[str, Any]:
-    """A task. shown: pair, text1, text2, and perhaps image (a PIL picture, which the task then holds itself), request
-    and reference.
+    """Returns a task. shown: pair, text1, text2, and perhaps request, reference and image, a PIL picture. The task
+    holds the picture itself, as a PNG in a data: URI, so that nothing has to be served.
     """
     data = dict(shown)
     if "image" in data:
-        data["image"] = data_uri(data["image"])
+        buffer = io.BytesIO()
+        data["image"].convert("RGB").save(buffer, format="PNG")
+        data["image"] = "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
     return {"data": data}
-
-
-def data_uri(picture: Any) -> str:
-    """The picture as a PNG in an address of its own, so that nothing has to be served."""
-    buffer = io.BytesIO()
-    picture.convert("RGB").save(buffer, format="PNG")
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()

@@ -3,34 +3,36 @@
     results = measure(answers, answered)
     results["questions"]["overall"]["preference"], results["metrics"]["posh_f1"]["corrected"]
 
-Preferences are means over prompts, from -2 to 2 (above 0: the first side), of a prompt's raters and orders; intervals
-draw prompts. People see pairs whose texts differ. A metric's outcome of a pair is the sign of its difference. The
-corrected win rate is what people would say over all prompts of the comparison: the metric's, less what it gets wrong
-where people answered (prediction-powered inference, rewards/comparison/correction.py), equal texts being ties.
+A prompt's preference is the mean of its raters and orders, from -2 to 2, above 0 for the first side; intervals draw
+prompts. People see pairs whose texts differ. A metric's outcome of a pair is the sign of its difference. The corrected
+win rate estimates people's win rate over all prompts: the metric's, less its error where people answered
+(prediction-powered inference, rewards/comparison/correction.py). Equal texts are ties.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeVar
 
 from scipy.stats import spearmanr
 
-from rewards.agreement.judging_measures import pair_accuracies
-from rewards.comparison.correction import prediction_powered
-from rewards.comparison.orders import first_slot_share, swap_consistency
-from rewards.comparison.reliability import krippendorff_alpha
-from rewards.comparison.resampling import Interval, ratio_interval
-from training.blind.answers import Answer
-from training.blind.comparison import Answered
-from training.blind.questions import ANSWERS, QUESTIONS
+from spanreward.rewards.comparison.correction import prediction_powered
+from spanreward.rewards.comparison.orders import first_slot_share, swap_consistency
+from spanreward.rewards.comparison.reliability import krippendorff_alpha
+from spanreward.rewards.comparison.resampling import Interval, ratio_interval
+from spanreward.rewards.labels.pair_statistics import pair_accuracies
+from spanreward.training.blind.answers import Answer
+from spanreward.training.blind.comparison import Answered
+from spanreward.training.blind.questions import QUESTIONS
 
 Pair = tuple[str, int]  # a prompt and a seed
+K = TypeVar("K", bound=Hashable)
+NAMES = {"much_better": 2, "slightly_better": 1, "equal": 0, "slightly_worse": -1, "much_worse": -2}
 
 
 def measure(answers: Sequence[Answer], answered: Sequence[Answered]) -> dict[str, Any]:
-    """{"questions": {NAME: ...}, "metrics": {NAME: ...}}, as plain data."""
+    """Returns {"questions": {NAME: ...}, "metrics": {NAME: ...}}, as plain data."""
     metrics = list(dict.fromkeys(metric for pair in answered for metric in pair.scores))
     questions = {name: [answer for answer in answers if answer.question == name] for name in QUESTIONS}
     return {
@@ -40,10 +42,9 @@ def measure(answers: Sequence[Answer], answered: Sequence[Answered]) -> dict[str
 
 
 def of_question(answers: Sequence[Answer]) -> dict[str, Any]:
-    """Preference, win rate (ties half), the five answers, and what raters and slots say of the answers.
-
-    alpha: Krippendorff's, ordinal, over raters, each with the mean of what they said of a pair; None for one rater.
-    orders_agree: of the raters' pairs that they saw both ways; first_slot: of the decided answers.
+    """Returns preference, win rate (ties half), the counts of the five answers, and the agreement of raters and orders.
+    alpha: Krippendorff's, ordinal, over raters, each with the mean of their answers to a pair; None for one rater.
+    orders_agree: over pairs that a rater saw both ways. first_slot: over decided answers.
     """
     means = by_prompt(answers, lambda answer: float(answer.preference))
     won = by_prompt(answers, lambda answer: (1 + sign(answer.preference)) / 2)
@@ -58,14 +59,13 @@ def of_question(answers: Sequence[Answer]) -> dict[str, Any]:
     ]
     both = [(sign(one.preference), sign(two.preference)) for one, two in (p for p in said.values() if len(p) == 2)]
     slots = [None if not answer.preference else (answer.preference > 0) == answer.first for answer in answers]
-    labels = {level: label for label, level in ANSWERS.items()}
     counts = Counter(answer.preference for answer in answers)
     return {
         "preference": fmean(means.values()),
         "interval": bounds(ratio_interval(list(means.values()))),
         "win_rate": fmean(won.values()),
         "win_rate_interval": bounds(ratio_interval(list(won.values()))),
-        "counts": {words_of(labels[level]): counts[level] for level in ANSWERS.values()},
+        "counts": {name: counts[level] for name, level in NAMES.items()},
         "prompts": len(means),
         "answers": len(answers),
         "raters": len(raters),
@@ -75,17 +75,10 @@ def of_question(answers: Sequence[Answer]) -> dict[str, Any]:
     }
 
 
-def words_of(label: str) -> str:
-    """An answer's name from the first side's view: "1 is much better" is much_better."""
-    if label == "equal":
-        return "equal"
-    better = label.startswith("1")
-    return f"{'much' if 'much' in label else 'slightly'}_{'better' if better else 'worse'}"
-
-
 def of_metric(name: str, questions: Mapping[str, Sequence[Answer]], answered: Sequence[Answered]) -> dict[str, Any]:
-    """How the metric agrees with people on the pairs that both judged, by question; and, by the overall question, its
-    win rate over all prompts as it is and corrected by people, with why there is no correction.
+    """Returns, by question, how the metric agrees with people on the pairs that both judged. For the overall question
+    it adds the metric's win rate over all prompts, as it is and corrected by people. `note` says why there is no
+    correction.
     """
     differences = {(pair.id, pair.seed): difference(pair, name) for pair in answered}
     differ = {(pair.id, pair.seed) for pair in answered if pair.texts[0] != pair.texts[1]}
@@ -122,28 +115,21 @@ def of_metric(name: str, questions: Mapping[str, Sequence[Answer]], answered: Se
 
 
 def mean_by_prompt(outcomes: Mapping[Pair, float]) -> dict[str, float]:
-    """Over the seeds of each prompt."""
-    of_prompts: dict[str, list[float]] = {}
-    for (prompt, _), outcome in outcomes.items():
-        of_prompts.setdefault(prompt, []).append(outcome)
-    return {prompt: fmean(found) for prompt, found in of_prompts.items()}
+    """Averages over the seeds of each prompt."""
+    return means_of((prompt, outcome) for (prompt, _), outcome in outcomes.items())
 
 
 def difference(pair: Answered, metric: str) -> float | None:
-    """The first side's score less the second's; None where one is missing."""
     one, other = pair.scores.get(metric, (None, None))
     return None if one is None or other is None else one - other
 
 
 def agree(answers: Sequence[Answer], differences: Mapping[Pair, float | None]) -> dict[str, Any]:
-    """Over pairs that people and the metric judged: the share with the same outcome, that of those that neither calls
-    a tie, and Spearman's correlation of the metric's difference with people's mean (PoSh, section 5); None where
-    nothing can be said.
+    """Compares outcomes over the pairs that people and the metric judged; None where nothing can be said. with_ties:
+    the share with the same outcome. without_ties: that of the pairs that neither calls a tie. spearman: of the metric's
+    difference with people's mean (PoSh, section 5).
     """
-    people: dict[Pair, list[int]] = {}
-    for answer in answers:
-        people.setdefault((answer.prompt, answer.seed), []).append(answer.preference)
-    means = {pair: fmean(given) for pair, given in people.items()}
+    means = means_of(((answer.prompt, answer.seed), answer.preference) for answer in answers)
     known = [(value, means[pair]) for pair in means if (value := differences.get(pair)) is not None]
     same = pair_accuracies([sign(value) for value, _ in known], [sign(mean) for _, mean in known])
     varied = all(len({one[place] for one in known}) > 1 for place in (0, 1))
@@ -156,11 +142,14 @@ def agree(answers: Sequence[Answer], differences: Mapping[Pair, float | None]) -
 
 
 def by_prompt(answers: Sequence[Answer], value: Any) -> dict[str, float]:
-    """The mean of an answer's value over the prompt's raters and orders."""
-    found: dict[str, list[float]] = {}
-    for answer in answers:
-        found.setdefault(answer.prompt, []).append(value(answer))
-    return {prompt: fmean(values) for prompt, values in found.items()}
+    return means_of((answer.prompt, value(answer)) for answer in answers)
+
+
+def means_of(entries: Iterable[tuple[K, float]]) -> dict[K, float]:
+    found: dict[K, list[float]] = {}
+    for key, value in entries:
+        found.setdefault(key, []).append(value)
+    return {key: fmean(values) for key, values in found.items()}
 
 
 def sign(value: float) -> int:

@@ -1,5 +1,4 @@
-"""What callbacks that look at judged completions share: their
-recorders, and a call after every batch of training.
+"""Watching: the base of callbacks that look at every batch of judged completions.
 
     class Counter(Watching):
         def observe(self, log_metric):                     # after every batch of training
@@ -7,8 +6,8 @@ recorders, and a call after every batch of training.
 
     Counter([reward])                                      # the Recorder that the trainer has
 
-What is judged between two steps belongs to an evaluation and is not observed. Every rank observes its own part, and all
-ranks at the same time, so `observe` may gather.
+Completions judged between two steps belong to an evaluation and are not observed. Every rank observes its own part, at
+the same time as the others, so that `observe` may gather.
 """
 
 import logging
@@ -18,17 +17,18 @@ from typing import Any
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from trl import GRPOConfig
 
-from rewards.reward import LogMetric
-from training.callbacks.sft_prompts import EvaluationPrompts
-from training.grpo.recorder import Recorder
+from spanreward.rewards.reward import LogMetric
+from spanreward.training.callbacks.sft_prompts import EvaluationPrompts
+from spanreward.training.grpo.recorder import Recorder
 
 log = logging.getLogger(__name__)
 
 
 class Watching(TrainerCallback):
-    """recorders: those that the trainer has as reward functions. prompts: for a trainer that has no rewards.
+    """Calls `observe` after every batch of training that all recorders have judged.
 
-    fresh: whether anything was observed in the current step. Raises ValueError for rewards that record nothing.
+    recorders: the trainer's reward functions. prompts: for a trainer that has no rewards (SFTTrainer). fresh: whether
+    the current step had a batch. Raises ValueError for rewards that are not Recorders.
     """
 
     def __init__(self, recorders: Sequence[Recorder], prompts: EvaluationPrompts | None = None) -> None:
@@ -42,19 +42,24 @@ class Watching(TrainerCallback):
             recorder.watchers.append(self._hear)
 
     def observe(self, log_metric: LogMetric | None) -> None:
-        """All recorders have judged a batch of training."""
+        """Called when all recorders have judged a batch of training."""
 
-    def on_step_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_step_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         self._training = True
         self.fresh = False
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         if self.prompts is not None:
             self.prompts.judge(state.global_step, self.recorders)
         elif not self._warned and not self.fresh and state.is_world_process_zero:
-            self._warn(state.global_step)
+            log.warning(
+                "%s has seen no completion judged by %s in step %d: give the trainer the same Recorder objects as "
+                "reward functions, or, where it has no rewards (SFTTrainer), this callback "
+                "prompts=EvaluationPrompts(...).",
+                type(self).__name__,
+                " and ".join(recorder.__name__ for recorder in self.recorders),
+                state.global_step,
+            )
         self._warned = True
         self._training = False
 
@@ -67,23 +72,14 @@ class Watching(TrainerCallback):
             self.fresh = True
             self.observe(log_metric)
 
-    def _warn(self, step: int) -> None:
-        log.warning(
-            "%s has seen no completion judged by %s in step %d: give the trainer the same Recorder objects as reward "
-            "functions, or, where it has no rewards (SFTTrainer), this callback prompts=EvaluationPrompts(...).",
-            type(self).__name__,
-            " and ".join(recorder.__name__ for recorder in self.recorders),
-            step,
-        )
-
 
 def group_size(args: TrainingArguments) -> int:
-    """Completions per prompt, which are neighbours in a batch; 1 for a trainer that does not sample groups."""
+    """Returns the number of completions per prompt, which are neighbours in a batch; 1 for a trainer without groups."""
     return args.num_generations or 1 if isinstance(args, GRPOConfig) else 1
 
 
 def check_recorders(callback: str, recorders: Sequence[Any]) -> None:
-    """Raises ValueError unless there are recorders, and nothing else."""
+    """Raises ValueError where there are no recorders, or other objects among them."""
     others = [type(recorder).__name__ for recorder in recorders if not isinstance(recorder, Recorder)]
     if others or not recorders:
         raise ValueError(

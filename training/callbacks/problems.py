@@ -1,7 +1,6 @@
-"""The problems that a reward's health may have, by the names that `stop_on` and --stop-on take.
+"""The problems of a reward's health, by the names that `stop_on` and --stop-on take.
 
-What is measured and where a problem begins is in training/callbacks/reward_health.py; this file only names them, and is
-quick to import.
+training/callbacks/reward_health.py measures them. This file is quick to import.
 """
 
 PROBLEMS = {

@@ -1,24 +1,14 @@
-"""Is the reward still worth following? Numbers in the log, a warning per problem, and an end where it makes no sense.
+"""RewardHealthCallback: whether the reward is still worth following. Numbers in the log, and a warning per problem.
 
     reward = Recorder(PoshReward(judge))
     health = RewardHealthCallback([reward], referee=lambda sample: truth_of(sample.id, sample.completion))
     GRPOTrainer(reward_funcs=[reward], callbacks=[health], ...)
 
-Logged per batch of training, over all ranks, and averaged between two lines of the log as TRL does with all it logs:
+Logged as `health/...` per batch of training, over all ranks (docs/logged_keys.md says what each key is).
 
-    health/failed_fraction         completions on which a judge failed, whatever the other rewards say
-    health/zero_variance_groups    groups in which no reward tells two completions apart: they teach nothing
-    health/saturated_fraction      completions to which every reward gives SATURATED or more
-    health/reward                  the mean of its scores
-    health/length                  characters of a completion, mean
-    health/length_ratio            the same of a completion and its longest reference, mean over those that have one
-    health/degenerate_fraction     completions of whose characters more than a tenth are filler (rewards/filler.py)
-    health/repetition              of a completion's 4-grams of words, those that it has written before; mean
-    health/truth, truth_gap, truth_correlation     the referee's mean score; the reward's mean less this; Pearson's r
-
-With several rewards "the reward" is the mean of their scores, and a completion on which a judge failed has none. A
-number that is not defined (no group, no variance) is NaN, which TRL leaves out. On SFTTrainer, which samples nothing,
-the policy answers evaluation prompts instead, see EvaluationPrompts: there groups do not exist.
+With several rewards, "the reward" is the mean of their scores. A completion on which a judge failed has none. A number
+that is not defined (no group, no variance) is NaN, which TRL leaves out. On SFTTrainer, which samples nothing, the
+policy answers evaluation prompts, see EvaluationPrompts; they have no groups.
 """
 
 import logging
@@ -33,35 +23,36 @@ import numpy as np
 from accelerate.utils import gather_object
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
-from rewards.filler import is_degenerate
-from rewards.naming import unknown
-from rewards.reward import LogMetric
-from rewards.verdict import Sample
-from training.callbacks.base import Watching, group_size
-from training.callbacks.problems import PROBLEMS
-from training.callbacks.sft_prompts import EvaluationPrompts
-from training.grpo.recorder import Recorder
+from spanreward.rewards.filler import is_degenerate
+from spanreward.rewards.naming import unknown
+from spanreward.rewards.reward import LogMetric
+from spanreward.rewards.verdict import Sample
+from spanreward.training.callbacks.base import Watching, group_size
+from spanreward.training.callbacks.problems import PROBLEMS
+from spanreward.training.callbacks.sft_prompts import EvaluationPrompts
+from spanreward.training.grpo.recorder import Recorder
 
 log = logging.getLogger(__name__)
 
 Referee = Callable[[Sample], float | None]
 
 SATURATED = 0.99
-TRUNCATED = "completions/clipped_ratio"  # TRL's name for it
+TRUNCATED = "completions/clipped_ratio"  # TRL's key
+LOGGED_ELSEWHERE = ("failed_fraction", "reward", "length")  # as judge/failed_fraction, reward, completions/mean_length
 NGRAM = 4
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+|[^\w\s]")  # kana and CJK do not space their words
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Past which a number is a problem. All but failed_fraction are means over `window` batches; the start that length
-    and divergence are compared with is the first `window` batches of this run, resumed or not.
+    """The values above which a number is a problem. All numbers but failed_fraction are means over `window` batches.
 
-    failed_fraction: of one batch. zero_variance, saturation, repetition: of the means above. length_ratio: longer than
-    this times the start, or shorter than the start divided by it. degenerate: of the mean above. runaway: longer
-    than this times the longest reference (or the start, where there are none) and still growing while the reward does
-    not fall. truncated: cut at the maximal length, and more than in the batches before, likewise a run-away.
-    divergence: how far the reward may rise above the truth, as a change of `truth_gap` since the start.
+    failed_fraction: of one batch. zero_variance, saturation, repetition, degenerate: health/zero_variance_groups,
+    saturated_fraction, repetition, degenerate_fraction. length_ratio: mean length / mean length at the start, or its
+    inverse. runaway: mean length_ratio (without references, mean length / that at the start), where the length grows
+    and the reward does not fall. truncated: fraction of completions cut at the maximal length, where it grows and the
+    reward does not fall; also a runaway. divergence: rise of truth_gap since the start. The start is the first `window`
+    batches of this process's run, also of a resumed one.
     """
 
     failed_fraction: float = 0.5
@@ -78,7 +69,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class CompletionRow:
-    """What is known of one completion. scores: of each reward. failed: why it could not be judged, or None."""
+    """One completion. scores: of each reward. failed: why it could not be judged, or None. Lengths in characters."""
 
     scores: tuple[float | None, ...]
     failed: str | None
@@ -90,23 +81,24 @@ class CompletionRow:
 
     @property
     def reward(self) -> float | None:
-        """The mean of the scores that there are; None without any, or where a judge failed."""
+        """The mean of the scores; None without any, or where a judge failed."""
         scores = [score for score in self.scores if score is not None]
         return fmean(scores) if scores and self.failed is None else None
 
 
 class RewardHealthCallback(Watching):
-    """Says whether the reward is still worth following: numbers in the log, and each problem once, in a sentence.
+    """Logs the numbers of a reward's health, and warns of each problem once, with what to do.
 
     Args:
         recorders: the rewards to watch.
-        referee: a sample's true score in [0, 1], of which the rewards know nothing, or None where there is none.
-        limits: past which a number is a problem.
-        stop_on: the problems, of PROBLEMS, that end the training at the end of the step, on all ranks.
+        referee: function that returns a sample's true score in [0, 1], or None where there is none. The rewards do not
+            see it.
+        limits: the values above which a number is a problem.
+        stop_on: names in PROBLEMS. Each of these ends the training at the end of the step, on all ranks.
         prompts: for SFT.
 
     Attributes:
-        stopped: the sentence that ended the training, or "".
+        stopped: the warning that ended the training, or "".
 
     Raises:
         ValueError: for a problem that does not exist.
@@ -130,12 +122,10 @@ class RewardHealthCallback(Watching):
         self.stopped = ""
         self._group = 1
         self._history: dict[str, list[float]] = {}
-        self._found: dict[str, str] = {}  # of the current step
+        self._found: dict[str, str] = {}  # in the current step
         self._told: set[str] = set()
 
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         self._group = group_size(args)
         self._history = {}
         self._told = set()
@@ -146,12 +136,12 @@ class RewardHealthCallback(Watching):
         numbers = health(rows, self._group)
         for name, value in numbers.items():
             self._history.setdefault(name, []).append(value)
-            if log_metric is not None:
+            if log_metric is not None and name not in LOGGED_ELSEWHERE:
                 log_metric(f"health/{name}", value)
         self._found |= problems(self._history, self.limits, [row.failed for row in rows if row.failed is not None])
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
-        super().on_step_end(args, state, control, **kwargs)
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        super().on_step_end(args, state, control)
         found, self._found = self._found, {}
         for problem, sentence in found.items():
             if problem not in self._told and state.is_world_process_zero:
@@ -163,14 +153,7 @@ class RewardHealthCallback(Watching):
                 if state.is_world_process_zero:
                     log.error("training stops at step %d: %s", state.global_step, sentence)
 
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: Mapping[str, float] | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def on_log(self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any) -> None:
         if logs and TRUNCATED in logs:  # only the trainer knows which completions were cut
             self._history.setdefault("truncated_fraction", []).append(logs[TRUNCATED])
 
@@ -193,7 +176,7 @@ class RewardHealthCallback(Watching):
         return rows
 
     def _truth(self, sample: Sample) -> float | None:
-        """The referee's score. One that raises must not leave the other ranks waiting."""
+        """Returns the referee's score. A referee that raises must not leave the other ranks waiting."""
         if self.referee is None:
             return None
         try:
@@ -206,7 +189,7 @@ class RewardHealthCallback(Watching):
 
 
 def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
-    """The numbers of a batch, by their names without "health/". group: completions per prompt, which are neighbours."""
+    """Returns a batch's numbers by their keys without "health/". group: completions per prompt, neighbours."""
     judged = [row for row in rows if row.reward is not None]
     pairs = np.array([(row.reward, row.truth) for row in judged if row.truth is not None], dtype=float)
     truths = [row.truth for row in rows if row.truth is not None]
@@ -229,33 +212,33 @@ def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
 
 
 def flat(group: Sequence[CompletionRow]) -> bool:
-    """Whether every reward gives all completions of the group that could be judged one score."""
+    """Whether every reward gives the same score to all of the group's completions that could be judged."""
     columns = zip(*(row.scores for row in group if row.failed is None), strict=True)
     return all(len({score for score in column if score is not None}) <= 1 for column in columns)
 
 
 def correlation(pairs: np.ndarray) -> float:
-    """Pearson's r of (rows, 2), NaN where one of the two does not vary."""
+    """Returns Pearson's r of (rows, 2); NaN where a column does not vary."""
     if len(pairs) < 2 or not pairs.std(axis=0).all():
         return math.nan
     return float(np.corrcoef(pairs.T)[0, 1])
 
 
 def mean(values: Sequence[float]) -> float:
-    """Of those that are no NaN; NaN of nothing."""
+    """Returns the mean of the values that are not NaN; NaN without any."""
     defined = [value for value in values if not math.isnan(value)]
     return fmean(defined) if defined else math.nan
 
 
 def repetition(text: str) -> float:
-    """The fraction of the text's 4-grams of words (case and spaces aside) that stood in it before, in [0, 1)."""
+    """Returns the fraction, in [0, 1), of the text's word 4-grams that it has written before. Case does not count."""
     words = WORD.findall(text.casefold())
     grams = list(zip(*(words[i:] for i in range(NGRAM)), strict=False))
     return 1 - len(set(grams)) / len(grams) if grams else 0.0
 
 
 def runaway(history: Mapping[str, Sequence[float]], limits: Limits) -> str:
-    """What runs away, as a clause, or "": the lengths or the cut completions, against the window of batches before."""
+    """Returns a clause on lengths or cut completions that grow against the window of batches before, or ""."""
     window = limits.window
     late = {name: mean(values[-window:]) for name, values in history.items()}
     early = {name: mean(values[-2 * window : -window]) for name, values in history.items()}
@@ -272,7 +255,7 @@ def runaway(history: Mapping[str, Sequence[float]], limits: Limits) -> str:
 
 
 def problems(history: Mapping[str, Sequence[float]], limits: Limits, reasons: Sequence[str]) -> dict[str, str]:
-    """{problem: a sentence for people}, of the numbers so far, the last batch's included. reasons: why it failed."""
+    """Returns {problem: a sentence} for the numbers so far. reasons: why the last batch's completions failed."""
     found: dict[str, str] = {}
     failed = history["failed_fraction"][-1]
     if failed > limits.failed_fraction:

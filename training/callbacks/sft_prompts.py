@@ -1,11 +1,11 @@
-"""Completions to watch where training makes none: SFT has no rollouts, so its policy answers a few prompts meanwhile.
+"""Completions for callbacks to watch in SFT, which samples none: the policy answers a few prompts every so many steps.
 
     trainer = SFTTrainer(...)
     prompts = EvaluationPrompts(trainer, rows, every=50)   # rows as GRPO's dataset has them: prompt, image, reference
     trainer.add_callback(SpanTableCallback([reward], prompts=prompts))
     trainer.add_callback(RewardHealthCallback([reward], prompts=prompts))      # the same answers, judged once
 
-Decoding is greedy and draws no random number: training goes the same way as without.
+Decoding is greedy and draws no random number, so that the training is the same as without.
 """
 
 import logging
@@ -18,31 +18,28 @@ from accelerate.utils import DistributedType, gather_object
 from transformers import Trainer
 from trl.models.utils import unwrap_model_for_generation
 
-from training.evaluation.greedy import continue_prompts
-from training.grpo.recorder import Recorder
+from spanreward.training.evaluation.greedy import continue_prompts
+from spanreward.training.grpo.recorder import Recorder
 
 log = logging.getLogger(__name__)
 
-NOT_COLUMNS = ("prompt", "completion", "messages", "text")  # of a row, for a reward
+NOT_COLUMNS = ("prompt", "completion", "messages", "text")  # keys of a row that no reward gets as a column
 
 
 class EvaluationPrompts:
-    """Prompts that the policy of an SFT run answers greedily every so often. Ranks share the rows.
+    """Prompts that the policy of an SFT run answers greedily. The ranks share the rows.
 
     Args:
-        trainer: whose policy answers.
-        rows: what to answer: `prompt` (messages), `image` where there is one, and the columns that the rewards need.
-        every: steps between two answers.
-        max_tokens: of an answer.
+        trainer: the trainer whose policy answers.
+        rows: mappings with `prompt` (messages), `image` where there is one, and the columns that the rewards need.
+        every: number of steps between two rounds of answers.
+        max_tokens: the longest answer, in tokens.
 
     Raises:
-        ValueError: for no rows, rows without prompts, and weights sharded by FSDP, of which no rank could generate by
-            itself.
+        ValueError: for no rows, for rows without prompts, and under FSDP, where no rank can generate by itself.
     """
 
-    def __init__(
-        self, trainer: Trainer, rows: Sequence[Mapping[str, Any]], every: int = 50, max_tokens: int = 256
-    ) -> None:
+    def __init__(self, trainer: Trainer, rows: Sequence[Any], every: int = 50, max_tokens: int = 256) -> None:
         self.rows = list(rows)
         if not self.rows:
             raise ValueError("evaluation prompts need at least one row.")
@@ -63,8 +60,8 @@ class EvaluationPrompts:
             log.info("the policy answers %d evaluation prompts every %d steps, for callbacks", len(self.rows), every)
 
     def judge(self, step: int, recorders: Sequence[Recorder]) -> None:
-        """In every `every`-th step have the recorders judge this step's answers, each once, and log what they say, with
-        the number of rows as `evaluation_prompts`.
+        """In every `every`-th step, have each recorder judge this step's answers once, and log the metrics with the
+        number of rows as `evaluation_prompts`.
         """
         if step % self.every:
             return
@@ -74,22 +71,25 @@ class EvaluationPrompts:
             self._step, self._judged = step, []
             self._texts = self._answer(mine)
         columns = {name: [row.get(name) for row in mine] for name in self.rows[0] if name not in NOT_COLUMNS}
+        prompts = [row["prompt"] for row in mine]
         found: list[tuple[str, float, int]] = []
+
+        def log_metric(name: str, value: float) -> None:
+            found.append((name, value, len(mine)))
+
         for recorder in recorders:
-            if recorder not in self._judged:
-                self._judged.append(recorder)
-                recorder(
-                    [row["prompt"] for row in mine],
-                    self._texts,
-                    log_metric=lambda name, value: found.append((name, value, len(mine))),
-                    **columns,
-                )
+            if recorder in self._judged:
+                continue
+            self._judged.append(recorder)
+            scores = recorder(prompts, self._texts, log_metric=log_metric, **columns)
+            known = [score for score in scores if score is not None]
+            if known:  # under GRPOTrainer's key
+                found.append((f"rewards/{recorder.__name__}/mean", sum(known) / len(known), len(known)))
         values = mean_over_ranks(gather_object(found))
         if values:
             due = self.trainer.control.should_log
-            Trainer.log(
-                self.trainer, {"evaluation_prompts": len(self.rows), **values}
-            )  # a line of its own: SFTTrainer's would take its running means along
+            # A line of its own: SFTTrainer's `log` would write, and reset, its running means with it.
+            Trainer.log(self.trainer, {"evaluation_prompts": len(self.rows), **values})
             self.trainer.control.should_log = due  # the step's own line is still to come
 
     def _answer(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -98,22 +98,20 @@ class EvaluationPrompts:
         training = trainer.model.training
         trainer.model.eval()
         checkpointing = trainer.args.gradient_checkpointing_kwargs
-        with (
-            torch.no_grad(),
-            unwrap_model_for_generation(
-                trainer.model_wrapped,
-                trainer.accelerator,
-                gradient_checkpointing_kwargs=checkpointing if isinstance(checkpointing, dict) else None,
-            ) as model,
-        ):
-            size = trainer.args.per_device_eval_batch_size
+        unwrapped = unwrap_model_for_generation(
+            trainer.model_wrapped,
+            trainer.accelerator,
+            gradient_checkpointing_kwargs=checkpointing if isinstance(checkpointing, dict) else None,
+        )
+        size = trainer.args.per_device_eval_batch_size
+        with torch.no_grad(), unwrapped as model:
             texts, _ = continue_prompts(model, trainer.processing_class, rows, self.max_tokens, size)
         trainer.model.train(training)
         return texts
 
 
 def mean_over_ranks(found: Sequence[tuple[str, float, int]]) -> dict[str, float]:
-    """{name: mean}, from the ranks' (name, value, number of rows): a rank counts by its rows. NaN does not count."""
+    """Returns {name: mean over rows} from the ranks' (name, value, number of rows). NaN does not count."""
     sums: dict[str, tuple[float, int]] = {}
     for name, value, rows in found:
         if rows and not math.isnan(value):

@@ -1,16 +1,15 @@
-"""What the policy writes, and which of its words the judge blames: a page and a W&B table every so many steps.
+"""SpanTableCallback: a page and a W&B table, every so many steps, of completions with the words that the judge blames.
 
     reward = Recorder(PoshReward(judge))
     GRPOTrainer(reward_funcs=[reward], callbacks=[SpanTableCallback([reward], every=50)], ...)
 
-leaves <output_dir>/spans/step-000050.html: the best and the worst completions of that step with their pictures, their
-words coloured by what the judge makes of them, what it misses of the reference, the verdict's parts and the advantage.
-The page is complete in itself, and completions are escaped in it. Where report_to has "wandb", the same rows go to
-the table `spans` of the run. On SFTTrainer the policy answers evaluation prompts for it, see EvaluationPrompts.
+writes <output_dir>/spans/step-000050.html: the best and the worst completions of that step with their pictures. Their
+words are coloured by the verdict's spans. Beside them are what the judge misses of the reference, the verdict's parts
+and the advantage. The page needs no other file, and completions are escaped in it. Where report_to has "wandb", the
+same rows go to the run's table `spans`. On SFTTrainer the policy answers evaluation prompts, see EvaluationPrompts.
 """
 
 import logging
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -23,36 +22,43 @@ from accelerate.utils import gather_object
 from PIL import Image
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
-from rewards.filler import is_degenerate
-from rewards.verdict import Sample, Verdict
-from training.callbacks.base import Watching, group_size
-from training.callbacks.sft_prompts import EvaluationPrompts
-from training.evaluation.coloured_text import legible
-from training.evaluation.report import render
-from training.grpo.recorder import Recorder
+from spanreward.rewards.filler import is_degenerate
+from spanreward.rewards.verdict import Sample, Verdict
+from spanreward.training.callbacks.base import Watching, group_size
+from spanreward.training.callbacks.sft_prompts import EvaluationPrompts
+from spanreward.training.evaluation.coloured_text import legible
+from spanreward.training.evaluation.report import render
+from spanreward.training.grpo.recorder import Recorder
+from spanreward.training.run_folder import write_whole
 
 log = logging.getLogger(__name__)
 
-FAILED = 2  # completions shown at most that could not be judged
+FAILED = 2  # the most completions without a score that a page shows
 KINDS = ("degenerate", "best", "worst", "not judged")
+Rewards = Sequence[float | None]  # of a batch's completions, None where a judge failed
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A rank's part of a batch. verdicts: per completion by the reward's name. advantages: None where not known."""
+    """A rank's part of a batch. verdicts: per completion, by the reward's name. advantages: None where not known."""
 
     samples: list[Sample]
     verdicts: list[dict[str, Verdict]]
     advantages: list[float | None]
 
     def rewards(self) -> list[float | None]:
-        """Per completion the mean of its scores, without the trainer's weights; None where a judge failed."""
-        return [reward_of(list(of_row.values())) for of_row in self.verdicts]
+        """Returns each completion's mean score, unweighted; None without a score, or where a judge failed."""
+        found: list[float | None] = []
+        for of_row in self.verdicts:
+            scores = [verdict.score for verdict in of_row.values() if verdict.score is not None]
+            failed = any(verdict.status.failed for verdict in of_row.values())
+            found.append(fmean(scores) if scores and not failed else None)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """One completion as shown. kind: of KINDS. lead: the reward less its group's mean."""
+    """One completion on the page. kind: of KINDS. lead: the reward less its group's mean."""
 
     kind: str
     sample: Sample
@@ -63,13 +69,10 @@ class ShownRow:
 
     @property
     def references(self) -> list[str]:
-        """The one that the first verdict is about comes first."""
+        """The references, first the one that the first verdict used."""
         used = next(iter(self.verdicts.values())).reference
-        return [
-            *self.sample.references[used : used + 1],
-            *self.sample.references[:used],
-            *self.sample.references[used + 1 :],
-        ]
+        references = list(self.sample.references)
+        return references[used : used + 1] + references[:used] + references[used + 1 :]
 
     @property
     def image(self) -> Image.Image | None:
@@ -77,19 +80,22 @@ class ShownRow:
 
 
 class SpanTableCallback(Watching):
-    """Pages, and with W&B tables, of the best and worst completions with their words coloured.
+    """Writes pages, and with W&B tables, of the best and worst completions with their words coloured.
 
-    Shown are the completions of the last batch of training up to that step, from all ranks, and first those padded with
-    words that say nothing, at most `worst` of them; rank 0 writes. A table that cannot be written, as on a full disk,
-    is told once and does not end the training.
+    They are chosen from all ranks' last batch of training up to that step. First come those padded with words that say
+    nothing, at most `worst` of them. Rank 0 writes. A table that cannot be written, for example on a full disk, is one
+    warning and does not end the training.
 
     Args:
         recorders: the rewards to show.
-        every: steps between two tables.
-        folder: of the pages, <output_dir>/spans where None.
-        best: how many completions, by the mean of the rewards' scores.
-        worst: likewise.
-        prompts: for SFT; then a table is made whenever they are answered.
+        every: number of steps between two tables.
+        folder: folder of the pages; None is <output_dir>/spans.
+        best: number of completions with the highest mean of the rewards' scores.
+        worst: number of completions with the lowest.
+        prompts: for SFT; a table is then made whenever the policy answers them.
+
+    Raises:
+        ValueError: for `every` below 1, and for rewards that are not Recorders.
     """
 
     def __init__(
@@ -111,14 +117,14 @@ class SpanTableCallback(Watching):
         self._batch: Batch | None = None
         self._failed = False
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
-        super().on_step_end(args, state, control, **kwargs)
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        super().on_step_end(args, state, control)
         if self.fresh:
             self._batch = batch_of(self.recorders)
         due = self.fresh if self.prompts is not None else state.global_step % self.every == 0
         if not due or self._batch is None:
             return
-        rewards: list[list[float | None]] = gather_object([self._batch.rewards()])
+        rewards: list[Rewards] = gather_object([self._batch.rewards()])
         padded: list[list[bool]] = gather_object([[is_degenerate(sample) for sample in self._batch.samples]])
         rank = PartialState().process_index
         rows: list[tuple[int, ShownRow]] = gather_object(
@@ -130,31 +136,23 @@ class SpanTableCallback(Watching):
             flat = [reward for of_rank in rewards for reward in of_rank]
             self._write(folder, state.global_step, ordered, flat, "wandb" in (args.report_to or []))
 
-    def _write(
-        self, folder: Path, step: int, rows: Sequence[ShownRow], rewards: Sequence[float | None], wandb: bool
-    ) -> None:
+    def _write(self, folder: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards, wandb: bool) -> None:
         try:
             write_page(folder / f"step-{step:06d}.html", step, rows, rewards, asked=self.prompts is not None)
             if wandb:
                 log_table(step, rows)
-        except Exception as error:  # it is only for people to look at, and the other ranks would wait for this one
+        except Exception as error:  # only people read the page, and the other ranks would wait for this one
             if not self._failed:
                 what = f"{type(error).__name__}: {error}"
                 log.warning("the table of step %d could not be written, and the training goes on: %s", step, what)
             self._failed = True
 
 
-def reward_of(verdicts: Sequence[Verdict]) -> float | None:
-    """The mean of the scores that there are, of one completion; None without any, or where a judge failed."""
-    scores = [verdict.score for verdict in verdicts if verdict.score is not None]
-    return fmean(scores) if scores and not any(verdict.status.failed for verdict in verdicts) else None
-
-
 def batch_of(recorders: Sequence[Recorder]) -> Batch:
-    """The recorders' last batch; all have judged the same completions."""
+    """Returns the recorders' last batch. All have judged the same completions."""
     first = recorders[0]
-    by_row = zip(*(recorder.verdicts for recorder in recorders), strict=True)
     names = [recorder.__name__ for recorder in recorders]
+    by_row = zip(*(recorder.verdicts for recorder in recorders), strict=True)
     return Batch(
         samples=first.samples,
         verdicts=[dict(zip(names, of_row, strict=True)) for of_row in by_row],
@@ -164,20 +162,20 @@ def batch_of(recorders: Sequence[Recorder]) -> Batch:
 
 def choose(
     batch: Batch,
-    rewards: Sequence[Sequence[float | None]],
+    rewards: Sequence[Rewards],
     rank: int,
     group: int,
     best: int,
     worst: int,
     padded: Sequence[Sequence[bool]] = (),
 ) -> list[tuple[int, ShownRow]]:
-    """This rank's rows among the degenerate, the best and the worst of all ranks, (place on the page, row).
+    """Returns this rank's part of the page as (place on the page, row).
 
     rewards, padded: of all ranks. group: completions per prompt, which are neighbours, across ranks too.
     """
     flat = [reward for of_rank in rewards for reward in of_rank]
-    looks = [bad for of_rank in padded for bad in of_rank]
-    filled = [i for i, bad in enumerate(looks) if bad and flat[i] is not None][:worst]
+    bad = [is_bad for of_rank in padded for is_bad in of_rank]
+    filled = [i for i, is_bad in enumerate(bad) if is_bad and flat[i] is not None][:worst]
     ordered = [i for _, i in sorted((-r, i) for i, r in enumerate(flat) if r is not None and i not in filled)]
     low = ordered[max(best, len(ordered) - worst) :][::-1]
     missing = [i for i, reward in enumerate(flat) if reward is None][:FAILED]
@@ -196,10 +194,11 @@ def choose(
     return chosen
 
 
-def write_page(
-    path: Path, step: int, rows: Sequence[ShownRow], rewards: Sequence[float | None], asked: bool = False
-) -> None:
-    """Write the page whole or not at all. rewards: of the whole batch. asked: of evaluation prompts. Raises OSError."""
+def write_page(path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards, asked: bool = False) -> None:
+    """Write the page whole or not at all. Raises OSError.
+
+    rewards: of the whole batch. asked: whether the completions answer evaluation prompts.
+    """
     given = [reward for reward in rewards if reward is not None]
     page = render(
         "spans.html.jinja",
@@ -211,14 +210,8 @@ def write_page(
         failed=len(rewards) - len(given),
         reward=fmean(given) if given else None,
     )
-    part = path.with_suffix(".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(page, encoding="utf-8")
-        os.replace(part, path)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, page)
 
 
 def log_table(step: int, rows: Sequence[ShownRow]) -> None:
@@ -231,13 +224,12 @@ def log_table(step: int, rows: Sequence[ShownRow]) -> None:
     columns = list(dict.fromkeys(column for of_row in cells for column in of_row))
     table = wandb.Table(columns=["step", *columns])
     for of_row in cells:
-        values = [of_row.get(column) for column in columns]
-        table.add_data(step, *(wandb_value(column, value) for column, value in zip(columns, values, strict=True)))
+        table.add_data(step, *(wandb_value(column, of_row.get(column)) for column in columns))
     wandb.log({"spans": table, "train/global_step": step})
 
 
 def table_cells(row: ShownRow) -> Iterator[tuple[str, Any]]:
-    """(column, value) of a row; values in the columns "... words" and "... missed" are HTML."""
+    """Yields a row's (column, value). Values in the columns "... words" and "... missed" are HTML."""
     yield "kind", row.kind
     yield "reward", row.reward
     yield "above group", row.lead
@@ -256,7 +248,6 @@ def table_cells(row: ShownRow) -> Iterator[tuple[str, Any]]:
 
 
 def wandb_value(column: str, value: Any) -> Any:
-    """The cell as W&B shows it."""
     import wandb
 
     if column.endswith((" words", " missed")) and value is not None:

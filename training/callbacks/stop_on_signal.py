@@ -1,4 +1,4 @@
-"""SIGTERM, as schedulers send it: a checkpoint, the judges ended, and exit code 143 on every rank.
+"""StopOnSignal: on SIGTERM, as schedulers send it, a checkpoint, ended judges, and exit code 143 on every rank.
 
     stop = StopOnSignal()
     signal.signal(signal.SIGTERM, stop.receive)            # from now on; before the training it leaves at once
@@ -6,13 +6,13 @@
     trainer.train()
     if stop.stopped_at is not None: sys.exit(EXIT_CODE)    # the checkpoint of that step is in the output folder
 
-The ranks agree at the end of a step, so that all save the same one, however many of them have had the signal. It is
-the next step from which a resumed run is the uninterrupted one: with several passes over a batch of completions, the
-last of them. A second signal, some seconds after the first, leaves at once and without a checkpoint.
+The ranks agree at the end of a step, so that all save the same checkpoint, even if only one has received the signal. It
+is the next step from which a resumed run equals the uninterrupted one: the last of several passes over a batch of
+completions. A second signal, some seconds after the first, ends the process at once, without a checkpoint.
 
-`accelerate launch` with several processes hands SIGTERM on to them and kills them after 30 s, torch's limit; with one
-process it does not hand it on. Where a step and a checkpoint take longer, or one process trains, the signal has to go
-to the ranks themselves: `pkill -TERM -f scripts/train.py`, or Slurm's `--signal=TERM@600`, which reaches all processes.
+`accelerate launch` with several processes passes SIGTERM on to them and kills them after 30 s, torch's limit. With one
+process it does not pass it on. Where a step and a checkpoint take longer, or one process trains, send the signal to
+the ranks themselves: `pkill -TERM -f 'spanreward train'`, or Slurm's `--signal=TERM@600`, which reaches all processes.
 """
 
 import math
@@ -26,17 +26,17 @@ import torch
 from accelerate.utils import reduce
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from training.grpo.config import SpanGRPOConfig
+from spanreward.training.grpo.config import SpanGRPOConfig
 
 EXIT_CODE = 128 + signal.SIGTERM
-SAME_SIGNAL = 5.0  # seconds: a scheduler that signals all processes reaches a rank twice, the launcher hands it on too
+SAME_SIGNAL = 5.0  # seconds. A scheduler may signal all processes, and the launcher then signals each rank again
 
 
 class StopOnSignal(TrainerCallback):
-    """Ends the training at the end of the step, with a checkpoint, after a signal that its `receive` handles.
+    """Ends the training after a signal, with a checkpoint at the end of the step. `receive` is the signal's handler.
 
     Attributes:
-        stopped_at: the step at which the training was ended for it; None while it goes on.
+        stopped_at: the step at which a signal ended the training, or None.
     """
 
     def __init__(self) -> None:
@@ -46,24 +46,19 @@ class StopOnSignal(TrainerCallback):
 
     def receive(self, number: int, frame: FrameType | None) -> None:
         if self.stopped_at is not None:
-            return  # it is leaving
+            return  # the process is ending
         now = time.monotonic()
         if not self._training or (self._received is not None and now - self._received > SAME_SIGNAL):
             sys.exit(EXIT_CODE)
         if self._received is None:
             self._received = now
-            print(
-                "train.py: SIGTERM: a checkpoint is written at the end of this step; another SIGTERM leaves at once.",
-                file=sys.stderr,
-                flush=True,
-            )
+            told = "SIGTERM: a checkpoint is written at the end of this step; another SIGTERM ends the run at once."
+            print(f"spanreward: {told}", file=sys.stderr, flush=True)
 
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         self._training = True
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         if state.global_step % steps_per_batch(args) or state.global_step >= state.max_steps:
             return
         received = torch.tensor(float(self._received is not None), device=args.device)
@@ -71,14 +66,12 @@ class StopOnSignal(TrainerCallback):
             self.stopped_at = state.global_step
             control.should_save = control.should_training_stop = True
 
-    def on_train_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         self._training = False
 
 
 def steps_per_batch(args: TrainingArguments) -> int:
-    """Optimizer steps from one state that can be resumed from exactly to the next."""
+    """Returns the optimizer steps between two states from which a resumed run equals the uninterrupted one."""
     if not isinstance(args, SpanGRPOConfig):
         return 1
     return args.passes_per_batch // math.gcd(args.passes_per_batch, args.gradient_accumulation_steps)

@@ -1,14 +1,14 @@
-"""Every completion of a run with what the judges said of it, one line of JSON each.
+"""Every completion of a run with its verdicts, one line of JSON each.
 
     trainer.add_callback(VerdictFile(trainer.recorders, Path("outputs/try")))
 
     {"step": 3, "id": "17", "prompt": "...", "completion": "A red square ...", "rewards": {"posh": {
      "score": 0.83, "status": "ok", "parts": {...}, "spans": [{"start": 2, "end": 12, "score": 1.0, ...}], ...}}}
 
-Each rank writes its own, verdicts.jsonl on rank 0, verdicts.rank1.jsonl and so on beside it, on its own machine, so
-nothing is gathered. The lines are ASCII, whatever a completion holds; spans index its characters, `missed` those of the
-reference. Evaluations are not in it. A file takes a few kB a completion and ends at LARGEST bytes; `verdicts: false` in
-the recipe leaves it out. A disk that is full ends the file and not the training.
+Each rank writes a file of its own on its own machine, verdicts.jsonl on rank 0 and verdicts.rank1.jsonl and so on
+beside it, so that nothing is gathered. The lines are ASCII. Spans index the completion's characters, `missed` those of
+the reference. Evaluations are left out. A completion takes a few kB, and a file ends at LARGEST bytes; `verdicts:
+false` in the recipe leaves it out. A full disk ends the file and not the training.
 """
 
 import json
@@ -20,11 +20,11 @@ from typing import Any
 
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
-from rewards.reward import LogMetric
-from rewards.verdict import Verdict
-from training.callbacks.base import Watching
-from training.grpo.recorder import Recorder
-from training.run_folder import continue_lines
+from spanreward.rewards.reward import LogMetric
+from spanreward.rewards.verdict import Verdict
+from spanreward.training.callbacks.base import Watching
+from spanreward.training.grpo.recorder import Recorder
+from spanreward.training.run_folder import continue_lines
 
 log = logging.getLogger(__name__)
 
@@ -32,67 +32,56 @@ LARGEST = 2_000_000_000
 
 
 class VerdictFile(Watching):
-    """Writes what the recorders have judged in training, one line a completion.
+    """Writes what the recorders judge in training, one line per completion.
 
     Args:
         recorders: the rewards.
-        folder: where verdicts.jsonl goes, a file a rank.
+        folder: where verdicts.jsonl goes, one file per rank.
 
     Raises:
-        ValueError: for rewards that record nothing.
+        ValueError: for rewards that are not Recorders.
     """
 
     def __init__(self, recorders: Sequence[Recorder], folder: Path) -> None:
         super().__init__(recorders)
         self.folder = folder
-        self.path: Path | None = None  # None when nothing is written any more
+        self.path: Path | None = None  # None once nothing more is written
         self._step = 0
 
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.path = self.folder / (
-            "verdicts.jsonl" if not args.process_index else f"verdicts.rank{args.process_index}.jsonl"
-        )
+        rank = f".rank{args.process_index}" if args.process_index else ""
+        self.path = self.folder / f"verdicts{rank}.jsonl"
         continue_lines(self.path, state.global_step)
 
-    def on_step_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
-        super().on_step_begin(args, state, control, **kwargs)
+    def on_step_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        super().on_step_begin(args, state, control)
         self._step = state.global_step + 1
 
     def observe(self, log_metric: LogMetric | None) -> None:
         if self.path is None:
             return
-        lines = [json.dumps(line) for line in self._lines()]
-        try:
-            with self.path.open("a") as file:
-                file.writelines(f"{line}\n" for line in lines)
-                full = file.tell() > LARGEST
-        except OSError as error:  # on one rank perhaps, while the others go on
-            log.error("%s: from step %d on no verdicts are written, %s.", self.path, self._step, error.strerror)
-            full = True
-        if full:
-            self.path = None
-
-    def _lines(self) -> list[dict[str, Any]]:
-        samples = self.recorders[0].samples
-        return [
+        lines = [
             {
                 "step": self._step,
                 "id": sample.id,
                 "prompt": sample.prompt,
                 "completion": sample.completion,
-                "rewards": {recorder.__name__: shown(recorder.verdicts[row]) for recorder in self.recorders},
+                "rewards": {recorder.__name__: plain(recorder.verdicts[row]) for recorder in self.recorders},
             }
-            for row, sample in enumerate(samples)
+            for row, sample in enumerate(self.recorders[0].samples)
         ]
+        try:
+            with self.path.open("a") as file:
+                file.writelines(json.dumps(line) + "\n" for line in lines)
+                full = file.tell() > LARGEST
+        except OSError as error:  # perhaps on this rank only: the others go on
+            log.error("%s: from step %d on no verdicts are written, %s.", self.path, self._step, error.strerror)
+            full = True
+        if full:
+            self.path = None
 
 
-def shown(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as plain data, without what is the same for all."""
-    plain = asdict(verdict)
-    del plain["parsed_by"]
-    return plain
+def plain(verdict: Verdict) -> dict[str, Any]:
+    """Returns a verdict as JSON values, without `parsed_by`, which is the same for all."""
+    return {name: value for name, value in asdict(verdict).items() if name != "parsed_by"}

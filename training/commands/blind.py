@@ -3,12 +3,12 @@
     spanreward blind export outputs/comparison --sides dapo sft --count 50 --output outputs/blind
     spanreward blind import answers.json --key outputs/blind.key.json --json people.json
 
-export: outputs/blind is handed out. In Label Studio labelling.xml is the labelling interface and tasks.json is
-imported; tasks.jsonl is the same for anything else, to be filled in. Every pair is there twice, mirrored; a rater who
-takes the first half of the tasks, or the second, sees no text twice. outputs/blind.key.json says what stood where: keep
-it to yourself.
-import: takes Label Studio's JSON export or the filled in JSONL, says whom people prefer with an interval over prompts,
-whether raters agree, which metric of the comparison agrees with them, and what its win rate is, corrected by them.
+export: writes outputs/blind to hand out. In Label Studio, labelling.xml is the labelling interface and tasks.json is
+imported; tasks.jsonl has the same tasks for anything else, to be filled in. Every pair is there twice, mirrored; a
+rater who takes the first half of the tasks, or the second, sees no text twice. outputs/blind.key.json says which side
+stood first: do not hand it out.
+import: reads Label Studio's JSON export or the filled in JSONL. It prints whom people prefer with an interval over
+prompts, whether raters agree, which metric of the comparison agrees with them, and its win rate corrected by them.
 """
 
 import argparse
@@ -20,7 +20,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from training.commands.json_file import write_json
+from spanreward.rewards.comparison.figures import estimate
+from spanreward.training.commands.json_file import write_json
+from spanreward.training.evaluation.tables import table_with
 
 
 def main() -> None:
@@ -28,7 +30,7 @@ def main() -> None:
     commands = parser.add_subparsers(required=True)
     export = commands.add_parser("export", help="pairs for people, and the key apart")
     export.add_argument("folder", type=Path, help="output folder of `spanreward compare`")
-    export.add_argument("--sides", nargs=2, required=True, metavar="NAME", help="the two that are compared")
+    export.add_argument("--sides", nargs=2, required=True, metavar="NAME", help="the two sides to compare")
     export.add_argument("--count", type=int, default=50, help="pairs, each shown mirrored (default 50)")
     export.add_argument("--output", type=Path, required=True, help="a new folder; the key is OUTPUT.key.json")
     export.add_argument("--seed", type=int, default=0, help="which pairs are drawn, and their order (default 0)")
@@ -48,7 +50,7 @@ def main() -> None:
 
 
 def run_export(arguments: argparse.Namespace) -> None:
-    from training.blind.export import export, key_of
+    from spanreward.training.blind.export import export, key_of
 
     sides = (arguments.sides[0], arguments.sides[1])
     key = export(
@@ -57,14 +59,14 @@ def run_export(arguments: argparse.Namespace) -> None:
     tasks = len(key["tasks"])
     print(f"{tasks} tasks, {tasks // 2} pairs mirrored: {arguments.output}")
     if tasks < 2 * arguments.count:
-        print(f"Of {arguments.count} pairs that were wanted the others do not exist, or have two equal texts.")
+        print(f"There are no {arguments.count} pairs with two different texts.")
     print(f"The key, not to be handed out: {key_of(arguments.output)}")
 
 
 def run_import(arguments: argparse.Namespace) -> None:
-    from training.blind.answers import read_answers, read_key
-    from training.blind.comparison import read_answered
-    from training.blind.results import measure
+    from spanreward.training.blind.answers import read_answers, read_key
+    from spanreward.training.blind.comparison import read_answered
+    from spanreward.training.blind.results import measure
 
     key = read_key(arguments.key)
     answers, told = read_answers(arguments.file, key)
@@ -81,14 +83,14 @@ def run_import(arguments: argparse.Namespace) -> None:
 
 def people_table(results: dict[str, Any]) -> Table:
     one, other = map(escape, results["sides"])
-    table = Table(title=f"People, {one} against {other}: mean preference from -2 to 2 [95 % over prompts]")
-    table.add_column("question")
-    for column in ("preference", "win rate", "prompts", "answers", "raters", "alpha", "orders agree", "first slot"):
-        table.add_column(column, justify="right")
+    title = f"People, {one} against {other}: mean preference from -2 to 2 [95 % over prompts]"
+    counts = ("prompts", "answers", "raters")
+    shares = ("alpha", "orders agree", "first slot")
+    table = table_with(title, ["question"], ["preference", "win rate", *counts, *shares])
     for name, row in results["questions"].items():
         means = [shown(row["preference"], row["interval"]), shown(row["win_rate"], row["win_rate_interval"])]
-        counts = [str(row[key]) for key in ("prompts", "answers", "raters")]
-        table.add_row(name, *means, *counts, *(shown(row[key]) for key in ("alpha", "orders_agree", "first_slot")))
+        agreement = [shown(row[key.replace(" ", "_")]) for key in shares]
+        table.add_row(name, *means, *(str(row[key]) for key in counts), *agreement)
     return table
 
 
@@ -108,10 +110,5 @@ def metric_table(results: dict[str, Any]) -> Table:
 
 
 def shown(value: float | None, interval: dict[str, float] | None = None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.2f}" + (f" [{interval['low']:.2f}, {interval['high']:.2f}]" if interval else "")
-
-
-if __name__ == "__main__":
-    main()
+    low, high = (interval["low"], interval["high"]) if interval else (None, None)
+    return estimate(value, low, high, digits=2)

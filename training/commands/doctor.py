@@ -1,14 +1,14 @@
-"""Look at this machine before anything is trained on it: one line each, ok or what to do.
+"""Check this machine, judges and a recipe before training. Prints one line per check: ok, or what to do.
 
     spanreward doctor
     spanreward doctor --judge vllm:Qwen/Qwen2.5-14B-Instruct
-    spanreward doctor --judge vllm:smollm2 --start          # the smallest engine: does vLLM come up at all?
+    spanreward doctor --judge vllm:smollm2 --start          # does vLLM start at all? This is the smallest engine
     spanreward doctor --recipe RECIPE --accelerate-config accelerate_configs/zero3.yaml
 
-Nothing is downloaded, loaded onto a GPU or written but one byte into the cache folder. A recipe's reader is asked what
-it has. A judge named by --judge, or by
-the recipe, is looked at by its tokenizer, where its files are here already; with --start it is started, asked one
-question and ended. The exit code is 1 where something is to be done.
+Checked are package versions, GPUs, main memory, the cache folder and the spaCy pipeline; of a recipe its memory, its
+judges and its reader; of a judge its name, engine, files and rating scale. With --start each judge is started, asked
+one question and ended. Nothing is downloaded, and without --start nothing is loaded onto a GPU. The exit code is 1
+where something is to be done.
 """
 
 import argparse
@@ -28,11 +28,11 @@ from packaging.specifiers import SpecifierSet
 from rich.console import Console
 from rich.table import Table
 
-from rewards.cache_folder import CACHE
-from rewards.judges.judge import RATING_SCALE
-from rewards.language.pipeline import load_pipeline, pipeline_name
+from spanreward.rewards.cache_folder import CACHE
+from spanreward.rewards.judges.judge import RATING_SCALE
+from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
 
-# The versions that the code was read against and CI runs; vLLM and TRL have a table of their own for each other.
+# The versions that CI runs. vLLM and TRL have a table of their own for each other.
 SUPPORTED = {"torch": ">=2.9", "transformers": ">=5.15,<6", "spacy": ">=3.8.18", "trl": ">=1.16,<2", "vllm": ">=0.28"}
 OPTIONAL = {"trl": "training needs it: pip install 'spanreward[train]'", "vllm": "vllm: judges need it; others do not"}
 SPARE_DISK = 5e9  # bytes
@@ -40,7 +40,7 @@ SPARE_DISK = 5e9  # bytes
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """ok: True, False (advice says what to do), or None where it is worth knowing and no fault."""
+    """ok: True; False, and advice says what to do; None for a fact that is neither."""
 
     what: str
     ok: bool | None
@@ -50,10 +50,10 @@ class Finding:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--recipe", help="whose judges and memory are looked at")
-    parser.add_argument("--accelerate-config", metavar="PATH", help="that the recipe would be launched with")
-    parser.add_argument("--judge", action="append", default=[], help="a judge's name; may be repeated")
-    parser.add_argument("--start", action="store_true", help="start the judges too, and ask each one question")
+    parser.add_argument("--recipe", metavar="PATH", help="a recipe to check, with its judges, reader and memory")
+    parser.add_argument("--accelerate-config", metavar="PATH", help="what the recipe would be launched with")
+    parser.add_argument("--judge", action="append", default=[], help="a judge to check, by its name; may be repeated")
+    parser.add_argument("--start", action="store_true", help="start each judge too, and ask it one question")
     arguments = parser.parse_args()
     findings = [*versions(), *devices(), *folders(), own_reader()]
     judges = list(arguments.judge)
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def installed_version(name: str) -> str:
-    """Of a package; vLLM's CPU build has a name of its own. Raises PackageNotFoundError."""
+    """Returns a package's version; vLLM's may be that of its CPU build. Raises PackageNotFoundError."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -81,25 +81,21 @@ def installed_version(name: str) -> str:
 
 
 def versions(installed: Callable[[str], str] = installed_version) -> Iterator[Finding]:
-    """The packages that matter, against SUPPORTED."""
-    python = ".".join(map(str, sys.version_info[:3]))
-    yield Finding("python", sys.version_info >= (3, 11), python, "" if sys.version_info >= (3, 11) else "3.11 or newer")
+    recent = sys.version_info >= (3, 11)
+    yield Finding("python", recent, ".".join(map(str, sys.version_info[:3])), "" if recent else "3.11 or newer")
     for name, supported in SUPPORTED.items():
         try:
             found = installed(name)
         except PackageNotFoundError:
-            yield Finding(
-                name, None if name in OPTIONAL else False, "not installed", OPTIONAL.get(name, f"pip install {name}")
-            )
+            advice = OPTIONAL.get(name, f"pip install {name}")
+            yield Finding(name, None if name in OPTIONAL else False, "not installed", advice)
             continue
         fits = SpecifierSet(supported).contains(found, prereleases=True)
-        yield Finding(
-            name, fits, found, "" if fits else f"{name}{supported} is supported: pip install '{name}{supported}'"
-        )
+        advice = f"{name}{supported} is supported: pip install '{name}{supported}'"
+        yield Finding(name, fits, found, "" if fits else advice)
 
 
 def devices() -> Iterator[Finding]:
-    """GPUs with what is free on them, and main memory."""
     import torch
 
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
@@ -108,42 +104,36 @@ def devices() -> Iterator[Finding]:
     for number in range(count):
         free, total = torch.cuda.mem_get_info(number)
         held = free < 0.9 * total
-        yield Finding(
-            f"GPU {number}",
-            not held,
-            f"{torch.cuda.get_device_name(number)}, {free / 1e9:.0f} of {total / 1e9:.0f} GB free",
-            "another process holds memory: end it, or leave the device out by CUDA_VISIBLE_DEVICES" if held else "",
-        )
-    yield Finding("main memory", None, f"{main_memory() / 1e9:.0f} GB", "judges that sleep keep their weights there")
+        found = f"{torch.cuda.get_device_name(number)}, {free / 1e9:.0f} of {total / 1e9:.0f} GB free"
+        advice = "another process holds memory: end it, or leave the device out by CUDA_VISIBLE_DEVICES"
+        yield Finding(f"GPU {number}", not held, found, advice if held else "")
+    yield Finding("main memory", None, f"{main_memory() / 1e9:.0f} GB", "sleeping judges keep their weights there")
 
 
 def main_memory(limits: Path = Path("/sys/fs/cgroup/memory.max")) -> int:
-    """Bytes of this machine, or of the container where that has less."""
+    """Returns the bytes of this machine, or of the container where that has less."""
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limit = limits.read_text().strip() if limits.is_file() else "max"
     return min(there, int(limit)) if limit.isdecimal() else there
 
 
 def folders(cache: Path = CACHE) -> Iterator[Finding]:
-    """The cache folder can be written, and has room."""
+    """Checks that the cache folder can be written and has room."""
     try:
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=cache) as file:
             file.write(b"x")
         free = shutil.disk_usage(cache).free
     except OSError as error:
-        yield Finding(
-            "cache folder", False, f"{cache}: {error.strerror}", "set XDG_CACHE_HOME to a folder that can be written"
-        )
+        advice = "set XDG_CACHE_HOME to a folder that can be written"
+        yield Finding("cache folder", False, f"{cache}: {error.strerror}", advice)
         return
-    room = free > SPARE_DISK
-    yield Finding(
-        "cache folder", room, f"{cache}, {free / 1e9:.0f} GB free", "" if room else "make room, or set XDG_CACHE_HOME"
-    )
+    advice = "" if free > SPARE_DISK else "make room, or set XDG_CACHE_HOME"
+    yield Finding("cache folder", not advice, f"{cache}, {free / 1e9:.0f} GB free", advice)
 
 
 def own_reader() -> Finding:
-    """The spaCy pipeline that PoSh parses with."""
+    """Checks the spaCy pipeline that PoSh parses with."""
     try:
         return Finding("spaCy pipeline", True, pipeline_name(load_pipeline()))
     except ImportError as error:
@@ -151,8 +141,8 @@ def own_reader() -> Finding:
 
 
 def server_reader(options: Mapping[str, Any]) -> Finding:
-    """The reader behind a server that a recipe's reward names: whether it is there, with what it must have."""
-    from rewards.language.reader import load_reader
+    """Asks the reader that a recipe's reward names what it has."""
+    from spanreward.rewards.language.reader import load_reader
 
     name = str(options["reader"])
     try:
@@ -163,38 +153,38 @@ def server_reader(options: Mapping[str, Any]) -> Finding:
 
 
 def judge_findings(name: str) -> Iterator[Finding]:
-    """Whether the judge's name, engine, files and rating scale are as they must be."""
-    from rewards.judges import load_judge
-    from rewards.judges.local.local_judge import LocalJudge
-    from rewards.judges.model_files import model_folder
+    from spanreward.rewards.judges import load_judge
+    from spanreward.rewards.judges.local.local_judge import LocalJudge
+    from spanreward.rewards.judges.model_files import model_folder
 
+    what = f"judge {name}"
     try:
         judge = load_judge(name)
     except (ValueError, ImportError) as error:
-        yield Finding(f"judge {name}", False, "no such judge", str(error))
+        yield Finding(what, False, "no such judge", str(error))
         return
     if not isinstance(judge, LocalJudge):
-        yield Finding(f"judge {name}", None, judge.name if not judge.remote else "a server", "")
+        yield Finding(what, None, judge.name if not judge.remote else "a server", "")
         return
     if name.startswith("vllm:") and importlib.util.find_spec("vllm") is None:
-        yield Finding(f"judge {name}", False, "vLLM is not installed", "pip install 'spanreward[vllm]'")
+        yield Finding(what, False, "vLLM is not installed", "pip install 'spanreward[vllm]'")
     try:
         judge.model = str(model_folder(judge.model, download=False))
     except OSError:
         advice = f"hf download {judge.model}, where the hub can be reached; or a run downloads it at its start"
-        yield Finding(f"judge {name}", None, "its files are not here yet", advice)
+        yield Finding(what, None, "its files are not here yet", advice)
         return
     try:
         judge.encoder.scale(RATING_SCALE)
-        yield Finding(f"judge {name}", True, f"reads {judge.context:,} tokens, and 1 to 5 are single tokens")
+        yield Finding(what, True, f"reads {judge.context:,} tokens, and 1 to 5 are single tokens")
     except (ValueError, OSError) as error:
-        yield Finding(f"judge {name}", False, "cannot judge", " ".join(str(error).split()))
+        yield Finding(what, False, "cannot judge", " ".join(str(error).split()))
 
 
 def started(name: str) -> Finding:
-    """Whether the judge starts and rates one question, and in how many seconds."""
-    from rewards.judges import Failure, Question, closing, load_judge
+    from spanreward.rewards.judges import Failure, Question, closing, load_judge
 
+    what = f"judge {name}"
     question = Question([{"role": "user", "content": "Rate from 1 to 5 how red a tomato is. Answer with the number."}])
     began = time.monotonic()
     try:
@@ -203,46 +193,42 @@ def started(name: str) -> Finding:
             judge.start()
             (rating,) = judge.rate([question])
     except Exception as error:
-        return Finding(f"judge {name}", False, "does not start", " ".join(f"{type(error).__name__}: {error}".split()))
+        return Finding(what, False, "does not start", " ".join(f"{type(error).__name__}: {error}".split()))
     seconds = f"{time.monotonic() - began:.0f} s"
     if isinstance(rating, Failure):
-        return Finding(f"judge {name}", False, f"started, and did not rate ({seconds})", rating.message)
-    return Finding(f"judge {name}", True, f"started, rated and ended in {seconds}")
+        return Finding(what, False, f"started, and did not rate ({seconds})", rating.message)
+    return Finding(what, True, f"started, rated and ended in {seconds}")
 
 
 def recipe_findings(path: str, accelerate_config: str | None) -> tuple[list[Finding], list[str]]:
-    """Whether the recipe can be read and fits, by the dry run's arithmetic; and the names of its judges."""
-    from training.plan.dry_run import asked_judges, memory_facts, read_launch, settings_of
-    from training.recipe import RecipeError, load_recipe
+    """Checks that a recipe can be read and, by the dry run's arithmetic, fits. Returns its judges' names too."""
+    from spanreward.training.plan.dry_run import asked_judges, memory_facts, read_launch, settings_of
+    from spanreward.training.recipe import RecipeError, load_recipe
 
+    what = f"recipe {path}"
     try:
         recipe = load_recipe(path)
         launch = read_launch(accelerate_config)
     except RecipeError as error:
-        return [Finding(f"recipe {path}", False, "cannot be run", str(error))], []
-    readers = [server_reader(part.options) for part in recipe.rewards if part.options.get("reader") is not None]
+        return [Finding(what, False, "cannot be run", str(error))], []
+    findings = [server_reader(part.options) for part in recipe.rewards if part.options.get("reader") is not None]
     memory: dict[str, Any] = memory_facts(recipe, settings_of(recipe), launch)
     names = [judge.name for judge, _ in asked_judges(recipe)]
     if "unknown" in memory:
-        return [*readers, Finding(f"recipe {path}", None, "memory not reckoned", memory["unknown"])], names
+        return [*findings, Finding(what, None, "memory not computed", memory["unknown"])], names
     import torch
 
     needed = max(sum(memory[phase].values()) for phase in ("training", "judging"))
     count = torch.cuda.device_count()  # 0 where CUDA cannot be used
     there = torch.cuda.mem_get_info()[1] if count else 0
-    here_of_all = launch.processes // launch.machines
-    fits = needed <= there and here_of_all <= count
+    gpus = launch.processes // launch.machines
+    fits = needed <= there and gpus <= count
     advice = "" if fits else "more or larger GPUs, another accelerate configuration, LoRA, or a judge behind a server"
-    found = f"{needed / 1e9:.0f} GB on each of {here_of_all} GPUs (computed); here {count} of {there / 1e9:.0f} GB"
+    found = f"{needed / 1e9:.0f} GB on each of {gpus} GPUs (computed); here {count} of {there / 1e9:.0f} GB"
+    findings.append(Finding(what, fits, found, advice))
     asleep, here = memory["main_memory"], main_memory()
-    sleeping = Finding(
-        "judges asleep",
-        asleep < here,
-        f"{asleep / 1e9:.0f} GB of main memory (computed); here {here / 1e9:.0f} GB",
-        "" if asleep < here else "placement: rank0 keeps one copy, a server none",
-    )
-    return [*readers, Finding(f"recipe {path}", fits, found, advice), *([sleeping] if asleep else [])], names
-
-
-if __name__ == "__main__":
-    main()
+    if asleep:
+        found = f"{asleep / 1e9:.0f} GB of main memory (computed); here {here / 1e9:.0f} GB"
+        advice = "" if asleep < here else "placement: rank0 keeps one copy, a server none"
+        findings.append(Finding("judges asleep", asleep < here, found, advice))
+    return findings, names

@@ -1,8 +1,13 @@
-"""What commands that take a metric with options have in common: `mode=published gamma=1 criteria=overall`.
+"""The options of commands that ask a judge or build a metric, and what they make.
 
-add_metric_options(parser)
-with open_metric("posh", parser.parse_intermixed_args()) as metric:
-    metric.reward, metric.settings
+    add_judge_options(parser)
+    judge = judge_of(parser.parse_args(["--judge", "vllm:smollm2", "--judge-option", "memory=2e9", "--no-cache"]))
+
+    add_metric_options(parser)                             # these, and `mode=published gamma=1` for the metric
+    with open_metric("posh", parser.parse_intermixed_args()) as metric:
+        metric.reward, metric.settings
+
+Heavy imports wait until a judge is made, so that `--help` is quick.
 """
 
 import argparse
@@ -11,39 +16,58 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from training.commands.judge_options import add_judge_options, judge_of, read_option
-
 if TYPE_CHECKING:
-    from rewards.reward import Reward
+    from spanreward.rewards.reward import Reward
+
+CACHE = (
+    "read the judge's answers from ratings.sqlite in the cache folder ($XDG_CACHE_HOME/spanreward, or "
+    "~/.cache/spanreward), and keep new ones there (default: for judges with a model, not for match)"
+)
+OF_JUDGE = "an argument of the judge's class, such as memory=2e9, batch_size=8 or deadline=60; may be repeated"
+OF_METRIC = "an argument of the metric's class, such as mode=published, score=precision (posh) or gamma=1 (harmonic)"
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenMetric:
-    """A metric, and what decides its verdicts: its name, judge, options, prompts and what parses its texts."""
+    """A metric. settings: what decides its verdicts: its name, judge, options, prompts and what parses its texts."""
 
     reward: "Reward"
     settings: dict[str, Any]
 
 
+def add_cache_option(parser: argparse.ArgumentParser) -> None:
+    """Adds --cache and --no-cache: True, False, or None where neither is given."""
+    parser.add_argument("--cache", action=argparse.BooleanOptionalAction, default=None, help=CACHE)
+
+
+def add_judge_options(parser: argparse.ArgumentParser) -> None:
+    add_cache_option(parser)
+    parser.add_argument("--judge-option", action="append", default=[], metavar="key=value", help=OF_JUDGE)
+
+
 def add_metric_options(parser: argparse.ArgumentParser) -> None:
-    """`key=value` after the other words, and the judge's own options."""
     add_judge_options(parser)
-    parser.add_argument(
-        "options", nargs="*", metavar="key=value", help="options of the metric, such as mode=published or gamma=1"
-    )
+    parser.add_argument("options", nargs="*", metavar="key=value", help=OF_METRIC)
+
+
+def judge_of(arguments: argparse.Namespace) -> Any:
+    """Returns the judge of --judge and the other options. Raises ValueError for unknown names and options."""
+    from spanreward.rewards.judges import load_judge
+
+    options = dict(read_option(text) for text in arguments.judge_option)
+    return load_judge(arguments.judge, arguments.cache, **options)
 
 
 @contextmanager
 def open_metric(
     name: str, arguments: argparse.Namespace, defaults: dict[str, Any] | None = None
 ) -> Iterator[ChosenMetric]:
-    """The metric of this name with the judge of --judge, which is closed at the end.
+    """Yields the metric of this name with the judge of --judge, and closes the judge at the end.
 
-    defaults: options where the command line gives none. Raises ValueError for names, options and values that do not
-    fit.
+    defaults: options that the command line may replace. Raises ValueError for unknown names, options and values.
     """
-    from rewards.judges import closing
-    from rewards.metrics import build_reward
+    from spanreward.rewards.judges import closing
+    from spanreward.rewards.metrics import build_reward
 
     options = {**(defaults or {}), **dict(read_option(text) for text in arguments.options)}
     judge = judge_of(arguments)
@@ -52,3 +76,16 @@ def open_metric(
     settings["parsed_by"] = reward.reader()
     with closing([judge]):
         yield ChosenMetric(reward, settings)
+
+
+def read_option(text: str) -> tuple[str, Any]:
+    """Returns the key and the YAML value of `key=value`; 2e9 is a number too. Raises ValueError."""
+    from spanreward.training.recipe_file import RecipeError, read_yaml
+
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"an option is written key=value, got {text!r}.")
+    try:
+        return key, read_yaml(value, f"the value of {key}")
+    except RecipeError:
+        raise ValueError(f"the value of {text!r} cannot be read as YAML: put quotes around it.") from None

@@ -3,11 +3,11 @@
     spanreward power outputs/comparison --difference 0.02
     spanreward power outputs/comparison --difference 0.02 --models sft dapo --json outputs/power.json
 
-Reads the completions.jsonl that `spanreward compare` wrote; a small one, of two checkpoints and some 50 prompts, says
-enough. For each metric: the smallest difference that as many prompts as there find, and how many prompts find the one
-that is asked for. "Find" is: the 95 % interval lies on the true side of 0, in 80 % of comparisons. An interval over
-prompts is of these checkpoints; whether another training run would give the same takes training seeds, so the same is
-said of them where there are three or more.
+Reads the completions.jsonl that `spanreward compare` wrote; a comparison of two checkpoints on some 50 prompts is
+enough. For each metric it prints the smallest difference that the prompts there would find, and how many prompts would
+find the difference asked for. To find a difference is to have the 95 % interval on the true side of 0, in 80 % of
+comparisons. An interval over prompts is about these checkpoints. Whether another training run would give the same
+depends on training seeds: with three or more the same is printed for seeds.
 """
 
 import argparse
@@ -20,10 +20,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from rewards.comparison.power import findable, needed
-from training.commands.json_file import write_json
-from training.data.jsonl import read_records
-from training.evaluation.statistics import MIN_SEEDS
+from spanreward.rewards.comparison.figures import MINUS, NONE, number
+from spanreward.rewards.comparison.power import findable, needed
+from spanreward.training.commands.json_file import write_json
+from spanreward.training.data.jsonl import read_records
+from spanreward.training.evaluation.statistics import MIN_SEEDS
+from spanreward.training.evaluation.tables import table_with
 
 Scores = Mapping[str, Mapping[tuple[int, str], float]]  # by metric, then seed and prompt
 
@@ -31,7 +33,7 @@ Scores = Mapping[str, Mapping[tuple[int, str], float]]  # by metric, then seed a
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="output folder of `spanreward compare`")
-    parser.add_argument("--difference", type=float, required=True, help="that is to be found, in the metric's unit")
+    parser.add_argument("--difference", type=float, required=True, help="the difference to find, in the metric's unit")
     parser.add_argument("--models", nargs=2, metavar="MODEL", help="the two sides (default: the last two)")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
     arguments = parser.parse_args()
@@ -45,9 +47,8 @@ def main() -> None:
 
 
 def read_scores(folder: Path) -> dict[str, Scores]:
-    """The scores of each model in completions.jsonl, in its order, those of several runs of one seed averaged.
-
-    Raises ValueError where there are fewer than two models with scores.
+    """Returns each model's scores in completions.jsonl, in its order; several runs of one seed are averaged. Raises
+    ValueError where there are fewer than two models with scores.
     """
     path = folder / "completions.jsonl"
     models: dict[str, dict[str, dict[tuple[int, str], list[float]]]] = {}
@@ -65,9 +66,8 @@ def read_scores(folder: Path) -> dict[str, Scores]:
 
 
 def measure(models: Mapping[str, Scores], sides: Sequence[str], difference: float) -> dict[str, Any]:
-    """What is printed: per metric of both sides, over prompts and over seeds, spread, findable and needed.
-
-    Raises ValueError for a side that is not there and a difference that is not above 0.
+    """Returns, by metric of both sides, over prompts and over seeds: count, spread, findable and needed. Raises
+    ValueError for a side that is not there and a difference that is not above 0.
     """
     for side in sides:
         if side not in models:
@@ -91,7 +91,7 @@ def measure(models: Mapping[str, Scores], sides: Sequence[str], difference: floa
 
 
 def paired(ours: Mapping[tuple[int, str], float], theirs: Mapping[tuple[int, str], float], place: int) -> list[float]:
-    """Ours less theirs, the mean of each seed (place 0) or each prompt (1), where both have scores."""
+    """Returns ours less theirs, averaged per seed (place 0) or per prompt (place 1), where both have scores."""
     differences: dict[Any, list[float]] = {}
     for key, score in ours.items():
         if key in theirs:
@@ -100,36 +100,24 @@ def paired(ours: Mapping[tuple[int, str], float], theirs: Mapping[tuple[int, str
 
 
 def plan(differences: Sequence[float], wanted: float, fewest: int) -> dict[str, float | int | None]:
-    """count, spread, findable and needed; None where there are fewer than `fewest`, or all differ by the same."""
-    spread = float(np.std(differences, ddof=1)) if len(differences) >= fewest else 0.0
+    """Returns count, spread, findable and needed; None for fewer than `fewest`, and where all differences are equal."""
+    count = len(differences)
+    spread = float(np.std(differences, ddof=1)) if count >= fewest else 0.0
     if spread == 0:
-        return {"count": len(differences), "spread": None, "findable": None, "needed": None}
-    return {
-        "count": len(differences),
-        "spread": spread,
-        "findable": findable(spread, len(differences)),
-        "needed": needed(spread, wanted),
-    }
+        return {"count": count, "spread": None, "findable": None, "needed": None}
+    return {"count": count, "spread": spread, "findable": findable(spread, count), "needed": needed(spread, wanted)}
 
 
 def table_of(numbers: Mapping[str, Any]) -> Table:
-    sides = f"{numbers['ours']} \N{MINUS SIGN} {numbers['theirs']}"
-    table = Table(title=f"{sides}: what finds a difference of {numbers['difference']:g} in 80 % of comparisons")
-    for column in ("metric", "spread", "found by the prompts here", "prompts needed"):
-        table.add_column(column, justify="left" if column == "metric" else "right")
-    for column in ("spread of seeds", "found by the seeds here", "seeds needed"):
-        table.add_column(column, justify="right")
+    sides = f"{numbers['ours']} {MINUS} {numbers['theirs']}"
+    title = f"{sides}: what finds a difference of {numbers['difference']:g} in 80 % of comparisons"
+    of_prompts = ("spread", "found by the prompts here", "prompts needed")
+    of_seeds = ("spread of seeds", "found by the seeds here", "seeds needed")
+    table = table_with(title, ["metric"], [*of_prompts, *of_seeds])
     for metric, entry in numbers["metrics"].items():
-        cells = [shown for what in ("prompts", "seeds") for shown in cells_of(entry[what], what)]
+        cells: list[str] = []
+        for what, found in entry.items():
+            needed = NONE if found["needed"] is None else f"{found['needed']:,}"
+            cells += [number(found["spread"]), f"{number(found['findable'])} ({found['count']} {what})", needed]
         table.add_row(metric, *cells)
     return table
-
-
-def cells_of(entry: Mapping[str, Any], what: str) -> list[str]:
-    if entry["spread"] is None:
-        return ["-", f"- ({entry['count']} {what})", "-"]
-    return [f"{entry['spread']:.3f}", f"{entry['findable']:.3f} ({entry['count']} {what})", f"{entry['needed']:,}"]
-
-
-if __name__ == "__main__":
-    main()

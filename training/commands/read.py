@@ -1,29 +1,32 @@
-"""Read texts for PoSh in an environment of its own: spaCy's pipeline and coreference, without judges and trainers.
+"""Parse texts into PoSh's scene graphs with spaCy and coreference: once, or as a server for other environments.
 
-    spanreward read --serve --pipeline en_core_web_trf --coref maverick     # then reader=server:http://127.0.0.1:8077
-    spanreward read "A red circle above a square."                          # its scene graph, as JSON
+    spanreward read "A red circle above a square."                          # prints its scene graph as JSON
+    spanreward read --serve --pipeline en_core_web_trf --coref maverick     # prints "reads at http://127.0.0.1:8077"
 
-A server answers whoever reaches it: it listens on this machine only unless --host says otherwise.
+A server lets PoSh use a pipeline whose packages do not fit into the environment that trains or scores: give its metric
+the option reader=server:http://127.0.0.1:8077. The server answers everyone who reaches it, so that it listens on this
+machine only unless --host says otherwise.
 """
 
 import argparse
 import json
 import sys
 
-from rewards.language.reader import LocalReader
-from rewards.language.reader_server import ReaderServer
-from rewards.language.server_reader import PORT
+from spanreward.rewards.language.reader import LocalReader
+from spanreward.rewards.language.reader_server import ReaderServer
+from spanreward.rewards.language.server_reader import PORT
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("texts", nargs="*", metavar="TEXT", help="read here and now; a graph a line is printed")
-    parser.add_argument("--serve", action="store_true", help="answer requests until interrupted")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
-    parser.add_argument("--port", type=int, default=PORT, help=f"default {PORT}; 0 takes a free one")
+    parser.add_argument("texts", nargs="*", metavar="TEXT", help="a text to parse now; prints one graph a line")
+    parser.add_argument("--serve", action="store_true", help="serve until interrupted, in place of parsing texts")
+    parser.add_argument("--host", default="127.0.0.1", help="address to serve at (default 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=PORT, help=f"port to serve at (default {PORT}; 0 is any free port)")
     parser.add_argument("--pipeline", help="spaCy pipeline, by name or folder (default: the best that is installed)")
     parser.add_argument("--coref", default="rules", help="rules, none, maverick or fastcoref (default rules)")
-    parser.add_argument("--mode", choices=("default", "published"), default="default", help="of the printed graphs")
+    modes = "of the printed graphs: for PoSh's default mode, or as its paper publishes them (default: default)"
+    parser.add_argument("--mode", choices=("default", "published"), default="default", help=modes)
     arguments = parser.parse_args()
     if bool(arguments.texts) == arguments.serve:
         parser.error("give --serve, or texts to read.")
@@ -37,12 +40,8 @@ def main() -> None:
     except (ValueError, ImportError, OSError) as error:
         sys.exit(f"{parser.prog}: {error}")
     with server:
-        print(f"{server.told.name}: reads at {server.url}", flush=True)
+        print(f"{server.info.name}: reads at {server.url}", flush=True)
         try:
             server.serve_forever()
         except KeyboardInterrupt:
             sys.exit(130)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,10 +1,10 @@
-"""List the recipes and the launch configurations that come with this package, and copy one to start from.
+"""List the recipes and launch configurations of this package, and copy one to start from.
 
-    spanreward recipes
-    spanreward recipes recipes/qwen2.5-vl-3b-lora/docent-posh-dapo.yaml     # and the data file that it names
-    spanreward recipes accelerate_configs/ddp.yaml --folder my-run
+    spanreward recipes                                                      # lists them
+    spanreward recipes recipes/qwen2.5-vl-3b-lora/docent-posh-dapo.yaml     # copies it with its data file
+    spanreward recipes accelerate_configs/ddp.yaml --folder my-run          # to my-run/accelerate_configs/ddp.yaml
 
-A file keeps its place: it is copied to recipes/... below the folder, the current one unless said otherwise.
+A copy keeps its path below the folder. No file is overwritten.
 """
 
 import argparse
@@ -20,17 +20,17 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
-from rewards.naming import unknown
+from spanreward.rewards.naming import unknown
 
 PARTS = ("recipes", "accelerate_configs")
-CHECKOUT = Path(__file__).parents[2]
+CHECKOUT = Path(__file__).resolve().parents[2]  # `spanreward/training` is a link to it
 ROOT = CHECKOUT if (CHECKOUT / "recipes").is_dir() else Path(sysconfig.get_path("data"), "share", "spanreward")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", nargs="?", help="the file to copy, as listed without it")
-    parser.add_argument("--folder", type=Path, default=Path(), help="where to (default: the current folder)")
+    parser.add_argument("name", nargs="?", help="the file to copy, as in the list; without it the list is printed")
+    parser.add_argument("--folder", type=Path, default=Path(), help="where to copy to (default: the current folder)")
     arguments = parser.parse_args()
     found = files()
     if arguments.name is None:
@@ -49,12 +49,11 @@ def main() -> None:
 
 
 def files() -> list[str]:
-    """What may be copied, by its place below ROOT."""
     return sorted(path.relative_to(ROOT).as_posix() for part in PARTS for path in (ROOT / part).rglob("*.yaml"))
 
 
 def copy(name: str, folder: Path) -> list[Path]:
-    """Copy a file and the data files that it names. Raises FileExistsError before anything is written."""
+    """Copy a file with its data files and return the copies. Raises FileExistsError before anything is written."""
     source = ROOT / name
     data = yaml.safe_load(source.read_text(encoding="utf-8")).get("data")
     sources = [source, *(Path(os.path.normpath(source.parent / path)) for path in data_files(data))]
@@ -69,17 +68,12 @@ def copy(name: str, folder: Path) -> list[Path]:
 
 
 def data_files(data: Any) -> list[str]:
-    """Those that a recipe's data block names, itself or in its parts."""
+    """Returns the data files that a recipe's data block names, itself or in its parts."""
     if isinstance(data, dict):
         return [path for part in data.get("parts", []) for path in data_files(part)]
     return [data] if isinstance(data, str) else []
 
 
 def first_sentence(path: Path) -> str:
-    """Of the comment that the file begins with."""
     comment = takewhile(lambda line: line.startswith("#"), path.read_text(encoding="utf-8").splitlines())
     return " ".join(line.removeprefix("#").strip() for line in comment).partition(". ")[0].removesuffix(".")
-
-
-if __name__ == "__main__":
-    main()

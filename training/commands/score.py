@@ -1,15 +1,14 @@
-"""Score completions from a JSONL file with a published metric.
+"""Score the completions of a JSONL file with a metric.
 
     spanreward score posh --judge match --input rows.jsonl --output verdicts.jsonl [score=precision ...]
 
-A row is a JSON object with `completion` and what the metric needs (`posh`: `reference`, a text or a list of texts;
-`harmonic`: `image`, the path of a picture, or with evidence=context `context`, a text that describes it; `lave`:
-`question` and `answers`), and usually `id`. A verdict row has: id, score, status, parts, spans (start, end, score,
-credit, kind, note, component, asked), missed, parsed_by. A row that cannot be read is reported by its line number and
-gets the status not_applicable. Run the same command again to go on after an interruption.
+Each row is a JSON object with `completion`, usually `id`, and the keys that the metric reads: `reference` (a text or
+several) for posh; `image` (the path of a picture) for harmonic, or with evidence=context a `context` that describes it;
+`question` and `answers` for lave. A missing key is one sentence that names it.
 
-The answers of a judge with a model are kept in the cache folder, so that no question is put to it twice, in any run;
---no-cache asks anew.
+Each row of the output has: id, score, status, parts, spans (start, end, score, credit, kind, note, component, asked),
+missed, parsed_by. A row that cannot be read is reported with its line number and gets the status not_applicable. After
+an interruption the same command goes on.
 """
 
 import argparse
@@ -24,28 +23,30 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from training.commands.json_file import write_json
-from training.commands.metric_options import add_metric_options, open_metric
+from spanreward.training.commands.json_file import write_json
+from spanreward.training.commands.metric_options import add_metric_options, open_metric
 
-SHOWN = 20  # lines without a score that are named
+SHOWN = 20  # the most lines without a score that are named
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("reward", help="the metric: posh, harmonic or lave")
-    parser.add_argument("--judge", required=True, help="who answers its questions: match, vllm:MODEL, ...")
-    parser.add_argument("--input", required=True, type=Path, metavar="ROWS.jsonl")
-    parser.add_argument("--output", required=True, type=Path, metavar="VERDICTS.jsonl")
+    parser.add_argument("reward", help="posh, harmonic, lave, pairwise, criteria or FILE.py:NAME, a metric of your own")
+    judges = "match (no model), vllm:MODEL, transformers:MODEL, server:URL#MODEL, chat:URL#MODEL or FILE.py:NAME"
+    parser.add_argument("--judge", required=True, help=f"who answers the metric's questions: {judges}")
+    parser.add_argument("--input", required=True, type=Path, metavar="ROWS.jsonl", help="what to score")
+    parser.add_argument("--output", required=True, type=Path, metavar="VERDICTS.jsonl", help="one verdict per row")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
     add_metric_options(parser)
     arguments = parser.parse_intermixed_args()
 
-    from rewards.scoring import score_file
+    from spanreward.rewards.scoring import score_file
 
+    title = f"{arguments.reward} with {arguments.judge}"
     console = Console(stderr=True, soft_wrap=True)
     try:
         with open_metric(arguments.reward, arguments) as metric, quiet(), Progress(console=console) as bar:
-            task = bar.add_task(f"{arguments.reward} with {arguments.judge}", total=None)
+            task = bar.add_task(title, total=None)
             summary = score_file(
                 metric.reward,
                 arguments.input,
@@ -58,12 +59,12 @@ def main() -> None:
         sys.exit(f"{parser.prog}: {error}")
     except KeyboardInterrupt:
         sys.exit(f"{parser.prog}: interrupted; the same command goes on from here.")
-    for number, reason in summary.bad_lines[:SHOWN]:
-        console.print(f"{arguments.input}:{number}: not scored: {reason}", markup=False, highlight=False)
-    if len(summary.bad_lines) > SHOWN:
-        more = len(summary.bad_lines) - SHOWN
-        console.print(f"... and {more} more: see `note` in {arguments.output}", markup=False, highlight=False)
-    table = Table(title=f"{arguments.reward} with {arguments.judge}: {arguments.output}", show_header=False)
+    told = [f"{arguments.input}:{number}: not scored: {reason}" for number, reason in summary.bad_lines]
+    if len(told) > SHOWN:
+        told[SHOWN:] = [f"... and {len(told) - SHOWN} more: see `note` in {arguments.output}"]
+    for line in told:
+        console.print(line, markup=False, highlight=False)
+    table = Table(title=f"{title}: {arguments.output}", show_header=False)
     for name, value in asdict(summary).items():
         if name != "bad_lines":
             table.add_row(name, f"{value:.4g}" if isinstance(value, float) else str(value))
@@ -74,15 +75,11 @@ def main() -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Nothing in the log: why a row has no score is said at the end, in one line."""
-    log = logging.getLogger("rewards")
+    """Keep the log silent: the end of the command says in one line why a row has no score."""
+    log = logging.getLogger("spanreward.rewards")
     level = log.level
     log.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
         log.setLevel(level)
-
-
-if __name__ == "__main__":
-    main()

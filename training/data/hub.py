@@ -1,15 +1,15 @@
-"""A dataset of the Hugging Face hub as rows: found by its id, its columns by a map.
+"""Rows of a Hugging Face hub dataset, by its id and a map of its columns.
 
     part = HubPart(source="hub", id="amitha/docent", split="train", columns={"reference": "reference"})
     rows, pictures = hub_rows(part)       # rows without images; row["id"] counts from 1 in `pictures`
 
-The first use downloads the split into the cache of `datasets` ($HF_HOME); with `streaming` only its first `count` rows
-are read, and kept in memory. A folder on disk with parquet files or pictures is taken in place of an id, and
-HF_HUB_OFFLINE=1 looks in the cache alone. No code of a dataset is ever run. What columns mean: training/data/rows.py.
+The first use downloads the split into the cache of `datasets` ($HF_HOME). With `streaming`, only its first `count` rows
+are read, and kept in memory. An id may also be a folder on disk with parquet files or pictures. HF_HUB_OFFLINE=1 looks
+in the cache only. A dataset's code is never run. rows.py says what the columns mean.
 """
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,17 @@ from datasets import Dataset, Features, Image, IterableDataset, config, get_data
 from datasets.exceptions import DatasetsError
 from huggingface_hub.constants import HF_HUB_CACHE
 
-from rewards.pictures import PictureError, open_file
-from training.data.jsonl import within
-from training.data.rows import READERS, read_rows
-from training.recipe import HubPart, RecipeError
+from spanreward.rewards.pictures import PictureError, open_file
+from spanreward.training.data.jsonl import within
+from spanreward.training.data.rows import READERS, read_rows
+from spanreward.training.recipe import HubPart, RecipeError
 
 
 def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
-    """The rows, at most `data.count`, and the split's pictures (column image), which stay on disk.
+    """Returns at most `data.count` rows, and the split's pictures (column image), which stay on disk.
 
-    With `streaming` the rows hold their images themselves, undecoded, and there is no dataset. Raises RecipeError for
-    what cannot be loaded, a column that is not there or holds no pictures, and rows that cannot be used.
+    With `streaming` the rows hold their images, undecoded, and the second is None. Raises RecipeError for a dataset
+    that cannot be loaded, a column that is missing or holds no pictures, and rows that cannot be used.
     """
     split = load_split(data)
     key = data.columns.get("image", "image")
@@ -37,17 +37,14 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
     columns = [names[name] for name in READERS if names[name] in features]
     records = split.select_columns([key, *columns]).cast_column(key, Image(decode=False))
 
-    def named() -> Iterator[tuple[str, dict[str, Any]]]:
-        for number, record in enumerate(records, start=1):
-            yield f"{data.id} {data.split} row {number}", record
-
+    named = ((f"{data.id} {data.split} row {number}", record) for number, record in enumerate(records, start=1))
     folders = [Path(data.id), Path(config.HF_DATASETS_CACHE), Path(HF_HUB_CACHE)]
 
     def picture(value: Any, where: str) -> Any:
         check_picture(value, where, folders)
         return value if data.streaming else None
 
-    rows = read_rows(named(), data, picture)
+    rows = read_rows(named, data, picture)
     if isinstance(split, IterableDataset):
         return rows, None
     pictures = split.select_columns([key])
@@ -55,8 +52,8 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
 
 
 def load_split(data: HubPart) -> Dataset | IterableDataset:
-    """The split. Raises RecipeError, with the library's reason, for what is not there or not
-    reached, for a split or subset that there is not, and for a dataset that needs its own code.
+    """Returns the split. Raises RecipeError, with the library's reason, for a dataset, split or subset that is missing
+    or out of reach, and for a dataset that needs its own code.
     """
     try:
         return load_dataset(data.id, data.subset, split=data.split, revision=data.revision, streaming=data.streaming)
@@ -70,7 +67,7 @@ def load_split(data: HubPart) -> Dataset | IterableDataset:
 
 
 def split_names(data: HubPart) -> list[str]:
-    """The dataset's splits; only the one that `data` names where the others are not known."""
+    """Returns the names of the dataset's splits; where they are not known, only the one in `data`."""
     try:
         return list(get_dataset_split_names(data.id, data.subset, revision=data.revision))
     except (OSError, ValueError, RuntimeError, DatasetsError):
@@ -78,14 +75,12 @@ def split_names(data: HubPart) -> list[str]:
 
 
 def check_columns(data: HubPart, features: Features) -> None:
-    """Raises RecipeError for a column that `data.columns` names and is not there, or that should hold pictures and does
-    not.
-    """
+    """Raises RecipeError for a missing column of `data.columns`, and for a picture column without pictures."""
     key = data.columns.get("image", "image")
-    for column in (key, *data.columns.values()):
-        if column not in features:
+    for name in (key, *data.columns.values()):
+        if name not in features:
             raise RecipeError(
-                f"the dataset {data.id!r} has no column {column!r}, only {sorted(features)}: set data.columns."
+                f"the dataset {data.id!r} has no column {name!r}, only {sorted(features)}: set data.columns."
             )
     if not isinstance(features[key], Image):
         raise RecipeError(
@@ -95,10 +90,10 @@ def check_columns(data: HubPart, features: Features) -> None:
 
 
 def check_picture(value: Any, where: str, folders: Sequence[Path]) -> None:
-    """value: {"bytes", "path"} of an undecoded picture; folders: where a dataset's files lie.
+    """Raises RecipeError for a picture that is missing, does not begin as one, or lies outside the dataset's `folders`.
 
-    Raises RecipeError when it is not there or begins as no picture does; the rest is not read here, as a dataset may
-    hold hundreds of thousands. And for a path to elsewhere, as somebody else has written the dataset.
+    value: {"bytes", "path"} of an undecoded picture. Its rest is not read here, since a dataset may hold hundreds of
+    thousands. Paths elsewhere are refused because somebody else has written the dataset.
     """
     if value is None:
         raise RecipeError(f"{where} has no picture: leave the row out of the dataset.")

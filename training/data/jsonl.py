@@ -1,4 +1,4 @@
-"""A recipe's JSONL file as rows: a picture each, what is asked of it and what is right.
+"""A recipe's JSONL file as rows, one JSON object a line:
 
     {"image": "a.jpg", "reference": ["A dog on grass.", "A brown dog."]}
     {"image": "a.jpg", "question": "What animal is it?", "answers": ["dog", "dog", "puppy"]}
@@ -7,27 +7,26 @@
 
     jsonl_rows(JsonlPart(source="jsonl", path="rows.jsonl"))     # [{"id": "1", "prompt": "Describe the picture.", ...
 
-Pictures are paths relative to the file. Those that lie outside its folder are taken, and counted in one warning, as
-somebody else may have written the file. `training.data.rows` says what the keys mean.
+Pictures are paths relative to the file. Paths that lead out of its folder are read and counted in one warning, since
+somebody else may have written the file. rows.py says what the keys mean.
 """
 
-import json
 import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rewards.pictures import PictureError, loaded, open_file
-from rewards.scoring import BOM
-from training.data.rows import read_rows
-from training.recipe import JsonlPart, RecipeError
+from spanreward.rewards.json_lines import read_json_lines
+from spanreward.rewards.pictures import PictureError, loaded, open_file
+from spanreward.training.data.rows import read_rows
+from spanreward.training.recipe import JsonlPart, RecipeError
 
 log = logging.getLogger(__name__)
 
 
 def jsonl_rows(data: JsonlPart) -> list[dict[str, Any]]:
-    """The rows, at most `data.count`. Raises RecipeError, naming the line, for one that cannot be used."""
+    """Returns at most `data.count` rows. Raises RecipeError, naming the line, for one that cannot be used."""
     path = Path(data.path)
     if not path.is_file():
         raise RecipeError(f"there is no data file {path}: give its path with data.path=PATH.")
@@ -52,32 +51,20 @@ def jsonl_rows(data: JsonlPart) -> list[dict[str, Any]]:
 
 
 def within(path: Path, folder: Path) -> bool:
-    """Whether the path leads into the folder, its links not followed."""
+    """Whether the path leads into the folder. Links are not followed."""
     return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(folder))
 
 
 def read_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The file's objects, each with the words that name its line."""
-    content = path.read_bytes().removeprefix(BOM).removesuffix(b"\n")
-    for number, line in enumerate(content.split(b"\n") if content else [], start=1):
-        where = f"{path} line {number}"
-        yield where, read_record(line, where)
-
-
-def read_record(line: bytes, where: str) -> dict[str, Any]:
-    """A line's JSON object. Raises RecipeError."""
+    """Yields each line's object with the words that name the line. Raises RecipeError for a bad or blank line."""
     try:
-        record = json.loads(line.decode("utf-8"))
-        json.dumps(record, ensure_ascii=False).encode()  # half a character, "\\ud800", could not be stored
-    except (ValueError, RecursionError) as error:
-        raise RecipeError(f"{where} is not JSON ({error}): mend or remove the line.") from None
-    if not isinstance(record, dict):
-        raise RecipeError(f"{where} must hold a JSON object, got {record!r}.")
-    return record
+        yield from read_json_lines(path, blank=False)
+    except ValueError as error:
+        raise RecipeError(str(error)) from None
 
 
 def readable_picture(path: Path, where: str) -> Path:
-    """The path, when a picture can be opened there. Raises RecipeError."""
+    """Returns the path where a picture can be read there. Raises RecipeError otherwise."""
     try:
         loaded(open_file(path))  # to its end, as a JPEG's beginning may be whole
     except FileNotFoundError:

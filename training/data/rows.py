@@ -1,8 +1,8 @@
-"""Rows that somebody else has written, as rows that a trainer and the rewards take: for files and hub datasets alike.
+"""Reads rows of a file, a hub dataset or your own function into the rows that a trainer and the rewards take.
 
     rows = read_rows(records, data, picture)      # [{"id": "1", "image": ..., "prompt": "Describe the picture.", ...
 
-A record holds a picture and, under their own names or those of `data.columns`, what is asked of it and what is right:
+A record holds a picture and any of these, under their own names or those in `data.columns`:
 
     reference   a text, or several            question    a text
     answers     a text, several, or people's as VQA datasets have them: objects with the text in "answer"
@@ -10,9 +10,9 @@ A record holds a picture and, under their own names or those of `data.columns`, 
     anchor      another answer to compare with    criteria  what a good answer to this row must do, a text or several
     bbox        x0, y0, x1, y1 in pixels      task        ic, reg, vqa or vdu
 
-Nothing but the picture is needed: what a metric needs, it says itself. Every row has a value, be it None, for each of
-the columns that any row has one for. A record whose reference, answers and context are there and all empty is left out
-and counted; one that has no such keys is for metrics without a reference.
+Only the picture is required; a metric checks for the columns that it needs. A row has a value or None for each column
+for which some row has a value. A record that has keys for reference, answers or context, and nothing in any of them, is
+left out and counted. A record without these keys is for metrics without a reference.
 """
 
 import logging
@@ -20,23 +20,23 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from rewards.reward import texts
-from training.recipe import RecipeError, RowsPart
+from spanreward.rewards.reward import texts
+from spanreward.training.recipe import RecipeError, RowsPart
 
 log = logging.getLogger(__name__)
 
 DESCRIBE = "Describe the picture."
 ASKED = "{question}"
-RIGHT = ("reference", "answers", "context")  # what an answer can be held against
+RIGHT = ("reference", "answers", "context")  # what an answer can be compared with
 
 
 def read_rows(
     records: Iterable[tuple[str, Mapping[str, Any]]], data: RowsPart, picture: Callable[[Any, str], Any]
 ) -> list[dict[str, Any]]:
-    """The rows of the records, which come with the words that name them in errors; at most `data.count`.
+    """Returns at most `data.count` rows. Raises RecipeError, naming the record, for one that cannot be used.
 
-    A row's id is its record's number from 1, as text. `picture` makes the row's image of the record's, or raises.
-    Raises RecipeError, naming the record, for one that cannot be used.
+    records: (name for error messages, record). picture: turns the record's picture into the row's image, or raises. A
+    row's id is its record's number from 1, as text.
     """
     rows: list[dict[str, Any]] = []
     left_out = 0
@@ -63,7 +63,7 @@ def read_rows(
 
 
 def prompt_for(question: str | None, prompt: str | None) -> str:
-    """What the policy is asked. A question stands where `prompt` has `{question}`, else after it, else alone."""
+    """Returns what the policy is asked: `prompt` with the question in place of `{question}`, or else after it."""
     if question is None:
         return DESCRIBE if prompt is None or ASKED in prompt else prompt
     if prompt is None:
@@ -72,7 +72,7 @@ def prompt_for(question: str | None, prompt: str | None) -> str:
 
 
 def read_values(record: Mapping[str, Any], columns: Mapping[Any, str], where: str) -> dict[str, Any]:
-    """The row's value, or None, for every column but the picture's. Raises RecipeError for what is of another kind."""
+    """Returns the record's value or None for each column in READERS. Raises RecipeError for a value of another kind."""
     values = {}
     for column, read in READERS.items():
         key = columns.get(column, column)
@@ -84,8 +84,8 @@ def read_values(record: Mapping[str, Any], columns: Mapping[Any, str], where: st
 
 
 def is_empty(record: Mapping[str, Any], values: Mapping[str, Any], columns: Mapping[Any, str], where: str) -> bool:
-    """Whether the record has keys for what is right, and nothing in any. Raises RecipeError for a row without the keys
-    that `data.columns` names.
+    """Whether the record has keys in RIGHT and nothing in any of them. Raises RecipeError where `columns` names such
+    keys and the record has none of them.
     """
     named = [columns[column] for column in RIGHT if column in columns]
     there = any(columns.get(column, column) in record for column in RIGHT)

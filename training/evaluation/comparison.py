@@ -1,12 +1,12 @@
-"""A whole comparison: answers, verdicts, statistics, and the files that say them.
+"""A whole comparison: answers, verdicts, statistics, and the files that hold them.
 
 results = compare(setup, Path("outputs/comparison"))
 
 results.json       every number that is printed or shown, and more
 completions.jsonl  each answer with its scores, the first reward's verdict, and the judge's reasons
 report.html        one page for people
-comparator.json    the last model against the one before it, for PAIR's LLM Comparator
-answers/           what each policy wrote, so that the next comparison does not ask again
+comparator.json    the last two models, for PAIR's LLM Comparator
+answers/           what each policy wrote, for the next comparison
 """
 
 import json
@@ -18,27 +18,26 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from rewards.reward import Reward
-from rewards.scoring import to_json
-from training.evaluation.compute import compute_of
-from training.evaluation.curves import read_curves
-from training.evaluation.evaluate import Evaluation, evaluate
-from training.evaluation.leaderboard import leaderboard
-from training.evaluation.llm_comparator import comparator
-from training.evaluation.outcomes import by_kind, contradictions, judge_pair, lost_by, sentence
-from training.evaluation.prompts import Prompts
-from training.evaluation.referees import Referee, metrics_of, recipe_of, referees, related, trained_on
-from training.evaluation.report import pairs, write_report
-from training.evaluation.shown import shown_prompts
-from training.evaluation.slices import compare_slices
-from training.evaluation.statistics import independent, summarise_models
-from training.evaluation.until_decided import evaluate_until_decided
-from training.evaluation.win_rates import win_rate
-from training.recipe import RewardPart
-from training.run_checks import failed_checks
+from spanreward.rewards.reward import Reward
+from spanreward.rewards.scoring import to_json
+from spanreward.training.evaluation.compute import compute_of
+from spanreward.training.evaluation.curves import read_curves
+from spanreward.training.evaluation.evaluate import Evaluation, evaluate
+from spanreward.training.evaluation.leaderboard import leaderboard
+from spanreward.training.evaluation.llm_comparator import comparator
+from spanreward.training.evaluation.outcomes import by_kind, contradictions, judge_pair, lost_by, sentence
+from spanreward.training.evaluation.prompts import Prompts
+from spanreward.training.evaluation.referees import Referee, metrics_of, recipe_of, referees, related, trained_on
+from spanreward.training.evaluation.report import pairs, write_report
+from spanreward.training.evaluation.shown import ShownAnswer, shown_prompts
+from spanreward.training.evaluation.slices import compare_slices
+from spanreward.training.evaluation.statistics import independent, summarise_models, win_rate
+from spanreward.training.evaluation.until_decided import evaluate_until_decided
+from spanreward.training.recipe import RewardPart
+from spanreward.training.run_checks import failed_checks
 
 SHOWN = 500  # prompts on a page
-LOOKS = 0.05  # the share of answers that look wrong from which a reader is warned
+LOOKS = 0.05  # a larger share of cut or padded answers is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +48,14 @@ class Setup:
         sides: {name: runs}, the same number of each.
         seeds: the training seed of each run.
         prompts: what they are asked.
-        parts: the rewards and referees as they are asked for, `rewards` the same ones made, in this order.
-        learned: of `parts`, what models were trained on whose folders do not say.
+        parts: the rewards and referees as asked for; `rewards` are the same ones built, in this order.
+        learned: the rewards that models were trained on, where their folders do not say.
         readers: what reads the texts, by the reward's name.
-        max_tokens: the longest answer.
-        explain: of how many prompts the judge is asked for its reasons.
-        title: of the page.
-        facts: for its foot.
-        until: the metric by which the last two sides are compared until it is known which is better; None judges the
-            answers to all prompts.
-        reasoning_end: the tag that ends the reasoning of policies that think first; only what follows is judged.
+        max_tokens: of an answer.
+        explain: the number of prompts for which the judge gives its reasons.
+        title, facts: of the page, and for its foot.
+        until: the metric that decides when to stop judging; None judges the answers to all prompts.
+        reasoning_end: the tag that ends the reasoning of policies that think first; only the text after it is judged.
     """
 
     sides: dict[str, list[str]]
@@ -77,14 +74,10 @@ class Setup:
 
 
 def compare(setup: Setup, output: Path, progress: Callable[[str], None] = lambda done: None) -> dict[str, Any]:
-    """Judge all answers, write the files into the output folder, and return what results.json holds."""
+    """Judges all answers, writes the files into the output folder, and returns what results.json holds."""
     asked = (setup.sides, setup.prompts, setup.rewards, setup.max_tokens)
-    told: dict[str, Any] = {
-        "kept": output / "answers",
-        "progress": progress,
-        "explain": setup.explain,
-        "reasoning_end": setup.reasoning_end,
-    }
+    told: dict[str, Any] = {"kept": output / "answers", "progress": progress}
+    told |= {"explain": setup.explain, "reasoning_end": setup.reasoning_end}
     if setup.until is None:
         results = summarise(setup, evaluation := evaluate(*asked, **told))
     else:
@@ -108,18 +101,18 @@ def compare(setup: Setup, output: Path, progress: Callable[[str], None] = lambda
 
 
 def stopped(until: Mapping[str, Any], sides: Sequence[str]) -> str:
-    """What a comparison until it was decided says, and what its other figures do not."""
+    """Returns what a comparison until decided says, and what its other figures do not."""
     *_, earlier, later = sides
     which = {1: f"{later} is better than {earlier}", -1: f"{earlier} is better than {later}"}
     said = f"{which[until['side']]} by" if until["side"] else f"{later} or {earlier}: undecided by"
     return (
         f"{said} {until['metric']} after {until['asked']} of {until['of']} prompts, valid whenever one stops (95 %, "
-        "over prompts); the other intervals are of these prompts, and not made for stopping"
+        "over prompts); the other intervals are of these prompts and do not allow for stopping early"
     )
 
 
 def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
-    """What results.json holds: see docs/compare.md. Raises ValueError where nobody could judge anything."""
+    """Returns what results.json holds: see docs/compare.md. Raises ValueError where nothing could be judged."""
     scores = evaluation.scores
     metrics = list(next(iter(scores.values())))
     scales = {metric: reward.scale for reward in setup.rewards for metric in metrics_of(reward)}
@@ -130,9 +123,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
     mains = [metric for metric in metrics if of_metric[metric].main]
     if not mains:
         names = [reward.__name__ for reward in setup.rewards]
-        raise ValueError(
-            f"the rewards {names} apply to none of these answers, and there is nothing to hold them against."
-        )
+        raise ValueError(f"the rewards {names} apply to none of these answers, and no metric without a judge does.")
     looking, perhaps = looks(setup, results)
     warnings = [*setup.prompts.told, *unsound(setup, metrics), *looking, *related(setup.sides, setup.parts)]
     notes = [*perhaps, *caveats(setup, of_metric)]
@@ -166,7 +157,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
 
 
 def caveats(setup: Setup, of_metric: Mapping[str, Referee]) -> list[str]:
-    """What keeps the figures from saying more: no other judge, one seed of a model among many."""
+    """Returns what limits the figures: no other judge, one seed of a model beside several of another."""
     kinds = by_kind(of_metric)
     told = []
     if kinds["trained"] and not kinds["untrained"]:
@@ -174,13 +165,13 @@ def caveats(setup: Setup, of_metric: Mapping[str, Referee]) -> list[str]:
     for side, runs in setup.sides.items():
         if len(runs) > len(set(runs)) == 1 and recipe_of(runs[0]):
             told.append(
-                f"{side} is one run beside {len(runs)}: how far its own training seed moves it is not in the figures"
+                f"{side} is one run beside {len(runs)}: the figures do not say how far its own training seed moves it"
             )
     return told
 
 
 def unsound(setup: Setup, metrics: Sequence[str]) -> list[str]:
-    """What a reader must know before any number: rewards that apply to nothing, checks that a run has failed."""
+    """Returns what comes before any number: rewards that apply to nothing, failed checks of a run."""
     told = [
         f"the reward {reward.__name__} applies to none of these answers, and is not in the tables"
         for reward in setup.rewards
@@ -195,11 +186,10 @@ def unsound(setup: Setup, metrics: Sequence[str]) -> list[str]:
 
 
 def looks(setup: Setup, results: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Warnings of runs of whose answers more than LOOKS are cut or padded, beyond chance over prompts (Wilson, 95 %),
-    and notes of those in which that may be chance.
+    """Returns warnings and notes of runs with more than LOOKS of their answers cut or padded. It is a warning where
+    that is beyond chance over prompts (Wilson, 95 %), else a note.
     """
-    warnings: list[str] = []
-    notes: list[str] = []
+    told: dict[bool, list[str]] = {True: [], False: []}
     count = len(setup.prompts.rows)
     words = {"truncated": "cut at the maximal length", "degenerate": "padded with words that say nothing"}
     for metric, what in words.items():
@@ -207,45 +197,40 @@ def looks(setup: Setup, results: Mapping[str, Any]) -> tuple[list[str], list[str
             for seed, share in zip(setup.seeds, table[metric]["per_seed"] if metric in table else (), strict=False):
                 if share is not None and share > LOOKS:
                     surely = binomtest(round(share * count), count).proportion_ci(method="wilson").low > LOOKS
-                    told = warnings if surely else notes
-                    told.append(f"{side}, seed {seed}: {share:.0%} of its answers here are {what}")
-    return warnings, notes
+                    told[surely].append(f"{side}, seed {seed}: {share:.0%} of its answers here are {what}")
+    return told[True], told[False]
 
 
 def parts_by_kind(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
-    """Of the verdicts that are shown, the parts that split a main part by kind (PoSh's precision_entity, ...), in the
-    form of `summarise_models`; {} where there are none.
+    """Returns the parts that split a main part by kind (PoSh's precision_entity, ...), as `summarise_models` does. They
+    come from the shown verdicts; {} where there are none.
     """
-    mains = {reward.__name__: reward.main_parts for reward in setup.rewards}
-    verdicts = {
-        side: [[(answer.judge, answer.verdict) for answer in of_run] for of_run in of_side]
-        for side, of_side in evaluation.answers.items()
-    }
-    every = [pair for of_side in verdicts.values() for of_run in of_side for pair in of_run]
+    mains = {reward.__name__: tuple(f"{main}_" for main in reward.main_parts) for reward in setup.rewards}
     splits = dict.fromkeys(
-        (judge, part)
-        for judge, verdict in every
-        for part in verdict.parts
-        if part.startswith(tuple(f"{main}_" for main in mains[judge]))
+        (answer.judge, part)
+        for of_side in evaluation.answers.values()
+        for of_run in of_side
+        for answer in of_run
+        for part in answer.verdict.parts
+        if part.startswith(mains[answer.judge])
     )
     if not splits:
         return {}
+
+    def values(of_side: Sequence[Sequence[ShownAnswer]], judge: str, part: str) -> np.ndarray:
+        rows = [[one.verdict.parts.get(part) if one.judge == judge else None for one in of_run] for of_run in of_side]
+        return np.array(rows, dtype=float)
+
     scores = {
-        side: {
-            f"{judge}_{part}": np.array(
-                [[verdict.parts.get(part) if by == judge else None for by, verdict in of_run] for of_run in of_side],
-                dtype=float,
-            )
-            for judge, part in splits
-        }
-        for side, of_side in verdicts.items()
+        side: {f"{judge}_{part}": values(of_side, judge, part) for judge, part in splits}
+        for side, of_side in evaluation.answers.items()
     }
     nothing = {side: {name: np.zeros(array.shape, bool) for name, array in of.items()} for side, of in scores.items()}
     return summarise_models(scores, setup.seeds, nothing, setup.sides)
 
 
 def write_completions(path: Path, setup: Setup, evaluation: Evaluation) -> None:
-    """One line per side, seed and prompt: the completion, its scores, the shown reward's verdict, the referee's wrong
+    """Writes a line per side, seed and prompt: the completion, its scores, the shown reward's verdict, the wrong
     characters and the judge's reasons.
     """
     with path.open("w", encoding="utf-8") as file:

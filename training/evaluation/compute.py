@@ -1,8 +1,8 @@
-"""What each side cost: tokens written in a comparison, and of its training what the run folder says.
+"""What each side cost: tokens written in the comparison, and what the run folder says of the training.
 
 training_of("outputs/dapo")    # {"algorithm": "dapo", "steps": 50, "tokens": 1.2e6, "hours": .05, "processes": 1, ...}
 
-What a folder does not say is not there: nothing is estimated.
+Nothing is estimated: figures that a folder does not hold are left out.
 """
 
 import json
@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from training.evaluation.referees import recipe_of
+from spanreward.training.evaluation.referees import recipe_of
 
 
 def compute_of(
     sides: Mapping[str, Sequence[str]], lengths: Mapping[str, np.ndarray | None]
 ) -> dict[str, dict[str, Any]]:
-    """{side: {"runs", "tokens_written", "training": one entry per run}}; tokens_written is None where nobody
-    counted. lengths: in tokens, (seeds, prompts), NaN where unknown.
+    """Returns {side: {"runs", "tokens_written", "training": an entry per run}}; tokens_written is None where unknown.
+    lengths: in tokens, (seeds, prompts), NaN where unknown.
     """
     found = {}
     for side, runs in sides.items():
-        own = {run: number for number, run in enumerate(runs)}  # a run that stands beside several seeds wrote once
+        own = {run: number for number, run in enumerate(runs)}  # a run beside several seeds wrote once
         tokens = lengths[side]
         written = np.array([math.nan]) if tokens is None else tokens[list(own.values())]
         found[side] = {
@@ -36,10 +36,9 @@ def compute_of(
 
 
 def training_of(run: str) -> dict[str, Any]:
-    """What recipe.yaml, versions.json and metrics.jsonl of a run folder say; {} where there is none.
-
-    steps and tokens (prompts and completions of all processes, as TRL counts them): the last that were logged. hours:
-    of the whole run, left out for one that was resumed, whose log knows only its last part.
+    """Returns what recipe.yaml, versions.json and metrics.jsonl of a run folder say; {} without a recipe. steps, tokens
+    (prompts and completions of all processes, as TRL counts them): the last that were logged. hours: of the whole run;
+    left out for a resumed run, whose log covers its last part only.
     """
     folder = Path(run)
     recipe = recipe_of(run)
@@ -62,5 +61,4 @@ def training_of(run: str) -> dict[str, Any]:
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
-    """A file's JSON lines; [] where there is no file."""
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.is_file() else []

@@ -1,10 +1,9 @@
-"""The training curves of a page: a metric's lines, one per model and seed, as SVG paths.
+"""The training curves of a page: each metric's lines, one per model and seed, as SVG paths.
 
 curves = {"dapo": [read_curves(Path("outputs/dapo"), seed=0)]}      # {"seed": 0, "step": [1, 2], "reward": [.4, .5]}
 panels(curves)[0].lines
 """
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,8 @@ from typing import Any
 
 from matplotlib.ticker import MaxNLocator
 
-from training.evaluation.outcomes import MINUS
+from spanreward.rewards.comparison.figures import typeset
+from spanreward.training.evaluation.compute import lines_of
 
 CURVES = ("loss", "reward", "posh/precision", "posh/recall", "completions/mean_length", "entropy")
 Curves = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -21,7 +21,7 @@ Curves = Mapping[str, Sequence[Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One metric's training curves in a box of PANEL pixels: (model, seed, SVG path) lines and (pixel, label) ticks."""
+    """A metric's curves in a box of PANEL pixels: lines (model, seed, SVG path) and ticks (pixel, label)."""
 
     metric: str
     lines: list[tuple[str, Any, str]]
@@ -32,20 +32,14 @@ class Panel:
 PANEL = {"width": 320, "height": 180, "left": 42, "right": 308, "top": 10, "bottom": 156}
 
 
-PANEL = {"width": 320, "height": 180, "left": 42, "right": 308, "top": 10, "bottom": 156}
-
-
 def read_curves(folder: Path, seed: int) -> dict[str, Any]:
-    """The metrics.jsonl of a training run as columns; only the step when there is none."""
-    path = folder / "metrics.jsonl"
-    lines = [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
-    lines = [line for line in lines if "loss" in line]
+    """Returns the columns of a run's metrics.jsonl; only the seed and an empty step where there is none."""
+    lines = [line for line in lines_of(folder / "metrics.jsonl") if "loss" in line]
     columns = {name: [line[name] for line in lines] for name in CURVES if lines and all(name in li for li in lines)}
     return {"seed": seed, "step": [line["step"] for line in lines], **columns}
 
 
 def panels(curves: Curves) -> list[Panel]:
-    """One Panel per metric of any model, in the order met, with a line per model and seed."""
     metrics = dict.fromkeys(
         name for runs in curves.values() for run in runs for name in run if name not in ("seed", "step")
     )
@@ -53,7 +47,6 @@ def panels(curves: Curves) -> list[Panel]:
 
 
 def draw_panel(metric: str, curves: Curves) -> Panel:
-    """The curves of one metric, scaled so that all its lines fit."""
     lines = [
         (model, run["seed"], [(x, math.nan if y is None else y) for x, y in zip(run["step"], run[metric], strict=True)])
         for model, runs in curves.items()
@@ -88,14 +81,14 @@ def draw_panel(metric: str, curves: Curves) -> Panel:
 
 
 def widened(values: Sequence[float]) -> tuple[float, float]:
-    """The lowest and highest value, 0.5 away from a value that is both."""
+    """Returns the lowest and highest value; where they are equal, 0.5 below and above."""
     low, high = min(values), max(values)
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
 def tick_labels(values: Sequence[float]) -> list[str]:
-    """The ticks as short text, all with as many decimals as the one that needs most."""
+    """Returns the ticks as short text, all with as many decimals as the one that needs most."""
     short = [f"{value:g}" for value in values]
     digits = max(len(text.partition(".")[2]) for text in short)
     texts = short if any("e" in text for text in short) else [f"{value:.{digits}f}" for value in values]
-    return [text.replace("-", MINUS) for text in texts]
+    return list(map(typeset, texts))

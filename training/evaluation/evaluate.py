@@ -1,45 +1,42 @@
-"""Checkpoints side by side: the same held-out prompts, greedy decoding, the same judges, and for Scenes the truth.
+"""Checkpoints side by side: the same held-out prompts, greedy decoding, the same judges.
 
 evaluation = evaluate({"base": ["b0", "b1"], "dapo": ["d0", "d1"]}, prompts, rewards, max_tokens=96)
-evaluation.scores["dapo"]["truth_f1"]                   # array (seeds, prompts), for training.evaluation.statistics
+evaluation.scores["dapo"]["posh_f1"]                    # array (seeds, prompts), for statistics.py
 evaluation.failed["dapo"]["posh_f1"]                    # bool, of the same shape: where a judge failed
 evaluation.answers["dapo"][0][5].text                   # what seed 0 wrote for prompt 5
 """
 
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rewards.agreement.bag_of_words import token_f1
-from rewards.filler import is_degenerate
-from rewards.judges.judge import Failure
-from rewards.reward import Explaining, Reward, read_sample
-from rewards.verdict import Sample, Status, Verdict
-from rewards.vqa import AGREED, vqa_accuracy
-from rewards.vqa import token_f1 as answer_f1
-from training.evaluation.given_answers import is_answers, read_answers
-from training.evaluation.greedy import BATCH, greedy_completions, kept_completions
-from training.evaluation.prompts import Prompts
-from training.evaluation.shown import ShownAnswer
-from training.scenes.referee import judge_description
-from training.scenes.world import Scene
+from spanreward.rewards.filler import is_degenerate
+from spanreward.rewards.judges.judge import Failure
+from spanreward.rewards.labels.bag_of_words import token_f1
+from spanreward.rewards.reward import Explaining, Reward, read_sample
+from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.vqa import AGREED, token_f1 as answer_f1, vqa_accuracy
+from spanreward.training.evaluation.greedy import BATCH, greedy_completions, kept_completions
+from spanreward.training.evaluation.prompts import Prompts
+from spanreward.training.evaluation.shown import ShownAnswer
+from spanreward.training.evaluation.sides import is_answers, read_answers
 
 log = logging.getLogger(__name__)
 
-FIRST = ("truth_f1", "truth_precision", "truth_recall", "vqa_accuracy")  # in tables, before the rewards
+WRONG_BELOW = 0.5  # the score of a span that a referee calls wrong
 LAST = ("overlap", "words", "length", "truncated", "degenerate")
 Written = tuple[Sequence[str], Sequence[int | None]]  # texts, and their lengths in tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """scores: {model: {metric: (seeds, prompts)}}, NaN where there is none. failed: the same, True where a judge is to
-    blame. answers: {model: [seed][prompt]}.
+    """scores: {model: {metric: (seeds, prompts)}}, NaN where there is none. failed: the same shape, True where a judge
+    failed. answers: {model: [seed][prompt]}.
     """
 
     scores: dict[str, dict[str, np.ndarray]]
@@ -57,19 +54,17 @@ def evaluate(
     explain: int = 0,
     reasoning_end: str | None = None,
 ) -> Evaluation:
-    """Let every run of every side (a folder, a hub id, or a JSONL file of answers) answer every prompt.
+    """Lets every run of every side (a folder, a hub id, or a JSONL file of answers) answer every prompt, and judges it.
 
-    Metrics are truth_* (descriptions of Scenes), vqa_accuracy (questions with four answers or more), <reward>_<part>,
-    overlap (with the references or answers, by words), words, length, in the policy's own tokens, and truncated and
-    degenerate, which are 1 or 0 (cut at max_tokens; padded with words that say nothing). Where a prompt lacks one, or
-    answers from a file lack length and truncated, there is NaN.
+    Metrics are vqa_accuracy (questions with four answers or more), <reward>_<part>, overlap (with the references or
+    answers, by words), words, length (in the policy's tokens), truncated (1 where cut at max_tokens) and degenerate (1
+    where padded with words that say nothing). A metric that a prompt cannot have is NaN, as are length and truncated of
+    answers from a file.
 
-    kept: the folder where what a policy has written is kept and looked for. `progress` hears of every run that has
-    answered.
-    explain: for so many prompts the answers of each side's first run come with the judge's reasons. reasoning_end: the
-    tag that ends the reasoning of policies that think first; only what follows is judged. Raises ValueError
-    for no rewards, two of one name, one that needs a column that no prompt has, none that gives the reasons that are
-    wanted, and a file of answers that cannot be used.
+    kept: the folder that keeps what policies wrote. progress: is called after every run. explain: for so many prompts
+    the judge gives its reasons on each side's first run. reasoning_end: the tag that ends the reasoning of policies
+    that think first; only the text after it is judged. Raises ValueError for rewards that cannot be used
+    (`check_rewards`) and a file of answers that cannot be used.
     """
     check_rewards(rewards, prompts.rows, explain)
     written = write_all(sides, prompts, max_tokens, kept, progress, reasoning_end)
@@ -84,18 +79,17 @@ def write_all(
     progress: Callable[[str], None],
     reasoning_end: str | None,
 ) -> dict[str, Written]:
-    """Every run's answer to each prompt, and its length in tokens; None for those of a file."""
+    """Returns every run's answer to each prompt and its length in tokens, None for answers from a file."""
     rows = prompts.rows
     given = {run: read_answers(run, rows) for runs in sides.values() for run in runs if is_answers(run)}
     written: dict[str, Written] = {run: (texts, [None] * len(rows)) for run, texts in given.items()}
     for side, runs in sides.items():
         for run in runs:
             if run not in written:
-                written[run] = (
-                    greedy_completions(run, rows, max_tokens, reasoning_end)
-                    if kept is None
-                    else kept_completions(run, rows, max_tokens, kept, reasoning_end)
-                )
+                if kept is None:
+                    written[run] = greedy_completions(run, rows, max_tokens, reasoning_end)
+                else:
+                    written[run] = kept_completions(run, rows, max_tokens, kept, reasoning_end)
             progress(f"{side} {run}")
     return written
 
@@ -108,42 +102,39 @@ def judge_all(
     max_tokens: int,
     explain: int,
 ) -> dict[str, list[list[ShownAnswer]]]:
-    """Every side's answers with all that is said of them, [run][prompt]."""
+    """Returns every side's judged answers, [run][prompt]."""
     answers: dict[str, list[list[ShownAnswer]]] = {}
     for side, runs in sides.items():
         judged: dict[str, list[ShownAnswer]] = {}
         for run in runs:
-            if run not in judged:  # one policy beside several of another side: its answers are the same
+            if run not in judged:  # a run beside several seeds of another side is judged once
                 judged[run] = judge(*written[run], prompts, rewards, max_tokens, 0 if judged else explain)
         answers[side] = [judged[run] for run in runs]
     return answers
 
 
 def tabulate(answers: dict[str, list[list[ShownAnswer]]]) -> Evaluation:
-    """The answers' scores as arrays, in the order of tables."""
+    """Returns the answers' scores as arrays, in the order of tables."""
     every = [answer for of_side in answers.values() for of_run in of_side for answer in of_run]
     found = dict.fromkeys(metric for answer in every for metric in answer.scores)
-    metrics = [*(name for name in FIRST if name in found), *(name for name in found if name not in FIRST + LAST)]
-    metrics += [name for name in LAST if name in found]
-    return Evaluation(
-        {side: {metric: table(of_side, metric) for metric in metrics} for side, of_side in answers.items()},
-        {side: {metric: blame(of_side, metric) for metric in metrics} for side, of_side in answers.items()},
-        answers,
-    )
+    metrics = [*(name for name in found if name not in LAST), *(name for name in LAST if name in found)]
+    scores = {side: {metric: table(of_side, metric) for metric in metrics} for side, of_side in answers.items()}
+    failed = {
+        side: {
+            metric: np.array([[answer.scores.get(metric, 0) is None for answer in of_run] for of_run in of_side])
+            for metric in metrics
+        }
+        for side, of_side in answers.items()
+    }
+    return Evaluation(scores, failed, answers)
 
 
 def table(of_side: Sequence[Sequence[ShownAnswer]], metric: str) -> np.ndarray:
-    """The metric's scores, (seeds, prompts), NaN where there is none."""
     return np.array([[answer.scores.get(metric) for answer in of_run] for of_run in of_side], dtype=float)
 
 
-def blame(of_side: Sequence[Sequence[ShownAnswer]], metric: str) -> np.ndarray:
-    """Where a judge was to give this metric and failed, (seeds, prompts)."""
-    return np.array([[answer.scores.get(metric, 0) is None for answer in of_run] for of_run in of_side])
-
-
 def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]], explain: int) -> None:
-    """Raises ValueError for rewards that cannot be told apart, cannot judge any row, or cannot give reasons."""
+    """Raises ValueError for no rewards, equal names, a missing column, and reasons that no reward can give."""
     names = [reward.__name__ for reward in rewards]
     if len(set(names)) < len(names) or not names:
         raise ValueError(f"a comparison needs a recipe with rewards of different names (option `name`), got {names}.")
@@ -166,18 +157,18 @@ def judge(
     max_tokens: int,
     explain: int,
 ) -> list[ShownAnswer]:
-    """One run's answers with all that is said of them, in the prompts' order."""
+    """Returns one run's judged answers, in the prompts' order."""
     samples = [read_sample(row, text, row["prompt"]) for row, text in zip(prompts.rows, texts, strict=True)]
     of_reward = [judge_in_batches(reward, samples) for reward in rewards]
     answers = [
         answer(
             sample,
             length,
-            scene if sample.references else None,
             {reward.__name__: (verdict, reward.main_parts) for reward, verdict in zip(rewards, verdicts, strict=True)},
             max_tokens,
+            judgeless=[reward.__name__ for reward in rewards if not reward.judges],
         )
-        for sample, length, scene, *verdicts in zip(samples, lengths, prompts.scenes, *of_reward, strict=True)
+        for sample, length, *verdicts in zip(samples, lengths, *of_reward, strict=True)
     ]
     told = reasons(rewards, samples[:explain], of_reward)
     answers[:explain] = [replace(one, reasons=why) for one, why in zip(answers, told, strict=False)]
@@ -185,7 +176,7 @@ def judge(
 
 
 def judge_in_batches(reward: Reward, samples: Sequence[Sample]) -> list[Verdict]:
-    """A verdict per sample; a judge's deadline is for a batch, and must not pass because there are many."""
+    """Judges in batches, as a judge's deadline is for one batch."""
     starts = range(0, len(samples), BATCH)
     return [verdict for at in starts for verdict in reward.judge_samples(samples[at : at + BATCH])]
 
@@ -193,10 +184,8 @@ def judge_in_batches(reward: Reward, samples: Sequence[Sample]) -> list[Verdict]
 def reasons(
     rewards: Sequence[Reward], samples: Sequence[Sample], verdicts: Sequence[Sequence[Verdict]]
 ) -> list[dict[str, str]]:
-    """Per sample why it was judged so, {"harmonic_clarity": the judge's words, or why there are none}.
-
-    verdicts: each reward's, of which the first are those of the samples. A judge that breaks does not end the
-    comparison.
+    """Returns, per sample, why it was judged so: {"harmonic_clarity": the judge's words, or why there are none}.
+    verdicts: each reward's; the first ones are those of the samples. A judge that breaks does not end the comparison.
     """
     told: list[dict[str, str]] = [{} for _ in samples]
     for reward, judged in zip(rewards, verdicts, strict=True):
@@ -213,7 +202,6 @@ def reasons(
 
 
 def in_words(reason: str | Failure) -> str:
-    """The judge's reason, or why there is none."""
     if isinstance(reason, Failure):
         return f"no reason: {reason.message}"
     return reason.strip() or "no reason: the judge wrote nothing"
@@ -222,28 +210,28 @@ def in_words(reason: str | Failure) -> str:
 def answer(
     sample: Sample,
     length: int | None,
-    scene: Scene | None,
     verdicts: Mapping[str, tuple[Verdict, Sequence[str]]],
     max_tokens: float = math.inf,
+    judgeless: Collection[str] = (),
 ) -> ShownAnswer:
-    """One completion with its scores, in the order of tables: those that know the truth, the rewards' main parts, and
-    what needs no judge. A score that a judge failed to give is None, one that this row cannot have is not there.
+    """Returns one completion with its scores, in the order of tables.
 
-    length: in tokens, None where nobody counted. verdicts: by the reward's name, each with the parts that tables show;
-    the spans that are shown are those of the first one that applies.
+    The order is: main parts of rewards without a judge, vqa_accuracy, main parts of the other rewards, and what needs
+    no reward. A score is None where a judge failed, and absent where the row cannot have it. length: in tokens, None
+    where unknown. verdicts: by the reward's name, each with the parts that tables show. judgeless: names of rewards
+    that ask no judge; their wrong spans are marked beside the spans of the shown reward, the first that asks a judge.
     """
     text = sample.completion
+    applying = {name: of for name, of in verdicts.items() if of[0].status is not Status.NOT_APPLICABLE}
+    asking = [name for name in applying if name not in judgeless]
+    told = [name for name in applying if name in judgeless]
     scores: dict[str, float | None] = {}
-    wrong: tuple[tuple[int, int], ...] = ()
-    if scene is not None:
-        truth = judge_description(text, scene)
-        scores = {"truth_f1": truth.f1, "truth_precision": truth.precision, "truth_recall": truth.recall}
-        wrong = truth.wrong
+    for name in told:
+        scores |= main_scores(name, *applying[name])
     if len(sample.answers) > AGREED:
         scores["vqa_accuracy"] = vqa_accuracy(text, sample.answers)
-    for name, (verdict, parts) in verdicts.items():
-        if verdict.status is not Status.NOT_APPLICABLE:
-            scores |= main_scores(name, verdict, parts)
+    for name in asking:
+        scores |= main_scores(name, *applying[name])
     if sample.references:
         scores["overlap"] = token_f1(text, sample.references)
     elif sample.answers:
@@ -252,13 +240,18 @@ def answer(
     if length is not None:
         scores |= {"length": float(length), "truncated": float(length >= max_tokens)}
     scores["degenerate"] = float(is_degenerate(sample))
-    applying = [name for name, (verdict, _) in verdicts.items() if verdict.status is not Status.NOT_APPLICABLE]
-    shown = next(iter([*applying, *verdicts]))
+    shown = next(iter([*asking, *told, *verdicts]))
+    wrong = tuple(
+        (span.start, span.end)
+        for name in told
+        for span in verdicts[name][0].spans
+        if name != shown and span.score < WRONG_BELOW
+    )
     return ShownAnswer(text, verdicts[shown][0], scores, wrong, judge=shown)
 
 
 def main_scores(name: str, verdict: Verdict, parts: Sequence[str]) -> dict[str, float | None]:
-    """The parts that tables show, or the score of a reward that names none; all None where the judge failed."""
+    """Returns the parts that tables show, or the score of a reward that names none; None where the judge failed."""
     if not parts:
         return {f"{name}_score": verdict.score}
     given = [part for part in parts if verdict.score is None or part in verdict.parts]

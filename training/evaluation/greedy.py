@@ -1,4 +1,4 @@
-"""What a policy writes for each prompt, greedily, and where that is kept so that nothing is sampled twice.
+"""What a policy writes for each prompt, greedily, and the files that keep it so that it is sampled once.
 
 texts, lengths = greedy_completions("outputs/dapo", rows, max_tokens=96)
 texts, lengths = kept_completions("outputs/dapo", rows, 96, Path("outputs/comparison/answers"))
@@ -16,22 +16,21 @@ from huggingface_hub import try_to_load_from_cache
 from PIL import Image
 from transformers import ProcessorMixin
 
-from training.evaluation.vllm_answers import answers_by_vllm
-from training.grpo.reasoning import answer_of
-from training.policy import load_policy
-from training.run_folder import write_whole
+from spanreward.training.evaluation.vllm_answers import answers_by_vllm
+from spanreward.training.grpo.reasoning import answer_of
+from spanreward.training.policy import load_policy
+from spanreward.training.run_folder import write_whole
 
 BATCH = 64
-WEIGHTS = (".safetensors", ".bin", ".json", ".jinja", ".model")  # what of a policy's folder decides its answers
+WEIGHTS = (".safetensors", ".bin", ".json", ".jinja", ".model")  # the files of a policy that decide its answers
 
 
 def kept_completions(
     path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, folder: Path, reasoning_end: str | None = None
 ) -> tuple[list[str], list[int]]:
-    """`greedy_completions`, from a file in `folder` where the same policy has answered the same prompts before.
-
-    The file's name is a hash of all that decides the answers: the policy's files (sizes and times, or the commit of a
-    model of the hub), the prompts with their pictures, max_tokens, reasoning_end, and whether there are a GPU and vLLM.
+    """`greedy_completions`, read from a file in `folder` where this policy has answered these prompts before. The
+    file's name is a hash of all that decides the answers: the policy's files (sizes and times, or the commit of a hub
+    model), the prompts with their pictures, max_tokens, reasoning_end, and whether there are a GPU and vLLM.
     """
     file = folder / f"{fingerprint(path, rows, max_tokens, reasoning_end)}.json"
     if file.is_file():
@@ -44,7 +43,7 @@ def kept_completions(
 
 
 def fingerprint(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, reasoning_end: str | None = None) -> str:
-    """16 hexadecimal digits that change with whatever decides the answers."""
+    """Returns 16 hexadecimal digits that change with whatever decides the answers."""
     decided_by = (version_of(path), max_tokens, reasoning_end, torch.cuda.is_available(), by_vllm(path))
     digest = hashlib.sha256(repr(decided_by).encode())
     for row in rows:
@@ -55,7 +54,7 @@ def fingerprint(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, r
 
 
 def version_of(path: str) -> list[Any]:
-    """Names, sizes and times of a folder's files, of an adapter's with its base's; of a model of the hub its commit."""
+    """Returns names, sizes and times of a folder's files and of an adapter's base; for a hub model its commit."""
     folder = Path(path)
     if not folder.is_dir():
         return [path, str(try_to_load_from_cache(path, "config.json"))]  # where it is cached, with the commit
@@ -68,7 +67,6 @@ def version_of(path: str) -> list[Any]:
 
 
 def by_vllm(path: str) -> bool:
-    """Whether vLLM writes the answers of this policy."""
     adapter = (Path(path) / "adapter_config.json").is_file()
     return torch.cuda.is_available() and importlib.util.find_spec("vllm") is not None and not adapter
 
@@ -76,11 +74,11 @@ def by_vllm(path: str) -> bool:
 def greedy_completions(
     path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, reasoning_end: str | None = None
 ) -> tuple[list[str], list[int]]:
-    """What the policy in `path` writes for each row, and how many tokens it took (the end token not counted).
+    """Returns what the policy in `path` writes for each row, and how many tokens it took (without the end token).
 
-    reasoning_end: the tag that ends the reasoning of a policy that thinks first, which is no part of what it writes,
-    and whose tokens count. On a GPU where there is one, in bfloat16, through vLLM where that is installed (adapters
-    excepted); its memory is free again for the judges afterwards.
+    On a GPU it runs in bfloat16, through vLLM where that is installed (adapters excepted); its memory is free again
+    afterwards. reasoning_end: the tag that ends the reasoning of a policy that thinks first. The reasoning is no part
+    of the text; its tokens count.
     """
     model: Any
     if by_vllm(path):
@@ -104,9 +102,8 @@ def continue_prompts(
     batch_size: int = BATCH,
     reasoning_end: str | None = None,
 ) -> tuple[list[str], list[int]]:
-    """What the model writes for each row greedily, and how many tokens it took (the end token not counted).
-
-    rows: with a `prompt` of messages, and an `image` or None. processor: a VLM's, or a tokenizer, for rows without.
+    """Returns what the model writes for each row greedily, and how many tokens it took (without the end token). rows:
+    with a `prompt` of messages, and an `image` or None. processor: a VLM's, or a tokenizer for rows without pictures.
     reasoning_end: see greedy_completions.
     """
     tokenizer = processor.tokenizer if isinstance(processor, ProcessorMixin) else processor
@@ -133,14 +130,14 @@ def continue_prompts(
 
 
 def padding(processor: Any) -> dict[str, Any]:
-    """What makes `apply_chat_template` pad on the left: a VLM's processor and a tokenizer are told differently."""
+    """Returns the arguments that make `apply_chat_template` pad on the left, for a VLM's processor or a tokenizer."""
     if isinstance(processor, ProcessorMixin):
         return {"processor_kwargs": {"padding": True, "padding_side": "left"}}
     return {"padding": True, "tokenizer_kwargs": {"padding_side": "left"}}
 
 
 def with_picture(prompt: Sequence[Mapping[str, Any]], image: Image.Image | None) -> list[dict[str, Any]]:
-    """The prompt's messages with the picture, where there is one, in front of the first one's text."""
+    """Returns the prompt's messages with the picture, if any, before the first one's text."""
     if image is None:
         return [dict(message) for message in prompt]
     first, *rest = prompt

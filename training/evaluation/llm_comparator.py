@@ -1,23 +1,23 @@
-"""The last model against the one before it as a file for PAIR's LLM Comparator (pair-code.github.io/llm-comparator).
+"""The last two models as a file for PAIR's LLM Comparator (pair-code.github.io/llm-comparator).
 
     json.dumps(comparator(shown, results))
 
-Model A is the last one. A score above 0 says that A is better, on the tool's scale of -1.5 to 1.5: 1.5 times the
-difference in the metric that says who lost, which every example names. The scores of the other referees are its
-individual raters. What no judge could score is left out and counted, as the format has no place for it but a tie.
+Model A is the last model. Scores above 0 say that A is better, on the tool's scale of -1.5 to 1.5: 1.5 times the
+difference in the metric that says who lost, which every example names. The other metrics are its individual raters.
+Prompts that no judge could score are left out and counted: the format could only show them as ties.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from training.evaluation.outcomes import label
-from training.evaluation.shown import ShownPrompt, gap
+from spanreward.training.evaluation.outcomes import label
+from spanreward.training.evaluation.shown import ShownPrompt, gap
 
 SCALE = 1.5
 
 
 def comparator(shown: Sequence[ShownPrompt], results: Mapping[str, Any]) -> dict[str, Any]:
-    """The file's content, in the format of the tool's README."""
+    """Returns the file's content, in the format of the tool's README."""
     *_, b, a = results["models"]
     judged = [one for one in shown if one.margin is not None]
     metrics = list(results["models"][a])
@@ -63,5 +63,5 @@ def example(shown: ShownPrompt, a: str, b: str, numbers: Sequence[str], lost_by:
 
 
 def scaled(difference: float) -> float:
-    """A difference of scores, in [-1, 1] (further off counts as that), on the tool's scale."""
+    """Returns a difference of scores, clipped to [-1, 1], on the tool's scale."""
     return SCALE * max(-1.0, min(1.0, difference))

@@ -1,22 +1,22 @@
-"""When "better" may be said: where another draw of prompts and another training seed would both leave the sign alone.
+"""When a comparison may say "better": where other prompts and another training seed would both keep the sign.
 
     judge_pair(entry, "posh_f1")        # {"verdict": "undecided", "over_prompts": "higher", "over_seeds": "undecided",
                                         #  "why": "undecided over seeds: 1 seed, 3 or more are needed"}
 
-A difference's interval over prompts holds the trained models fixed, the one over seeds the prompts. Either alone has
-called differences real that were not.
+A difference's interval over prompts holds the trained models fixed; its interval over seeds holds the prompts fixed.
+Each of them alone has called differences real that were not.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from training.evaluation.referees import KINDS, Kind, Referee
-from training.evaluation.statistics import MIN_SEEDS
+from spanreward.rewards.comparison.figures import NONE, estimate, interval, number, typeset
+from spanreward.training.evaluation.referees import KINDS, Kind, Referee
+from spanreward.training.evaluation.statistics import MIN_SEEDS
 
-MINUS = "\N{MINUS SIGN}"
-MIN_PROMPTS = 6  # with fewer, all of one sign, a sign test has p = 2 / 2**5 = .06 at best
+MIN_PROMPTS = 6  # a sign test of 5 differences of one sign has p = 2 / 2**5 = .06
 UNDECIDED = "undecided"
-WORDS = {  # of a metric that is higher and lower: the verdict, and what is said of these prompts alone
+WORDS = {  # by metric, for higher and lower: the verdict, and the word for these prompts alone
     "words": (("longer", "shorter"), ("longer", "shorter")),
     "length": (("longer", "shorter"), ("longer", "shorter")),
     "truncated": (("worse", "better"), ("more", "fewer")),
@@ -26,7 +26,7 @@ USUAL = (("better", "worse"), ("higher", "lower"))
 
 
 def judge_pair(entry: Mapping[str, Any], metric: str) -> dict[str, str]:
-    """The verdict on one difference, as in results.json's `difference`, and why it is undecided where it is."""
+    """Returns the verdict on a difference, an entry of results.json, and why it is undecided where it is."""
     prompts = sign(entry["low"], entry["high"]) if entry["counted"] >= MIN_PROMPTS else 0
     seeds = sign(entry["runs_low"], entry["runs_high"])
     why = []
@@ -52,7 +52,7 @@ def judge_pair(entry: Mapping[str, Any], metric: str) -> dict[str, str]:
 
 
 def sign(low: float | None, high: float | None) -> int:
-    """1 or -1 where the interval lies on one side of 0, else 0."""
+    """Returns 1 or -1 where the interval lies on one side of 0, else 0."""
     if low is None or high is None:
         return 0
     return (low > 0) - (high < 0)
@@ -65,17 +65,16 @@ def count(number: int, what: str) -> str:
 def sentence(
     later: str, earlier: str, entries: Mapping[str, Mapping[str, Any]], referees: Mapping[str, Referee]
 ) -> str:
-    """One sentence on a pair: by which referees the later one is better, worse or neither, and how much it writes."""
-    mains = [metric for metric in entries if referees[metric].main]
-    seeds = max(entries[metric]["trained"] for metric in entries)
+    """Returns a sentence on a pair: by which metrics the later model is better, worse or neither, and its length."""
+    seeds = max(entry["trained"] for entry in entries.values())
     groups: dict[str, list[str]] = {}
-    for metric in mains:
-        word = entries[metric]["verdict" if seeds >= MIN_SEEDS else "over_prompts"]
-        said_by = f"{label(metric)} {with_interval(entries[metric])} ({KINDS[referees[metric].kind]})"
-        groups.setdefault(word, []).append(said_by)
+    for metric, entry in entries.items():
+        if referees[metric].main:
+            said_by = f"{label(metric)} {with_interval(entry)} ({KINDS[referees[metric].kind]})"
+            groups.setdefault(entry["verdict" if seeds >= MIN_SEEDS else "over_prompts"], []).append(said_by)
     order = [word for word in ("better", "higher", "worse", "lower", UNDECIDED) if word in groups]
     said = "; ".join(f"{word} by {listed(groups[word])}" for word in order)
-    length = in_length(entries["words"])
+    length = in_length(entries["words"]["mean"])
     if seeds >= MIN_SEEDS:
         return f"{later} against {earlier}: {said}; {length}."
     return (
@@ -85,21 +84,23 @@ def sentence(
 
 
 def with_interval(entry: Mapping[str, Any]) -> str:
-    """`+0.040 [0.020, 0.060]`, with the interval over seeds in braces where there is one."""
+    """Returns `in_figures` of a difference, typeset, or "not judged"."""
     if entry["mean"] is None:
         return "not judged"
-    digits = 3 if abs(entry["mean"]) < 1 else 1
-    over_prompts = "" if entry["low"] is None else f" [{entry['low']:.{digits}f}, {entry['high']:.{digits}f}]"
-    over_seeds = entry["runs_low"] is not None
-    seeds = f" {{{entry['runs_low']:.{digits}f}, {entry['runs_high']:.{digits}f}}}" if over_seeds else ""
-    return f"{entry['mean']:+.{digits}f}{over_prompts}{seeds}".replace("-", MINUS)
+    return typeset(in_figures(entry, 3 if abs(entry["mean"]) < 1 else 1, sign="+"))
 
 
-def in_length(entry: Mapping[str, Any]) -> str:
-    if entry["mean"] is None:
+def in_figures(entry: Mapping[str, Any], digits: int = 3, sign: str = "") -> str:
+    """Returns `0.040 [0.020, 0.060] {0.010, 0.070}`: the mean, its interval over prompts, and that over seeds."""
+    over_seeds = interval(entry.get("runs_low"), entry.get("runs_high"), digits)
+    braces = "" if over_seeds == NONE else f" {{{over_seeds[1:-1]}}}"
+    return estimate(entry["mean"], entry["low"], entry["high"], digits, sign) + braces
+
+
+def in_length(mean: float | None) -> str:
+    if mean is None:
         return "of unknown length"
-    more = "more" if entry["mean"] > 0 else "fewer"
-    return f"{abs(entry['mean']):.1f} words {more}" if abs(entry["mean"]) >= 0.05 else "as many words"
+    return f"{abs(mean):.1f} words {'more' if mean > 0 else 'fewer'}" if abs(mean) >= 0.05 else "as many words"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -109,53 +110,47 @@ def listed(names: Sequence[str]) -> str:
 def contradictions(
     later: str, earlier: str, entries: Mapping[str, Mapping[str, Any]], referees: Mapping[str, Referee]
 ) -> tuple[list[str], list[str]]:
-    """Where a reward that was trained on and other referees point in opposite directions: (warnings, notes).
-
-    A warning where both intervals over prompts exclude 0; a note where the signs of the means differ and one of them
-    may be chance.
+    """Returns warnings and notes where a trained reward and other metrics point in opposite directions. It is a warning
+    where both intervals over prompts exclude 0, and a note where one of the two signs may be chance.
     """
     warnings, notes = [], []
     mains = [metric for metric in entries if referees[metric].main and entries[metric]["mean"] is not None]
+    others = [metric for metric in mains if referees[metric].kind != "trained"]
+    said_by = {m: f"{label(m)} ({KINDS[referees[m].kind]}) {signed(entries[m])}" for m in others}
     for trained in (metric for metric in mains if referees[metric].kind == "trained"):
         one = entries[trained]
-        against = [other for other in mains if one["mean"] * entries[other]["mean"] < 0]
-        against = [other for other in against if referees[other].kind != "trained"]
+        against = [other for other in others if one["mean"] * entries[other]["mean"] < 0]
         sure = [m for m in against if {one["over_prompts"], entries[m]["over_prompts"]} == {"higher", "lower"}]
+        unsure = [metric for metric in against if metric not in sure]
         said = f"{later} against {earlier}: {label(trained)}, which was trained on, is {signed(one)}"
         if sure:
             warnings.append(
-                f"{said}, but {listed([by_whom(m, entries, referees) for m in sure])}: it has learned to please its "
-                "reward, or the reward sees what the others do not"
+                f"{said}, but {listed([said_by[m] for m in sure])}: it has learned to please its reward, or the reward "
+                "sees what the others do not"
             )
-        unsure = [metric for metric in against if metric not in sure]
         if unsure:
-            names = listed([by_whom(m, entries, referees) for m in unsure])
+            names = listed([said_by[m] for m in unsure])
             notes.append(f"{said}, and {names}, though one of the two may be chance")
     return warnings, notes
 
 
-def by_whom(metric: str, entries: Mapping[str, Mapping[str, Any]], referees: Mapping[str, Referee]) -> str:
-    return f"{label(metric)} ({KINDS[referees[metric].kind]}) {signed(entries[metric])}"
-
-
 def signed(entry: Mapping[str, Any]) -> str:
-    return f"{entry['mean']:+.3f}".replace("-", MINUS)
+    return typeset(number(entry["mean"], sign="+"))
 
 
 def label(metric: str) -> str:
-    """A metric's name for people: `posh_f1` as `PoSh F1`."""
+    """Returns a metric's name for people: `posh_f1` as `PoSh F1`."""
     words = {"posh": "PoSh", "f1": "F1", "sft": "SFT", "vqa": "VQA"}
     return " ".join(words.get(word, word) for word in metric.replace("/", " ").replace("_", " ").split())
 
 
 def by_kind(referees: Mapping[str, Referee]) -> dict[Kind, list[str]]:
-    """The main metrics of each kind of referee."""
     return {kind: [name for name, one in referees.items() if one.main and one.kind == kind] for kind in KINDS}
 
 
 def lost_by(referees: Mapping[str, Referee]) -> list[str]:
-    """The main metrics in the order in which they may say who lost a prompt: the truth first, then judges that were not
-    trained on, then overlap, and the trained reward last.
+    """Returns the main metrics in the order in which they may say who lost a prompt. Metrics without a judge come
+    first, then judges that were not trained on, then overlap, and the trained reward last.
     """
     groups = by_kind(referees)
     sure = [metric for metric in groups["judgeless"] if metric != "overlap"]

@@ -1,8 +1,8 @@
-"""What checkpoints are asked: the rows that all of them answer, what is known of each, and how they are sliced.
+"""What checkpoints are asked: the rows that all of them answer, and how they are sliced.
 
-prompts = prompts_of_recipe(recipe, as_written, count=256)      # what the recipe does not train on
+prompts = prompts_of_recipe(recipe, as_written, count=256)      # rows that the recipe does not train on
 prompts = prompts_of_file("rows.jsonl", count=256)              # ids, references: enough for files of answers
-prompts.slices["objects"]                                       # [("2",), ("3",), ...], one entry per row
+prompts.slices["asked for"]                                     # [("question",), ...], one entry per row
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,80 +12,56 @@ from typing import Any
 
 from datasets import Dataset
 from numpy import quantile
-from PIL import Image
 
-from rewards.pictures import loaded, open_file
-from training.data.hub import load_split
-from training.data.jsonl import read_records, readable_picture
-from training.data.load import load_data, load_scenes
-from training.data.rows import prompt_for, read_values
-from training.evaluation.held_out import held_out, held_out_data, parts_of
-from training.recipe import DataPart, HubPart, JsonlPart, Recipe, RecipeError, ScenesPart
-from training.scenes.world import Scene
+from spanreward.rewards.pictures import loaded, open_file
+from spanreward.training.data.hub import load_split
+from spanreward.training.data.jsonl import read_records, readable_picture
+from spanreward.training.data.load import load_data
+from spanreward.training.data.own import own_records
+from spanreward.training.data.rows import prompt_for, read_values
+from spanreward.training.evaluation.held_out import held_out, held_out_data, parts_of
+from spanreward.training.recipe import DataPart, FilePart, HubPart, JsonlPart, Recipe, RecipeError
 
 Values = tuple[str, ...]  # of one row in one slice: usually one, several where a column holds a list, none
 
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """rows: with `id`, `prompt`, `image` and what they are judged by. scenes: of each row, None where it shows none.
-
-    slices: {name: each row's values}. source: the data block as plain data. told: what a reader must know of it.
+    """rows: with `id`, `prompt`, `image` and what they are judged by. slices: {name: each row's values}. source: the
+    data block as plain data. told: sentences that a reader must know.
     """
 
     rows: list[dict[str, Any]]
-    scenes: Sequence[Scene | None]
     slices: Mapping[str, list[Values]]
     source: dict[str, Any]
     told: list[str] = field(default_factory=list)
 
     def taken(self, numbers: Sequence[int]) -> "Prompts":
-        """These of the prompts, in this order."""
+        """Returns these prompts, in this order."""
         return replace(
             self,
             rows=[self.rows[number] for number in numbers],
-            scenes=[self.scenes[number] for number in numbers],
             slices={name: [values[number] for number in numbers] for name, values in self.slices.items()},
         )
 
 
 def prompts_of_recipe(recipe: Recipe, as_written: Recipe, count: int, columns: Sequence[str] = ()) -> Prompts:
-    """The first `count` rows that the recipe does not train on; as_written: it without the command line's changes."""
+    """Returns the first `count` rows that the recipe does not train on; as_written: see held_out.py."""
     data, told = held_out_data(recipe, as_written)
     return prompts_of(held_out(data, count), columns, told)
 
 
 def prompts_of(data: DataPart, columns: Sequence[str] = (), told: Sequence[str] = ()) -> Prompts:
-    """Every row of a data block, sliced by what is known of it and by these columns of its files."""
+    """Returns every row of a data block, also sliced by these columns of its files."""
     rows = list(load_data(data))
-    scenes: list[Scene | None] = []
-    levels: list[Values] = []
-    for part in parts_of(data):
-        known = load_scenes(part) if isinstance(part, ScenesPart) else [None] * rows_in(part, rows, data)
-        scenes += known
-        levels += [(str(part.level),) if isinstance(part, ScenesPart) else ()] * len(known)
-    slices: dict[str, list[Values]] = {
-        "level": levels,
-        "objects": [() if scene is None else (str(len(scene.objects)),) for scene in scenes],
-        **slices_of(rows),
-        **columns_of(data, [row["id"] for row in rows], columns),
-    }
-    return Prompts(rows, scenes, slices, data.model_dump(), list(told))
-
-
-def rows_in(part: JsonlPart | HubPart, rows: Sequence[Mapping[str, Any]], data: DataPart) -> int:
-    """How many of the rows come from this part; those of a mix say so in their ids."""
-    parts = parts_of(data)
-    if len(parts) == 1:
-        return len(rows)
-    number = next(number for number, other in enumerate(parts) if other is part)
-    return sum(row["id"].startswith(f"{number}/") for row in rows)
+    slices = {**slices_of(rows), **columns_of(data, [row["id"] for row in rows], columns)}
+    return Prompts(rows, slices, data.model_dump(), list(told))
 
 
 def prompts_of_file(path: str, count: int, columns: Sequence[str] = ()) -> Prompts:
-    """The first `count` rows of a JSONL file: `id` (else the line's number), and of `image`, `prompt`, `question`,
-    `reference`, `answers`, `context`, ... what the metric needs. Raises RecipeError, naming the line, for one that
-    cannot be used or has the id of another.
+    """Returns the first `count` rows of a JSONL file. A row has an `id` (default: the line's number) and those of
+    `image`, `prompt`, `question`, `reference`, `answers`, `context`, ... that the metric needs. Raises RecipeError,
+    naming the line, for one that cannot be used or repeats an id.
     """
     if not Path(path).is_file():
         raise RecipeError(f"there is no data file {path}: give the path of a JSONL file with --data.")
@@ -99,7 +75,7 @@ def prompts_of_file(path: str, count: int, columns: Sequence[str] = ()) -> Promp
         ids.add(name)
         values = read_values(record, {}, where)
         image = record.get("image")
-        picture = None if image is None else picture_at(Path(path).parent / str(image), where)
+        picture = None if image is None else loaded(open_file(readable_picture(Path(path).parent / str(image), where)))
         asked = prompt_for(values["question"], record.get("prompt"))
         rows.append({"id": name, "image": picture, "prompt": [{"role": "user", "content": asked}], **values})
         found.append(record)
@@ -109,19 +85,12 @@ def prompts_of_file(path: str, count: int, columns: Sequence[str] = ()) -> Promp
         raise RecipeError(f"{path} holds no row: it needs a JSON object a line.")
     chosen = {name: [values_of(record.get(name)) for record in found] for name in columns}
     check_slices(chosen, path)
-    return Prompts(
-        rows, [None] * len(rows), {**slices_of(rows), **chosen}, {"source": "rows", "path": path, "count": count}
-    )
-
-
-def picture_at(path: Path, where: str) -> Image.Image:
-    """The picture of a line. Raises RecipeError."""
-    return loaded(open_file(readable_picture(path, where)))
+    return Prompts(rows, {**slices_of(rows), **chosen}, {"source": "rows", "path": path, "count": count})
 
 
 def slices_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Values]]:
-    """By what is asked, and by how long the longest reference is: a third of the rows each. Both were there before any
-    model answered, so that no slice is made by what is compared.
+    """Slices by what is asked, and into thirds by the length of the longest reference. Both are known before any model
+    answers, so no slice depends on what is compared.
     """
     kinds: list[Values] = [("question",) if row.get("question") else ("description",) for row in rows]
     lengths = [max((len(text.split()) for text in row.get("reference") or ()), default=None) for row in rows]
@@ -133,7 +102,7 @@ def slices_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Values]]:
 
 
 def columns_of(data: DataPart, ids: Sequence[str], columns: Sequence[str]) -> dict[str, list[Values]]:
-    """The values of these columns of the data's own files, per row. Raises RecipeError for one that no row has."""
+    """Returns these columns of the data's own files, per row. Raises RecipeError for one that no row has."""
     if not columns:
         return {}
     parts = parts_of(data)
@@ -141,18 +110,17 @@ def columns_of(data: DataPart, ids: Sequence[str], columns: Sequence[str]) -> di
     found: dict[str, list[Values]] = {name: [] for name in columns}
     for row in ids:
         part, _, number = row.rpartition("/") if len(parts) > 1 else ("0", "", row)
-        of_part = records[int(part)]
-        record = of_part[int(number) - 1] if of_part is not None else {}
+        record = records[int(part)][int(number) - 1]
         for name in columns:
             found[name].append(values_of(record.get(name)))
     check_slices(found, " and ".join(part.source for part in parts))
     return found
 
 
-def records_of(part: ScenesPart | JsonlPart | HubPart) -> Any:
-    """A block's records as they were written, by their number less 1; None for Scenes, which has none."""
-    if isinstance(part, ScenesPart):
-        return None
+def records_of(part: JsonlPart | HubPart | FilePart) -> Any:
+    """Returns a block's records as they were written; the row `id` is at place id - 1."""
+    if isinstance(part, FilePart):
+        return list(own_records(part))
     if isinstance(part, JsonlPart):
         return [record for _, record in read_records(Path(part.path))]
     split = load_split(part)
@@ -160,7 +128,7 @@ def records_of(part: ScenesPart | JsonlPart | HubPart) -> Any:
 
 
 def values_of(value: Any) -> Values:
-    """A column's value as texts: those of a list, or the one."""
+    """Returns a column's value as texts: those of a list, or the one."""
     return tuple(str(entry) for entry in (value if isinstance(value, list) else [value]) if entry is not None)
 
 

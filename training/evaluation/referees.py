@@ -1,10 +1,10 @@
-"""Who judges a comparison: the reward that a model was trained on, a judge that it was not, and what needs no judge.
+"""Who judges a comparison: the reward that a model was trained on, another judge, or a metric without a judge.
 
     trained_on(sides)                                   # {("posh", "match")}: metric and judge, from the run folders
     referees(rewards, parts, trained, metrics)          # {"posh_f1": Referee("trained", "posh by match", True)}
 
-A reward that a policy has learned to please says least about whether it is better. So each metric has its kind, and
-where the kinds disagree a reader is told.
+A reward that a policy has learned to please says least about whether the policy is better. So each metric has a kind,
+and a comparison tells where the kinds disagree.
 """
 
 import json
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from rewards.reward import Reward
-from training.recipe import RewardPart
-from training.recipe_file import read_mapping
+from spanreward.rewards.reward import Reward
+from spanreward.training.recipe import RewardPart
+from spanreward.training.recipe_file import read_mapping
 
 Kind = Literal["trained", "untrained", "judgeless"]
 KINDS: dict[Kind, str] = {
@@ -23,10 +23,7 @@ KINDS: dict[Kind, str] = {
     "untrained": "a judge that was not",
     "judgeless": "no judge",
 }
-JUDGELESS = {  # what a metric holds an answer against, and whether its verdict is one of its own
-    "truth_f1": ("the picture's contents", True),
-    "truth_precision": ("the picture's contents", False),
-    "truth_recall": ("the picture's contents", False),
+JUDGELESS = {  # what a metric compares an answer with, and whether it has a verdict of its own
     "vqa_accuracy": ("people's answers", True),
     "overlap": ("the references, by content words", True),
     "words": ("", False),
@@ -42,8 +39,8 @@ FAMILIES = (  # as models are named; the first that a name contains
 
 @dataclass(frozen=True, slots=True)
 class Referee:
-    """kind: what a policy has to do with it. by: who or what it asks. main: whether it has a verdict of its own, as
-    one metric of each referee has.
+    """kind: whether a policy was trained on it. by: whom or what it asks. main: whether it has a verdict of its own, as
+    one metric of each reward has.
     """
 
     kind: Kind
@@ -54,7 +51,7 @@ class Referee:
 def referees(
     rewards: Sequence[Reward], parts: Sequence[RewardPart], trained: Collection[tuple[str, str]], metrics: Iterable[str]
 ) -> dict[str, Referee]:
-    """The referee of every metric, in their order. rewards and parts: the same ones, made and as they are asked for."""
+    """Returns the referee of every metric, in their order. rewards, parts: the same rewards, built and as asked for."""
     found: dict[str, Referee] = {}
     for metric in metrics:
         if metric in JUDGELESS:
@@ -64,31 +61,34 @@ def referees(
         reward, part = next(
             (reward, part) for reward, part in zip(rewards, parts, strict=True) if metric in metrics_of(reward)
         )
-        kind: Kind = "trained" if (part.metric, part.judge.name) in trained else "untrained"
-        found[metric] = Referee(kind, f"{part.metric} by {part.judge.name}", metric == metrics_of(reward)[0])
+        kind: Kind = "untrained" if reward.judges else "judgeless"
+        if (part.metric, part.judge.name) in trained:
+            kind = "trained"
+        by = f"{part.metric} by {part.judge.name}" if reward.judges else reward.__name__
+        found[metric] = Referee(kind, by, metric == metrics_of(reward)[0])
     return found
 
 
 def metrics_of(reward: Reward) -> list[str]:
-    """The names that a reward's metrics have in tables, its main one first."""
+    """Returns the names of a reward's metrics in tables, its main one first."""
     return [f"{reward.__name__}_{part}" for part in reward.main_parts or ("score",)]
 
 
 def trained_on(sides: Mapping[str, Sequence[str]]) -> set[tuple[str, str]]:
-    """(metric, judge) of every reward that a run folder's recipe names."""
+    """Returns (metric, judge) of every reward in a run folder's recipe."""
     recipes = [recipe_of(run) for runs in sides.values() for run in dict.fromkeys(runs)]
     parts = [RewardPart.model_validate(part) for recipe in recipes for part in recipe.get("rewards") or []]
     return {(part.metric, part.judge.name) for part in parts}
 
 
 def recipe_of(run: str) -> dict[str, Any]:
-    """What the run folder's recipe.yaml holds; {} where there is none, as for a file of answers."""
+    """Returns the run folder's recipe.yaml; {} where there is none, as for a file of answers."""
     path = Path(run) / "recipe.yaml"
     return read_mapping(path) if path.is_file() else {}
 
 
 def related(sides: Mapping[str, Sequence[str]], parts: Sequence[RewardPart]) -> list[str]:
-    """A sentence for every side that is of one family with a judge, as judges prefer what resembles them."""
+    """Returns a sentence for every side of one family with a judge, as judges prefer what resembles them."""
     told = []
     for judge in dict.fromkeys(part.judge.name for part in parts):
         for side, runs in sides.items():
@@ -102,7 +102,7 @@ def related(sides: Mapping[str, Sequence[str]], parts: Sequence[RewardPart]) -> 
 
 
 def names_of(side: str, run: str) -> list[str]:
-    """The names by which a side's family may be known: its own, its path, the model that a run began from."""
+    """Returns the names that may tell a side's family: its own, its path, the model that a run began from."""
     names = [side, run]
     for file, key in (("config.json", "model_type"), ("adapter_config.json", "base_model_name_or_path")):
         path = Path(run) / file
@@ -112,6 +112,6 @@ def names_of(side: str, run: str) -> list[str]:
 
 
 def family(name: str) -> str:
-    """The model family that a name speaks of, "" for none that is known. Of a path only the last part counts."""
+    """Returns the model family in a name, "" for none that is known. Only the last part of a path counts."""
     last = name.rpartition("#")[2].rstrip("/").rpartition("/")[2].lower()
     return next((family for family in FAMILIES if family in last), "")

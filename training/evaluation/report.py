@@ -6,9 +6,8 @@
     examples = [ShownPrompt(image, "Describe the picture.", ("A red circle.",), answers)]
     write_report("report.html", "Scenes", results, curves, examples, {"seeds": "0 1 2", "commit": "c808c07"})
 
-The file is complete in itself: no script, no request, pictures as data; its filters are style sheets. Completions,
-notes and names are hostile input: the template escapes all of them, and a content security policy would stop what
-slipped through.
+The file needs no script and no request: pictures are data and filters are style sheets. Completions, notes and names
+are hostile input. The template escapes all of them, and a content security policy stops what slips through.
 """
 
 import base64
@@ -21,16 +20,18 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from PIL import Image
 
-from rewards.verdict import Status, Verdict
-from training.evaluation.coloured_text import LEVELS, Segment, legible, level, segments
-from training.evaluation.curves import PANEL, Curves, panels
-from training.evaluation.outcomes import MINUS, label
-from training.evaluation.referees import KINDS
-from training.evaluation.shown import ShownPrompt
-from training.evaluation.slices import usable
+from spanreward.rewards.comparison import figures
+from spanreward.rewards.comparison.figures import typeset
+from spanreward.rewards.verdict import Status, Verdict
+from spanreward.training.evaluation.coloured_text import LEVELS, Segment, legible, level, segments
+from spanreward.training.evaluation.curves import PANEL, Curves, panels
+from spanreward.training.evaluation.outcomes import label
+from spanreward.training.evaluation.referees import KINDS
+from spanreward.training.evaluation.shown import ShownPrompt
+from spanreward.training.evaluation.slices import usable
 
 FEW_PAIRS = 3
-PIXELS = 128  # a side: a picture no larger is kept exactly
+PIXELS = 128  # a picture with no larger side is kept exactly
 
 
 def write_report(
@@ -41,14 +42,14 @@ def write_report(
     examples: Sequence[ShownPrompt],
     facts: Mapping[str, str],
 ) -> None:
-    """Write the page. `results` as results.json holds them (of `summarise_models` alone, what it has is shown), metrics
-    and models in the order to show.
+    """Writes the page.
 
-    `curves[model]` has one entry a seed: `seed`, `step`, and any metrics as lists as long as `step` (None and NaN are
-    gaps). `facts` are the footer's rows: versions, commit, seeds, command. Raises ValueError for lists of other lengths
-    and for spans outside their text.
+    results: as in results.json, or those of `summarise_models` alone; metrics and models in the order to show.
+    curves[model]: per seed `seed`, `step`, and metrics as lists as long as `step` (None and NaN are gaps). facts: the
+    footer's rows, such as versions and command. Raises ValueError for lists of other lengths and spans outside a text.
     """
     metrics = list(next(iter(results["models"].values())))
+    found = filters(examples)
     page = render(
         "report.html.jinja",
         title=title,
@@ -63,19 +64,18 @@ def write_report(
         panels=panels(curves),
         panel=PANEL,
         examples=examples,
-        filters=filters(examples),
-        marks=marks(filters(examples), len(examples)),
+        filters=found,
+        marks=marks(found, len(examples)),
         facts=facts,
         interval=interval,
         decimals={metric: decimals(results, metric) for metric in metrics},
         kinds=KINDS,
-        reference_of=reference_of,
     )
     Path(path).write_text(page, encoding="utf-8")
 
 
 def render(template: str, **values: Any) -> str:
-    """A template of this folder, filled in: all values are escaped, and what HTML cannot hold is U+FFFD in them."""
+    """Returns a template of this folder, filled in and escaped; what HTML cannot hold becomes U+FFFD."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,
@@ -84,21 +84,13 @@ def render(template: str, **values: Any) -> str:
         lstrip_blocks=True,
         finalize=lambda value: legible(value) if type(value) is str else value,
     )
-    environment.globals.update(
-        levels=LEVELS,
-        level=level,
-        segments=segments,
-        tooltip=tooltip,
-        label=label,
-        number=number,
-        judged=judged,
-        data_uri=data_uri,
-    )
+    shared = (level, segments, tooltip, label, number, judged, data_uri)
+    environment.globals.update({function.__name__: function for function in shared}, levels=LEVELS)
     return environment.get_template(template).render(values)
 
 
 def headline(results: Mapping[str, Any]) -> list[str]:
-    """The page's first sentences: on every pair that stands first, and of a model alone its mean."""
+    """Returns the page's first sentences: on every pair of `first_pairs`, or a lone model's mean."""
     said = results.get("sentences", {})
     if any(pair in said for pair in first_pairs(results)):
         return [said[pair] for pair in first_pairs(results)]
@@ -108,14 +100,14 @@ def headline(results: Mapping[str, Any]) -> list[str]:
 
 
 def first_pairs(results: Mapping[str, Any]) -> list[str]:
-    """The pairs that a reader meets first: all of few models, of more those of the last one."""
+    """Returns the pairs that a reader sees first: all of up to FEW_PAIRS, else those of the last model."""
     *_, last = results["models"]
     found = pairs(results)
     return [key for key, (later, _) in found.items() if later == last or len(found) <= FEW_PAIRS]
 
 
 def filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str, list[int]]]]:
-    """What the prompts can be filtered by: (name, {value: numbers of the prompts that have it}), two values or more."""
+    """Returns the filters of prompts, those with two values or more: (name, {value: numbers of its prompts})."""
     places: dict[str, Sequence[Sequence[str]]] = {
         "outcome": [(one.outcome,) for one in examples],
         "the last answer is": [(one.length,) for one in examples],
@@ -129,7 +121,7 @@ def filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str, list[i
 
 
 def marks(chosen: Sequence[tuple[str, Mapping[str, Sequence[int]]]], count: int) -> list[str]:
-    """Each prompt's CSS classes: f2-0 is the first value of the third filter. No text of anybody's is in them."""
+    """Returns each prompt's CSS classes: f2-0 is the first value of the third filter. They hold no text of the data."""
     classes: list[list[str]] = [[] for _ in range(count)]
     for number, (_, values) in enumerate(chosen):
         for place, prompts in enumerate(values.values()):
@@ -139,13 +131,13 @@ def marks(chosen: Sequence[tuple[str, Mapping[str, Sequence[int]]]], count: int)
 
 
 def pairs(results: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-    """The keys of `results["difference"]` with their (later, earlier) models, the last difference first."""
+    """Returns the keys of `results["difference"]` with their (later, earlier) models, the last difference first."""
     names = {f"{a}_minus_{b}": (a, b) for a, b in permutations(results["models"], 2)}
     return {key: names[key] for key in reversed(results["difference"])}
 
 
 def bounds(results: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-    """For every metric the lowest (at most 0) and highest difference to draw; metrics in [0, 1] share one range."""
+    """Returns, by metric, the lowest (at most 0) and highest difference to draw; metrics in [0, 1] share one range."""
     values = {metric: [0.0] for metric in next(iter(results["models"].values()))}
     for table in results["difference"].values():
         for metric, entry in table.items():
@@ -158,28 +150,23 @@ def bounds(results: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
 
 
 def decimals(results: Mapping[str, Any], metric: str) -> int:
-    """3 for a metric whose means lie in [-1, 1], 2 up to 10, such as ratings, 1 for others, such as lengths."""
+    """Returns 3 for a metric with means in [-1, 1], 2 up to 10 (ratings), 1 for others (lengths)."""
     means = [abs(table[metric]["mean"]) for table in results["models"].values() if table[metric]["mean"] is not None]
     return 3 if max(means, default=0) <= 1 else 2 if max(means) <= 10 else 1
 
 
 def number(value: float | None, digits: int, signed: bool = False) -> str:
-    """`value` as text, a dash for None, with a true minus sign."""
-    text = "\N{EN DASH}" if value is None else f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
-    return text.replace("-", MINUS)
+    return typeset(figures.number(value, digits, "+" if signed else ""))
 
 
 def interval(entry: Mapping[str, Any], digits: int, signed: bool = False) -> str:
-    """`+0.040 [0.020, 0.060]` from an entry's mean, low and high; without the brackets when there is no interval."""
-    mean = number(entry["mean"], digits, signed)
-    if entry["low"] is None:
-        return mean
-    return f"{mean} [{number(entry['low'], digits)}, {number(entry['high'], digits)}]"
+    """Returns `+0.040 [0.020, 0.060]` from an entry's mean, low and high."""
+    return typeset(figures.estimate(entry["mean"], entry["low"], entry["high"], digits, "+" if signed else ""))
 
 
 def data_uri(image: Image.Image, largest: int = 320) -> str:
-    """`image` inside a data: URI, shrunk to at most `largest` pixels a side: drawings as a PNG, larger ones, which are
-    photographs for the most part, as a JPEG.
+    """Returns `image` as a data: URI, shrunk to at most `largest` pixels a side. Small pictures (drawings) are a PNG,
+    larger ones (mostly photographs) a JPEG.
     """
     small = image.convert("RGB")
     small.thumbnail((largest, largest))
@@ -190,7 +177,7 @@ def data_uri(image: Image.Image, largest: int = 320) -> str:
 
 
 def judged(verdict: Verdict) -> str:
-    """The verdict in words: a score, or why there is none, never 0 for a failure."""
+    """Returns the verdict in words: a score, or why there is none. A failure is never shown as 0."""
     if verdict.score is None:
         return f"{verdict.status.value.replace('_', ' ')}: not counted"
     empty = " (empty: nothing to judge)" if verdict.status is Status.EMPTY else ""
@@ -198,11 +185,6 @@ def judged(verdict: Verdict) -> str:
 
 
 def tooltip(segment: Segment) -> str:
-    """What hovering over a segment says: its score, then each note on a line."""
+    """Returns a segment's tooltip: its score, then each note on a line."""
     score = [] if segment.score is None else [f"{segment.score:.2f} {LEVELS[level(segment.score)].name}"]
     return "\n".join([*score, *segment.notes, *(["wrong, says the referee"] if segment.marked else [])])
-
-
-def reference_of(example: ShownPrompt, verdict: Verdict) -> str:
-    """The reference that `verdict.missed` lies on."""
-    return example.references[verdict.reference]

@@ -1,4 +1,4 @@
-"""What a page shows of each prompt: every model's answer, and who lost it by whom.
+"""What a page shows of each prompt: every model's answer, and which model lost.
 
 shown = shown_prompts(prompts, evaluation.answers, results["lost_by"])
 shown[0].outcome, shown[0].margin       # "lost", -0.8: what the last model lost most comes first
@@ -9,17 +9,16 @@ from dataclasses import dataclass, field
 
 from PIL import Image
 
-from rewards.verdict import Verdict
-from training.evaluation.prompts import Prompts
-from training.evaluation.win_rates import MARGIN
+from spanreward.rewards.verdict import Verdict
+from spanreward.training.evaluation.prompts import Prompts
+from spanreward.training.evaluation.statistics import MARGIN
 
 
 @dataclass(frozen=True, slots=True)
 class ShownAnswer:
-    """What one model wrote and what it was worth: `scores` are named numbers (None: failed), `verdict` that of `judge`.
-
-    `wrong` are the characters [start, end) that a referee who knows the truth calls wrong. `reasons` are why the judge
-    rated so, in its own words, by what was rated.
+    """What one model wrote and its scores (None: failed). `verdict` is that of the reward `judge`. wrong: the
+    characters [start, end) that a reward without a judge calls wrong. reasons: why the judge rated so, in its own
+    words, by what was rated.
     """
 
     text: str
@@ -32,14 +31,14 @@ class ShownAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ShownPrompt:
-    """One held-out prompt and every model's answer to it, by model name in the order to show.
+    """One held-out prompt and every model's answer, by model name in the order to show.
 
     Attributes:
         outcome: of the last model against the one before it: won, tied, lost, or "not judged".
-        margin: by how much, in the metric `by`; None where it was not judged.
-        length: of the last model's answer beside the other: longer, shorter or "as long", in words.
-        disagree: whether one referee prefers this answer and another that.
-        slices: what the prompt is, by the slices' names.
+        margin: the difference in the metric `by`; None where it was not judged.
+        length: whether the last model's answer is longer, shorter or "as long", in words.
+        disagree: whether the metrics prefer different answers.
+        slices: the prompt's values, by slice.
     """
 
     image: Image.Image | None
@@ -58,9 +57,8 @@ class ShownPrompt:
 def shown_prompts(
     prompts: Prompts, answers: Mapping[str, Sequence[Sequence[ShownAnswer]]], lost_by: Sequence[str]
 ) -> list[ShownPrompt]:
-    """The first seed's answers to each prompt, what the last model lost most first.
-
-    lost_by: metrics, of which the first that both answers have says who lost; all of them may disagree.
+    """Returns the first seed's answers to each prompt; what the last model lost most comes first. lost_by: the first of
+    these metrics that both answers have says who lost; all of them count for `disagree`.
     """
     shown = []
     for number, row in enumerate(prompts.rows):
@@ -88,11 +86,11 @@ def shown_prompts(
 
 
 def gap(later: ShownAnswer, earlier: ShownAnswer, metric: str) -> float | None:
-    """By how much the later answer scores higher; None where one of them has no score."""
+    """Returns the later score less the earlier; None where one of them is missing."""
     one, two = later.scores.get(metric), earlier.scores.get(metric)
     return None if one is None or two is None else one - two
 
 
 def sides_of(value: float, below: str, at: str, above: str) -> str:
-    """The word for a value below, at or above 0."""
+    """Returns the word for a value below, at or above 0."""
     return at if abs(value) <= MARGIN else above if value > 0 else below

@@ -1,25 +1,28 @@
-"""What is compared: each side a name and its runs, one for every training seed.
+"""What is compared: each side has a name and runs, one for every training seed.
 
     sides = read_sides(["sft=outputs/sft0,outputs/sft1", "api=answers.jsonl"])
     sides["api"]                    # ["answers.jsonl", "answers.jsonl"]: the same answers beside each seed
+    read_answers("answers.jsonl", rows)     # the completions, in the rows' order
 
-A run is a folder with a policy or an adapter over one, a model of the hub, or a JSONL file of answers.
+A run is a folder with a policy or an adapter over one, a hub model, or a JSONL file of answers that another model has
+written, {"id": "1", "completion": "A dog on grass."}.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from huggingface_hub.utils import HFValidationError, validate_repo_id
 
-from training.evaluation.given_answers import is_answers
+from spanreward.training.data.jsonl import read_records
+from spanreward.training.recipe import RecipeError
 
 POLICY_FILES = ("config.json", "adapter_config.json")
 
 
 def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
-    """{name: runs}, all of the same number: a single run stands beside every seed of the others.
-
-    Raises ValueError for fewer than two sides, unequal numbers of seeds, or a run that is not there.
+    """Returns {name: runs}, all of the same number: a single run stands beside every seed of the others. Raises
+    ValueError for fewer than two sides, unequal numbers of seeds, or a run that is not there.
     """
     sides: dict[str, list[str]] = {}
     for spec in specs:
@@ -43,7 +46,7 @@ def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
 
 
 def check_run(name: str, run: str) -> None:
-    """Raises ValueError for what is neither a folder with a policy, nor a file of answers, nor a model of the hub."""
+    """Raises ValueError for what is neither a policy's folder, nor a file of answers, nor a hub model."""
     path = Path(run)
     if any((path / file).is_file() for file in POLICY_FILES) or (is_answers(run) and path.is_file()):
         return
@@ -66,7 +69,7 @@ def is_hub_id(run: str) -> bool:
 
 
 def on_hub(model: str) -> bool:
-    """Whether the hub, or the local cache of it, has a model of this id."""
+    """Whether the hub, or its local cache, has a model of this id."""
     from transformers import AutoConfig
 
     try:
@@ -77,8 +80,34 @@ def on_hub(model: str) -> bool:
 
 
 def read_seeds(seeds: Sequence[int] | None, sides: Mapping[str, Sequence[str]]) -> list[int]:
-    """The training seed of each run. Raises ValueError when there are more or fewer."""
+    """Raises ValueError for more or fewer seeds than runs."""
     (count,) = {len(runs) for runs in sides.values()}
     if seeds is not None and len(seeds) != count:
         raise ValueError(f"every model has {count} folders, and --seeds names {len(seeds)}: {list(seeds)}.")
     return list(range(count)) if seeds is None else list(seeds)
+
+
+def is_answers(model: str) -> bool:
+    """Whether a side's run is a file of answers."""
+    return Path(model).suffix == ".jsonl"
+
+
+def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Returns a completion per row; other keys and rows of the file are ignored. Raises RecipeError, naming the line or
+    the row, for an answer without text, a repeated one, and a missing one.
+    """
+    texts: dict[str, str] = {}
+    for where, record in read_records(Path(path)):
+        name, text = record.get("id"), record.get("completion")
+        if name is None or not isinstance(text, str):
+            raise RecipeError(f"{where} needs an id and a completion, a text, and has {sorted(record)}.")
+        if str(name) in texts:
+            raise RecipeError(f"{where} answers the row {name!r} a second time: keep one answer a row.")
+        texts[str(name)] = text
+    missing = [str(row["id"]) for row in rows if str(row["id"]) not in texts]
+    if missing:
+        raise RecipeError(
+            f"{path} has no answer to {len(missing)} of the {len(rows)} rows, the first of them {missing[0]!r}: give "
+            "the ids of completions.jsonl, which are the rows' numbers from 1 for a file or a dataset."
+        )
+    return [texts[str(row["id"])] for row in rows]

@@ -1,10 +1,10 @@
-"""Where one model is better and where it got worse: the same differences on parts of the prompts.
+"""On which parts of the prompts one model is better or worse: the same differences by slice.
 
     table = compare_slices(later, earlier, prompts.slices, ["truth_f1", "posh_f1"], seeds)
     table[0]    # {"slice": "objects", "value": "3", "metric": "truth_f1", "mean": -0.1, "p": 0.004, "holm": 0.02, ...}
 
-Who looks at twenty slices finds one that is "significant", so what the table says of prompts goes by p-values adjusted
-over all of it (Holm), from a test that flips the signs of the prompts' differences. The intervals are not adjusted.
+Among twenty slices one is "significant" by chance. So verdicts about prompts use p-values adjusted over the whole table
+(Holm), from a test that flips the signs of the prompts' differences. The intervals are not adjusted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,23 +14,23 @@ from typing import Any
 import numpy as np
 from scipy.stats import permutation_test
 
-from rewards.comparison.multiplicity import holm
-from rewards.comparison.resampling import DRAWS
-from training.evaluation.outcomes import judge_pair
-from training.evaluation.statistics import Array, differences, paired_difference, per_prompt, with_runs
+from spanreward.rewards.comparison.multiplicity import holm
+from spanreward.rewards.comparison.resampling import DRAWS
+from spanreward.training.evaluation.outcomes import judge_pair
+from spanreward.training.evaluation.statistics import Array, differences, paired_difference, per_prompt, with_runs
 
-SLICED = 12  # values at most that a slice may have: more are no slices, but names
+SLICED = 12  # a column with more values holds names, not slices
 LEVEL = 0.05
 
 
 def usable(slices: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, list[str]]:
-    """The values of every slice that has two or more and not too many, in the order in which a reader expects them."""
+    """Returns the values, sorted, of every slice that has two or more and at most SLICED."""
     found = {name: sorted({value for row in rows for value in row}, key=natural) for name, rows in slices.items()}
     return {name: values for name, values in found.items() if 2 <= len(values) <= SLICED}
 
 
 def natural(value: str) -> tuple[bool, float, str]:
-    """Numbers as numbers, "up to 3" first and "over 9" last of their kind."""
+    """Sort key: numbers by value, "up to 3" before and "over 9" after the numbers of that size."""
     words = value.split()
     number = next((float(word) for word in words if word.replace(".", "", 1).isdigit()), None)
     return number is None, (number or 0.0) + (value.startswith("over ")) - 0.5 * value.startswith("up to "), value
@@ -44,10 +44,9 @@ def compare_slices(
     seeds: Sequence[int],
     draws: int = DRAWS,
 ) -> list[dict[str, Any]]:
-    """A row per slice, value and metric, from scores[metric] of shape (seeds, prompts). seeds: of independent runs.
-
-    A row is an entry of results.json's `difference` with slice, value, metric, `p` and `holm` (None for fewer than two
-    prompts), and a verdict whose part about prompts goes by `holm`.
+    """Returns a row per slice, value and metric, from scores[metric] of shape (seeds, prompts). A row is an entry of
+    results.json's `difference` with slice, value, metric, `p` and `holm` (None for fewer than two prompts); its verdict
+    over prompts follows `holm`. seeds: of independent runs.
     """
     rows = []
     for name, values in usable(slices).items():
@@ -66,8 +65,8 @@ def compare_slices(
 
 
 def sign_flips(per_prompt: Array, draws: int = DRAWS) -> float | None:
-    """The two-sided p-value of a mean of 0 when the sign of every prompt's difference may be flipped: exact for few
-    prompts, `draws` of the flips for many. None for fewer than two prompts.
+    """Returns the two-sided p-value of a mean of 0 when every difference may flip its sign. It is exact for few prompts
+    and takes `draws` of the flips for many. None for fewer than two prompts.
     """
     if len(per_prompt) < 2:
         return None
@@ -83,13 +82,10 @@ def sign_flips(per_prompt: Array, draws: int = DRAWS) -> float | None:
 
 
 def with_holm(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row's verdict, undecided over prompts where the adjusted p-value is not below LEVEL."""
+    """Returns the row's verdict, undecided over prompts where the adjusted p-value is not below LEVEL."""
     adjusted = row.get("holm")
     said = judge_pair(row, row["metric"])
     if said["over_prompts"] != "undecided" and (adjusted is None or adjusted >= LEVEL):
-        said |= {
-            "verdict": "undecided",
-            "over_prompts": "undecided",
-            "why": f"one of many slices: Holm p {adjusted:.2g}",
-        }
+        said |= {"verdict": "undecided", "over_prompts": "undecided"}
+        said["why"] = f"one of many slices: Holm p {adjusted:.2g}"
     return {"holm": adjusted, **said}

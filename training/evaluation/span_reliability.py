@@ -3,37 +3,38 @@
     found = reliability([Labelled(text, verdict.spans, wrong=((2, 5),), group=0), ...])
     found["all"]["r"], found["all"]["low"], advice(found["all"])
 
-r is Pearson's, over the phrases that were asked about, of a phrase's credit with its label: 1, or 0 where a wrong range
-touches its first mention; both less the baseline that training takes (training/grpo/credit.py), so that no judge looks
-good for blaming the kind of phrase that is wrong most often. Which r is enough was measured in docs/credit.md.
+r is Pearson's correlation of a phrase's credit with its label, over the phrases that the judge was asked about. The
+label is 0 where a wrong range touches the phrase's first mention, else 1. The baseline of training
+(training/grpo/credit.py) is taken off both, so a judge gains nothing by blaming the kind of phrase that is wrong most
+often. docs/evidence/credit.md measured which r is enough.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewards.agreement.records import Record
-from rewards.agreement.statistics import bootstrap, pearson
-from rewards.verdict import Span, Verdict
-from training.grpo.credit import first_mentions, phrases_of, residual_credit
+from spanreward.rewards.comparison.figures import estimate
+from spanreward.rewards.comparison.resampling import bootstrap
+from spanreward.rewards.labels.records import Record
+from spanreward.rewards.labels.statistics import pearson
+from spanreward.rewards.verdict import Span, Verdict
+from spanreward.training.grpo.credit import first_mentions, phrases_of, residual_credit
 
 Array = NDArray[np.float64]
 
 RESAMPLES = 1000
-ENOUGH = 0.25  # r from which spans raised what a policy samples in training with add_centred 0.5 (docs/credit.md)
+ENOUGH = 0.25  # with this r or more, spans raised what a policy samples (add_centred 0.5, docs/evidence/credit.md)
 COEFFICIENT = 0.5
-
-FEW = 20  # completions: of fewer the interval says too little
+FEW = 20  # completions: with fewer the interval says too little
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """One completion: the spans of its verdict, and the ranges of characters [start, end) that are wrong.
-
-    group: whose completions answer one prompt.
+    """One completion: its verdict's spans, and the ranges of characters [start, end) that are wrong. group: completions
+    of one group answer the same prompt.
     """
 
     text: str
@@ -43,9 +44,8 @@ class Labelled:
 
 
 def labelled(records: Sequence[Record], verdicts: Sequence[Verdict]) -> list[Labelled]:
-    """People's labels with what a metric says of each text; without texts that it has no score for.
-
-    Raises ValueError for a record without `mistakes`, and where the metric has no score for any.
+    """Returns people's labels with the metric's spans; texts that it has no score for are left out. Raises ValueError
+    for a record without `mistakes`, and where the metric has no score for any.
     """
     rows = []
     for number, (record, verdict) in enumerate(zip(records, verdicts, strict=True)):
@@ -59,8 +59,9 @@ def labelled(records: Sequence[Record], verdicts: Sequence[Verdict]) -> list[Lab
 
 
 def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[str, dict[str, Any]]:
-    """For "all" and each kind: r with its 95 % interval over completions, how many completions and phrases, the share
-    whose label is wrong, and the share that is blamed (credit below 0). r is None where all labels are equal.
+    """Returns, for "all" and each kind of phrase: r with its 95 % interval over completions, the numbers of completions
+    and phrases, and the shares of phrases that are wrong and that are blamed (credit below 0). r is None where all
+    labels are equal.
     """
     mentions = [first_mentions(row.spans) for row in rows]
     phrases = [p for row, own in zip(rows, mentions, strict=True) for p in phrases_of(own, row.text, row.group)]
@@ -75,23 +76,18 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
     kinds = np.array([phrase.kind for phrase in phrases])
 
     def correlation(completions: Sequence[NDArray[np.int64]]) -> float:
-        """r over the phrases of these completions, which stay together when some are drawn."""
         drawn = np.concatenate(completions)
         return pearson(credit[drawn].tolist(), label[drawn].tolist())
 
     found = {}
     for name in ["all", *sorted(set(kinds.tolist()))]:
         chosen = np.flatnonzero((kinds == name) | (name == "all"))
-        r, low, high = None, None, None
+        known: dict[str, float | None] = dict.fromkeys(("r", "low", "high"))
         if len({labels[i] for i in chosen}) > 1:
             of_completions = [chosen[of_row[chosen] == row] for row in np.unique(of_row[chosen])]
-            interval = bootstrap(of_completions, correlation, resamples)
-            figures = (correlation(of_completions), interval.low, interval.high)
-            r, low, high = (None if figure != figure else figure for figure in figures)
+            known = {"r": correlation(of_completions), **asdict(bootstrap(of_completions, correlation, resamples))}
         found[name] = {
-            "r": r,
-            "low": low,
-            "high": high,
+            **{key: None if value != value else value for key, value in known.items()},
             "completions": len(set(of_row[chosen].tolist())),
             "phrases": len(chosen),
             "wrong": 1 - float(np.mean([labels[i] for i in chosen])),
@@ -101,12 +97,12 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
 
 
 def advice(found: dict[str, Any]) -> str:
-    """What to set in a recipe, in a sentence. found: the entry "all" of `reliability`."""
+    """Returns what to set in a recipe, in a sentence. found: the entry "all" of `reliability`."""
     if found["r"] is None:
         return "No advice: label a sample in which something is right and something is wrong."
     if found["completions"] < FEW:
         return f"No advice from {found['completions']} completions: label {FEW} or more."
-    said = f"r {found['r']:.2f} [{found['low']:.2f}, {found['high']:.2f}]"
+    said = f"r {estimate(found['r'], found['low'], found['high'], digits=2)}"
     if found["low"] >= ENOUGH:
         return f"span_coef={COEFFICIENT} with span_rule=add_centred: {said} is {ENOUGH} or more."
     if found["high"] < ENOUGH:

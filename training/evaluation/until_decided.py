@@ -1,9 +1,9 @@
-"""Judge batch after batch of the prompts, and stop as soon as it is known which of the last two sides is better.
+"""Judge the prompts in batches, and stop as soon as one of the last two sides is known to be better.
 
 asked, evaluation, decision = evaluate_until_decided(sides, prompts, rewards, 96, "posh_f1", kept)
 
-Everything is written first, which is cheap, and judged in a random order of the prompts. Which side is better is a
-question to `rewards/comparison/until_decided.py`, whose answer may be looked for after every batch.
+All answers are written first, which is cheap, and judged in a random order of the prompts. After every batch
+rewards/comparison/until_decided.py says whether a side is better; it may be asked as often as one likes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from rewards.comparison.until_decided import Decision, decide
-from rewards.reward import Reward
-from training.evaluation.evaluate import Evaluation, check_rewards, judge_all, table, tabulate, write_all
-from training.evaluation.prompts import Prompts
-from training.evaluation.shown import ShownAnswer
-from training.evaluation.statistics import nan_means
+from spanreward.rewards.comparison.until_decided import Decision, decide
+from spanreward.rewards.reward import Reward
+from spanreward.training.evaluation.evaluate import Evaluation, check_rewards, judge_all, table, tabulate, write_all
+from spanreward.training.evaluation.prompts import Prompts
+from spanreward.training.evaluation.shown import ShownAnswer
+from spanreward.training.evaluation.statistics import nan_means
 
 BATCH = 16  # prompts
 
@@ -32,10 +32,10 @@ def evaluate_until_decided(
     explain: int = 0,
     reasoning_end: str | None = None,
 ) -> tuple[Prompts, Evaluation, Decision]:
-    """The prompts that were judged, what `evaluate` gives of them, and the decision, 1 for the last side.
+    """Returns the judged prompts, what `evaluate` gives of them, and the decision, 1 for the last side.
 
-    metric: one with values in [0, 1]. A prompt's difference is the mean over the runs; one without scores of both sides
-    decides nothing. Raises as `evaluate` does, and ValueError for a metric that these answers do not have or that
+    metric: one with values in [0, 1]. A prompt's difference is the mean over the runs; a prompt without scores of both
+    sides decides nothing. Raises as `evaluate` does, and ValueError for a metric that these answers do not have or that
     leaves [0, 1].
     """
     check_rewards(rewards, prompts.rows, explain)
@@ -60,7 +60,7 @@ def evaluate_until_decided(
 
 
 def differences(answers: dict[str, list[list[ShownAnswer]]], sides: Sequence[str], metric: str) -> list[float | None]:
-    """Of each prompt: the second side's mean over the runs less the first's, None where one has none."""
+    """Returns, per prompt, the second side's mean over the runs less the first's; None where one has none."""
     if not any(metric in answer.scores for runs in answers.values() for run in runs for answer in run):
         there = ", ".join(next(iter(tabulate(answers).scores.values())))
         raise ValueError(f"there is no metric {metric!r} to decide by: there are {there}.")

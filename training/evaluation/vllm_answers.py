@@ -1,20 +1,20 @@
-"""What a policy writes, through vLLM: on a GPU many times faster than transformers, in a process that ends with it.
+"""What a policy writes, through vLLM: on a GPU many times faster than transformers.
 
 texts, lengths = answers_by_vllm("outputs/qwen/dapo", rows, max_tokens=256)
 
-The engine is the one that judges have (rewards/judges/local/vllm_judge.py). It ends before the answers are judged, so
-that the judges find the device free.
+The engine is the judges' (rewards/judges/local/vllm_judge.py). Its process ends before the answers are judged, so the
+judges find the device free.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rewards.judges import Question, closing
-from rewards.judges.judge import Failure
-from rewards.judges.local.vllm_judge import VllmJudge
-from training.grpo.reasoning import answer_of
+from spanreward.rewards.judges import Question, closing
+from spanreward.rewards.judges.judge import Failure
+from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.training.grpo.reasoning import answer_of
 
-LONGEST = 16_384  # tokens of a prompt with its pictures and the answer: what the cache is made for
+LONGEST = 16_384  # tokens of a prompt with its pictures and the answer
 SHARE = 0.85  # of the device's memory; a sleeping judge keeps about 2 GB of it
 DEADLINE = 6 * 3600.0  # seconds
 
@@ -27,11 +27,9 @@ def answers_by_vllm(
     memory: float | None = SHARE,
     dtype: str = "bfloat16",
 ) -> tuple[list[str], list[int]]:
-    """The greedy answer of the policy in `path` to each row, and how many tokens it took (the end not counted).
-
-    rows: with an `id`, a `prompt` of messages, and an `image` or None. reasoning_end: see greedy_completions. memory,
-    dtype: see VllmJudge. Raises RuntimeError where there is no answer to one, and whatever keeps the engine from
-    starting.
+    """Returns the policy's greedy answer to each row, and how many tokens it took (without the end token). rows: with
+    an `id`, a `prompt` of messages, and an `image` or None. reasoning_end: see greedy_completions. memory, dtype: see
+    VllmJudge. Raises RuntimeError for a row without an answer, and whatever keeps the engine from starting.
     """
     policy = VllmJudge(path, memory, max_model_len=LONGEST, dtype=dtype, deadline=DEADLINE)
     policy.encoder.thinking = True

@@ -1,10 +1,9 @@
-"""What SpanGRPOTrainer relies on beside the public interface of TRL and transformers, and whether it is still there.
+"""The private methods and attributes of TRL and transformers that SpanGRPOTrainer overrides or reads.
 
-    differences()      # one sentence each; () where all is as it was when the trainer was written (TRL 1.16)
+    differences()      # one clause for each that differs from TRL 1.16; () where nothing does
 
-A trainer that changes GRPO must override methods that TRL is free to change. Their parameters are compared when it
-is imported, and the attributes of an instance when one is built. What differs is one warning, not an error, as a change
-may be harmless.
+TRL is free to change them. The trainer compares the methods' parameters when it is imported and the attributes when it
+is built. A difference is one warning and not an error, since a change may be harmless.
 """
 
 import inspect
@@ -14,7 +13,7 @@ from typing import Any
 from transformers import Trainer
 from trl import GRPOTrainer
 
-# By method: its first parameters after self; further ones are passed on unread.
+# By method: its first parameters after self. Further ones are passed on unread.
 METHODS: dict[tuple[type, str], tuple[str, ...]] = {
     (GRPOTrainer, "_generate_and_score_completions"): ("inputs",),
     (GRPOTrainer, "_generate"): ("prompts",),
@@ -38,10 +37,10 @@ ATTRIBUTES = (
 WRITTEN_FOR = "TRL 1.16 and transformers 5.19"
 
 
-def differences(methods: dict[tuple[type, str], tuple[str, ...]] | None = None) -> tuple[str, ...]:
-    """The methods that are gone or begin with other parameters."""
+def differences(methods: dict[tuple[type, str], tuple[str, ...]] = METHODS) -> tuple[str, ...]:
+    """Returns a clause for each method that is gone or begins with other parameters."""
     found = []
-    for (owner, name), wanted in (METHODS if methods is None else methods).items():
+    for (owner, name), wanted in methods.items():
         method = vars(owner).get(name)
         if method is None:
             found.append(f"{owner.__name__} has no {name}")
@@ -53,12 +52,10 @@ def differences(methods: dict[tuple[type, str], tuple[str, ...]] | None = None) 
 
 
 def missing_attributes(trainer: Any) -> tuple[str, ...]:
-    """What a built trainer lacks."""
     return tuple(f"a GRPOTrainer has no {name}" for name in ATTRIBUTES if not hasattr(trainer, name))
 
 
 def warning(found: tuple[str, ...]) -> str:
-    """One sentence for the log."""
     return (
         f"SpanGRPOTrainer was written for {WRITTEN_FOR}, and TRL {version('trl')} with transformers "
         f"{version('transformers')} differs: {'; '.join(found)}. Rewards and callbacks work with TRL's own GRPOTrainer "

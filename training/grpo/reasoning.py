@@ -1,18 +1,17 @@
-"""Policies that think aloud first: where the reasoning ends and the answer, which alone is judged, begins.
+"""Policies that reason before they answer: only the answer is judged.
 
     parts = split_reasoning(tokenizer, ids, "</think>")       # ids as sampled, a tokenizers.Tokenizer
-    parts.reasoning + parts.answer                            # what all of the ids decode to
+    parts.reasoning + parts.answer                            # the text of all ids
     verdict = on_completion(reward.assess([Sample(prompt, parts.answer)])[0], parts)       # spans on that whole text
 
-The first end tag ends the reasoning, as in vLLM's reasoning parsers and in TRL's response templates: whatever follows
-is what a user would be shown, so further tags in it are words of the answer, judged like any others. (TRL's
-reasoning_accuracy_reward takes the last tag; then a policy could hide a bad answer before a second one.) A start tag is
-not asked for, as many chat templates write it into the prompt. Without an end tag there is no answer: the block was
-cut, and metrics call an empty completion EMPTY, a real 0 for which no judge is asked.
+The first end tag ends the reasoning, as in vLLM's reasoning parsers and TRL's response templates: a user is shown all
+that follows. (TRL's reasoning_accuracy_reward takes the last tag; then a policy could hide a bad answer before a second
+one.) A start tag is not required, since many chat templates write it into the prompt. Without an end tag the answer is
+empty, which metrics score as EMPTY, a real 0 without a judge call.
 
-The tag is looked for in what the ids say, special tokens included, and not in TRL's message: that may lack reasoning
-(where the tokenizer has a response template, which moves it to `reasoning_content` or `thinking`), or the tag (where it
-is a special token, as Magistral's [/THINK]). What is judged is decoded without special tokens, as TRL does.
+The tag is searched in the decoded ids, special tokens included. TRL's message may lack the reasoning (a response
+template moves it to `reasoning_content` or `thinking`) or the tag (a special token, as Magistral's [/THINK]). The
+judged text is decoded without special tokens, as TRL does.
 """
 
 from bisect import bisect_left
@@ -22,7 +21,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from rewards.verdict import Span, Verdict
+from spanreward.rewards.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class Parts:
 
 
 def split_reasoning(tokenizer: Tokenizer, ids: Sequence[int], end: str) -> Parts:
-    """Cut what the sampled ids decode to behind the first `end`, a tag such as "</think>"."""
+    """Splits the text of the sampled ids after the first `end`, a tag such as "</think>"."""
 
     def spelled(count: int) -> str:
         return tokenizer.decode(ids[:count], skip_special_tokens=False)
@@ -45,23 +44,23 @@ def split_reasoning(tokenizer: Tokenizer, ids: Sequence[int], end: str) -> Parts
         return Parts(text, "", finished=False)
     count = bisect_left(range(len(ids)), True, key=lambda count: end in spelled(count))  # tokens up to the tag's last
     written = spelled(count)
-    beyond = len(written) - written.index(end) - len(end)  # what the tag's last token wrote of the answer
+    beyond = len(written) - written.index(end) - len(end)  # characters of the answer in the tag's last token
     start = len(tokenizer.decode(ids[:count], skip_special_tokens=True)) - beyond
     return Parts(text[:start], text[start:], finished=True)
 
 
 def answer_of(tokenizer: Any, ids: Sequence[int], end: str | None) -> str:
-    """What the ids say without control tokens, or with an `end` what follows it. tokenizer: transformers'."""
+    """Returns the text of the ids without control tokens; with an `end`, only what follows it.
+
+    tokenizer: transformers'.
+    """
     if end is None:
         return str(tokenizer.decode(ids, skip_special_tokens=True))
     return split_reasoning(tokenizer.backend_tokenizer, ids, end).answer
 
 
 def on_completion(verdict: Verdict, parts: Parts) -> Verdict:
-    """The answer's verdict with its spans moved to where the whole completion has these words."""
-    return replace(verdict, spans=tuple(moved(span, len(parts.reasoning)) for span in verdict.spans))
-
-
-def moved(span: Span, by: int) -> Span:
-    """The span that many characters further on."""
-    return replace(span, start=span.start + by, end=span.end + by)
+    """Returns the answer's verdict with its spans moved to their place in the whole completion."""
+    by = len(parts.reasoning)
+    moved = (replace(span, start=span.start + by, end=span.end + by) for span in verdict.spans)
+    return replace(verdict, spans=tuple(moved))

@@ -1,45 +1,44 @@
-"""A step's judges: awake one after another, unable to end the run, and what they found.
+"""Recorder: a Reward for TRL that keeps what its judges found, and the functions that wake the judges of a step.
 
     reward = Recorder(PoshReward(judge))                   # for callbacks that look at what was judged
     GRPOTrainer(reward_funcs=[reward], callbacks=[SpanTableCallback([reward])], ...)        # a call judges
 
-SpanGRPOTrainer wakes each judge once in a step, whatever rewards share it, and lets TRL call afterwards:
+SpanGRPOTrainer wakes each judge once per step, whatever rewards share it, and lets TRL call afterwards:
 
     judge_step(recorders, prompts, completions, log_metric, {"reference": references})
     recorders[0](prompts, completions)                     # its scores, as TRL wants them
 
-No collective of the training may stand where judges are `awake`: those that all ranks share speak to the other ranks
-until they are left (see Rank0Judge).
+No collective of the training may run while judges are `awake`: a judge that all ranks share communicates with the other
+ranks until it is left (see Rank0Judge).
 """
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from types import TracebackType
 from typing import Any
 
-from rewards.judges import Judge
-from rewards.judges.usage import Usage
-from rewards.reward import LogMetric, Reward, summarise
-from rewards.verdict import Sample, Status, Verdict
-from training.grpo.judge_metrics import total_usage
-from training.grpo.reasoning import Parts, on_completion
+from spanreward.rewards.judges import Judge
+from spanreward.rewards.judges.usage import Usage
+from spanreward.rewards.reward import LogMetric, Reward, summarise
+from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.training.grpo.judge_metrics import total_usage
+from spanreward.training.grpo.reasoning import Parts, on_completion
 
 log = logging.getLogger(__name__)
 
-NOT_COLUMNS = ("prompt", "completion", "completion_ids")  # of a row, for TRL's reward functions
+NOT_COLUMNS = ("prompt", "completion", "completion_ids")  # keys of a row that TRL passes by themselves
 
 
 class Recorder:
-    """A Reward for TRL that keeps what it judged, for callbacks that watch.
+    """Reward function for TRL that keeps what it judged, for callbacks that watch.
 
-    A call judges, unless `judge` has done so already: then it gives the scores of that.
+    A call judges. After `judge` or `keep`, the next call only returns the scores found there.
 
     Attributes:
-        samples: of its last batch, this rank's.
-        verdicts: likewise.
-        advantages: the batch's, one number per completion, where a trainer tells; stock TRL does not.
+        samples: this rank's samples of the last batch.
+        verdicts: their verdicts.
+        advantages: one number per completion of the batch, from SpanGRPOTrainer; None with stock TRL.
         watchers: called after every batch, outside any `with judge:`, with the recorder and TRL's `log_metric`.
     """
 
@@ -49,8 +48,8 @@ class Recorder:
         self.samples: list[Sample] = []
         self.verdicts: list[Verdict] = []
         self.advantages: list[float] | None = None
-        self.watchers: list[Watcher] = []
-        self._judged = False  # by `judge`, and not yet fetched by a call
+        self.watchers: list[Callable[[Recorder, LogMetric | None], None]] = []
+        self._judged = False  # whether verdicts wait for a call to fetch their scores
 
     def judge(
         self,
@@ -62,34 +61,32 @@ class Recorder:
         /,
         **columns: Any,
     ) -> None:
-        """Keep the samples and verdicts of these completions, all ERROR when a judge of the reward is `asleep`.
+        """Judge these completions and keep samples and verdicts. All are ERROR when a judge of the reward is `asleep`.
 
-        parts: of completions that begin with reasoning: their answers are judged, and what is kept is on the whole
-        completions. Raises ValueError as `Reward.__call__` does.
+        parts: of completions that begin with reasoning. Their answers are judged; the samples and spans that are kept
+        refer to the whole completions. Raises ValueError as `Reward.__call__` does.
         """
-        samples = self.reward.read_samples(prompts, completions, **columns)
-        if parts is None:
-            verdicts = self._verdicts(samples, asleep)
-        else:
+        samples = answers = self.reward.read_samples(prompts, completions, **columns)
+        if parts is not None:
             pairs = list(zip(samples, parts, strict=True))
-            verdicts = self._verdicts([replace(sample, completion=part.answer) for sample, part in pairs], asleep)
-            verdicts = [on_completion(verdict, part) for verdict, part in zip(verdicts, parts, strict=True)]
+            answers = [replace(sample, completion=part.answer) for sample, part in pairs]
             samples = [replace(sample, completion=part.reasoning + part.answer) for sample, part in pairs]
+        reasons = [asleep[id(judge)] for judge in self.reward.judges if id(judge) in asleep]
+        if reasons:
+            verdicts = [Verdict(None, Status.ERROR, note=reasons[0]) for _ in samples]
+        else:
+            verdicts = self.reward.judge_samples(answers)
+        if parts is not None:
+            verdicts = [on_completion(verdict, part) for verdict, part in zip(verdicts, parts, strict=True)]
         self.keep(samples, verdicts, log_metric)
 
     def keep(self, samples: list[Sample], verdicts: list[Verdict], log_metric: LogMetric | None = None) -> None:
-        """Take these as a step's: a call then gives their scores. What was judged before is not judged again."""
+        """Take these as the batch's, so that the next call returns their scores without judging."""
         self.samples, self.verdicts, self.advantages = samples, verdicts, None
         self._judged = True
         if log_metric is not None:
             for metric, value in summarise(verdicts).items():
                 log_metric(f"{self.__name__}/{metric}", value)
-
-    def _verdicts(self, samples: Sequence[Sample], asleep: Mapping[int, str]) -> list[Verdict]:
-        reasons = [asleep[id(judge)] for judge in self.reward.judges if id(judge) in asleep]
-        if reasons:
-            return [Verdict(None, Status.ERROR, note=reasons[0]) for _ in samples]
-        return self.reward.judge_samples(samples)
 
     def __call__(
         self,
@@ -101,15 +98,12 @@ class Recorder:
     ) -> list[float | None]:
         """TRL's contract, as `Reward.__call__`."""
         if not self._judged:
-            with awake(self.reward.held) as asleep:
+            with awake(self.reward.judges_to_wake) as asleep:
                 self.judge(prompts, completions, asleep, log_metric, **columns)
         self._judged = False
         for watcher in self.watchers:
             watcher(self, log_metric)
         return [verdict.score for verdict in self.verdicts]
-
-
-Watcher = Callable[[Recorder, LogMetric | None], None]
 
 
 def judge_step(
@@ -120,49 +114,47 @@ def judge_step(
     columns: Mapping[str, Sequence[Any]],
     parts: Sequence[Parts] | None = None,
 ) -> Usage:
-    """Have them all judge these completions while their judges are awake; what that cost. Raises as `Recorder.judge`.
+    """Have all recorders judge these completions, and return what that cost. Raises as `Recorder.judge`.
 
-    A judge is woken once, for all rewards that ask it, and sleeps before the next one wakes: a GPU need hold no more
-    than the largest. It may run in a thread where all judges are elsewhere (`Reward.remote`).
+    Each judge is woken once for all rewards that ask it, and sleeps before the next one wakes, so that a GPU holds at
+    most the largest. May run in a thread where all judges are remote (`Reward.remote`).
     """
     judges = judges_of(recorder.reward for recorder in recorders)
     before = total_usage(judges)
     for together in by_judge(recorders):
-        with awake(together[0].reward.held) as asleep:
+        with awake(together[0].reward.judges_to_wake) as asleep:
             for recorder in together:
                 recorder.judge(prompts, completions, asleep, log_metric, parts, **columns)
     return total_usage(judges).since(before)
 
 
 def by_judge(recorders: Sequence[Recorder]) -> list[list[Recorder]]:
-    """The recorders in groups that hold the same judge, in order; one that holds none, or several in turn, is alone."""
+    """Returns the recorders in groups that wake the same judge, in order. One that wakes none is a group by itself."""
     groups: dict[int, list[Recorder]] = {}
     for recorder in recorders:
-        held = recorder.reward.held
+        held = recorder.reward.judges_to_wake
         groups.setdefault(id(held[0]) if held else id(recorder), []).append(recorder)
     return list(groups.values())
 
 
 def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """The columns of a batch of rows as TRL gives them to reward functions."""
     return {name: [row[name] for row in rows] for name in rows[0] if name not in NOT_COLUMNS}
 
 
 def judges_of(rewards: Iterable[Reward]) -> list[Judge]:
-    """The rewards' judges, one that several share once."""
     return list({id(judge): judge for reward in rewards for judge in reward.judges}.values())
 
 
 def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:
-    """The completions on which a judge failed, whatever the other rewards say."""
+    """Returns for each completion whether a judge failed on it, for any reward."""
     return [any(recorder.verdicts[row].status.failed for recorder in recorders) for row in range(rows)]
 
 
 @contextmanager
 def awake(judges: Iterable[Judge]) -> Iterator[dict[int, str]]:
-    """Hold `with judge:` open for all of them. A judge that raises there is left out, and why is kept by its id.
+    """Hold `with judge:` open for all judges. Yields the reason for each judge that cannot be woken, by its id().
 
-    An exception on one rank would leave the others waiting. Ctrl-C is no Exception, and passes.
+    An Exception does not leave, since the other ranks would wait for this one. Ctrl-C is no Exception and does.
     """
     asleep: dict[int, str] = {}
     with ExitStack() as stack:
@@ -177,12 +169,12 @@ def awake(judges: Iterable[Judge]) -> Iterator[dict[int, str]]:
         yield asleep
 
 
-def _leave(judge: Judge) -> Any:
-    """The judge's `__exit__`, which raises nothing."""
+def _leave(judge: Judge) -> Callable[..., None]:
+    """Returns the judge's `__exit__`, which then raises nothing."""
 
-    def leave(kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def leave(*raised: Any) -> None:
         try:
-            judge.__exit__(kind, error, trace)
+            judge.__exit__(*raised)
         except Exception:
             log.exception("a judge could not be put to sleep")
 
@@ -190,7 +182,7 @@ def _leave(judge: Judge) -> Any:
 
 
 def check_deadlines(rewards: Sequence[Reward], timeout: float) -> None:
-    """Raises ValueError for a judge that may keep its rank longer than the `timeout` seconds that the others wait."""
+    """Raises ValueError for a judge that may keep its rank busy longer than the `timeout` seconds the others wait."""
     for reward in rewards:
         for judge in reward.judges:
             if judge.deadline is not None and judge.deadline >= timeout:

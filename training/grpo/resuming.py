@@ -1,18 +1,18 @@
-"""A run that was stopped goes on as if it had not been.
+"""A stopped run that is resumed makes the steps of the uninterrupted one.
 
     trainer.train(resume_from_checkpoint="outputs/run/checkpoint-100")
 
-Five things that transformers 5.19 and TRL 1.16 leave out:
+transformers 5.19 and TRL 1.16 leave five things out:
 
-- Weights. A checkpoint holds a vision-language model's weights under the names of the hub, which are not those of the
-  model in memory; Trainer compares the names as they are, warns, and trains on from the weights it began with. The same
-  holds for the best model that is loaded at the end. Here `from_pretrained` reads them, which knows both names.
-- Order. TRL shuffles the data anew for every epoch, with one generator that a resumed run begins again.
-- Phase. TRL counts the passes over a batch of completions from 0. A batch itself is in no checkpoint: a run that is
-  resumed in the midst of one completes its prompts again, for the passes that are left, and says so.
-- Wholeness. trainer_state.json, written last, says that a checkpoint is whole; but rank 0 writes it without waiting for
-  the other ranks' random numbers, whose lack a resumed run only logs. Here it waits.
-- The end. Trainer looks whether a run is finished after a step, and so makes one more of a finished one.
+- Weights. A checkpoint holds a vision-language model's weights under the hub's names. Trainer compares these with the
+  names in memory, warns, and trains on from the weights it began with. The best model loaded at the end has the same
+  fault. `from_pretrained`, which is used here, knows both names.
+- Order. TRL shuffles every epoch with one generator, which begins again in a resumed run.
+- Phase. TRL counts the passes over a batch of completions from 0, and no checkpoint holds the batch. A run resumed
+  between two passes completes the batch's prompts again for the remaining passes, and warns.
+- Wholeness. trainer_state.json, written last, marks a checkpoint as whole, but rank 0 writes it without waiting for the
+  other ranks' random states. Here it waits.
+- The end. Trainer checks after a step whether the run is finished, and so makes one more step of a finished run.
 """
 
 import logging
@@ -22,13 +22,13 @@ from torch.utils.data import Sampler
 from transformers import PreTrainedModel, Trainer
 from trl import GRPOTrainer
 
-from training.grpo.config import SpanGRPOConfig
+from spanreward.training.grpo.config import SpanGRPOConfig
 
 log = logging.getLogger(__name__)
 
 
 class CheckpointWeights(Trainer):
-    """Any Trainer (before TRL's in the bases), which finds a model's weights in its checkpoints again."""
+    """Mixin for any Trainer, before TRL's class in the bases, that resumes a model's weights."""
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         if self._reads_itself():
@@ -50,13 +50,12 @@ class CheckpointWeights(Trainer):
         if self.state.global_step < self.state.max_steps:
             super()._run_epoch(*arguments, **settings)
         else:
-            log.warning(
-                "the run had made its %d steps: no more is made, and its policy is saved.", self.state.max_steps
-            )
+            made = self.state.max_steps
+            log.warning("the run had made its %d steps: no more is made, and its policy is saved.", made)
             self.control.should_training_stop = True
 
     def _reads_itself(self) -> bool:
-        """Not where the weights are an adapter's, or in shards of the ranks: these keep the names of the memory."""
+        """False for an adapter's weights and for those sharded over ranks, which keep the names of the memory."""
         return isinstance(self.model, PreTrainedModel) and not (self.is_deepspeed_enabled or self.is_fsdp_enabled)
 
 
@@ -66,11 +65,11 @@ def load_weights(model: Any, folder: str) -> None:
 
 
 class ResumingTrainer(CheckpointWeights, GRPOTrainer):
-    """GRPOTrainer with the order of the data and the phase of its batches where the checkpoint left them."""
+    """GRPOTrainer that resumes the order of the data and the phase of its batches too."""
 
     args: SpanGRPOConfig
 
-    _order: Sampler[int] | None = None  # of the training data, where that has rows by number
+    _order: Sampler[int] | None = None  # of the training data, where its rows have numbers
 
     def _get_train_sampler(self, dataset: Any = None) -> Sampler[int]:
         self._order = super()._get_train_sampler(dataset)

@@ -1,12 +1,12 @@
-"""How the spans' credit and the scalar advantage of a completion become the advantages of its tokens. Pure functions.
+"""How the spans' credit and a completion's scalar advantage become the advantages of its tokens. Pure functions.
 
     rule = SPAN_RULES["add_centred"]
     rule(advantages, credit, mask, coefficient)          # (B, T)
 
-Every rule takes `advantages` (B,), the scalar of each completion; `credit` (B, T), that of its tokens less what was to
-be expected, in standard deviations over the batch, 0 where no span is (training/grpo/credit.py); `mask` (B, T), True on
-the tokens that were sampled; and a coefficient from 0 up, at which every rule gives the scalar. Rows are independent of
-each other, and a row without credit has its scalar on every token. docs/credit.md says what was measured.
+advantages: (B,), the scalar of each completion. credit: (B, T), each token's credit less its baseline, in standard
+deviations over the batch, 0 where no span is (training/grpo/credit.py). mask: (B, T), True on the sampled tokens.
+coefficient: 0 or more; at 0 every rule returns the scalar. Rows are independent of each other, and a row without credit
+has its scalar on every token. docs/evidence/credit.md has the measurements.
 """
 
 from collections.abc import Callable
@@ -14,19 +14,19 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-LARGEST = 0.5  # share of its scalar that withhold may take from a token
+LARGEST = 0.5  # the fraction of its scalar that withhold may take from a token
 
 
 def add_centred(advantages: Tensor, credit: Tensor, mask: Tensor, coefficient: float) -> Tensor:
-    """A_i + c (z - mean of z over the row's tokens): a row's advantages go on adding up to what the scalar gives them,
-    which alone says whether the completion was good.
+    """A_i + c (z - mean of z over the row's tokens). A row's advantages keep their sum, so that only the scalar says
+    whether the completion was good.
     """
     return advantages.unsqueeze(1) + coefficient * centred(credit, mask)
 
 
 def withhold(advantages: Tensor, credit: Tensor, mask: Tensor, coefficient: float) -> Tensor:
-    """A_i (1 + m), m = clip(c z, -1/2, 0) where A_i > 0 and 0 elsewhere: the blamed tokens of a good completion are
-    praised less, and nothing else changes. No push is turned round.
+    """A_i (1 + m), m = clip(c z, -1/2, 0) where A_i > 0 and 0 elsewhere. The blamed tokens of a good completion are
+    praised less. Nothing else changes, and no advantage changes its sign.
     """
     scalar = advantages.unsqueeze(1)
     return scalar * (1 + (coefficient * credit).clamp(-LARGEST, 0.0) * (scalar > 0))
@@ -40,5 +40,6 @@ def centred(values: Tensor, mask: Tensor) -> Tensor:
 
 
 SPAN_RULES: dict[str, Callable[[Tensor, Tensor, Tensor, float], Tensor]] = {
-    rule.__name__: rule for rule in (add_centred, withhold)
+    "add_centred": add_centred,
+    "withhold": withhold,
 }

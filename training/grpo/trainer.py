@@ -1,23 +1,23 @@
-"""GRPO in which a verdict's spans reach the tokens that wrote them. Nothing of TRL is copied.
+"""SpanGRPOTrainer: TRL's GRPOTrainer in which a verdict's spans reach the tokens that wrote them.
 
     trainer = SpanGRPOTrainer(
         model=model, processing_class=processor, train_dataset=dataset,
         reward_funcs=[PoshReward(judge)], args=SpanGRPOConfig(output_dir="out", span_coef=0.5),
     )
 
-A step, in the order of the methods below. `_generate_and_score_completions` goes through it:
+`_generate_and_score_completions` makes a step, with the methods below in this order:
 
-1. with dynamic_sampling the batch is drafted: its completions are sampled and judged, and groups without variance are
-   replaced (dynamic_sampling.py);
-2. TRL samples (`_generate`), or is given what was drafted; judges that are elsewhere begin (overlap.py);
-3. TRL computes the log-probabilities it needs, and asks for rewards (`_calculate_rewards`): here all judges judge, and
-   each Reward is a Recorder, whose call only hands over what they found (recorder.py);
-4. TRL computes the scalar advantages;
-5. the spans' credit changes them token by token (`_add_span_credit`; the formulas are in credit.py and span_rules.py).
+1. With dynamic_sampling a batch is drafted: the policy completes it, the judges judge it, and groups without variance
+   are replaced (dynamic_sampling.py).
+2. TRL samples (`_generate`), or gets the drafted completions. Remote judges begin (overlap.py).
+3. TRL computes the log-probabilities that it needs and asks for rewards (`_calculate_rewards`). All judges judge here.
+   Each Reward is a Recorder, whose call returns the scores they found (recorder.py).
+4. TRL computes the scalar advantages.
+5. The spans' credit changes them token by token (`_add_span_credit`, with credit.py and span_rules.py).
 
 With span_coef = 0 this is GRPOTrainer. A row on which a judge failed leaves its group's mean and standard deviation and
-gets advantage 0; a judge that cannot even be woken fails on all rows. Too many of them stop the run, on all ranks with
-one message.
+gets advantage 0. A judge that cannot be woken fails on all rows. Too many failed rows stop the run on all ranks, with
+the same message. Nothing of TRL is copied.
 """
 
 import copy
@@ -37,30 +37,18 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 from trl.rewards import get_soft_overlong_punishment
 
-from rewards.judges.usage import Usage
-from rewards.reward import Reward
-from training.grpo.config import SpanGRPOConfig, check_parts, read_config
-from training.grpo.contract import differences, missing_attributes, warning
-from training.grpo.credit import (
-    MIN_COVERED_TOKENS,
-    credit_moments,
-    credit_std,
-    first_mentions,
-    phrases_of,
-    residual_credit,
-    scale_credit,
-    special_ids,
-    token_credit,
-    token_offsets,
-    tokens_of,
-)
-from training.grpo.dynamic_sampling import STATE_FILE, DynamicSampling, Rollout
-from training.grpo.judge_metrics import gather_step, looks_of
-from training.grpo.overlap import Overlap
-from training.grpo.reasoning import Parts, split_reasoning
-from training.grpo.recorder import Recorder, check_deadlines, columns_of, failed_rows
-from training.grpo.resuming import ResumingTrainer
-from training.grpo.span_rules import SPAN_RULES
+from spanreward.rewards.judges.usage import Usage
+from spanreward.rewards.reward import Reward
+from spanreward.training.grpo import credit as spans
+from spanreward.training.grpo.config import SpanGRPOConfig, check_parts, read_config
+from spanreward.training.grpo.contract import differences, missing_attributes, warning
+from spanreward.training.grpo.dynamic_sampling import STATE_FILE, DynamicSampling, Rollout
+from spanreward.training.grpo.judge_metrics import gather_step
+from spanreward.training.grpo.overlap import Overlap
+from spanreward.training.grpo.reasoning import Parts, split_reasoning
+from spanreward.training.grpo.recorder import Recorder, check_deadlines, columns_of, failed_rows
+from spanreward.training.grpo.resuming import ResumingTrainer
+from spanreward.training.grpo.span_rules import SPAN_RULES
 
 log = logging.getLogger(__name__)
 if changed := differences():
@@ -68,16 +56,16 @@ if changed := differences():
 
 
 class JudgeFailure(RuntimeError):
-    """Too many completions could not be judged; the message, the same on every rank, holds the first reason."""
+    """Too many completions could not be judged. The message, the same on every rank, gives the first reason."""
 
 
 @dataclass(slots=True)
 class Batch:
-    """What is known of the completions in the works, those of this rank.
+    """This rank's completions of the current step.
 
-    drafting: they are sampled and judged only; what TRL computes besides is thrown away. drafted: completions that were
-    sampled and judged before, which TRL now scores. ids, logprobs: as sampled. parts: of completions that begin with
-    reasoning. failed: those on which a judge failed.
+    drafting: they are only sampled and judged; other results of TRL are thrown away. drafted: completions that were
+    sampled and judged before and that TRL now scores. ids, logprobs: as sampled. parts: of completions that begin with
+    reasoning. failed: for each completion whether a judge failed on it.
     """
 
     rows: list[dict[str, Any]]
@@ -92,8 +80,8 @@ class Batch:
 class SpanGRPOTrainer(ResumingTrainer):
     """TRL's GRPOTrainer with token-level advantages from spans.
 
-    The arguments are GRPOTrainer's, in its order; `args` is a SpanGRPOConfig, and a GRPOConfig is one whose further
-    settings are at their defaults. Raises ValueError for rewards, data and settings that do not go together.
+    Takes GRPOTrainer's arguments, in its order. `args` is a SpanGRPOConfig; a GRPOConfig leaves our settings at their
+    defaults. Raises ValueError for rewards, data and settings that do not fit together.
     """
 
     args: SpanGRPOConfig
@@ -109,7 +97,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         self.recorders = [function for function in functions if isinstance(function, Recorder)]
         rewards = [recorder.reward for recorder in self.recorders]
         args = read_config(args, model)
-        check_parts(args, rewards, functions, **given)
+        check_parts(args, rewards, functions, given)
         if args.world_size > 1:
             check_deadlines(rewards, args.ddp_timeout)
         if args.soft_overlong_cache is not None:
@@ -121,12 +109,12 @@ class SpanGRPOTrainer(ResumingTrainer):
         if lacking := missing_attributes(self):
             log.warning(warning(lacking))
         self.overlap = Overlap(self.recorders, self._log_metric)
-        self.sampling = DynamicSampling(self.train_dataset, args, self.recorders) if args.dynamic_sampling else None
+        self.sampling = DynamicSampling(self.train_dataset, args) if args.dynamic_sampling else None
         self._batch = Batch([])
-        self._judged: list[tuple[bool, frozenset[str]]] = []  # failed, and its looks, of all that were judged in a step
-        self._usage = Usage()  # of the judges in the step
+        self._judged: list[bool] = []  # for each completion judged in this step, whether a judge failed
+        self._usage = Usage()  # of the judges in this step
         self._has_judges = any(reward.judges for reward in rewards)
-        self._told = False  # that spans reach no completion
+        self._warned = False  # that no completion gets span credit
 
     # The step.
 
@@ -145,20 +133,20 @@ class SpanGRPOTrainer(ResumingTrainer):
     # 1. Dynamic sampling.
 
     def _draft_batch(self, inputs: list[dict[str, Any]]) -> Batch:
-        """The batch to train on, of which nothing counts but what TRL will score."""
+        """Return the batch to train on. What TRL counts and logs for the drafts is dropped."""
         assert self.sampling is not None
         metrics, self._metrics = self._metrics, {mode: defaultdict(list) for mode in self._metrics}
         seen = self.state.num_input_tokens_seen
-        weights = self._weights()
         rank, ranks = self.accelerator.process_index, self.accelerator.num_processes
-        rows, drafted, counts = self.sampling.fill(inputs, self._draft, weights, self.num_generations, rank, ranks)
+        filled = self.sampling.fill(inputs, self._draft, self._weights(), self.num_generations, rank, ranks)
+        rows, drafted, counts = filled
         self._metrics, self.state.num_input_tokens_seen = metrics, seen
         for name, value in counts.items():
             self._metrics["train"][f"sampling/{name}"].append(value)
         return Batch(rows, drafted=drafted)
 
     def _draft(self, rows: list[dict[str, Any]]) -> list[list[Rollout]]:
-        """Complete and judge these rows of this rank: the groups of all ranks."""
+        """Complete and judge these rows of this rank. Returns the groups of all ranks."""
         self._batch = batch = Batch(rows, drafting=True)
         super()._generate_and_score_completions(rows)
         own = [
@@ -192,7 +180,7 @@ class SpanGRPOTrainer(ResumingTrainer):
             batch.parts = [split_reasoning(self._tokenizer.backend_tokenizer, row, end) for row in ids]
             unfinished = sum(not parts.finished for parts in batch.parts)
             self._log_metric("reasoning/unfinished_fraction", unfinished / len(ids))
-        if batch.drafted is None and self.rollout_func is None:  # whose fields become columns later
+        if batch.drafted is None and self.rollout_func is None:  # a rollout function's fields become columns later
             self.overlap.begin(prompts, completions, batch.rows, batch.parts)
         return output
 
@@ -212,14 +200,15 @@ class SpanGRPOTrainer(ResumingTrainer):
             return super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
         columns = columns_of(inputs)
         if self._batch.drafted is None:
-            self._judge(prompts, completions, completion_ids_list, columns)
+            self._usage = self._usage.plus(self.overlap.finish(prompts, completions, columns, self._batch.parts))
+            self._judged += failed_rows(self.recorders, len(prompts))
         else:
             self._recall(self._batch.drafted, prompts, completions, columns)
         self._batch.failed = failed_rows(self.recorders, len(prompts))
         step = gather_step(self._judged, self._batch.failed, self._usage, self.accelerator.device)
         metrics = self._mode_metrics()
         for name, value in step.metrics.items():
-            if name.startswith("judge/failed_fraction") or self._has_judges:
+            if name == "judge/failed_fraction" or self._has_judges:
                 metrics[name].append(value)
         self._stop_when_judges_fail(step.metrics["judge/failed_fraction"])
         if self._batch.drafting:
@@ -228,29 +217,15 @@ class SpanGRPOTrainer(ResumingTrainer):
         rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
         return rewards.masked_fill(step.failed.unsqueeze(1), torch.nan)  # in every column: TRL leaves the row out
 
-    def _judge(
-        self, prompts: list[Any], completions: list[Any], completion_ids: list[Any], columns: dict[str, list[Any]]
-    ) -> None:
-        """Have all rewards judge these completions, their judges awake together."""
-        self._usage = self._usage.plus(self.overlap.finish(prompts, completions, columns, self._batch.parts))
-        failed = failed_rows(self.recorders, len(prompts))
-        looks = [
-            looks_of(sample.completion, len(ids), self.max_completion_length)
-            for sample, ids in zip(self.recorders[0].samples, completion_ids, strict=True)
-        ]
-        self._judged += zip(failed, looks, strict=True)
-
-    def _recall(
-        self, drafted: list[Rollout], prompts: list[Any], completions: list[Any], columns: dict[str, list[Any]]
-    ) -> None:
-        """Give every recorder the verdicts that its reward found when the batch was drafted."""
+    def _recall(self, drafted: list[Rollout], prompts: Any, completions: Any, columns: dict[str, list[Any]]) -> None:
+        """Give every recorder the verdicts that it found when the batch was drafted."""
         for recorder in self.recorders:
             samples = recorder.reward.read_samples(prompts, completions, **columns)
             samples = [replace(sample, completion=r.text) for sample, r in zip(samples, drafted, strict=True)]
             recorder.keep(samples, [r.verdicts[recorder.__name__] for r in drafted], self._log_metric)
 
     def _stop_when_judges_fail(self, fraction: float) -> None:
-        """Raises JudgeFailure on all ranks or none; `fraction` is over all ranks."""
+        """Raises JudgeFailure on all ranks or on none: `fraction` is over all ranks."""
         if fraction <= self.args.max_failed_fraction:
             return
         notes = [verdict.note for recorder in self.recorders for verdict in recorder.verdicts if verdict.status.failed]
@@ -263,7 +238,7 @@ class SpanGRPOTrainer(ResumingTrainer):
     # 5. The spans' credit.
 
     def _add_span_credit(self, output: dict[str, Any]) -> None:
-        """Make `output["advantages"]`, (B,), the advantages of tokens, (B, T)."""
+        """Replace `output["advantages"]`, (B,), by advantages of tokens, (B, T)."""
         rows, width = output["completion_ids"].shape
         total = torch.zeros((rows, width), device=output["advantages"].device)
         any_covered = torch.zeros_like(total, dtype=torch.bool)
@@ -274,62 +249,61 @@ class SpanGRPOTrainer(ResumingTrainer):
         for recorder in self.recorders:
             credit, covered = torch.zeros_like(total), torch.zeros_like(any_covered)
             for row, (residuals, tokens) in self._residuals(recorder, offsets).items():
-                values, marks = token_credit(residuals, tokens, len(offsets[row]))
+                values, marks = spans.token_credit(residuals, tokens, len(offsets[row]))
                 credit[row, : len(values)] = torch.tensor(values, device=credit.device)
                 covered[row, : len(marks)] = torch.tensor(marks, device=credit.device)
             covered &= mask
-            moments = self.accelerator.reduce(credit_moments(credit, covered), reduction="sum")
-            std = credit_std(moments)
-            total += weights[recorder.__name__] * scale_credit(credit, covered, std)
+            moments = self.accelerator.reduce(spans.credit_moments(credit, covered), reduction="sum")
+            std = spans.credit_std(moments)
+            total += weights[recorder.__name__] * spans.scale_credit(credit, covered, std)
             any_covered |= covered
             metrics[f"spans/{recorder.__name__}/credit_std"].append(std)
-        metrics["spans/covered_fraction"].append(
-            (any_covered.sum() / output["completion_mask"].sum().clamp(min=1)).item()
-        )
-        self._tell_of_rows_without_credit(~any_covered.any(dim=1))
+        metrics["spans/covered_fraction"].append((any_covered.sum() / mask.sum().clamp(min=1)).item())
+        self._log_rows_without_credit(~any_covered.any(dim=1))
         rule = SPAN_RULES[self.args.span_rule]
         output["advantages"] = rule(output["advantages"], total, mask, self.args.span_coef)
 
     def _residuals(
         self, recorder: Recorder, offsets: Mapping[int, list[tuple[int, int]]]
     ) -> dict[int, tuple[list[float], list[list[int]]]]:
-        """By row of this rank that gets credit: each phrase's credit less its baseline, and its tokens."""
+        """Returns for each row of this rank that gets credit its phrases' residual credit and their tokens."""
         size = self.num_generations if self.model.training else self.num_generations_eval
         rank = self.accelerator.process_index
         tokens: dict[int, list[list[int]]] = {}
         phrases = []
         for row, of_row in offsets.items():
-            mentions = first_mentions(recorder.verdicts[row].spans)
-            found = tokens_of(mentions, of_row)
-            if self._batch.failed[row] or len(set().union(*found)) < MIN_COVERED_TOKENS:
+            mentions = spans.first_mentions(recorder.verdicts[row].spans)
+            found = spans.tokens_of(mentions, of_row)
+            if self._batch.failed[row] or len(set().union(*found)) < spans.MIN_COVERED_TOKENS:
                 continue
             tokens[row] = found
             group = (rank * len(recorder.verdicts) + row) // size
-            phrases += [(rank, phrase) for phrase in phrases_of(mentions, recorder.samples[row].completion, group)]
+            text = recorder.samples[row].completion
+            phrases += [(rank, phrase) for phrase in spans.phrases_of(mentions, text, group)]
         everyone = gather_object(phrases)
-        of_everyone = residual_credit([phrase for _, phrase in everyone])
+        of_everyone = spans.residual_credit([phrase for _, phrase in everyone])
         residuals = (residual for (owner, _), residual in zip(everyone, of_everyone, strict=True) if owner == rank)
         return {row: (list(islice(residuals, len(found))), found) for row, found in tokens.items()}
 
     def _offsets(self, output: dict[str, Any]) -> dict[int, list[tuple[int, int]]]:
-        """By row, the character offsets of its sampled tokens; without rows cut short and rows that do not line up."""
+        """Returns the character offsets of the sampled tokens of each row that ended by itself and lines up."""
         tokenizer = self._tokenizer.backend_tokenizer
-        special = special_ids(tokenizer)
+        special = spans.special_ids(tokenizer)
         masks = output["completion_mask"].bool()
         sampled = [ids[mask].tolist() for ids, mask in zip(output["completion_ids"], masks, strict=True)]
         finished = [row for row, ids in enumerate(sampled) if ids and ids[-1] in self.eos_token_ids]
-        samples = self.recorders[0].samples
-        found = {row: token_offsets(tokenizer, special, sampled[row], samples[row].completion) for row in finished}
+        texts = [sample.completion for sample in self.recorders[0].samples]
+        found = {row: spans.token_offsets(tokenizer, special, sampled[row], texts[row]) for row in finished}
         offsets = {row: of_row for row, of_row in found.items() if of_row is not None}
         self._mode_metrics()["spans/unaligned_fraction"].append((len(found) - len(offsets)) / len(sampled))
         return offsets
 
-    def _tell_of_rows_without_credit(self, without: torch.Tensor) -> None:
-        """Log their share, and warn the first time that it is all of this rank's rows. without: (B,), bool."""
-        share_without = without.float().mean().item()
-        self._mode_metrics()["spans/rows_without_credit"].append(share_without)
-        if share_without == 1.0 and not self._told:
-            self._told = True
+    def _log_rows_without_credit(self, without: torch.Tensor) -> None:
+        """Log their fraction. Warn the first time that it is 1 on this rank. without: (B,), bool."""
+        fraction = without.float().mean().item()
+        self._mode_metrics()["spans/rows_without_credit"].append(fraction)
+        if fraction == 1.0 and not self._warned:
+            self._warned = True
             log.warning(
                 "span_coef is %g, and no completion of this step gets span credit: each was cut at "
                 "max_completion_length (%s), failed to be judged, or has too few spans. Advantages are the scalar's.",
@@ -339,14 +313,13 @@ class SpanGRPOTrainer(ResumingTrainer):
     # Around the step.
 
     def _weights(self) -> dict[str, float]:
-        """Of all reward functions, by name."""
         return dict(zip(self.reward_func_names, self.reward_weights.tolist(), strict=True))
 
     def _mode_metrics(self) -> dict[str, list[float]]:
         return self._metrics["train" if self.accelerator.unwrap_model(self.model).training else "eval"]
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        if self.sampling is not None and self.args.should_save:  # before the file that says that a checkpoint is whole
+        if self.sampling is not None and self.args.should_save:  # before the file that marks a checkpoint as whole
             folder = Path(self._get_output_dir(trial=trial), f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}")
             folder.mkdir(parents=True, exist_ok=True)
             (folder / STATE_FILE).write_text(json.dumps({"drawn": self.sampling.prompts.drawn}))

@@ -1,19 +1,18 @@
-"""How much memory a run takes on each GPU, by arithmetic: what fits is known before anything is loaded.
+"""How much memory a run takes on each GPU, computed before anything is loaded.
 
     plan = Plan(policy=size_of(policy_config), judge=size_of(judge_config), gpus=4, sharding="zero3")
     for phase in (plan.training, plan.judging): print(phase, sum(phase.values()) / 1e9)
 
-Bytes, of one GPU. Per trained parameter mixed-precision AdamW keeps 2 bytes of weights, 2 of gradients and 12 of
-optimizer state: a float32 copy and two moments (ZeRO, arXiv 1910.02054, section 3.1), of which ZeRO-1 shards the last
-over the GPUs, ZeRO-2 the last two, ZeRO-3 and FSDP all. With gradient checkpointing a layer's input is kept of every
-layer (2 bytes a number) and all of one layer, 34 bytes a number with an attention that keeps no scores (arXiv
-2205.05198, equation 1), and the logits once in bfloat16 and twice in float32. A judge's KV cache has 4 bytes (a key
-and a value in bfloat16) per token, layer and number of its key-value heads. What it reads at once (BATCHED_TOKENS of
-rewards/judges/local/vllm_arguments.py) takes 28 bytes a number of the widest layer, assumed: the layer's input, its
-norm, queries, keys and values, and a feed-forward layer of 3.5 times the width; and the logits of BATCHED_PROMPTS in
-float32, twice. Judges are awake one after another.
+Bytes of one GPU. Mixed-precision AdamW keeps per trained parameter 2 bytes of weights, 2 of gradients and 12 of
+optimizer state, a float32 copy and two moments (ZeRO, arXiv 1910.02054, section 3.1). SHARDED says which of these the
+GPUs divide. Gradient checkpointing keeps every layer's input (2 bytes a number) and all of one layer: 34 bytes a
+number, with an attention that keeps no scores (arXiv 2205.05198, equation 1). The logits are kept once in bfloat16 and
+twice in float32. A judge's KV cache has 4 bytes (a key and a value in bfloat16) per token, layer and number of its
+key-value heads. Its batch of BATCHED_TOKENS (rewards/judges/local/vllm_arguments.py) takes 28 bytes a number of the
+widest layer, which is assumed: the layer's input, its norm, queries, keys and values, and a feed-forward layer of 3.5
+times the width. The logits of BATCHED_PROMPTS are kept twice in float32. Judges are awake one after another.
 
-Not counted: fragmentation, communication buffers, pictures' activations, and an engine that generates for the policy
+Not counted: fragmentation, communication buffers, activations of pictures, and an engine that generates for the policy
 (TRL's sleeps while others work if `vllm_enable_sleep_mode` is on).
 """
 
@@ -24,24 +23,21 @@ import torch
 from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, PretrainedConfig
 from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 
-from rewards.judges.local.vllm_arguments import BATCHED_PROMPTS, BATCHED_TOKENS
+from spanreward.rewards.judges.local.vllm_arguments import BATCHED_PROMPTS, BATCHED_TOKENS
 
 PROCESS = 2_000_000_000  # assumed: what CUDA and its libraries keep for one process beside its tensors
-# What a sleeping judge's weights take, times their size: vLLM copies each into a pinned block, which torch rounds up
-# to a power of two. Of Qwen3-14B the fused weights of a layer, 73, 52, 357 and 178 MB, become 134, 67, 537 and 268.
+# Main memory of a sleeping judge's weights / their size: vLLM copies each into a pinned block, which torch rounds up to
+# a power of two. The fused weights of a layer of Qwen3-14B, 73, 52, 357 and 178 MB, become 134, 67, 537 and 268.
 PINNED = 1.51
-SHARDED: dict[str, frozenset[str]] = {
-    "none": frozenset(),
-    "zero1": frozenset({"optimizer"}),
-    "zero2": frozenset({"optimizer", "gradients"}),
-    "zero3": frozenset({"optimizer", "gradients", "weights"}),
-    "fsdp": frozenset({"optimizer", "gradients", "weights"}),
+SHARDED: dict[str, tuple[str, ...]] = {
+    **{"none": (), "zero1": ("optimizer",), "zero2": ("optimizer", "gradients")},
+    **dict.fromkeys(("zero3", "fsdp"), ("optimizer", "gradients", "weights")),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What decides a model's memory: numbers of parameters, and the text model's shape."""
+    """What decides a model's memory: its number of parameters and the text model's shape."""
 
     parameters: int
     layers: int
@@ -49,22 +45,22 @@ class Size:
     kv_numbers: int  # per token and layer: key-value heads times their width
     vocabulary: int
     linear: int  # rows plus columns of all linear layers: a LoRA adapter of rank r has r times as many parameters
-    context: int  # tokens that it reads at most
+    context: int  # the most tokens that it reads
 
     @property
     def kv_bytes(self) -> int:
-        """Of one token's keys and values in all layers, in bfloat16."""
+        """Bytes of one token's keys and values in all layers, in bfloat16."""
         return 4 * self.layers * self.kv_numbers
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A policy in training and its judge. All in bfloat16.
+    """A policy in training and its judge, both in bfloat16.
 
-    gpus: one training process each. lora_rank: train adapters of this rank on all linear layers; None trains all.
-    tokens: of prompts and completions that one GPU holds in one forward and backward pass. judge_parallel: GPUs that
-    share one judge. kv_tokens: tokens whose keys and values one judge can keep. placement: of the judge, as recipes
-    name it; `server` is on GPUs of its own.
+    gpus: number of GPUs, with a training process each. sharding: a key of SHARDED. placement: of the judge, as in
+    recipes; `server` has GPUs of its own. lora_rank: rank of adapters on all linear layers; None trains all weights.
+    tokens: prompt and completion tokens of one forward and backward pass on one GPU. judge_parallel: GPUs that share a
+    judge. kv_tokens: tokens whose keys and values a judge can keep.
     """
 
     policy: Size
@@ -79,12 +75,11 @@ class Plan:
 
     @property
     def trained(self) -> int:
-        """Parameters with gradients."""
         return self.policy.parameters if self.lora_rank is None else self.lora_rank * self.policy.linear
 
     @property
     def state(self) -> dict[str, int]:
-        """What stays on each GPU all the time: the policy's weights and the optimizer's state."""
+        """What stays on each GPU: the policy's weights, the optimizer's state and the process."""
         adapters = 0 if self.lora_rank is None else self.trained
         return {
             "policy": self._share("weights", 2 * (self.policy.parameters + adapters)),
@@ -94,7 +89,7 @@ class Plan:
 
     @property
     def training(self) -> dict[str, int]:
-        """Each GPU in a backward pass; the judge sleeps and leaves what its process keeps."""
+        """Each GPU in a backward pass, while the judge sleeps and only its process stays."""
         policy = self.policy
         numbers = self.tokens * policy.hidden
         return {
@@ -106,14 +101,14 @@ class Plan:
 
     @property
     def judging(self) -> dict[str, int]:
-        """The fullest GPU while the judge is awake; gradients and activations are gone."""
+        """The fullest GPU while the judge is awake, without gradients and activations."""
         if self.placement == "server":
             return self.state
         return {**self.state, **self.judge_awake, "judge's process": PROCESS}
 
     @property
     def judge_awake(self) -> dict[str, int]:
-        """The judge on each GPU that has a part of it."""
+        """The awake judge on each GPU that has a part of it."""
         judge = self.judge
         kv = judge.kv_bytes * self.kv_tokens
         return {
@@ -124,7 +119,7 @@ class Plan:
 
     @property
     def main_memory(self) -> int:
-        """Of the whole machine: the weights of all judges asleep (level 1), in pinned blocks."""
+        """The weights of all sleeping judges (level 1), in pinned blocks of main memory."""
         engines = {"per_rank": self.gpus // self.judge_parallel, "rank0": 1, "server": 0}[self.placement]
         return round(engines * 2 * PINNED * self.judge.parameters)
 
@@ -133,7 +128,7 @@ class Plan:
 
 
 def size_of(config: PretrainedConfig) -> Size:
-    """A model's size, exactly, from its configuration: it is built without memory for its weights."""
+    """Returns a model's exact size from its configuration, by building it without memory for its weights."""
     kind: Any = AutoModelForCausalLM
     if type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
         kind = AutoModelForImageTextToText

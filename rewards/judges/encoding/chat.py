@@ -1,13 +1,12 @@
-"""Chats as token ids, and ratings from log-probabilities: what all judges with a tokenizer of their own share.
+"""Chats as token ids, and ratings from log-probabilities, for judges that have a tokenizer.
 
     encoder = ChatEncoder(AutoTokenizer.from_pretrained(folder))
     encoder.encode([{"role": "user", "content": "Rate from 1 to 5: ..."}])     # [1, 4093, 198, ...]
     encoder.scale(("1", "2", "3"))                                             # {"1": (33, 216), ...}
 
-What people and policies write is data. The chat template is rendered around the messages' contents, thinking off, and
-the contents are encoded without the tokenizer's added tokens: a completion that contains `<|im_end|>` is these ten
-characters to the judge, and the control tokens of an input are exactly the template's own. A chat that is too long
-loses the end of its question's description and nothing else.
+The text of people and policies is data. The chat template is rendered around the messages' contents, with thinking off.
+The contents are encoded without the tokenizer's added tokens, so a completion's `<|im_end|>` is ten characters to the
+judge, and all control tokens come from the template. A chat that is too long loses only the end of its description.
 """
 
 import json
@@ -23,26 +22,26 @@ from jinja2 import TemplateError
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerBase
 
-from rewards.judges.encoding.prompt import Prompt
-from rewards.judges.judge import Failure, Question, Rating
-from rewards.verdict import Status
+from spanreward.rewards.judges.encoding.prompt import Prompt
+from spanreward.rewards.judges.judge import Failure, Question, Rating
+from spanreward.rewards.verdict import Status
 
-MIN_MASS = 0.05  # below this share of the probability on its scale, a judge is saying something else
-LONGEST_WORD = 64  # characters; what is longer is no word, and may be cut anywhere
-JOINER = "\u200d"  # ZERO WIDTH JOINER: it makes one emoji of two
+MIN_MASS = 0.05  # with less probability on the scale, the judge answers something else than a rating
+LONGEST_WORD = 64  # characters; a longer run without spaces may be cut anywhere
+JOINER = "\u200d"  # ZERO WIDTH JOINER, which joins two emoji into one
 SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
-LONG_TEXTS = 64  # descriptions whose tokens are remembered; 20,000 tokens are 80 kB
+LONG_TEXTS = 64  # descriptions whose tokens are cached; 20,000 tokens take 80 kB
 _SLOT = "slot-{}-for-content"
-_SLOTS = re.compile(r"slot-(\d+)-for-content")
+_SLOTS = re.compile(r"(slot-\d+-for-content)")
 
 
 class ChatEncoder:
-    """A model's tokenizer and chat template, safe for contents that come from a policy: none becomes a control token.
+    """Encodes chats with a model's tokenizer and chat template. No text of a message becomes a control token.
 
-    Raises ValueError for a tokenizer without a chat template, one that is not of the `tokenizers` library, and one that
-    reads control tokens out of plain text.
+    Raises ValueError for a tokenizer that has no chat template, is not of the `tokenizers` library, or encodes plain
+    text as control tokens.
 
-    thinking: whether a template that can have the model think aloud first does so.
+    thinking: whether the template lets a model think first, if the model can.
     """
 
     thinking = False
@@ -52,12 +51,16 @@ class ChatEncoder:
             raise ValueError(f"{tokenizer.name_or_path} has no fast tokenizer: its control tokens cannot be kept apart")
         if not tokenizer.chat_template:
             raise ValueError(f"{tokenizer.name_or_path} has no chat template: a judge must be an instruct model")
-        self.tokenizer: Any = tokenizer  # its methods' declared types are unions of all they may return
+        self.tokenizer: Any = tokenizer  # Any, because its methods declare unions of all that they may return
         added = tokenizer.added_tokens_decoder
         self.control_ids = frozenset(number for number, token in added.items() if token.special)
         self._added = {token.content.strip(): number for number, token in added.items() if token.content.strip()}
         longest_first = sorted(added.values(), key=lambda token: -len(token.content))
-        patterns = [_pattern(token) for token in longest_first if token.content.strip()]
+        patterns = [  # some tokens take the white space beside them too
+            r"\s*" * token.lstrip + re.escape(token.content) + r"\s*" * token.rstrip
+            for token in longest_first
+            if token.content.strip()
+        ]
         self._split = re.compile("|".join(patterns) or "(?!)")
         self._plain = _without_added_tokens(tokenizer)
         for text, number in self._added.items():
@@ -67,10 +70,10 @@ class ChatEncoder:
         self._starts = lru_cache(maxsize=LONG_TEXTS)(self._token_starts)
 
     def encode(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
-        """The chat, up to where the judge's answer begins. Raises ValueError for roles the template does not take."""
+        """Returns the chat's ids, up to where the answer begins. Raises ValueError for roles the template refuses."""
         contents = iter(message["content"] for message in messages)
         ids: list[int] = []
-        text = ""  # template and content between two control tokens are encoded in one piece, as they would be anyway
+        text = ""  # what stands between two control tokens is encoded in one piece, as usual
         for part in self._layout(tuple(message["role"] for message in messages)):
             if isinstance(part, int):
                 ids += self._plain_ids(text)
@@ -81,16 +84,16 @@ class ChatEncoder:
         return ids + self._plain_ids(text)
 
     def prompt(self, question: Question, room: int) -> tuple[Prompt, int]:
-        """What `fit` gives, as a Prompt."""
+        """Returns the result of `fit`, as a Prompt."""
         ids, cut = self.fit(question, room)
         return Prompt((), tuple(ids)), cut
 
     def fit(self, question: Question, room: int) -> tuple[list[int], int]:
-        """The question's chat in at most `room` tokens, and how many characters of its description that leaves out.
+        """Returns the question's chat in at most `room` tokens, and how many characters of the description were cut.
 
-        A description that is too long is encoded once, however many questions share it; each of them then costs two
-        encodings of what is asked: without the description, and with the part that fits (again where the tokens at the
-        cut come out otherwise). Raises ValueError where nothing of the description, or of a chat without one, fits.
+        A long description is encoded once for all questions that share it. Each question is then encoded twice: without
+        the description, and with the part that fits (again if the tokens change at the cut). Raises ValueError if
+        nothing of the description fits, or the chat has none and does not fit.
         """
         *others, last = question.messages
         start, end = question.description
@@ -99,7 +102,7 @@ class ChatEncoder:
         def shortened(length: int) -> list[int]:
             return self.encode([*others, {**last, "content": before + description[:length] + after}])
 
-        if len(description) <= room:  # in characters; otherwise it is too long, or near it
+        if len(description) <= room:  # one with more characters is probably too long
             ids = self.encode(question.messages)
             if len(ids) <= room:
                 return ids, 0
@@ -121,19 +124,19 @@ class ChatEncoder:
         )
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The judge's own words, without control tokens."""
+        """Returns the text of the judge's answer, without control tokens."""
         return self.tokenizer.decode(ids, skip_special_tokens=True)
 
     @cached_property
     def words(self) -> list[str]:
-        """What each token id decodes to by itself."""
+        """The text of each token id, decoded alone."""
         size = max(self.tokenizer.get_vocab().values()) + 1
         return self.tokenizer.backend_tokenizer.decode_batch([[i] for i in range(size)], skip_special_tokens=False)
 
     def scale(self, scale: Sequence[str]) -> dict[str, tuple[int, ...]]:
-        """The token ids that stand for each entry: those that decode to it as a whole, leading spaces aside.
+        """Returns the token ids of each entry: those whose whole text is the entry, except for leading spaces.
 
-        Raises ValueError for an entry that no single token spells, as a rating reads one token.
+        Raises ValueError for an entry that is no single token, because a rating is one token.
         """
         wanted: dict[str, list[int]] = {entry: [] for entry in scale}
         for number, word in enumerate(self.words):
@@ -149,46 +152,44 @@ class ChatEncoder:
         return {entry: tuple(numbers) for entry, numbers in wanted.items()}
 
     def _layout(self, roles: tuple[str, ...]) -> list[str | int]:
-        """The template rendered for these roles: plain text, control tokens as ids, and a slot for each content."""
+        """The template for these roles: its plain text, its control tokens as ids, and a slot for each content."""
         if roles not in self._layouts:
-            chat = self._chat(roles, [_SLOT.format(number) for number in range(len(roles))])
+            slots = [_SLOT.format(number) for number in range(len(roles))]
+            options = {"tokenize": False, "add_generation_prompt": True, "enable_thinking": self.thinking}
             try:
-                text = self.tokenizer.apply_chat_template(
-                    chat, tokenize=False, add_generation_prompt=True, enable_thinking=self.thinking
-                )
+                text = self.tokenizer.apply_chat_template(self._chat(roles, slots), **options)
             except TemplateError as error:
                 raise ValueError(f"the chat template refuses the roles {', '.join(roles)}: {error}") from error
-            if _SLOTS.findall(text) != [str(number) for number in range(len(roles))]:
+            if _SLOTS.findall(text) != slots:
                 raise ValueError(f"the chat template does not show the messages of {', '.join(roles)} once, in order")
             layout: list[str | int] = []
             start = 0
             for match in self._split.finditer(text):
-                layout += [*_at_slots(text[start : match.start()]), self._added[match.group().strip()]]
+                layout += [*_SLOTS.split(text[start : match.start()]), self._added[match.group().strip()]]
                 start = match.end()
-            self._layouts[roles] = [*layout, *_at_slots(text[start:])]
+            self._layouts[roles] = [part for part in (*layout, *_SLOTS.split(text[start:])) if part != ""]
         return self._layouts[roles]
 
     def _chat(self, roles: Sequence[str], contents: Sequence[str]) -> list[dict[str, Any]]:
-        """The messages as the template takes them."""
         return [{"role": role, "content": content} for role, content in zip(roles, contents, strict=True)]
 
     def _plain_ids(self, text: str) -> list[int]:
         return self._plain.encode(encodable(text), add_special_tokens=False).ids
 
     def _token_starts(self, text: str) -> Sequence[int]:
-        """The character at which each token of the text begins."""
+        """The character offset at which each token of the text begins."""
         return array("I", [start for start, _ in self._plain.encode(encodable(text), add_special_tokens=False).offsets])
 
 
 def encodable(text: str) -> str:
-    """The text with `?` for lone surrogates: they cannot be encoded, and must not take the whole question down."""
+    """Replaces lone surrogates by `?`, because they cannot be encoded and would make the whole question fail."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def cut_place(text: str, end: int) -> int:
-    """Where to cut the text, at `end` or somewhat before: between words, or else between characters with their marks.
-
-    Half a word may be another word, and half an emoji another emoji.
+    """Returns where to cut the text: at `end` or the last place before it between two words, because half a word may be
+    another word. In a run of LONGEST_WORD characters without a space, between two characters with their marks, because
+    half an emoji may be another emoji.
     """
     if end >= len(text) or text[end].isspace():
         return end
@@ -206,11 +207,10 @@ def cut_place(text: str, end: int) -> int:
 def rating_from_top(
     logprobs: Mapping[int, float], words: Sequence[str], scale: Sequence[str], cut: int = 0
 ) -> Rating | Failure:
-    """A rating as PoSh's published code reads it: a softmax over the likeliest tokens that contain an entry.
+    """Reads a rating as PoSh's published code does: a softmax over those of the likeliest tokens that contain an entry.
 
-    logprobs: of the likeliest tokens, by id; words: what each id decodes to. A token counts for every entry that its
-    text contains, and however little probability these tokens have. UNPARSED where none contains any, or one of them
-    has no log-probability.
+    logprobs: of the likeliest tokens, by id. words: the text of each id. A token counts for every entry that its text
+    contains, whatever its probability. UNPARSED if no token contains an entry, or as `rating_from_logprobs`.
     """
     spelled = {number: words[number] for number in logprobs if number < len(words)}  # models pad their vocabulary
     holding = {entry: [number for number, word in spelled.items() if entry in word] for entry in scale}
@@ -220,12 +220,12 @@ def rating_from_top(
 def rating_from_logprobs(
     logprobs: Mapping[int, float], scale: Mapping[str, Sequence[int]], min_mass: float = MIN_MASS, cut: int = 0
 ) -> Rating | Failure:
-    """The distribution over the scale, from natural log-probabilities by token id; a token without one counts as 0.
+    """Reads a distribution over the scale from natural log-probabilities by token id. A missing token counts as 0.
 
-    UNPARSED when one is no log-probability (NaN, above 0), or when less than min_mass of the probability fell on the
-    scale.
+    scale: the token ids of each entry. UNPARSED if a log-probability is NaN or above 0, or if less than min_mass of the
+    probability is on the scale.
     """
-    wrong = [value for value in logprobs.values() if not value <= 1e-3]  # NaN compares as false
+    wrong = [value for value in logprobs.values() if not value <= 1e-3]  # also NaN
     if wrong:
         return Failure(Status.UNPARSED, f"the judge gave {wrong[0]} as a log-probability")
     masses = {entry: sum(math.exp(logprobs[i]) for i in ids if i in logprobs) for entry, ids in scale.items()}
@@ -236,25 +236,15 @@ def rating_from_logprobs(
     return Rating({entry: value / mass for entry, value in masses.items()}, min(mass, 1.0), cut)
 
 
-def _at_slots(text: str) -> list[str]:
-    """The text with every slot as an element of its own."""
-    return [part for part in re.split(rf"({_SLOT.format('[0-9]+')})", text) if part]
-
-
-def _pattern(token: Any) -> str:
-    """A regular expression for an added token, which may swallow the white space beside it."""
-    return r"\s*" * token.lstrip + re.escape(token.content) + r"\s*" * token.rstrip
-
-
 def _without_added_tokens(tokenizer: PreTrainedTokenizerBase) -> Tokenizer:
-    """The same tokenizer, to which `<|im_end|>` is ten characters. Added runs of white space stay.
+    """A copy of the tokenizer that encodes `<|im_end|>` as ten characters. Added tokens of white space still apply.
 
-    No token is taken out, as those after it would move up to its number.
+    No token is removed, because the ids after it would change.
     """
     state = json.loads(tokenizer.backend_tokenizer.to_str())
     for token in state["added_tokens"]:
         token["special"] = bool(token["content"].strip())
     state |= {"post_processor": None, "truncation": None, "padding": None}
     plain = Tokenizer.from_str(json.dumps(state))
-    plain.encode_special_tokens = True  # special ones as the characters that they are
+    plain.encode_special_tokens = True  # as plain characters
     return plain

@@ -1,11 +1,10 @@
-"""Pictures as a judge sees them: RGB, upright, within a size, each made ready once in a call.
+"""Pictures as a judge sees them: RGB, upright, and of limited size (rewards/pictures.py converts them).
 
-    questions = ready(questions)                # their PIL images are Pictures now
+    questions = ready(questions)                # their images are now Pictures
     questions[0].images[0].image.mode           # RGB
-    questions[0].images[0].key                  # equal pictures, equal keys
+    questions[0].images[0].key                  # equal for equal pictures
 
-How they are converted is said in `rewards.pictures`. A picture that cannot be decoded is a Picture without an image:
-questions about it are Failures, the others are asked. Nothing is opened or downloaded by name.
+An image that cannot be decoded becomes a Picture without an image; only questions about it become Failures.
 """
 
 import hashlib
@@ -14,13 +13,13 @@ from dataclasses import dataclass, field, replace
 
 from PIL import Image
 
-from rewards.judges.judge import Question
-from rewards.pictures import loaded, shown_picture
+from spanreward.rewards.judges.judge import Question
+from spanreward.rewards.pictures import loaded, shown_picture
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Picture:
-    """key: 32 hex digits of the size and the pixels, "" where `trouble` says why there is no image."""
+    """key: 32 hex digits of the size and the pixels; "" if there is no image. trouble: says why there is none."""
 
     key: str
     image: Image.Image | None = field(default=None, compare=False)
@@ -28,9 +27,9 @@ class Picture:
 
 
 def ready(questions: Sequence[Question]) -> list[Question]:
-    """The questions with Pictures for images; one that stands in several questions is decoded once.
+    """Returns the questions with Pictures in place of PIL images. An image of several questions is decoded once.
 
-    Raises ValueError for an image that is no PIL image.
+    Raises ValueError for an image that is not a PIL image.
     """
     pictures: dict[int, Picture] = {}
     for question in questions:
@@ -46,10 +45,10 @@ def ready(questions: Sequence[Question]) -> list[Question]:
 
 
 def picture(image: Image.Image) -> Picture:
-    """The image as a Picture. A file is decoded now; whatever is wrong with it is the Picture's trouble."""
+    """Decodes the image into a Picture. An error becomes the Picture's `trouble`."""
     try:
         shown = shown_picture(loaded(image))
-    except Exception as error:  # each format has its own for a damaged file
+    except Exception as error:  # each format raises its own kind for a damaged file
         return Picture("", trouble=f"a picture of {image.width} x {image.height} pixels is of no use: {error}")
     digest = hashlib.sha256(repr(shown.size).encode() + shown.tobytes())
     return Picture(digest.hexdigest()[:32], shown)

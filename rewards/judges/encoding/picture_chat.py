@@ -1,12 +1,12 @@
-"""Questions with pictures as token ids and pixels, and their texts as safe as ChatEncoder makes them.
+"""Questions with pictures as token ids and pixels. Texts are as safe as with ChatEncoder.
 
     encoder = PictureChatEncoder(load_processor(folder))
-    prompt, cut = encoder.prompt(question, room=4096)      # a question with Pictures, see `pictures.ready`
-    encoder.inputs(prompt, prompt.head)                    # pixel_values and what else the model takes
+    prompt, cut = encoder.prompt(question, room=4096)      # a question with Pictures, see `picture.ready`
+    encoder.inputs(prompt, prompt.head)                    # pixel_values and the model's other arguments
 
-The pictures stand, in order, before the text of the first user message. The template's placeholder of each becomes the
-tokens that the model's own processor puts there, so an input holds exactly its pictures' placeholder tokens: a
-completion that says `<image>` or `<|image_pad|>` says these letters.
+The pictures stand, in order, before the text of the first user message. The model's processor says which tokens replace
+the template's placeholder of each picture. An input has no other placeholder tokens: a completion's `<image>` or
+`<|image_pad|>` is plain text.
 """
 
 import copy
@@ -17,28 +17,28 @@ from typing import Any, Self
 from transformers import PROCESSOR_MAPPING, AutoConfig, BatchFeature, PretrainedConfig, ProcessorMixin
 from transformers.utils import is_torchvision_available
 
-from rewards.judges.encoding.chat import ChatEncoder
-from rewards.judges.encoding.picture import Picture
-from rewards.judges.encoding.prompt import Prompt
-from rewards.judges.judge import Question
+from spanreward.rewards.judges.encoding.chat import ChatEncoder
+from spanreward.rewards.judges.encoding.picture import Picture
+from spanreward.rewards.judges.encoding.prompt import Prompt
+from spanreward.rewards.judges.judge import Question
 
 
 class PictureChatEncoder(ChatEncoder):
-    """processor: a model's, such as `load_processor` gives. Raises ValueError as ChatEncoder does."""
+    """ChatEncoder for an image-text model. processor: from `load_processor`. Raises as ChatEncoder does."""
 
     def __init__(self, processor: Any) -> None:
         self.processor = processor
         processor.tokenizer.chat_template = processor.chat_template
         super().__init__(processor.tokenizer)
         self.placeholder_id: int = self.tokenizer.convert_tokens_to_ids(processor.image_token)
-        self._before: list[int] = self.tokenizer("").input_ids  # a beginning of sequence, unless the template has it
+        self._before: list[int] = self.tokenizer("").input_ids  # the begin-of-sequence token, if there is one
         self._pictures = 0
         self._seeing: dict[int, Self] = {}
-        self._placeholders: dict[tuple[int, int], list[int]] = {}  # by width and height, which alone decide
+        self._placeholders: dict[tuple[int, int], list[int]] = {}  # by width and height
 
     def prompt(self, question: Question, room: int) -> tuple[Prompt, int]:
-        """As ChatEncoder's, of a question with Pictures for images. Raises ValueError also for a picture that cannot be
-        decoded, or that the model's processor refuses, and where no user message can hold the pictures.
+        """As in ChatEncoder, for a question whose images are Pictures. Raises ValueError also if a picture could not be
+        decoded, the model's processor refuses it, or no user message can hold the pictures.
         """
         if not question.images:
             return super().prompt(question, room)
@@ -47,17 +47,13 @@ class PictureChatEncoder(ChatEncoder):
         short, cut = self._encoder_for(len(placeholders)).fit(question, room - extra)
         ids: list[int] = []
         head = 0
-        following = iter(placeholders)
         for number in short:
-            if number == self.placeholder_id:
-                ids += next(following)
-                head = len(ids)
-            else:
-                ids.append(number)
+            ids += placeholders.pop(0) if number == self.placeholder_id else [number]
+            head = len(ids) if number == self.placeholder_id else head
         return Prompt(question.images, tuple(ids), head, tuple(short)), cut
 
     def inputs(self, prompt: Prompt, length: int) -> BatchFeature:
-        """What the model takes beside the first `length` ids, all pictures among them: tensors by argument name."""
+        """The model's arguments beside the first `length` ids, which include all pictures: tensors by name."""
         inputs: BatchFeature = self._process(list(prompt.pictures), return_tensors="pt")
         del inputs["input_ids"], inputs["attention_mask"]
         if "mm_token_type_ids" in inputs:
@@ -66,7 +62,7 @@ class PictureChatEncoder(ChatEncoder):
         return inputs
 
     def _encoder_for(self, pictures: int) -> Self:
-        """This encoder, for chats with so many pictures."""
+        """A copy of this encoder for chats with this many pictures."""
         if pictures not in self._seeing:
             other = copy.copy(self)
             other._pictures, other._layouts = pictures, {}
@@ -74,7 +70,6 @@ class PictureChatEncoder(ChatEncoder):
         return self._seeing[pictures]
 
     def _placeholder(self, picture: Picture) -> list[int]:
-        """The tokens that stand for a picture."""
         if picture.image is None:
             raise ValueError(picture.trouble)
         if picture.image.size not in self._placeholders:
@@ -105,9 +100,7 @@ class PictureChatEncoder(ChatEncoder):
 
 
 def load_processor(folder: Path | str, config: PretrainedConfig | None = None) -> ProcessorMixin:
-    """The processor of a model, whose config may be given. Without torchvision, which only videos need, one that takes
-    no videos.
-    """
+    """Loads a model's processor. Without torchvision, which only videos need, it is one that takes no videos."""
     kind: Any = PROCESSOR_MAPPING[type(config or AutoConfig.from_pretrained(folder))]
     parts = kind.get_attributes()
     if "video_processor" in parts and not is_torchvision_available():

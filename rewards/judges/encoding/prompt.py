@@ -1,24 +1,29 @@
-"""Encoded questions, and which of them begin alike: what a model computes once for several of them.
+"""Encoded questions: equal ones are asked once, and a model computes common beginnings once.
 
+answers, cuts = ask_once(questions, encode, ask)      # ask gets the distinct encodings, sorted
 for run in runs(sorted(prompts)):
     run.shared                       # tokens that all of prompts[run.start : run.stop] begin with
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
+from typing import Any, TypeVar
 
-from rewards.judges.encoding.picture import Picture
+from spanreward.rewards.judges.encoding.picture import Picture
+from spanreward.rewards.judges.judge import Failure, Question
+from spanreward.rewards.verdict import Status
 
-MIN_SHARED = 16  # tokens; a shorter beginning is not worth a call of its own
+T = TypeVar("T")
+MIN_SHARED = 16  # tokens; a shorter beginning is not worth a forward pass of its own
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Prompt:
-    """What a model reads: `ids`, in which each of the `pictures` has as many placeholder tokens as the model needs.
+    """A model's input. Prompts sort by pictures, then ids.
 
-    Prompts sort by pictures, then ids. head: tokens up to the end of the last picture. short: the ids with one
-    placeholder per picture, as engines take them that count for themselves; None for ids without pictures.
+    ids: with all placeholder tokens that the model needs for each picture. head: tokens up to the end of the last
+    picture. short: for vLLM, the ids with one placeholder per picture; None without pictures.
     """
 
     pictures: tuple[Picture, ...]
@@ -29,7 +34,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Prompts [start, stop) of a sorted sequence, and how many tokens of theirs are the same and computed once."""
+    """Prompts [start, stop) of a sorted sequence. shared: how many first tokens they have in common."""
 
     start: int
     stop: int
@@ -37,8 +42,8 @@ class Run:
 
 
 def runs(prompts: Sequence[Prompt]) -> Iterator[Run]:
-    """Sorted prompts, cut where their beginnings are not worth sharing. Those with the same pictures after the same
-    words are one run that shares at least the pictures, which are so computed once, be it for a single prompt.
+    """Cuts sorted prompts into runs with a common beginning. Prompts with equal heads (pictures and the text before
+    them) are one run that shares at least the head.
     """
     start = 0
     for (pictures, _), same in groupby(prompts, key=lambda prompt: (prompt.pictures, prompt.ids[: prompt.head])):
@@ -51,18 +56,45 @@ def runs(prompts: Sequence[Prompt]) -> Iterator[Run]:
 
 
 def shared_length(prompts: Sequence[Sequence[int]]) -> int:
-    """How many tokens all of these sorted prompts begin with; less than the shortest of them has."""
+    """How many first tokens these sorted prompts have in common; fewer than the shortest prompt has."""
     first, last = prompts[0], prompts[-1]
     limit = min(len(prompt) for prompt in prompts) - 1
     return next((i for i in range(limit) if first[i] != last[i]), limit)
 
 
 def groups(prompts: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """Sorted prompts as ranges [start, stop) whose beginnings are worth sharing.
-
-    A range ends where two neighbours share less than half of what one of them shares with its other neighbour.
+    """Cuts sorted prompts into ranges [start, stop): between two neighbours that share less than half as many tokens as
+    one of them shares with its other neighbour.
     """
     shared = [0, *(shared_length(pair) for pair in pairwise(prompts)), 0]  # shared[i]: prompts i - 1 and i
     inner = range(1, len(prompts))
     cuts = [i for i in inner if 2 * shared[i] < max(shared[i - 1], shared[i + 1])]
     return list(pairwise([0, *cuts, len(prompts)]))
+
+
+def ask_once(
+    questions: Sequence[Question],
+    encode: Callable[[Question], tuple[Any, int]],
+    ask: Callable[[list[Any]], Sequence[T | Failure]],
+) -> tuple[list[T | Failure], list[int]]:
+    """Returns an answer per question, in order, and how many characters of each description were cut.
+
+    encode: returns a hashable encoding that sorts by its beginning, and the number of characters cut (two descriptions
+    may become equal by it). If it raises ValueError, this question is a Failure and the others are asked.
+    ask: is not called with an empty list.
+    """
+    cuts = [0] * len(questions)
+    answers: list[T | Failure] = [Failure(Status.ERROR, "not asked")] * len(questions)
+    places: dict[Any, list[int]] = {}
+    for number, question in enumerate(questions):
+        try:
+            key, cuts[number] = encode(question)
+            places.setdefault(key, []).append(number)
+        except ValueError as error:
+            answers[number] = Failure(Status.ERROR, str(error))
+    order = sorted(places)
+    if order:
+        for key, answer in zip(order, ask(order), strict=True):
+            for number in places[key]:
+                answers[number] = answer
+    return answers, cuts

@@ -1,13 +1,13 @@
-"""How many tokens of one request a KV cache holds: vLLM refuses to start where the longest allowed one does not fit."""
+"""How many tokens of one request fit into a KV cache. vLLM does not start if the longest allowed request does not."""
 
 from typing import Any
 
 BLOCK = 256  # tokens; a multiple of the block sizes that vLLM chooses
-BYTES = {"float32": 4, "float": 4}  # of a number, by the name of its type; 2 otherwise
+BYTES = {"float32": 4, "float": 4}  # per number, by dtype; 2 for the others
 
 
 def bytes_per_token(config: Any, dtype: str, tensor_parallel: int = 1) -> int:
-    """Keys and values of all layers on one device. config: the text model's; dtype: "auto" is the configuration's."""
+    """Bytes of one token's keys and values on one device. config: the text model's. dtype: "auto" is the config's."""
     heads = config.num_attention_heads
     shared = getattr(config, "num_key_value_heads", None) or heads
     size = getattr(config, "head_dim", None) or config.hidden_size // heads
@@ -16,9 +16,9 @@ def bytes_per_token(config: Any, dtype: str, tensor_parallel: int = 1) -> int:
 
 
 def tokens_that_fit(memory: int, token: int) -> int:
-    """Tokens of one request in `memory` bytes, of `token` bytes each, in whole blocks; one block vLLM keeps for itself.
+    """Tokens of one request that fit into `memory` bytes: whole blocks, less one that vLLM keeps. token: bytes of each.
 
-    Raises ValueError where not even one block fits.
+    Raises ValueError if no block fits.
     """
     blocks = memory // (token * BLOCK) - 1
     if blocks < 1:

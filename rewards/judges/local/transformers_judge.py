@@ -1,4 +1,4 @@
-"""A judge run by transformers in this process: exact, needs no engine, and slower than vLLM on a GPU.
+"""A judge that runs in this process through transformers. It needs no engine, and is slower than vLLM on a GPU.
 
     judge = TransformersJudge("smollm2")                     # or a hub id, or a folder
     judge.rate([Question([{"role": "user", "content": "Rate from 1 to 5: ..."}])])
@@ -6,30 +6,28 @@
     judge = TransformersJudge("Qwen/Qwen2.5-VL-7B-Instruct", dtype="bfloat16")
     judge.rate([Question([{"role": "user", "content": "Rate from 1 to 5: ..."}], images=(picture,))])
 
-Text models and, by their configuration, image-text models: their pictures stand before the text of the first user
-message. Tested with the LLaVA and Qwen2.5-VL architectures. What the prompts of a call share at their beginning is
-computed once, so a picture is encoded once for all questions of a call that begin with it. The model stays on its
-device between calls; under ZeRO-3 call `start()` before the training arguments exist.
+It takes text models and image-text models (by their configuration), and is tested with the LLaVA and Qwen2.5-VL
+architectures. A common beginning of a call's prompts is computed once, so a picture is encoded once for all questions
+that begin with it. The model stays on its device between calls. Under ZeRO-3, call `start()` before the training
+arguments are made.
 """
 
 import copy
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
 
-from rewards.judges.encoding.chat import MIN_MASS
-from rewards.judges.encoding.picture_chat import PictureChatEncoder
-from rewards.judges.encoding.prompt import Prompt, runs
-from rewards.judges.judge import Failure
-from rewards.judges.local.local_judge import LocalJudge
-from rewards.judges.local.weights import QUANTIZATIONS, Quantization, load_model
-from rewards.judges.model_files import files_hash
-from rewards.naming import unknown
-from rewards.verdict import Status
+from spanreward.rewards.judges.encoding.chat import MIN_MASS
+from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder
+from spanreward.rewards.judges.encoding.prompt import Prompt, runs
+from spanreward.rewards.judges.judge import Failure
+from spanreward.rewards.judges.local.local_judge import LocalJudge
+from spanreward.rewards.judges.local.weights import QUANTIZATIONS, Quantization, load_model
+from spanreward.rewards.naming import unknown
+from spanreward.rewards.verdict import Status
 
 log = logging.getLogger(__name__)
 
@@ -37,22 +35,21 @@ T = TypeVar("T")
 
 
 def rank_device() -> str:
-    """The device of this rank: several ranks of a machine may each see all its GPUs, or only their own."""
+    """The device of this rank, whether each rank sees all GPUs of the machine or only its own."""
     if not torch.cuda.is_available():
         return "cpu"
     return f"cuda:{int(os.environ.get('LOCAL_RANK', '0')) % torch.cuda.device_count()}"
 
 
 class TransformersJudge(LocalJudge):
-    """A judge through transformers, in this process.
+    """A judge that runs in this process through transformers.
 
     Args:
         model: a hub id, a folder, or `smollm2`.
-        dtype: of the weights, as torch spells it; "auto" is bfloat16 on CUDA, float32 on a CPU.
-        batch_size: prompts in one forward pass; what does not fit into memory is halved.
-        device: None is the rank's own where there is CUDA (LOCAL_RANK, as torchrun and accelerate set it), else the
-            CPU.
-        quantization: load the weights in "4bit" or "8bit", with bitsandbytes on CUDA (untested on GPU).
+        dtype: of the weights, as torch spells it; "auto" is bfloat16 on CUDA and float32 on a CPU.
+        batch_size: prompts in one forward pass. A batch that does not fit into memory is halved.
+        device: None is the rank's GPU (LOCAL_RANK, which torchrun and accelerate set), or the CPU without CUDA.
+        quantization: "4bit" or "8bit" weights, with bitsandbytes on CUDA (untested on GPU).
         adapter: the folder of a LoRA adapter that peft saved.
         max_length: see LocalJudge.
         min_mass: see LocalJudge.
@@ -74,13 +71,12 @@ class TransformersJudge(LocalJudge):
     ) -> None:
         if quantization is not None and quantization not in QUANTIZATIONS:
             raise ValueError(unknown("quantization", quantization, QUANTIZATIONS))
-        super().__init__(model, max_length, min_mass)
+        super().__init__(model, max_length, min_mass, adapter)
         self.batch_size = batch_size
         self.device = device or rank_device()
         on_cuda = self.device.startswith("cuda")
         self.dtype = ("bfloat16" if on_cuda else "float32") if dtype == "auto" else dtype
         self.quantization = quantization
-        self.adapter = adapter
         self._model: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -88,40 +84,24 @@ class TransformersJudge(LocalJudge):
 
     @property
     def kind(self) -> str:
-        parts = ["transformers", self.dtype]
-        if self.quantization is not None:
-            parts.append(self.quantization)
-        if self.adapter is not None:
-            parts.append(f"adapter@{files_hash(Path(self.adapter).expanduser())}")
-        return "-".join(parts)
+        return f"transformers-{self.dtype}" + (f"-{self.quantization}" if self.quantization else "")
 
     def start(self) -> None:
-        """Load the model. Raises RuntimeError and FileNotFoundError as `load_model` does."""
+        """Loads the model. Raises as `load_model` does."""
         if self._model is None:
-            adapter = Path(self.adapter).expanduser() if self.adapter is not None else None
-            self._model = load_model(self.folder, self.dtype, self.device, self.quantization, adapter)
+            self._model = load_model(self.folder, self.dtype, self.device, self.quantization, self.adapter)
 
     def close(self) -> None:
         self._model = None
 
-    def _logprobs(self, prompts: Sequence[Prompt], ids: list[int]) -> list[Mapping[int, float] | Failure]:
-        return self._next(prompts, lambda table: [dict(zip(ids, row, strict=True)) for row in table[:, ids].tolist()])
-
-    def _top(self, prompts: Sequence[Prompt], count: int) -> list[Mapping[int, float] | Failure]:
-        def likeliest(table: torch.Tensor) -> list[Mapping[int, float]]:
-            best = table.topk(count)
-            rows = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-            return [dict(zip(numbers, values, strict=True)) for numbers, values in rows]
-
-        return self._next(prompts, likeliest)
-
-    def _next(
-        self, prompts: Sequence[Prompt], read: Callable[[torch.Tensor], list[Mapping[int, float]]]
-    ) -> list[Mapping[int, float] | Failure]:
-        """What `read` takes of log-probabilities (some prompts, vocabulary): those of the tokens that follow them."""
-
+    def _logprobs(self, prompts: Sequence[Prompt], ids: list[int], top: int) -> list[Mapping[int, float] | Failure]:
         def ask(rows: list[Prompt], shared: int, cache: Any) -> list[Mapping[int, float]]:
-            return read(self._after([row.ids[shared:] for row in rows], cache))
+            table = self._after([row.ids[shared:] for row in rows], cache)
+            if not top:
+                return [dict(zip(ids, row, strict=True)) for row in table[:, ids].tolist()]
+            values, indices = table.topk(top)
+            likeliest = zip(indices.tolist(), values.tolist(), strict=True)
+            return [dict(zip(numbers, row, strict=True)) for numbers, row in likeliest]
 
         answers = self._in_runs(prompts, ask)
         self.usage.generated_tokens += len(prompts)
@@ -138,7 +118,7 @@ class TransformersJudge(LocalJudge):
     def _in_runs(
         self, prompts: Sequence[Prompt], ask: Callable[[list[Prompt], int, Any], Sequence[T]]
     ) -> list[T | Failure]:
-        """An answer per prompt, from `ask` for batches of prompts whose shared beginning is in the given cache."""
+        """Calls `ask(batch, shared, cache)` for batches of prompts whose first `shared` tokens are in the cache."""
         answers: list[T | Failure] = [Failure(Status.ERROR, "not asked")] * len(prompts)
         for run in runs(prompts):
             try:
@@ -161,7 +141,7 @@ class TransformersJudge(LocalJudge):
     def _halving(
         self, rows: list[Prompt], shared: int, cache: Any, ask: Callable[[list[Prompt], int, Any], Sequence[T]]
     ) -> Sequence[T | Failure]:
-        """What `ask` says; of halves where memory runs out. A single row for which it does is a Failure."""
+        """Calls `ask`; if memory runs out, once for each half of the rows. A single row without room is a Failure."""
         try:
             return ask(rows, shared, cache)
         except torch.OutOfMemoryError as error:
@@ -170,7 +150,7 @@ class TransformersJudge(LocalJudge):
             log.warning("%s: out of memory with %d questions at a time, trying half", self.model, len(rows))
         except RuntimeError as error:
             return [self._failure(error, len(rows))] * len(rows)
-        # Not within `except`, where the error's traceback still holds the batch that was too large.
+        # Outside `except`, because there the traceback still holds the batch that was too large.
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         self.usage.retries += len(rows)
@@ -183,21 +163,21 @@ class TransformersJudge(LocalJudge):
 
     @torch.inference_mode()
     def _prefilled(self, prompt: Prompt, length: int) -> Any:
-        """The keys and values of a prompt's first tokens, its pictures among them."""
+        """Computes the keys and values of a prompt's first tokens, which include its pictures."""
         inputs: Mapping[str, Any] = {}
         if prompt.pictures:
             assert isinstance(self.encoder, PictureChatEncoder)
             inputs = self.encoder.inputs(prompt, length).to(self._model.device, self._model.dtype)
-        # Qwen's models remember here how far their last pictures moved the positions of the text behind them.
+        # Qwen's models keep here how far the last call's pictures moved the positions of the text after them.
         self._model.base_model.rope_deltas = None
         ids = torch.tensor([prompt.ids[:length]], device=self.device)
         return self._model(input_ids=ids, **inputs, use_cache=True, logits_to_keep=1).past_key_values
 
     @torch.inference_mode()
     def _after(self, suffixes: list[tuple[int, ...]], cache: Any) -> torch.Tensor:
-        """(len(suffixes), vocabulary) log-probabilities of the token after each suffix, whose prefix is in the cache.
+        """Returns log-probabilities (len(suffixes), vocabulary) of the token after each suffix of what is in the cache.
 
-        Padded on the right, where a causal model cannot see it: no mask, and every position is where it belongs.
+        The padding is on the right, where a causal model does not see it, so no mask is needed.
         """
         width = max(len(suffix) for suffix in suffixes)
         batch = torch.tensor([[*suffix, *[0] * (width - len(suffix))] for suffix in suffixes], device=self.device)
@@ -213,9 +193,9 @@ class TransformersJudge(LocalJudge):
     def _continued(
         self, prompts: list[tuple[int, ...]], shared: int, cache: Any, max_tokens: int
     ) -> list[Sequence[int]]:
-        """The greedy continuations, up to and without the end token, of prompts that begin with what is in the cache.
+        """Returns the greedy continuations, without the end token, of prompts that begin with what is in the cache.
 
-        Padded on the left of what follows the shared beginning, as generation needs the ends in one column.
+        The padding is between the shared beginning and the rest, because generation needs the ends in one column.
         """
         width = max(len(prompt) for prompt in prompts)
         pads = [width - len(prompt) for prompt in prompts]
@@ -234,7 +214,7 @@ class TransformersJudge(LocalJudge):
 
 
 def repeated(cache: Any, rows: int) -> Any:
-    """A copy of the keys and values for so many rows, as the model writes into what it is given."""
+    """Copies the keys and values for this many rows. A copy, because the model writes into its cache."""
     if cache is None:
         return None
     past = copy.deepcopy(cache)

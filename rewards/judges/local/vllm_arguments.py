@@ -1,6 +1,6 @@
-"""What vLLM is given: its engine's arguments, and a prompt as one of its requests.
+"""Arguments of vLLM's engine, and prompts as its requests.
 
-LLM(model=folder, **number_format("auto"), **cache_arguments(4e9), **batch_arguments(sees_pictures=True))
+LLM(model=folder, **cache_arguments(4e9), **reading_arguments("auto", sees_pictures=True))
 """
 
 import json
@@ -8,27 +8,20 @@ import os
 from pathlib import Path
 from typing import Any
 
-from rewards.judges.encoding.prompt import Prompt
+from spanreward.rewards.judges.encoding.prompt import Prompt
 
-CPU_KV_CACHE_BYTES = 1 << 30  # by itself vLLM would take a large part of the machine's memory
+CPU_KV_CACHE_BYTES = 1 << 30  # vLLM's default is a large part of the machine's memory
 CPU_BLOCK_SIZE = 32
 LEAST_UTILIZATION = 0.01
-# vLLM's defaults on smaller GPUs. On large ones it takes 16,384 and 1,024, whose activations and logits are 2 to 5 GB
-# beside the cache; training/plan/memory.py counts these.
+# vLLM's defaults on smaller GPUs. Its defaults on large ones, 16,384 and 1,024, take 2 to 5 GB of activations and
+# logits beside the cache. training/plan/memory.py counts these.
 BATCHED_TOKENS = 8192
 BATCHED_PROMPTS = 256
-LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # for which vLLM makes room
-
-
-def number_format(dtype: str) -> dict[str, Any]:
-    """ "auto" is float32 on a CPU, where bfloat16 is ten times slower without instructions for it."""
-    from vllm.platforms import current_platform
-
-    return {"dtype": "float32" if dtype == "auto" and current_platform.is_cpu() else dtype}
+LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # the values that vLLM accepts
 
 
 def cache_arguments(memory: float | int | None, block_size: int | None = None) -> dict[str, Any]:
-    """Of the KV cache, see VllmJudge for `memory` and `block_size`; and that the engine can sleep where it can."""
+    """The KV cache (see VllmJudge for `memory` and `block_size`), and sleep mode where the platform has it."""
     from vllm.platforms import current_platform
 
     arguments: dict[str, Any] = {
@@ -43,19 +36,21 @@ def cache_arguments(memory: float | int | None, block_size: int | None = None) -
     elif memory > 1:
         arguments["kv_cache_memory_bytes"] = int(memory)
         if not current_platform.is_cpu():
-            # The KV cache has its size, but vLLM asks at the start for this fraction to be free, by default 92 %.
+            # The cache's size is given, but at its start vLLM still wants this fraction to be free: 92 % by default.
             arguments["gpu_memory_utilization"] = LEAST_UTILIZATION
     else:
         arguments["gpu_memory_utilization"] = memory
     return arguments
 
 
-def batch_arguments(sees_pictures: bool) -> dict[str, Any]:
-    """How much the engine reads at once, without room for videos, which no metric shows."""
+def reading_arguments(dtype: str, sees_pictures: bool) -> dict[str, Any]:
+    """The weights' dtype (see VllmJudge), and how much is read at once. No room for videos, which no metric shows."""
     from vllm.platforms import current_platform
 
-    arguments: dict[str, Any] = {"enforce_eager": True}
-    if not current_platform.is_cpu():
+    arguments: dict[str, Any] = {"dtype": dtype, "enforce_eager": True}
+    if current_platform.is_cpu():
+        arguments["dtype"] = "float32" if dtype == "auto" else dtype
+    else:
         arguments |= {"max_num_batched_tokens": BATCHED_TOKENS, "max_num_seqs": BATCHED_PROMPTS}
     if sees_pictures:
         arguments["limit_mm_per_prompt"] = {"video": 0}
@@ -63,14 +58,14 @@ def batch_arguments(sees_pictures: bool) -> dict[str, Any]:
 
 
 def adapter_arguments(adapter: Path | None) -> dict[str, Any]:
-    """Room for a LoRA adapter. Raises as `lora_rank` does."""
+    """Room for a LoRA adapter, if there is one. Raises as `lora_rank` does."""
     return {} if adapter is None else {"enable_lora": True, "max_lora_rank": lora_rank(adapter)}
 
 
 def lora_rank(adapter: Path) -> int:
-    """The rank for which vLLM must make room, from the adapter's configuration.
+    """vLLM's max_lora_rank for the adapter.
 
-    Raises FileNotFoundError where there is none, ValueError for a rank that vLLM does not take.
+    Raises FileNotFoundError if the folder has no adapter_config.json, ValueError for a rank that is too large.
     """
     path = adapter / "adapter_config.json"
     if not path.is_file():
@@ -83,9 +78,7 @@ def lora_rank(adapter: Path) -> int:
 
 
 def as_request(prompt: Prompt) -> dict[str, Any]:
-    """A prompt as vLLM takes it: the safely encoded ids and, where they hold pictures, one placeholder for each of
-    them, which vLLM itself makes as many tokens as its model needs.
-    """
+    """A prompt as a request of vLLM. The ids have one placeholder per picture, which vLLM itself expands."""
     if prompt.short is None:
         return {"prompt_token_ids": list(prompt.ids)}
     images = [picture.image for picture in prompt.pictures]

@@ -1,14 +1,15 @@
-"""The processes of a vLLM engine: how they start, how long they are waited for, what they hold.
+"""The processes of a vLLM engine: starting them, waiting for them with a limit, and the memory they hold.
 
 with one_at_a_time(), environment(CUDA_VISIBLE_DEVICES="1"):
     engine = LLM(...)
-watched(lambda: engine.generate(requests), processes, end)      # a dead or a hanging engine raises
+watched(lambda: engine.generate(requests), processes, end)      # raises if the engine is dead or hangs
 """
 
 import fcntl
 import os
+import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import wait
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,20 +17,36 @@ from typing import Any, TypeVar
 
 import torch
 
-from rewards.background import in_background
-from rewards.cache_folder import CACHE
+from spanreward.rewards.background import in_background
+from spanreward.rewards.cache_folder import CACHE
 
 T = TypeVar("T")
 
-LOOK_SECONDS = 0.5  # between two looks at whether the engine lives
+LOOK_SECONDS = 0.5  # between two checks that the engine's processes are alive
+WAIT = 'cat; kill -KILL "$@" 2>/dev/null'  # cat ends when this process does, which holds the other end of its input
+
+
+class Guard:
+    """Kills processes when this process ends, even by SIGKILL. Call `release` once they may outlive this process.
+
+    Without it vLLM's engine waits for ever for a killed parent and keeps its memory (seen with 0.32). It is a shell
+    that reads from this process, in its own session, so that Ctrl-C does not reach it.
+    """
+
+    def __init__(self, pids: Iterable[int]) -> None:
+        command = ["sh", "-c", WAIT, "sh", *map(str, pids)]
+        self._shell = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+
+    def release(self) -> None:
+        self._shell.kill()
+        self._shell.communicate()
 
 
 def watched(ask: Callable[[], T], processes: Sequence[Any], end: float) -> T:
-    """What a call of the engine returns or raises. processes: the engine's, of multiprocessing; end: by the monotonic
-    clock.
+    """Calls the engine in a thread, and returns or raises what the call does.
 
-    Raises RuntimeError when one of them ends meanwhile, for whose answer vLLM itself would wait for ever (seen with
-    0.32), and TimeoutError at the end.
+    Raises RuntimeError if one of the engine's processes ends during the call (vLLM itself would wait for ever, seen
+    with 0.32), and TimeoutError at `end`, a time of the monotonic clock.
     """
     answer = in_background(ask)
     while not answer.done():
@@ -46,19 +63,19 @@ def watched(ask: Callable[[], T], processes: Sequence[Any], end: float) -> T:
 
 
 def free_memory() -> int:
-    """Bytes that are free on this process's GPU; 0 without one."""
+    """Free bytes on this rank's GPU; 0 without one."""
     return torch.cuda.mem_get_info(int(os.environ.get("LOCAL_RANK", "0")))[0] if torch.cuda.is_available() else 0
 
 
 def family(pid: int) -> list[int]:
-    """The process and those it started, where the system tells."""
+    """The ids of the process and of all processes below it; of it alone on a system without /proc."""
     lists = Path(f"/proc/{pid}/task").glob("*/children")
     children = [int(child) for one in lists for child in one.read_text().split()]
     return [pid, *(member for child in children for member in family(child))]
 
 
 def peak_memory(pid: int) -> int:
-    """The most main memory in bytes that the process held so far, where the system tells; else 0."""
+    """The most main memory that the process has held, in bytes; 0 on a system without /proc."""
     status = Path(f"/proc/{pid}/status")
     lines = status.read_text().splitlines() if status.is_file() else []
     return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
@@ -66,7 +83,7 @@ def peak_memory(pid: int) -> int:
 
 @contextmanager
 def environment(**values: str) -> Iterator[None]:
-    """Environment variables that the engine's processes inherit; this process has its own back afterwards."""
+    """Sets environment variables, which the engine's processes inherit, and restores them at the end."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
@@ -81,8 +98,8 @@ def environment(**values: str) -> Iterator[None]:
 
 @contextmanager
 def environment_read_anew() -> Iterator[None]:
-    """vLLM looks at the environment as it is now, also where an engine within this process, as TRL's colocated one is,
-    has frozen its view (`vllm.envs`, the same in 0.28 and 0.32).
+    """Makes vLLM read the current environment, even if an engine in this process (such as TRL's colocated one) has
+    cached it (`vllm.envs`, the same in 0.28 and 0.32).
     """
     from vllm import envs
 
@@ -97,11 +114,11 @@ def environment_read_anew() -> Iterator[None]:
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """One engine starts at a time on a machine: vLLM measures free memory while it does."""
+    """Lets one engine at a time start on a machine, because vLLM measures free memory at its start."""
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "vllm-start.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
             yield
         finally:
-            fcntl.flock(lock, fcntl.LOCK_UN)  # closing is not enough where the engine was forked and has the file too
+            fcntl.flock(lock, fcntl.LOCK_UN)  # closing is not enough: a forked engine has the file open too

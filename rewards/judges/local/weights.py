@@ -1,7 +1,4 @@
-"""A judge's weights, loaded whole into this process: as they are, in 4 or 8 bits, or with a LoRA adapter.
-
-Loading in 4 or 8 bits is written against bitsandbytes' interface in transformers and untested on a GPU.
-"""
+"""Loads a judge's weights into this process: as they are, with a LoRA adapter, or in 4 or 8 bits (untested on GPU)."""
 
 import importlib.util
 from pathlib import Path
@@ -25,10 +22,10 @@ QUANTIZATIONS = get_args(Quantization)
 def load_model(
     folder: Path, dtype: str, device: str, quantization: Quantization | None = None, adapter: Path | None = None
 ) -> Any:
-    """The model of the folder in evaluation mode; one that takes pictures where its configuration says so.
+    """Loads the folder's model in evaluation mode: an image-text model if its configuration says so.
 
-    Raises RuntimeError under ZeRO-3, which would spread the model over the ranks with the policy, and where there is
-    nothing to quantize with; FileNotFoundError for an adapter's folder without its files.
+    Raises RuntimeError under ZeRO-3, which would partition the judge, and for a quantization without bitsandbytes or
+    CUDA; FileNotFoundError for an adapter's folder without its files.
     """
     if is_deepspeed_zero3_enabled():
         raise RuntimeError(
@@ -45,7 +42,7 @@ def load_model(
         model = model.to(device)
     if adapter is not None:
         model = _adapted(model, adapter, merged=quantization is None)
-    # Greedy is greedy: a model's own sampling settings may hold a repetition penalty.
+    # A model's own settings may have a repetition penalty, which changes greedy texts.
     ends = model.generation_config.eos_token_id
     end = ends[0] if isinstance(ends, list) else ends
     model.generation_config = GenerationConfig(eos_token_id=ends, pad_token_id=end)
@@ -53,14 +50,8 @@ def load_model(
 
 
 def _bits(quantization: Quantization, dtype: str) -> BitsAndBytesConfig:
-    missing = [
-        name
-        for name, there in (
-            ("the package bitsandbytes", importlib.util.find_spec("bitsandbytes") is not None),
-            ("a CUDA device", torch.cuda.is_available()),
-        )
-        if not there
-    ]
+    missing = ["the package bitsandbytes"] * (importlib.util.find_spec("bitsandbytes") is None)
+    missing += ["a CUDA device"] * (not torch.cuda.is_available())
     if missing:
         raise RuntimeError(f"quantization={quantization!r} needs {' and '.join(missing)}: leave it None here.")
     if quantization == "8bit":
@@ -69,11 +60,11 @@ def _bits(quantization: Quantization, dtype: str) -> BitsAndBytesConfig:
 
 
 def _adapted(model: Any, adapter: Path, merged: bool) -> Any:
-    """The model with the adapter's weights added to its own, or beside them where those are quantized."""
+    """Adds the adapter's weights to the model's, or keeps them apart if those are quantized."""
     for name in ("adapter_config.json", "adapter_model.safetensors"):
         if not (adapter / name).is_file():
             raise FileNotFoundError(f"the judge's adapter {adapter} has no {name}: give the folder peft has saved to")
-    from peft import PeftModel  # of the extra train; judges without an adapter do without
+    from peft import PeftModel  # in the extra `train`, which judges without an adapter do not need
 
     adapted: Any = PeftModel.from_pretrained(model, str(adapter))
     return adapted.merge_and_unload() if merged else adapted.get_base_model()

@@ -1,33 +1,33 @@
-"""How MatchJudge compares texts, with words alone. Not a published metric.
+"""How MatchJudge compares texts, by their words alone. Not a published metric.
 
     MatchJudge().rate([Question(messages, probe=PairProbe("Describe.", "A red circle.", "A star.", "A red circle."))])
 
-A text is worth the mean of its correctness and its completeness against the context (rate_criteria.py); by criteria of
-the row the mean of how far it says what each of them says. The better of two is worth more; equal is a tie. Without a
-context there is nothing to look up: `match` sees no pictures.
+The value of a text is the mean of its correctness and its completeness against the context (rate_criteria.py). Where a
+row has its own criteria, it is the mean of how far the text says what each of them says. The text with the higher value
+is better, and equal values are a tie. Without a context there is no answer, because `match` sees no pictures.
 """
 
 from collections.abc import Callable, Sequence
 
-from rewards.judges.by_value import in_words, level, order, prefer
-from rewards.judges.judge import Failure, Rating
-from rewards.judges.match.rate_criteria import LOOKED_UP, SEES_NOTHING
-from rewards.judges.probe import CriterionProbe, MeetsProbe, PairProbe, QualityProbe, RankingProbe
-from rewards.verdict import Status
+from spanreward.rewards.judges.from_scores import in_words, level, order, prefer
+from spanreward.rewards.judges.judge import Failure, Rating
+from spanreward.rewards.judges.match.rate_criteria import LOOKED_UP, SEES_NOTHING, rating_of
+from spanreward.rewards.judges.probe import CriterionProbe, MeetsProbe, PairProbe, QualityProbe, RankingProbe
+from spanreward.rewards.verdict import Status
 
 Comparison = PairProbe | QualityProbe | MeetsProbe | RankingProbe
 RateCriteria = Callable[[Sequence[CriterionProbe]], Sequence[Rating | Failure]]
 
 
 def texts_in(probe: Comparison) -> tuple[str, ...]:
-    """The texts that the probe asks about, in the order in which they are shown."""
+    """Returns the texts that the probe asks about, in the order in which the question shows them."""
     if isinstance(probe, RankingProbe):
         return probe.texts
     return (probe.first, probe.second) if isinstance(probe, PairProbe) else (probe.text,)
 
 
 def criteria_of(probe: Comparison, text: str) -> list[CriterionProbe]:
-    """What a text's worth is made of."""
+    """Returns the criteria whose mean is the value of a text."""
     if isinstance(probe, MeetsProbe):
         return [CriterionProbe("completeness", text, probe.criterion)]
     if isinstance(probe, PairProbe) and probe.criteria:
@@ -35,34 +35,31 @@ def criteria_of(probe: Comparison, text: str) -> list[CriterionProbe]:
     return [CriterionProbe(name, text, probe.context) for name in LOOKED_UP]
 
 
-def worths(probes: Sequence[Comparison], rate: RateCriteria) -> list[list[float] | Failure]:
-    """Per probe the worth of each of its texts, in [0, 1]; a Failure where there is nothing to look them up in."""
+def values_of(probes: Sequence[Comparison], rate: RateCriteria) -> list[list[float] | Failure]:
+    """Returns per probe the value of each of its texts, in [0, 1], or a Failure where it has no context."""
     asked = [[criteria_of(probe, text) for text in texts_in(probe)] for probe in probes]
     distinct = list(dict.fromkeys(one for of_probe in asked for of_text in of_probe for one in of_text))
-    rated = dict(zip(distinct, rate(distinct), strict=True))
-    found: list[list[float] | Failure] = []
-    for of_probe in asked:
-        ratings = [[rated[one] for one in of_text] for of_text in of_probe]
-        means = [[rating.mean for rating in of_text if isinstance(rating, Rating)] for of_text in ratings]
-        if all(len(read) == len(of_text) for read, of_text in zip(means, ratings, strict=True)):
-            found.append([(sum(read) / len(read) - 1) / 4 for read in means])
-        else:
-            found.append(Failure(Status.UNPARSED, SEES_NOTHING))
-    return found
+    rated = zip(distinct, rate(distinct), strict=True)
+    means = {one: rating.mean for one, rating in rated if isinstance(rating, Rating)}
+    return [
+        [(sum(means[one] for one in of_text) / len(of_text) - 1) / 4 for of_text in of_probe]
+        if all(one in means for of_text in of_probe for one in of_text)
+        else Failure(Status.UNPARSED, SEES_NOTHING)
+        for of_probe in asked
+    ]
 
 
-def compare(probe: Comparison, worth: list[float] | Failure, scale: Sequence[str]) -> Rating | Failure:
-    """The answer as a single token."""
-    if isinstance(worth, Failure):
-        return worth
+def compare(probe: Comparison, values: list[float] | Failure, scale: Sequence[str]) -> Rating | Failure:
+    """Returns the rating of a comparison, from the values of its texts."""
+    if isinstance(values, Failure):
+        return values
     if isinstance(probe, PairProbe):
-        return prefer(worth[0], worth[1], scale)
+        return prefer(values[0], values[1], scale)
     if isinstance(probe, RankingProbe):
         return Failure(Status.UNPARSED, "a ranking is written, and not rated")
-    value = level(worth[0])
-    return Rating({entry: max(0.0, 1 - abs(float(entry) - value)) for entry in scale})
+    return rating_of(level(values[0]), scale)
 
 
-def ranking(worth: list[float] | Failure) -> str | Failure:
-    """The texts' numbers, best first."""
-    return worth if isinstance(worth, Failure) else in_words(order(worth))
+def ranking(values: list[float] | Failure) -> str | Failure:
+    """Returns the numbers of the texts, the best first."""
+    return values if isinstance(values, Failure) else in_words(order(values))

@@ -1,46 +1,41 @@
-"""MatchJudge that knows other words for the same: a couch is a sofa. Not a published metric, no language model.
+"""MatchJudge that knows words of like meaning: a couch is a sofa. Not a published metric, no language model.
 
     EmbeddingMatchJudge().rate([Question(messages, probe=PresenceProbe("A sofa.", "entity", Mention("couch")))])   # 4
 
-What MatchJudge does not find is asked again in the target text's own words: every name, attribute and relation of the
-question is replaced by the text's most alike one, where the cosine of their embeddings reaches `threshold`. What is
-found so is rated 4 at most; a thing that is not found is rated 1 + the cosine of the most alike name (below 2), so that
-of several absent things the most foreign one is the worst. Colours, counts, sides and prepositions are never replaced:
-"red" and "blue", "above" and "below" are alike to an embedding.
+It asks again what MatchJudge does not find, in the text's own words. The text's most similar name, attribute or
+relation replaces each name, attribute and relation of the question if the cosine of their embeddings reaches
+`threshold`. What it finds in this way is rated 4 at most. A thing that it does not find is rated 1 + the cosine of the
+most similar name, below 2, so the least similar of several absent things has the lowest rating. It never replaces
+colours, counts, sides and prepositions, because "red" and "blue", or "above" and "below", have similar embeddings.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from rewards.judges.match.match_judge import MatchJudge
-from rewards.judges.match.text_index import CHECKABLE, PREPOSITIONS, REWORDED, SAME_NAME, TextIndex
-from rewards.judges.match.word_vectors import Embedder
-from rewards.judges.probe import Link, Mention, PresenceProbe
-from rewards.language.lemmas import lemmas
+from spanreward.rewards.judges.match.match_judge import MatchJudge
+from spanreward.rewards.judges.match.text_index import CHECKABLE, PREPOSITIONS, REWORDED, SAME_NAME, TextIndex
+from spanreward.rewards.judges.match.word_vectors import Embedder
+from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
+from spanreward.rewards.language.lemmas import lemmas
 
-THRESHOLD = 0.7  # of 0.6, 0.7 and 0.8 the best on one half of people's judgments; "sofa" and "couch" have 0.86
+THRESHOLD = 0.7  # the best of 0.6, 0.7 and 0.8 on one half of people's judgments; "sofa" and "couch" have 0.86
 
 
 class EmbeddingMatchJudge(MatchJudge):
-    """MatchJudge that also looks for words of like meaning, by static embeddings.
+    """MatchJudge that also looks for words of like meaning, by embeddings.
 
     Args:
-        pipeline: as for MatchJudge.
-        coref: as for MatchJudge.
-        embedder: what turns phrases into vectors; None takes the model of the extra `embed`.
-        threshold: the cosine, -1 to 1, from which on two phrases mean the same.
+        pipeline, coref: as for MatchJudge.
+        embedder: turns phrases into vectors; None is the model of the extra `embed`.
+        threshold: two phrases mean the same from this cosine, -1 to 1, on.
 
     Raises:
         ImportError: without the extra `embed`.
     """
 
     def __init__(
-        self,
-        pipeline: Any = None,
-        coref: Any = "rules",
-        embedder: Embedder | None = None,
-        threshold: float = THRESHOLD,
+        self, pipeline: Any = None, coref: Any = "rules", embedder: Embedder | None = None, threshold: float = THRESHOLD
     ) -> None:
         super().__init__(pipeline, coref)
         self.embedder = embedder or Embedder()
@@ -48,7 +43,7 @@ class EmbeddingMatchJudge(MatchJudge):
 
     @property
     def name(self) -> str:
-        """As MatchJudge's, with what says which words are alike."""
+        """Returns MatchJudge's name with the embeddings and the threshold."""
         return f"match:embed {self.embedder.folder}>={self.threshold}, {super().name}"
 
     def levels(self, probes: Sequence[PresenceProbe], indexes: Sequence[TextIndex]) -> list[float]:
@@ -57,7 +52,7 @@ class EmbeddingMatchJudge(MatchJudge):
         phrases = {phrase for number in missing for phrase in phrases_of(probes[number])}
         distinct = {id(indexes[number]): indexes[number] for number in missing}
         options = {phrase for index in distinct.values() for part in vocabulary_of(index) for phrase in part}
-        self.embedder.embed([*phrases, *options])  # all at once; what follows is looked up
+        self.embedder.embed([*phrases, *options])  # computes all at once; later calls look them up
         wordings = {key: OwnWords(index, self.embedder, self.threshold) for key, index in distinct.items()}
         for number in missing:
             probe, wording = probes[number], wordings[id(indexes[number])]
@@ -68,73 +63,62 @@ class EmbeddingMatchJudge(MatchJudge):
 
 
 class OwnWords:
-    """Questions in one text's own words: `presence(probe)` is the probe with every phrase that has a like replaced."""
+    """Puts questions in one text's own words."""
 
     def __init__(self, index: TextIndex, embedder: Embedder, threshold: float) -> None:
-        names, attributes, relations = vocabulary_of(index)
-        self.names = NearestPhrase(names, embedder, threshold)
-        self.attributes = NearestPhrase(attributes, embedder, threshold)
-        self.relations = NearestPhrase(relations, embedder, threshold)
+        self.embedder = embedder
+        self.threshold = threshold
+        self.options = dict(zip(("name", "attribute", "relation"), vocabulary_of(index), strict=True))
+        self.rows = {kind: embedder.embed(phrases) for kind, phrases in self.options.items()}
+        self._nearest: dict[tuple[str, str], tuple[str, float]] = {}
 
     def presence(self, probe: PresenceProbe) -> PresenceProbe:
-        choice = self.attributes if probe.kind == "attribute" else self.relations
+        """Returns the probe with the text's phrase in place of every phrase that is similar enough."""
+        words = self.own("attribute" if probe.kind == "attribute" else "relation", probe.words)
         other = None if probe.other is None else self.mention(probe.other)
-        return replace(probe, mention=self.mention(probe.mention), words=choice.of(probe.words), other=other)
+        return replace(probe, mention=self.mention(probe.mention), words=words, other=other)
 
     def foreign(self, name: str) -> float:
-        """The rating of a name the text does not have: 1 and the likeness of what comes nearest, below 2."""
-        return 1 + min(max(self.names.cosine(name), 0.0), 0.99)
+        """Returns the rating of a name that the text lacks: 1 + the cosine of the most similar name, below 2."""
+        return 1 + min(max(self.nearest("name", name)[1], 0.0), 0.99)
 
     def mention(self, mention: Mention) -> Mention:
         return Mention(
-            self.names.of(mention.head),
-            tuple(self.attributes.of(words) for words in mention.attributes),
+            self.own("name", mention.head),
+            tuple(self.own("attribute", words) for words in mention.attributes),
             tuple(self.link(link) for link in mention.links),
-            tuple(self.attributes.of(words) for words in mention.details),
+            tuple(self.own("attribute", words) for words in mention.details),
             tuple(self.link(link) for link in mention.ties),
         )
 
     def link(self, link: Link) -> Link:
-        return Link(self.relations.of(link.relation), self.mention(link.other), link.reverse)
+        return Link(self.own("relation", link.relation), self.mention(link.other), link.reverse)
 
-
-class NearestPhrase:
-    """The phrases one may choose from."""
-
-    def __init__(self, options: Sequence[str], embedder: Embedder, threshold: float) -> None:
-        self.options = options
-        self.embedder = embedder
-        self.threshold = threshold
-        self.rows = embedder.embed(options)
-        self._chosen: dict[str, tuple[str, float]] = {}
-
-    def of(self, phrase: str) -> str:
-        """The most alike option, or the phrase itself when none is alike enough or no other word could excuse it."""
-        option, cosine = self._best(phrase)
+    def own(self, kind: str, phrase: str) -> str:
+        """Returns the text's most similar phrase, or the phrase itself if none is similar enough or may replace it."""
+        option, cosine = self.nearest(kind, phrase)
         return option if cosine >= self.threshold and replaceable(phrase) else phrase
 
-    def cosine(self, phrase: str) -> float:
-        """Of the most alike option, in [-1, 1]; 0 without options."""
-        return self._best(phrase)[1]
-
-    def _best(self, phrase: str) -> tuple[str, float]:
-        if not self.options or not phrase:
+    def nearest(self, kind: str, phrase: str) -> tuple[str, float]:
+        """Returns the text's most similar phrase with its cosine in [-1, 1], or the phrase with 0 if there is none."""
+        options = self.options[kind]
+        if not options or not phrase:
             return phrase, 0.0
-        if phrase not in self._chosen:
-            cosines = self.rows @ self.embedder.embed([phrase])[0]
+        if (kind, phrase) not in self._nearest:
+            cosines = self.rows[kind] @ self.embedder.embed([phrase])[0]
             best = int(cosines.argmax())
-            self._chosen[phrase] = self.options[best], float(cosines[best])
-        return self._chosen[phrase]
+            self._nearest[kind, phrase] = options[best], float(cosines[best])
+        return self._nearest[kind, phrase]
 
 
 def replaceable(phrase: str) -> bool:
-    """Not a colour, count or side, and not prepositions alone, which are alike to embeddings ("above" and "below")."""
+    """Whether another phrase may replace it: it has no colour, count or side, and is more than prepositions."""
     words = lemmas(phrase)
     return words.isdisjoint(CHECKABLE) and not words <= PREPOSITIONS
 
 
 def phrases_of(probe: PresenceProbe) -> list[str]:
-    """Every name, attribute and relation in the question."""
+    """Returns every name, attribute and relation in the question."""
     mentions = [probe.mention] if probe.other is None else [probe.mention, probe.other]
     return [phrase for phrase in (probe.words, *(p for m in mentions for p in _phrases_in(m))) if phrase]
 
@@ -146,7 +130,7 @@ def _phrases_in(mention: Mention) -> list[str]:
 
 
 def vocabulary_of(index: TextIndex) -> tuple[list[str], list[str], list[str]]:
-    """The text's distinct names, attributes and relations."""
+    """Returns the text's distinct names, attributes and relations."""
     entities, relations = index.graph.entities, index.graph.relations
     names = [name for entity in entities for name in (entity.head, *entity.heads)]
     attributes = [attribute for entity in entities for attribute in entity.attributes]

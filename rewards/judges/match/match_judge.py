@@ -1,51 +1,47 @@
-"""A judge without a model: looks presence questions up in the target text's own scene graph. Not a published metric.
-Answers to questions it compares with people's answers word by word (rate_answer.py), of HarmonicEval's criteria it
-knows what words can tell (rate_criteria.py), and of several texts which says more that is right (compare_texts.py).
+"""A judge without a model that looks presence questions up in the scene graph of the text. Not a published metric.
 
     MatchJudge().rate([Question(messages, probe=PresenceProbe("A red circle.", "attribute", Mention("circle"), "red"))])
 
-It reads `Question.probe` only, never the prose, and knows words, not meaning: lemmas must be equal (2 and two are),
-attributes attached to the thing asked about, relations between the two things asked about. So synonyms count as absent,
-and so does most of what the parser got wrong. Its answers are certain: all the probability is on one rating,
+It reads `Question.probe` and never the prose. It knows words and not their meaning: lemmas must be equal (2 and two
+are), an attribute must belong to the thing in question, and a relation must connect the two things in question. So it
+does not find synonyms, nor most of what the parser got wrong. All the probability is on one rating:
 
     5  found
     4  found in other words of the same stem or place: "sits in" / "in", "next to" / "near", "with" / "wears",
        "snowy" / "snow covered", "coffee cup" / "cup of coffee", "a group of men" / "men", "left corner" / "left"
-    3  the words are there, and neither they nor the things they tie are said to belong elsewhere
-    2  a thing of that name is there, but not as the identifier describes it
-    1  not found; but for 5 % that are on 2, as it may be said in words that this judge does not know. All on 1: a
-       colour, a count or one side of two that is not given, and a tie that is given otherwise
+    3  the text has the words, but gives neither them nor the things that they connect to something else
+    2  the text has a thing of that name, but describes it otherwise
+    1  not found. 5 % of the probability is on 2, because other words may say it. None of it is on 2 for a colour, a
+       count or one side of two that the text does not give, and for a relation that the text gives otherwise
 
-Where several things of that name fit, any of them may satisfy; what else the question's text says of the thing (its
-attributes and relations) first narrows them down to those that share most of it.
+Of several things with the name, those with most of the attributes and relations that the question's own text gives the
+thing count, and one that fits is enough. rate_answer.py, rate_criteria.py and compare_texts.py have its other answers.
 """
 
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
-from rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
-from rewards.judges.match.compare_texts import Comparison, compare, ranking, worths
-from rewards.judges.match.rate_answer import rate_answer
-from rewards.judges.match.rate_criteria import rate_criteria
-from rewards.judges.match.text_index import TextIndex
-from rewards.judges.probe import AnswerProbe, CriterionProbe, PhraseProbe, PresenceProbe, RankingProbe
-from rewards.judges.usage import Usage
-from rewards.language.parse import describe, reader_name
-from rewards.language.rules import Mode
-from rewards.verdict import Status
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.match.compare_texts import Comparison, compare, ranking, values_of
+from spanreward.rewards.judges.match.rate_answer import rate_answer
+from spanreward.rewards.judges.match.rate_criteria import rate_criteria, rating_of
+from spanreward.rewards.judges.match.text_index import TextIndex
+from spanreward.rewards.judges.probe import AnswerProbe, CriterionProbe, PhraseProbe, PresenceProbe, RankingProbe
+from spanreward.rewards.judges.usage import Usage
+from spanreward.rewards.language.parse import describe, reader_name
+from spanreward.rewards.language.rules import Mode
+from spanreward.rewards.verdict import Status
 
 REMEMBERED_TEXTS = 4096
-REMEMBERED_CHARACTERS = 500_000  # of all of them, whose indexes take some 240 bytes a character
+REMEMBERED_CHARACTERS = 500_000  # of all texts together; an index takes about 240 bytes per character
 
 
 class MatchJudge(Judge):
-    """Answers from the words of the text itself, without a model. It is no published metric.
+    """A judge that answers from the words of the text, without a model. It is no published metric.
 
     Args:
-        pipeline: the spaCy pipeline, as for `rewards.language.describe`. Only texts whose probe brings no graph are
-            parsed.
-        coref: likewise.
+        pipeline, coref: as for `describe` of rewards/language. Texts whose probe has a graph are not parsed.
     """
 
     def __init__(self, pipeline: Any = None, coref: Any = "rules") -> None:
@@ -58,11 +54,11 @@ class MatchJudge(Judge):
 
     @property
     def name(self) -> str:
-        """What it parses texts with, on which its answers depend. Raises ImportError where that is missing."""
+        """Returns what it parses texts with. Raises ImportError where the pipeline is not installed."""
         return f"match {reader_name(self.pipeline, self.coref)}"
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
-        """One certain rating per question; a Failure (UNPARSED) for a question whose probe it does not answer."""
+        """Returns one rating per question, and a Failure (UNPARSED) where it does not answer the kind of probe."""
         self.usage.questions += len(questions)
         probes = [question.probe for question in questions]
         presences = [probe for probe in probes if isinstance(probe, PresenceProbe)]
@@ -70,7 +66,7 @@ class MatchJudge(Judge):
             levels = iter(self.levels(presences, self._indexes_of(presences)))
             criteria = [probe for probe in probes if isinstance(probe, CriterionProbe)]
             of_criteria = iter(rate_criteria(criteria, scale, self._parse, self.levels))
-            compared = iter(self._worths([probe for probe in probes if isinstance(probe, Comparison)]))
+            compared = iter(self._values([probe for probe in probes if isinstance(probe, Comparison)]))
 
         def answer(probe: Any) -> Rating | Failure:
             if isinstance(probe, PresenceProbe):
@@ -86,31 +82,32 @@ class MatchJudge(Judge):
         return [answer(probe) for probe in probes]
 
     def levels(self, probes: Sequence[PresenceProbe], indexes: Sequence[TextIndex]) -> list[float]:
-        """The ratings, 1 to 5, each probe's from the index of its text."""
+        """Returns the ratings, 1 to 5. `indexes` has the index of each probe's text."""
         return [index.rating(probe) for probe, index in zip(probes, indexes, strict=True)]
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """The asker's own noun phrase for a Phrase, a rationale and rating for an Answer, the order of texts for a
-        Ranking, else a Failure (UNPARSED).
+        """Returns a PhraseProbe's noun phrase, a rationale and rating for an AnswerProbe, an order for a RankingProbe.
+
+        Other probes get a Failure (UNPARSED).
         """
         self.usage.questions += len(questions)
         probes = [question.probe for question in questions]
         with self.usage.clock("seconds"):
-            compared = iter(self._worths([probe for probe in probes if isinstance(probe, RankingProbe)]))
+            compared = iter(self._values([probe for probe in probes if isinstance(probe, RankingProbe)]))
         return [ranking(next(compared)) if isinstance(probe, RankingProbe) else written(probe) for probe in probes]
 
-    def _worths(self, probes: Sequence[Comparison]) -> list[list[float] | Failure]:
-        return worths(probes, lambda asked: rate_criteria(asked, RATING_SCALE, self._parse, self.levels))
+    def _values(self, probes: Sequence[Comparison]) -> list[list[float] | Failure]:
+        return values_of(probes, lambda asked: rate_criteria(asked, RATING_SCALE, self._parse, self.levels))
 
     def _indexes_of(self, probes: Sequence[PresenceProbe]) -> list[TextIndex]:
-        """Per probe the index of its text. Brought graphs are indexed once each, texts without are parsed together."""
-        given = {id(probe.graph): probe.graph for probe in probes if probe.graph is not None}
-        brought = {key: TextIndex(graph) for key, graph in given.items()}
+        """Returns per probe the index of its text. Texts without a graph are parsed together."""
+        graphs = {id(probe.graph): probe.graph for probe in probes if probe.graph is not None}
+        given = {key: TextIndex(graph) for key, graph in graphs.items()}
         own = self._parse([probe.text for probe in probes if probe.graph is None])
-        return [own[probe.text] if probe.graph is None else brought[id(probe.graph)] for probe in probes]
+        return [own[probe.text] if probe.graph is None else given[id(probe.graph)] for probe in probes]
 
     def _parse(self, texts: Sequence[str], mode: Mode = "default") -> dict[str, TextIndex]:
-        """An index per text; those not remembered are parsed together."""
+        """Returns an index per text. Texts that it does not remember are parsed together."""
         wanted = list(dict.fromkeys(texts))
         indexes = {text: self._indexes[text, mode] for text in wanted if (text, mode) in self._indexes}
         new = [text for text in wanted if text not in indexes]
@@ -127,16 +124,11 @@ class MatchJudge(Judge):
 
 
 def written(probe: Any) -> str | Failure:
-    """What a probe is answered with in words."""
+    """Returns the written answer to a probe that is no ranking."""
     if isinstance(probe, PhraseProbe):
         return probe.by_rule
     if isinstance(probe, AnswerProbe):
         rating, reason = rate_answer(probe)
         return f"The candidate answer is rated so because {reason}. So rating={rating:.0f}"
-    kind = type(probe).__name__  # not its words, which are a whole completion
+    kind = type(probe).__name__  # without its words, which may be a whole completion
     return Failure(Status.UNPARSED, f"the match judge writes noun phrases and rationales only, got the probe {kind}")
-
-
-def rating_of(level: float, scale: Sequence[str]) -> Rating:
-    """The distribution over the scale's whole numbers whose mean is `level`, on one of them or on two neighbours."""
-    return Rating({entry: max(0.0, 1 - abs(float(entry) - level)) for entry in scale})

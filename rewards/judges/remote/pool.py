@@ -1,43 +1,42 @@
-"""One model behind several servers: each question goes to one of them, and to another only where that one failed.
+"""Several servers of one model. Each question goes to one server, and to another only if that one failed.
 
-    pool = Pool(["http://node1:8000", "http://node2:8000"], deadline=300.0)
-    pool.ask("completions", [{"model": "m", "prompt": [1, 2], "max_tokens": 1}], {})     # as Endpoint.ask
+    pool = Pool([Endpoint("http://node1:8000"), Endpoint("http://node2:8000")])     # `ask` is as Endpoint.ask
 
-The questions, sorted, are cut into a stretch for each server: neighbours begin alike, and meet in one server's prefix
-cache. A server with none left takes the later half of the longest stretch, so that a slow one is left with few.
+Sorted questions are cut into one stretch for each server: neighbours begin alike, and so meet in one prefix cache. A
+server with no question left takes the later half of the longest stretch, so a slow server answers fewer.
 
-A server that is away (no connection, no answer in time) is given up: it is asked for its list of models after growing
-random pauses, and gets questions again once the list says what it said before. What it had under way, and a question
-that a server failed on (any other 5xx, no JSON), goes to the next server, ATTEMPTS times in all: it may be the question
-that ends them. A busy server (408, 425, 429, 502, 503, 504) has refused the question, which goes back to its stretch,
-and the place that it was under way in pauses. One that refuses all questions (401, 403, 404) gets no more of this call.
+If a server is away (no connection, no answer in time), it gets no questions. It is asked for its list of models after
+growing random pauses, and is used again when the list says what it said before. Its unanswered questions, and a
+question that a server failed on (any other 5xx, an answer that is not JSON), go to the next server, ATTEMPTS times in
+all: the question may be the cause. If a server is busy (408, 425, 429, 502, 503, 504), the question goes back to the
+server's stretch, and the server gets one question fewer at a time during a pause. If a server refuses all questions
+(401, 403, 404), it gets no more in this call.
 """
 
 import asyncio
 import logging
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
-from rewards.judges.judge import Failure
-from rewards.judges.remote.endpoint import ATTEMPTS, Call, Endpoint, Served, ServerAnswer, Trouble, pause, run
-from rewards.verdict import Status
+from spanreward.rewards.judges.judge import Failure
+from spanreward.rewards.judges.remote.endpoint import ATTEMPTS, Answer, Body, Call, Endpoint, Served, Trouble, pause
+from spanreward.rewards.verdict import Status
 
 log = logging.getLogger(__name__)
 
 
 class Stretches:
-    """The numbers 0 to count - 1 in as many neighbourhoods as there are takers; each is taken once."""
+    """The numbers 0 to count - 1 in one stretch of neighbours for each taker. Each number is taken once."""
 
     def __init__(self, count: int, takers: int) -> None:
         bounds = [count * taker // takers for taker in range(takers + 1)]
         self._left = [deque(range(start, end)) for start, end in pairwise(bounds)]
 
     def take(self, taker: int) -> int | None:
-        """The taker's next number; where it has none, of the longest stretch's later half; None when all are out."""
+        """The taker's next number. If its stretch is empty, it gets the longest one's later half; None at the end."""
         own = self._left[taker]
         if not own:
             longest = max(self._left, key=len)
@@ -45,14 +44,14 @@ class Stretches:
         return own.popleft() if own else None
 
     def put_back(self, taker: int, number: int) -> None:
-        """To be this taker's next."""
+        """Makes the number this taker's next."""
         self._left[taker].appendleft(number)
 
 
 @dataclass(slots=True)
 class Member:
-    """A server of the pool. well: nothing was wrong since its list of models was read last; failures: how often in a
-    row that ended, or the list was not to be had; said: what the list said last of the model.
+    """A server of the pool. well: it has worked since its list of models was last read. failures: how many times in a
+    row it went away or its list was not what it must be. said: the model's last entry in its list.
     """
 
     endpoint: Endpoint
@@ -63,11 +62,11 @@ class Member:
 
 @dataclass(slots=True)
 class Work:
-    """The questions of one call, by their numbers. tries: how often each was lost; posts: and sent."""
+    """The questions of one call, by number. tries: how often each was lost. posts: how often each was sent."""
 
-    bodies: Sequence[Mapping[str, Any]]
+    bodies: Sequence[Body]
     stretches: Stretches
-    answers: dict[int, ServerAnswer | Failure] = field(default_factory=dict)
+    answers: dict[int, Answer] = field(default_factory=dict)
     tries: Counter[int] = field(default_factory=Counter)
     refusals: dict[int, Failure] = field(default_factory=dict)  # by server
     posts: Counter[int] = field(default_factory=Counter)
@@ -76,7 +75,7 @@ class Work:
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def next(self, server: int) -> int:
-        """A question for this server, when there is one."""
+        """Waits for a question for this server."""
         while (number := self.stretches.take(server)) is None:
             self.returned.clear()
             await self.returned.wait()
@@ -86,54 +85,29 @@ class Work:
         self.stretches.put_back(server, number)
         self.returned.set()
 
-    def settle(self, number: int, answer: ServerAnswer | Failure) -> None:
+    def settle(self, number: int, answer: Answer) -> None:
         self.answers[number] = answer
         if len(self.answers) == len(self.bodies):
             self.done.set()
 
 
 class Pool:
-    """urls, deadline and the others: see Endpoint. concurrency: questions under way at a time at each server.
+    """Several servers of one model, with equal settings. Raises ValueError for a url that is there twice."""
 
-    Raises ValueError for a url that Endpoint refuses, or that is there twice.
-    """
-
-    def __init__(
-        self,
-        urls: Sequence[str],
-        deadline: float = 300.0,
-        concurrency: int = 32,
-        connect_timeout: float = 5.0,
-        read_timeout: float = 60.0,
-    ) -> None:
-        endpoints = [Endpoint(url, deadline, concurrency, connect_timeout, read_timeout) for url in urls]
+    def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         self.url = ", ".join(endpoint.url for endpoint in endpoints)
         if len({endpoint.url for endpoint in endpoints}) < len(endpoints):
             raise ValueError(f"one of the judge's urls is there twice: {self.url}")
         self.members = [Member(endpoint) for endpoint in endpoints]
-        self.deadline = deadline
-        self.concurrency = concurrency
-        self._agreed: Served | None = None  # what the servers' lists say of the model
+        self.deadline = endpoints[0].deadline
+        self.concurrency = endpoints[0].concurrency
+        self._agreed: Served | None = None  # the model's entry in the servers' lists
 
-    def begin(self) -> None:
-        """From now until `finish` all calls share one deadline, however many there are."""
-        self.members[0].endpoint.begin()
+    async def look_up(self, model: str) -> Served | None:
+        """Returns the model's entry in the servers' lists; None if no server has one or answers in time.
 
-    def finish(self) -> None:
-        self.members[0].endpoint.finish()
-
-    def left(self) -> float:
-        """The seconds that a call may take now."""
-        return self.members[0].endpoint.left()
-
-    def served(self, model: str) -> Served | None:
-        """What the servers say they serve as this model; None where none of them has it, or says anything in time.
-
-        Raises ValueError where two servers say different things.
+        Raises ValueError if the entries of two servers differ.
         """
-        return run(self._look_up(model))
-
-    async def _look_up(self, model: str) -> Served | None:
         found = await asyncio.gather(*(member.endpoint.look_up(model) for member in self.members))
         for member, served in zip(self.members, found, strict=True):
             member.well = served is not None
@@ -150,30 +124,21 @@ class Pool:
         self._agreed = pairs[0][1] if pairs else None
         return self._agreed
 
-    def ask(
-        self,
-        path: str,
-        bodies: Sequence[Mapping[str, Any]],
-        extras: Mapping[str, Any],
-        alive: Callable[[], bool] = lambda: True,
-    ) -> tuple[list[ServerAnswer | Failure], int]:
-        """As `Endpoint.ask`, for bodies of one model in sorted order; nothing is waited for after the last answer.
-        alive is not asked: none of the servers is ours.
+    async def ask(
+        self, path: str, bodies: Sequence[Body], extras: Body, seconds: float, alive: Callable[[], bool]
+    ) -> tuple[list[Answer], int]:
+        """As `Endpoint.ask`, for sorted bodies of one model; `alive` is not used. Ends with the last answer.
 
-        Raises ValueError where two servers' lists say different things of the model.
+        Raises ValueError as `look_up` does.
         """
-        return run(self._ask(path, bodies, extras))
-
-    async def _ask(
-        self, path: str, bodies: Sequence[Mapping[str, Any]], extras: Mapping[str, Any]
-    ) -> tuple[list[ServerAnswer | Failure], int]:
         work = Work(bodies, Stretches(len(bodies), len(self.members)))
         with suppress(TimeoutError):
-            async with asyncio.timeout(self.left()):
+            async with asyncio.timeout(seconds):
                 if self._agreed is None:
-                    await self._look_up(bodies[0]["model"])
+                    await self.look_up(bodies[0]["model"])
+                servers = range(len(self.members))
                 async with asyncio.TaskGroup() as group:
-                    tasks = [group.create_task(self._serve(number, path, extras, work)) for number in self._numbers]
+                    tasks = [group.create_task(self._serve(server, path, extras, work)) for server in servers]
                     await work.done.wait()
                     for task in tasks:
                         task.cancel()
@@ -183,12 +148,8 @@ class Pool:
         retries = sum(work.posts.values()) - len(work.posts)
         return [work.answers.get(number, late) for number in range(len(bodies))], retries
 
-    @property
-    def _numbers(self) -> range:
-        return range(len(self.members))
-
-    async def _serve(self, number: int, path: str, extras: Mapping[str, Any], work: Work) -> None:
-        """What one server does for a call: `concurrency` questions at a time."""
+    async def _serve(self, number: int, path: str, extras: Body, work: Work) -> None:
+        """Asks one server, `concurrency` questions at a time, until it is cancelled or refused."""
         endpoint = self.members[number].endpoint
         looking = asyncio.Lock()
         async with endpoint.client() as client, asyncio.TaskGroup() as group:
@@ -197,12 +158,12 @@ class Pool:
                 group.create_task(self._place(number, call, looking, work))
 
     async def _place(self, number: int, call: Call, looking: asyncio.Lock, work: Work) -> None:
-        """One question after another, until it is refused all; cancelled when the last one has its answer."""
+        """Asks one server one question after another, until it is cancelled or the server refuses all questions."""
         member, troubles = self.members[number], 0
         while call.refusal is None:
             await self._until_well(member, work.bodies[0]["model"], looking)
             question = await work.next(number)
-            if not member.well or call.refusal is not None:  # since we waited for a question
+            if not member.well or call.refusal is not None:  # while this place waited for a question
                 work.put_back(number, question)
                 continue
             work.posts[question] += 1
@@ -217,7 +178,7 @@ class Pool:
                     self._lost(question, number, trouble, work)
                 if not trouble.away:
                     await asyncio.sleep(trouble.after + pause(troubles))
-                elif member.well:  # and no other place has said so
+                elif member.well:  # no other place has noticed
                     member.well = False
                     member.failures += 1
                 continue
@@ -231,7 +192,7 @@ class Pool:
             work.done.set()
 
     def _lost(self, question: int, number: int, trouble: Trouble, work: Work) -> None:
-        """The server with this number was sent the question, and does not answer it."""
+        """Passes on a question that the server with this number got and did not answer."""
         work.tries[question] += 1
         if work.tries[question] < ATTEMPTS:
             work.put_back((number + 1) % len(self.members), question)
@@ -240,24 +201,21 @@ class Pool:
             work.settle(question, Failure(Status.ERROR, f"{url} failed, the last of {ATTEMPTS} times: {trouble}"))
 
     async def _until_well(self, member: Member, model: str, looking: asyncio.Lock) -> None:
-        """Return when the server's list of models says what it must; one place looks, the others wait for it."""
+        """Waits until the server's list of models says what it must. One place asks, and the others wait for it."""
         async with looking:
             while not member.well:
                 if member.failures:
                     await asyncio.sleep(pause(member.failures))
                 found = await member.endpoint.look_up(model)
-                self._agreed = self._agreed or found
-                member.well = found is not None and found == self._agreed
-                if found is not None and not member.well and found != member.said:
-                    other = f"{member.endpoint.url} serves {facts(found)}, where the others serve {facts(self._agreed)}"
+                agreed = self._agreed = self._agreed or found
+                member.well = found is not None and found == agreed
+                if found and agreed and not member.well and found != member.said:
+                    other = f"{member.endpoint.url} serves {facts(found)}, where the others serve {facts(agreed)}"
                     log.warning("%s: it is not asked", other)
                 member.said = found
                 member.failures += not member.well
 
 
-def facts(served: Served | None) -> str:
-    """In words."""
-    if served is None:
-        return "nothing"
+def facts(served: Served) -> str:
     length = f" up to {served.max_model_len} tokens" if served.max_model_len else ""
     return f"{served.id!r} from {served.root or 'nowhere that it tells'}{length}"

@@ -1,10 +1,10 @@
-"""A vLLM server of our own: a child process that serves one model on 127.0.0.1 and ends with us.
+"""A vLLM server as a child process, which serves one model on 127.0.0.1 and ends with this process.
 
     server = Spawned(folder, "smollm2", 8000, options=(), deadline=900.0, log=Path("server.log"))     # it answers
     server.close()     # or at the interpreter's exit
 
-It is `python -m vllm.entrypoints.openai.api_server`, which works with every build of vLLM, in a process group of its
-own. A shell in that group reads from us and ends the group when we are gone, however that came.
+It runs `python -m vllm.entrypoints.openai.api_server`, which works with every build of vLLM, in its own process group.
+A shell in that group reads from this process, and ends the group when this process ends for whatever reason.
 """
 
 import atexit
@@ -24,14 +24,15 @@ import httpx2 as httpx
 HOST = "127.0.0.1"
 GRACE = 15.0  # seconds from SIGTERM to SIGKILL
 MAX_LOGPROBS = 20
-GUARD = '{ "$@"; kill $$; } & cat; trap "" TERM; kill 0; sleep "$0"; kill -KILL 0'  # cat ends when we do
+GUARD = '{ "$@"; kill $$; } & cat; trap "" TERM; kill 0; sleep "$0"; kill -KILL 0'  # cat ends when this process does
 
 
 class Spawned:
-    """Serve the folder's model under this name. options: further arguments of vLLM's server; deadline: seconds until it
-    must answer; log: where all that it prints goes.
+    """Serves the folder's model under the name `model`. The constructor returns when the server answers.
 
-    Raises ModuleNotFoundError without vLLM, RuntimeError when the port is taken or the server does not come up.
+    options: further arguments of vLLM's server. deadline: seconds within which it must answer. log: its output.
+
+    Raises ModuleNotFoundError without vLLM, RuntimeError if the port is taken or the server does not come up.
     """
 
     def __init__(self, folder: Path, model: str, port: int, options: Sequence[str], deadline: float, log: Path) -> None:
@@ -61,14 +62,13 @@ class Spawned:
 
     @property
     def alive(self) -> bool:
-        """Whether the server's process runs."""
         return self.process.poll() is None
 
     def close(self) -> None:
-        """End the server and all processes it started."""
+        """Ends the server and all processes that it started."""
         atexit.unregister(self.close)
         for number in (signal.SIGTERM, signal.SIGKILL):
-            with suppress(ProcessLookupError):  # nobody is left in the group
+            with suppress(ProcessLookupError):  # when the group has no process left
                 os.killpg(self.process.pid, number)
                 end = time.monotonic() + GRACE
                 while time.monotonic() < end:
@@ -79,7 +79,6 @@ class Spawned:
             self.process.stdin.close()
 
     def _wait(self, model: str, port: int, deadline: float) -> None:
-        """Until the server answers that it is well."""
         end = time.monotonic() + deadline
         while time.monotonic() < end:
             if not self.alive:
@@ -92,9 +91,9 @@ class Spawned:
 
 
 def refuse_taken(port: int) -> None:
-    """Raises RuntimeError when something listens on the port."""
+    """Raises RuntimeError if something listens on the port."""
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # what is left of a closed server does not count
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # also right after a server closed
         try:
             probe.bind((HOST, port))
         except OSError as error:
@@ -102,7 +101,7 @@ def refuse_taken(port: int) -> None:
 
 
 def command(folder: Path, model: str, port: int, options: Sequence[str]) -> list[str]:
-    """What starts the server. It leaves the sampling to the questions, not to the model's generation_config.json.
+    """The command that starts the server. It ignores the sampling settings of the model's generation_config.json.
 
     Raises ModuleNotFoundError without vLLM.
     """

@@ -1,16 +1,16 @@
-"""One judge for all ranks, on rank 0: the questions of all ranks are gathered, asked together, the answers scattered.
+"""One judge on rank 0 for all ranks. It gathers their questions, asks them together, and scatters the answers.
 
     judge = Rank0Judge(VllmJudge("smollm2"))      # on every rank; only rank 0 loads the model
     judge.start()
-    with judge:                                   # on every rank, also where there is nothing to ask
-        judge.rate(questions)                     # as often as each rank likes
+    with judge:                                   # on every rank, also on one without questions
+        judge.rate(questions)                     # any number of times, different from rank to rank
 
-Metrics ask in waves, and how many depends on the data. So within the outermost `with` every call is one round of all
-ranks: each says what it asks, and a rank at the end of its `with` says that it is done, until all are. Every rank
-enters the same judges in the same order, or none does. A cache goes inside, `Rank0Judge(CachedJudge(judge))`: around,
-it would let a rank that knows all its answers stay away.
+The number of calls depends on the data, so it differs between ranks. Within the outermost `with`, every call is
+therefore one round of all ranks. A rank that has reached the end of its `with` takes part, without questions, until all
+ranks have. All ranks must enter the same judges in the same order. A cache goes inside:
+`Rank0Judge(CachedJudge(judge))`. Outside, a rank whose answers are all in the cache would not join the rounds.
 
-Without a process group, or with one rank, the inner judge is called as if this one were not there.
+With one rank, or without a process group, the inner judge is called directly.
 """
 
 import logging
@@ -18,25 +18,24 @@ import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import Any, Self
 
 import torch
 import torch.distributed as dist
 
-from rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
-from rewards.judges.shared.rounds import Rounds
-from rewards.judges.usage import Usage
-from rewards.verdict import Status
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.shared.rank_exchange import RankExchange
+from spanreward.rewards.judges.usage import Usage
+from spanreward.rewards.verdict import Status
 
 log = logging.getLogger(__name__)
 
-_LOCK = threading.RLock()  # a round is one thread's
+_LOCK = threading.RLock()  # one thread at a time takes part in rounds
 
 
 @dataclass(frozen=True, slots=True)
 class _JudgeCall:
-    """A call of `rate` (with a scale) or of `write` (with a length). judge: its place among the judges entered."""
+    """A call of `rate` (with a scale) or of `write`. judge: its index in the order in which judges were entered."""
 
     judge: int
     scale: tuple[str, ...]
@@ -45,22 +44,24 @@ class _JudgeCall:
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """Calls of one kind are put to the judge as one."""
+        """Calls of equal kind are put to the judge together."""
         return self.judge, self.scale, self.max_tokens
 
 
 class _Session:
-    """From the first `with` of any judge of this process to its end. Judges within it share the rounds: a rank that
-    asked one judge would wait for ever for a rank that asks another.
+    """The time from the first `with` of any Rank0Judge of this process to its end.
+
+    All judges entered in it share its rounds. Otherwise a rank that asks one judge would wait for ever for a rank that
+    asks another.
     """
 
     def __init__(self, timeout: float) -> None:
-        self.rounds = Rounds(timeout)
+        self.rounds = RankExchange(timeout)
         self.judges: list[Rank0Judge] = []
         self.depth = 0
 
     def finish(self) -> None:
-        """Answer rounds until every rank is done."""
+        """Takes part in rounds until every rank is done."""
         while self.rounds.trouble is None and not self.rounds.exchange(None, self._serve):
             pass
 
@@ -70,34 +71,31 @@ class _Session:
             judge._rest()
 
     def ask(self, asked: _JudgeCall) -> list[Any]:
-        """One round, or several until rank 0 has come to this judge: an answer per question, or why there is none."""
+        """Returns an answer per question. Takes several rounds if rank 0 has not entered this judge yet."""
         answers: Any = None
         while answers is None and self.rounds.trouble is None:
             answers = self.rounds.exchange(asked, self._serve)
         return answers if self.rounds.trouble is None else [self.rounds.trouble] * len(asked.questions)
 
     def _serve(self, messages: Sequence[_JudgeCall | None]) -> list[Any]:
-        """On rank 0: a list of answers for each rank that asks, None where rank 0 has yet to enter the judge, and for a
-        rank that is done whether all are.
+        """Makes rank 0's replies. A rank that asks gets its answers, or None if rank 0 has not entered the judge yet. A
+        rank that is done gets whether all ranks are.
         """
-        together: dict[tuple[Any, ...], list[int]] = {}
-        for rank, asked in enumerate(messages):
-            if asked is not None:
-                together.setdefault(asked.kind, []).append(rank)
+        together: dict[tuple[Any, ...], dict[int, _JudgeCall]] = {}
+        for rank, call in enumerate(messages):
+            if call is not None:
+                together.setdefault(call.kind, {})[rank] = call
         replies: list[Any] = [not together] * len(messages)
-        for ranks in together.values():
-            calls = [asked for rank in ranks if (asked := messages[rank]) is not None]
-            if calls[0].judge >= len(self.judges) and messages[0] is not None:
-                for rank in ranks:
-                    replies[rank] = None
-                continue
-            answers = iter(self._put(calls[0], [question for call in calls for question in call.questions]))
-            for rank, call in zip(ranks, calls, strict=True):
-                replies[rank] = [next(answers) for _ in call.questions]
+        for calls in together.values():
+            kind = next(iter(calls.values()))
+            early = kind.judge >= len(self.judges) and messages[0] is not None
+            questions = [question for call in calls.values() for question in call.questions]
+            answers = iter([] if early else self._put(kind, questions))
+            for rank, call in calls.items():
+                replies[rank] = None if early else [next(answers) for _ in call.questions]
         return replies
 
     def _put(self, kind: _JudgeCall, questions: Sequence[Question]) -> Sequence[Any]:
-        """Put questions of this kind to their judge."""
         if kind.judge >= len(self.judges):
             wrong = "rank 0 has not entered this judge: enter the same judges in the same order on every rank"
             return [Failure(Status.ERROR, wrong)] * len(questions)
@@ -112,13 +110,15 @@ _session: _Session | None = None
 
 
 class Rank0Judge(Judge):
-    """One judge for all ranks, on rank 0. A round that fails makes Failures of what it asked and of all that follows
-    until the outermost `with` ends; the next one begins anew.
+    """One judge on rank 0 for all ranks.
+
+    If a round fails, its questions and all later ones in the outermost `with` become Failures. The next `with` tries
+    again.
 
     Args:
-        judge: any judge, whose settings must be the same on every rank.
-        timeout: seconds that a rank waits for the others in one round, so more than the judge needs for the questions
-            of all, and for its start where `start` was not called before.
+        judge: any judge, with the same settings on every rank.
+        timeout: seconds that a rank waits for the others in one round. It must be longer than the judge needs for the
+            questions of all ranks, and for its start if `start` was not called before.
     """
 
     def __init__(self, judge: Judge, timeout: float = 1800.0) -> None:
@@ -134,26 +134,26 @@ class Rank0Judge(Judge):
 
     @property
     def name(self) -> str:
-        """The inner judge's, as this rank sees it: no rank waits for another here."""
+        """The inner judge's name on this rank."""
         return self.judge.name
 
     @property
     def usage(self) -> Usage:
-        """Sums over ranks are right: `questions` are this rank's own, all else is counted where the judge is."""
+        """`questions` counts this rank's own; the rest is counted on rank 0. So sums over ranks are right."""
         inner = self.judge.usage
         return replace(inner, questions=self._questions, timeouts=inner.timeouts + self._timeouts)
 
     def start(self) -> None:
-        """Start the inner judge on rank 0. Raises there what keeps it from starting; no rank waits for another."""
-        if _rank() == 0:
+        """Starts the inner judge on rank 0, and raises there if that fails. No rank waits for another."""
+        rank = dist.get_rank() if dist.is_initialized() else int(os.environ.get("RANK", "0"))
+        if rank == 0:
             self.judge.start()
 
     def close(self) -> None:
-        """End the inner judge, which the other ranks never started."""
         self.judge.close()
 
     def __enter__(self) -> Self:
-        """Raises RuntimeError where several ranks run without a process group."""
+        """Raises RuntimeError if there are several ranks without a process group."""
         global _session
         with _LOCK:
             if _alone():
@@ -161,21 +161,19 @@ class Rank0Judge(Judge):
                 return self
             if _session is None:
                 if torch.cuda.is_available():
-                    torch.cuda.empty_cache()  # before the first round, so before an engine on several devices wakes
+                    torch.cuda.empty_cache()  # before an engine wakes, which may use the devices of several ranks
                 _session = _Session(self.timeout)
             if self not in _session.judges:
                 _session.judges.append(self)
             _session.depth += 1
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """At the end of the outermost `with`: answer rounds until every rank is done, unless interrupted."""
+    def __exit__(self, kind: type[BaseException] | None, *error: Any) -> None:
+        """Takes part in rounds at the end of the outermost `with` until every rank is done, unless interrupted."""
         global _session
         with _LOCK:
             if _session is None:
-                self.judge.__exit__(kind, error, trace)
+                self.judge.__exit__(kind, *error)
                 return
             _session.depth -= 1
             if _session.depth:
@@ -189,13 +187,12 @@ class Rank0Judge(Judge):
                 session.end()
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
-        """The inner judge's ratings, in order. Whatever it raises on rank 0 is a Failure on all ranks that asked."""
+        """Returns the inner judge's ratings. What it raises on rank 0 becomes Failures on all ranks that asked."""
         with _LOCK, self:
             self._questions += len(questions)
             return self.judge.rate(questions, scale) if _session is None else self._ask(questions, tuple(scale), 0)
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """The inner judge's texts, as `rate`."""
         with _LOCK, self:
             self._questions += len(questions)
             return self.judge.write(questions, max_tokens) if _session is None else self._ask(questions, (), max_tokens)
@@ -208,7 +205,7 @@ class Rank0Judge(Judge):
         return answers
 
     def _answer(self, kind: _JudgeCall, questions: Sequence[Question]) -> Sequence[Any]:
-        """On rank 0: the inner judge's answers; it is awake from now on."""
+        """Asks the inner judge, on rank 0, and leaves it awake."""
         if not self._awake:
             self.judge.__enter__()
             self._awake = True
@@ -220,12 +217,8 @@ class Rank0Judge(Judge):
             self.judge.__exit__(None, None, None)
 
 
-def _rank() -> int:
-    return dist.get_rank() if dist.is_initialized() else int(os.environ.get("RANK", "0"))
-
-
 def _alone() -> bool:
-    """Whether there is one rank. Raises RuntimeError where there are several, and no way to speak to them."""
+    """Whether there is one rank. Raises RuntimeError if there are several without a process group."""
     if dist.is_initialized():
         return dist.get_world_size() == 1
     ranks = int(os.environ.get("WORLD_SIZE", "1"))

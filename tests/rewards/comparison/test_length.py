@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rewards.comparison.length import control_length, overlap
+from spanreward.rewards.comparison.length import control_length, overlap
 
 
 def lengths(rng: np.random.Generator, count: int, longer: float) -> tuple[np.ndarray, np.ndarray]:
@@ -51,8 +51,8 @@ def test_it_refuses_to_extrapolate() -> None:
     found = control_length([1.0] * 100, np.stack([ours, ours - 80], axis=1))
     assert (found.controlled, found.matched, found.longer) == (None, None, 1.0)
     assert found.raw == 1.0
-    assert "of 100 pairs ours is the longer in 100: equal length is out of reach" in found.note
-    assert "0 pairs of nearly equal length are too few" in found.note
+    assert "ours is the longer in 100 of 100 pairs: too one-sided for equal length" in found.note
+    assert "only 0 pairs of nearly equal length, or all with the same side longer" in found.note
 
 
 def test_votes_of_one_prompt_are_one() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rewards.comparison.power import findable, needed, power
+from spanreward.rewards.comparison.power import findable, needed, power
 
 
 @pytest.mark.parametrize(("effect", "count"), [(0.2, 199), (0.5, 34), (0.8, 15)])

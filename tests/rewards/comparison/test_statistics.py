@@ -5,16 +5,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.optimize import minimize
 
-from rewards.comparison.correction import prediction_powered
-from rewards.comparison.multiplicity import holm
-from rewards.comparison.orders import first_slot_share, settle, swap_consistency
-from rewards.comparison.ratings import Pair, bradley_terry, elo
-from rewards.comparison.reliability import krippendorff_alpha
-from rewards.comparison.resampling import Interval, drawn_weights, ratio_interval
+from spanreward.rewards.comparison.correction import prediction_powered
+from spanreward.rewards.comparison.multiplicity import holm
+from spanreward.rewards.comparison.orders import first_slot_share, settle, swap_consistency
+from spanreward.rewards.comparison.ratings import Pair, bradley_terry, elo
+from spanreward.rewards.comparison.reliability import krippendorff_alpha
+from spanreward.rewards.comparison.resampling import Interval, drawn_weights, ratio_interval
 
 
 def test_both_orders_settle_a_pair_only_where_they_agree() -> None:

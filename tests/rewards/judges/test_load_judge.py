@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from rewards.cache_folder import cache_folder
-from rewards.judges import CachedJudge, MatchJudge, load_judge
-from rewards.judges.local.transformers_judge import TransformersJudge
-from rewards.judges.local.vllm_judge import VllmJudge
-from rewards.judges.remote.server_judge import ServerJudge
-from rewards.language.parse import reader_name
+from spanreward.rewards.cache_folder import cache_folder
+from spanreward.rewards.judges import CachedJudge, MatchJudge, load_judge
+from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
+from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.rewards.judges.remote.server_judge import ServerJudge
+from spanreward.rewards.language.parse import reader_name
 from tests.support.fakes import FakeJudge
 
 SERVER = "server:http://127.0.0.1:8000#m"
@@ -21,7 +21,7 @@ SERVER = "server:http://127.0.0.1:8000#m"
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr("rewards.judges.shared.cached_judge.CACHE", tmp_path)
+    monkeypatch.setattr("spanreward.rewards.judges.shared.cached_judge.CACHE", tmp_path)
     return tmp_path
 
 
@@ -121,6 +121,6 @@ def test_the_cache_folder() -> None:
 
 
 def test_knowing_the_folder_costs_no_model_library() -> None:
-    code = "import sys; from rewards.cache_folder import CACHE; print('transformers' in sys.modules)"
+    code = "import sys; from spanreward.rewards.cache_folder import CACHE; print('transformers' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.strip() == "False"

@@ -12,10 +12,10 @@ import pytest
 from PIL import Image
 from scipy.stats import spearmanr
 
-from rewards import PairwiseReward, Sample, Status
-from rewards.judges.probe import PairProbe
-from rewards.pairwise.questions import DEFAULT, load_prompts
-from rewards.pairwise.schedule import swiss_round, swiss_rounds
+from spanreward.rewards import PairwiseReward, Sample, Status
+from spanreward.rewards.judges.probe import PairProbe
+from spanreward.rewards.pairwise.questions import DEFAULT, load_prompts
+from spanreward.rewards.pairwise.schedule import swiss_round, swiss_rounds
 from tests.support.group_judges import GroupJudge
 from tests.support.pair_judges import PairJudge, better, mistaken
 from tests.support.paths import DATA
@@ -267,7 +267,8 @@ def test_swiss_groups_of_different_sizes_meet_in_the_same_calls() -> None:
 
 def test_options_and_prompts_that_cannot_be_used(tmp_path: Path) -> None:
     for options, sentence in (
-        ({"mode": "rank"}, 'mode is "pair", "batch" or "score", got \'rank\''),
+        ({"form": "rank"}, 'form is "pair", "batch" or "score", got \'rank\''),
+        ({"mode": "pair"}, 'mode is "default" or "published", got \'pair\''),
         ({"anchor": "sft"}, 'anchor is "anchor", "reference" or None, got \'sft\''),
         ({"schedule": "knockout"}, 'schedule is "round-robin" or "swiss", got \'knockout\''),
         ({"evidence": "sound"}, 'evidence is "picture" or "context", got \'sound\''),
@@ -343,7 +344,7 @@ def test_the_measured_agreement_is_the_planted_one(name: str) -> None:
 @pytest.mark.parametrize("name", PAIR_SETS)
 @pytest.mark.skipif(not (DATA / "pascal50s").is_dir(), reason=f"people's judgments are not at {DATA}")
 def test_the_measured_agreement_of_rankings_is_the_planted_one(name: str) -> None:
-    """The same in mode "batch", a group of two for every pair."""
+    """The same in the form "batch", a group of two for every pair."""
     pairs, accuracy, generator = preferred_pairs(name), PAIR_SETS[name], np.random.default_rng(0)
     preferred = {(one, other) for one, other, _ in pairs}
 
@@ -356,7 +357,7 @@ def test_the_measured_agreement_of_rankings_is_the_planted_one(name: str) -> Non
         for number, (one, other, context) in enumerate(pairs)
         for text in (one, other)
     ]
-    verdicts = PairwiseReward(GroupJudge(len, ranks=ranks), mode="batch").assess(groups)
+    verdicts = PairwiseReward(GroupJudge(len, ranks=ranks), form="batch").assess(groups)
     won = np.mean([verdict.parts["won"] for verdict in verdicts[::2]])
     disagree = np.mean([verdict.parts["orders_disagree"] for verdict in verdicts])
     assert won == pytest.approx(accuracy**2, abs=0.04)
@@ -364,10 +365,10 @@ def test_the_measured_agreement_of_rankings_is_the_planted_one(name: str) -> Non
 
 
 def test_all_ties_give_everybody_one_half() -> None:
-    for mode in ("pair", "score"):
+    for form in ("pair", "score"):
         judge = GroupJudge(lambda text: 0.5)
-        verdicts = PairwiseReward(judge, mode=mode).assess(group(GOOD, FAIR, POOR))
+        verdicts = PairwiseReward(judge, form=form).assess(group(GOOD, FAIR, POOR))
         assert [verdict.score for verdict in verdicts] == pytest.approx([0.5] * 3, abs=1e-6)
-        if mode == "pair":
+        if form == "pair":
             assert all((v.parts["tied"], v.parts["orders_disagree"]) == (1, 0) for v in verdicts)
             assert all("first_slot" not in v.parts for v in verdicts)

@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 import pytest
 from PIL import Image
 
+from spanreward.training.blind.comparison import read_answered
+from spanreward.training.blind.export import export, key_of
+from spanreward.training.blind.label_studio import interface
+from spanreward.training.blind.questions import ANSWERS, QUESTIONS
 from tests.support.blind import IDS, comparison
-from training.blind.comparison import read_answered
-from training.blind.export import export, key_of
-from training.blind.label_studio import interface
-from training.blind.questions import ANSWERS, QUESTIONS
 
 HOSTILE = '</Text><script>alert(1)</script> "$image" &amp; \u202e {"pair": "x"} 😀'
 
@@ -129,7 +129,7 @@ def test_what_cannot_be_exported_is_one_sentence(tmp_path: Path) -> None:
     path = folder / "completions.jsonl"
     rows = path.read_text().splitlines()
     path.write_text("\n".join([*rows, rows[0]]))
-    with pytest.raises(ValueError, match="line 17 answers the row 'test 1 0 0', seed 0, of 'dapo' a second time"):
+    with pytest.raises(ValueError, match="line 17 answers the row '1', seed 0, of 'dapo' a second time"):
         read_answered(folder, ("dapo", "sft"))
     path.write_text("\n".join(rows[:-1]))
     with pytest.raises(ValueError, match="1 rows have one only"):

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from spanreward.training.blind.answers import read_answers, read_key
+from spanreward.training.blind.comparison import read_answered
+from spanreward.training.blind.export import export, key_of
+from spanreward.training.blind.results import measure
 from tests.support.blind import IDS, comparison, filled, label_studio, lines
 from tests.support.command import spanreward
-from training.blind.answers import read_answers, read_key
-from training.blind.comparison import read_answered
-from training.blind.export import export, key_of
-from training.blind.results import measure
 
 SIDES = ("dapo", "sft")
 
@@ -227,7 +227,7 @@ def test_the_command_from_export_to_numbers(tmp_path: Path) -> None:
     done = spanreward("blind", "export", folder, "--sides", "dapo", "sft", "--count", "9", "--output", output)
     assert done.code == 0, done.err
     assert "16 tasks, 8 pairs mirrored" in done.out
-    assert "Of 9 pairs that were wanted the others do not exist" in done.out
+    assert "There are no 9 pairs with two different texts" in done.out
     path = lines(tmp_path / "a.jsonl", filled(output, likes_dapo))
     numbers = tmp_path / "numbers.json"
     done = spanreward("blind", "import", path, "--key", key_of(output), "--json", numbers)

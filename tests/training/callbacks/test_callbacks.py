@@ -13,23 +13,29 @@ from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from trl import GRPOConfig, SFTConfig, SFTTrainer
 
-from rewards import MatchJudge, PoshReward, Sample, Status, Verdict
+from experiments.scenes.parts import TINY, scenes_of, scenes_part
+from experiments.scenes.referee import judge_description
+from spanreward import (
+    JudgeLifecycleCallback,
+    MatchJudge,
+    MetricsFile,
+    PoshReward,
+    RewardHealthCallback,
+    Sample,
+    SpanTableCallback,
+    Status,
+    Verdict,
+)
+from spanreward.training.callbacks.sft_prompts import EvaluationPrompts
+from spanreward.training.data.load import load_data
+from spanreward.training.evaluation.coloured_text import legible
+from spanreward.training.grpo.recorder import Recorder
+from spanreward.training.policy import load_policy
 from tests.support.custom_trainer import WarmUpTrainer
 from tests.support.tiny_trainer import COMMON, Scored, advantages_of, make_trainer
-from training import JudgeLifecycleCallback, MetricsFile, RewardHealthCallback, SpanTableCallback
-from training.callbacks.sft_prompts import EvaluationPrompts
-from training.data.load import load_data, load_scenes
-from training.evaluation.coloured_text import legible
-from training.grpo.recorder import Recorder
-from training.policy import load_policy
-from training.recipe import ScenesPart
-from training.scenes.referee import judge_description
 
-DATA = ScenesPart(source="scenes", count=16)
-HEALTH = {
-    *("failed_fraction", "saturated_fraction", "reward", "length", "length_ratio", "repetition"),
-    *("degenerate_fraction", "zero_variance_groups"),
-}
+DATA = scenes_part(count=16)
+HEALTH = {"saturated_fraction", "length_ratio", "repetition", "degenerate_fraction", "zero_variance_groups"}
 TRUTH = {"truth", "truth_gap", "truth_correlation"}
 
 
@@ -66,11 +72,11 @@ def dataset() -> Dataset:
 
 @pytest.fixture(scope="module")
 def scenes() -> dict[str, Any]:
-    return {str(scene.seed): scene for scene in load_scenes(DATA)}
+    return {str(number): scene for number, scene in enumerate(scenes_of(DATA), start=1)}
 
 
 def grpo(path: Path, dataset: Dataset, rewards: list[Any], callbacks: list[Any], **settings: Any) -> WarmUpTrainer:
-    model, processor = load_policy("tiny", seed=1)
+    model, processor = load_policy(TINY, seed=1)
     args = GRPOConfig(**{**COMMON, "output_dir": str(path), **settings})
     return WarmUpTrainer(
         model=model,
@@ -83,7 +89,7 @@ def grpo(path: Path, dataset: Dataset, rewards: list[Any], callbacks: list[Any],
 
 
 def sft(path: Path, **settings: Any) -> SFTTrainer:
-    model, processor = load_policy("tiny", seed=1)
+    model, processor = load_policy(TINY, seed=1)
     settings = {k: v for k, v in COMMON.items() if k not in ("num_generations", "max_completion_length")} | settings
     args = SFTConfig(output_dir=str(path), max_length=None, **settings)
     return SFTTrainer(model=model, processing_class=processor, args=args, train_dataset=load_data(DATA, True))
@@ -105,19 +111,19 @@ def test_a_users_own_trainer_with_our_rewards_and_callbacks(
     health = RewardHealthCallback([posh], referee=truth)
     callbacks = [SpanTableCallback([posh], every=2), health, lifecycle, MetricsFile(tmp_path / "metrics.jsonl")]
     trainer = grpo(tmp_path, dataset, [posh, length], callbacks)
-    with caplog.at_level(logging.WARNING, "training"):
+    with caplog.at_level(logging.WARNING, "spanreward.training"):
         trainer.train()
     lines = [line for line in trainer.state.log_history if "reward" in line]
     assert [line["warm_up"] for line in lines] == [0.25, 0.5]
     for line in lines:
         assert {name.removeprefix("health/") for name in line if name.startswith("health/")} == HEALTH | TRUTH
-        assert line["health/failed_fraction"] == 0
+        assert line["posh/failed_fraction"] == 0
         assert line["health/truth_gap"] == pytest.approx(line["rewards/posh/mean"] - line["health/truth"], abs=1e-6)
         assert line["health/zero_variance_groups"] == line["frac_reward_zero_std"]
         assert "posh/precision" in line
     written = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert [line["step"] for line in written] == [1, 2, 2]
-    assert written[0]["health/length"] == lines[0]["health/length"]
+    assert written[0]["health/repetition"] == lines[0]["health/repetition"]
     assert [path.name for path in (tmp_path / "spans").iterdir()] == ["step-000002.html"]
     page = (tmp_path / "spans" / "step-000002.html").read_text(encoding="utf-8")
     assert page.count('<section class="example">') == 8
@@ -159,7 +165,7 @@ def test_a_dead_judge_stops_a_stock_trainer_in_one_sentence(
     reward = Recorder(Scored(lambda sample: dead))
     health = RewardHealthCallback([reward])
     trainer = grpo(tmp_path, dataset, [reward], [health, SpanTableCallback([reward], every=1)], max_steps=3)
-    with caplog.at_level(logging.WARNING, "training"):
+    with caplog.at_level(logging.WARNING, "spanreward.training"):
         trainer.train()
     assert trainer.state.global_step == 1
     assert health.stopped == (
@@ -183,7 +189,7 @@ def test_sft_answers_evaluation_prompts_once_for_both_callbacks(
     trainer = sft(tmp_path / "watched", max_steps=3)
     posh = PoshReward(MatchJudge())
     reward = Recorder(posh)
-    with caplog.at_level(logging.INFO, "training"):
+    with caplog.at_level(logging.INFO, "spanreward.training"):
         prompts = EvaluationPrompts(trainer, list(dataset.select(range(3))), every=2, max_tokens=8)
     assert [record.getMessage() for record in caplog.records] == [
         "the policy answers 3 evaluation prompts every 2 steps, for callbacks"
@@ -194,9 +200,9 @@ def test_sft_answers_evaluation_prompts_once_for_both_callbacks(
     trainer.add_callback(SpanTableCallback([reward], prompts=prompts))
     trainer.train()
     assert calls == [3]
-    (line,) = [line for line in trainer.state.log_history if "health/length" in line]
+    (line,) = [line for line in trainer.state.log_history if "health/repetition" in line]
     assert (line["step"], line["evaluation_prompts"]) == (2, 3)
-    assert line["posh/f1"] == pytest.approx(sum(v.score or 0 for v in reward.verdicts) / 3)
+    assert line["posh/f1"] == line["rewards/posh/mean"] == pytest.approx(sum(v.score or 0 for v in reward.verdicts) / 3)
     assert "health/zero_variance_groups" not in line
     assert "loss" not in line
     page = (tmp_path / "watched" / "spans" / "step-000002.html").read_text(encoding="utf-8")
@@ -212,7 +218,7 @@ def test_sft_answers_evaluation_prompts_once_for_both_callbacks(
 def test_a_callback_that_sees_nothing_says_what_to_do(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     trainer = sft(tmp_path, max_steps=2)
     trainer.add_callback(SpanTableCallback([Recorder(Scored(lambda sample: 0.5))], every=1))
-    with caplog.at_level(logging.WARNING, "training"):
+    with caplog.at_level(logging.WARNING, "spanreward.training"):
         trainer.train()
     (record,) = caplog.records
     assert "SpanTableCallback has seen no completion judged by scored in step 1" in record.getMessage()
@@ -253,9 +259,9 @@ def test_wandb_offline_holds_the_numbers_and_the_table(
         wandb.finish()
         wandb.teardown()  # its process has written all when it has ended, not before
     rows = history(tmp_path / "wandb")
-    logged = [line for line in trainer.state.log_history if "health/length" in line]
-    seen = [row for row in rows if "train/health/length" in row]
-    assert [row["train/health/length"] for row in seen] == [line["health/length"] for line in logged]
+    logged = [line for line in trainer.state.log_history if "health/repetition" in line]
+    seen = [row for row in rows if "train/health/repetition" in row]
+    assert [row["train/health/repetition"] for row in seen] == [line["health/repetition"] for line in logged]
     assert [row["train/global_step"] for row in seen] == [1, 2]
     (table,) = [row for row in rows if "spans.path" in row]
     assert (table["spans._type"], table["spans.nrows"]) == ("table-file", 3)
@@ -281,9 +287,9 @@ def test_tensorboard_holds_the_numbers(tmp_path: Path, dataset: Dataset) -> None
     trainer.train()
     (folder,) = (tmp_path / "runs").iterdir()
     events = EventAccumulator(str(folder)).Reload()
-    (length,) = events.Scalars("train/health/length")
-    (line,) = [line for line in trainer.state.log_history if "health/length" in line]
-    assert math.isclose(length.value, line["health/length"], rel_tol=1e-6)
+    (length,) = events.Scalars("train/health/repetition")
+    (line,) = [line for line in trainer.state.log_history if "health/repetition" in line]
+    assert math.isclose(length.value, line["health/repetition"], rel_tol=1e-6)
 
 
 def test_trackio_holds_the_numbers(tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,6 +299,6 @@ def test_trackio_holds_the_numbers(tmp_path: Path, dataset: Dataset, monkeypatch
     settings = {"report_to": "trackio", "project": "callbacks", "run_name": "health", "max_steps": 1}
     trainer = grpo(tmp_path, dataset, [reward], [RewardHealthCallback([reward])], **settings)
     trainer.train()
-    logged = [line["health/length"] for line in trainer.state.log_history if "health/length" in line]
+    logged = [line["health/repetition"] for line in trainer.state.log_history if "health/repetition" in line]
     lines = storage.SQLiteStorage.get_logs("callbacks", "health")
-    assert [line["train/health/length"] for line in lines if "train/health/length" in line] == logged
+    assert [line["train/health/repetition"] for line in lines if "train/health/repetition" in line] == logged

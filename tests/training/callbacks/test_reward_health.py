@@ -8,11 +8,18 @@ from typing import Any
 import pytest
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
-from rewards import MatchJudge, PoshReward, Sample, Status, Verdict
+from spanreward.rewards import MatchJudge, PoshReward, Sample, Status, Verdict
+from spanreward.training.callbacks.problems import PROBLEMS
+from spanreward.training.callbacks.reward_health import (
+    CompletionRow,
+    Limits,
+    RewardHealthCallback,
+    health,
+    problems,
+    repetition,
+)
+from spanreward.training.grpo.recorder import Recorder
 from tests.support.tiny_trainer import Scored
-from training.callbacks.problems import PROBLEMS
-from training.callbacks.reward_health import CompletionRow, Limits, RewardHealthCallback, health, problems, repetition
-from training.grpo.recorder import Recorder
 
 ROW = CompletionRow(
     scores=(0.5,), failed=None, length=10, reference_length=0, repetition=0.0, degenerate=False, truth=None
@@ -188,7 +195,7 @@ def test_a_problem_is_told_once_and_stops_only_when_asked(
         callback = RewardHealthCallback([recorder], limits=limits, stop_on=stop_on)
         callback.on_train_begin(args, TrainerState(), TrainerControl())
         caplog.clear()
-        with caplog.at_level(logging.WARNING, "training"):
+        with caplog.at_level(logging.WARNING, "spanreward.training"):
             stops = [step(callback, recorder, ["A star."] * 4, number, args)["stop"] for number in range(1, ends + 1)]
         warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
         assert warnings == [
@@ -206,7 +213,7 @@ def test_evaluations_between_steps_do_not_count(args: TrainingArguments) -> None
     logged: dict[str, float] = {}
     recorder(["Describe."], ["A star."], log_metric=logged.__setitem__)
     assert not [name for name in logged if name.startswith("health/")]
-    assert step(callback, recorder, ["A star."], 1, args)["health/length"] == 7
+    assert step(callback, recorder, ["A star."], 1, args)["health/repetition"] == 0
 
 
 def test_with_two_rewards_a_batch_counts_once_both_have_judged(args: TrainingArguments) -> None:
@@ -221,7 +228,7 @@ def test_with_two_rewards_a_batch_counts_once_both_have_judged(args: TrainingArg
     first(["Describe."] * 2, texts, log_metric=logged.__setitem__)
     assert not [name for name in logged if name.startswith("health/")]
     second(["Describe."] * 2, texts, log_metric=logged.__setitem__)
-    assert logged["health/failed_fraction"] == 0.5
+    assert not logged.keys() & {"health/failed_fraction", "health/reward", "health/length"}  # logged elsewhere
     assert logged["health/truth_gap"] == pytest.approx((0.4 + 0.8) / 2 - 0.5)  # of the first completion alone
 
 
@@ -234,7 +241,7 @@ def test_a_referee_that_breaks_is_told_once_and_counts_for_nothing(
     recorder = Recorder(Scored(lambda sample: 0.5))
     callback = RewardHealthCallback([recorder], referee=referee)
     callback.on_train_begin(args, TrainerState(), TrainerControl())
-    with caplog.at_level(logging.WARNING, "training"):
+    with caplog.at_level(logging.WARNING, "spanreward.training"):
         logged = [step(callback, recorder, ["A star."] * 3, number, args) for number in (1, 2)]
     assert "health/truth" not in logged[0]
     assert len(caplog.records) == 1
@@ -253,9 +260,9 @@ def test_hostile_completions_have_numbers(args: TrainingArguments) -> None:
     references = ["A red star."] * len(HOSTILE)
     recorder(["Describe."] * len(HOSTILE), HOSTILE, reference=references, log_metric=logged.__setitem__)
     callback.on_step_end(args, state, control)
-    assert logged["health/failed_fraction"] == 0
+    assert logged["posh/failed_fraction"] == 0
     assert 0 < logged["health/repetition"] < 1
-    assert logged["health/length"] == sum(map(len, HOSTILE)) / len(HOSTILE)
+    assert logged["health/length_ratio"] == pytest.approx(sum(map(len, HOSTILE)) / len(HOSTILE) / len("A red star."))
 
 
 def test_a_misspelt_problem_is_refused() -> None:

@@ -7,17 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
-from rewards import Sample, Span, Status, Verdict
+from spanreward.rewards import Sample, Span, Status, Verdict
+from spanreward.training.callbacks.span_table import Batch, SpanTableCallback, choose, table_cells, write_page
+from spanreward.training.evaluation.coloured_text import legible
+from spanreward.training.grpo.recorder import Recorder
 from tests.support.hostile_row import HOSTILE, hostile_row
 from tests.support.page import Page
 from tests.support.tiny_trainer import Scored
-from training.callbacks.span_table import Batch, SpanTableCallback, choose, table_cells, write_page
-from training.evaluation.coloured_text import legible
-from training.grpo.recorder import Recorder
 
 FAILED = Verdict(None, Status.TIMEOUT, note="no answer")
 
@@ -149,7 +148,7 @@ def test_a_full_disk_does_not_end_the_training(
         whole(path, text[:100], **options)
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    with caplog.at_level(logging.WARNING, "training"):
+    with caplog.at_level(logging.WARNING, "spanreward.training"):
         monkeypatch.setattr(Path, "write_text", full)
         callback_at(1, table, recorder, tmp_path)
         callback_at(2, table, recorder, tmp_path)
@@ -167,7 +166,7 @@ def test_a_verdict_that_cannot_be_drawn_does_not_end_the_training(
 ) -> None:
     outside = Verdict(0.5, spans=(Span(0, 500, 0.5, 0.0, "entity", "", 0),))
     recorder = Recorder(Scored(lambda sample: outside))
-    with caplog.at_level(logging.WARNING, "training"):
+    with caplog.at_level(logging.WARNING, "spanreward.training"):
         callback_at(1, SpanTableCallback([recorder], every=1), recorder, tmp_path)
     (record,) = caplog.records
     assert "got a span from 0 to 500, text has" in record.getMessage()

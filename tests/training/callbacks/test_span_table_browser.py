@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from spanreward.training.callbacks.span_table import write_page
 from tests.support.chromium import browse, measure, needs_chromium
 from tests.support.hostile_row import HOSTILE, hostile_row
-from training.callbacks.span_table import write_page
 
 pytestmark = needs_chromium
 

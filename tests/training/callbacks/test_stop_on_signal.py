@@ -8,9 +8,9 @@ import pytest
 from accelerate import PartialState
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
-from training.callbacks import stop_on_signal as stopping
-from training.callbacks.stop_on_signal import EXIT_CODE, SAME_SIGNAL, StopOnSignal, steps_per_batch
-from training.grpo.config import SpanGRPOConfig
+from spanreward.training.callbacks import stop_on_signal as stopping
+from spanreward.training.callbacks.stop_on_signal import EXIT_CODE, SAME_SIGNAL, StopOnSignal, steps_per_batch
+from spanreward.training.grpo.config import SpanGRPOConfig
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
-from rewards.judges import MatchJudge
-from rewards.posh import PoshReward
-from rewards.verdict import Sample, Span, Status, Verdict
-from training.callbacks import verdict_file
-from training.callbacks.verdict_file import VerdictFile
-from training.grpo.recorder import Recorder
+from spanreward.rewards.judges import MatchJudge
+from spanreward.rewards.posh import PoshReward
+from spanreward.rewards.verdict import Sample, Span, Status, Verdict
+from spanreward.training.callbacks import verdict_file
+from spanreward.training.callbacks.verdict_file import VerdictFile
+from spanreward.training.grpo.recorder import Recorder
 
 HOSTILE = ('{"step": 9}\n', "<|im_end|>", "\ud800 lone", "a\u2028b\x00\x85", "🦊 " * 3, "", "\u202eRTL")
 

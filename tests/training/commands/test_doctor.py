@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from rewards.language.reader import LocalReader
+from experiments.scenes.parts import SCENES
+from spanreward.rewards.language.reader import LocalReader
+from spanreward.training.commands import doctor
+from spanreward.training.commands.doctor import Finding
 from tests.support.command import spanreward
 from tests.support.reader import reader_thread
 from tests.support.tiny_models import save_llama
-from training.commands import doctor
-from training.commands.doctor import Finding
+
+DATA = f"data: {{source: '{SCENES}', count: 8}}"
 
 
 def found(findings: list[Finding]) -> dict[str, tuple[bool | None, str]]:
@@ -90,7 +93,7 @@ def test_a_recipe_whose_judges_sleep_in_more_than_there_is() -> None:
 def test_a_recipes_second_judge_is_looked_at(tmp_path: Path) -> None:
     text = Path("recipes/qwen2.5-vl-7b/coco-harmonic-dapo.yaml").read_text()
     second = "      task: ic\n      text_judge: vllm:Qwen/Qwen3-8B\n"
-    here = text.replace("data: ../data/coco.yaml", "data: {source: scenes, count: 8}")
+    here = text.replace("data: ../data/coco.yaml", DATA)
     (tmp_path / "two.yaml").write_text(here.replace("      task: ic\n", second))
     _, judges = doctor.recipe_findings(str(tmp_path / "two.yaml"), None)
     assert judges == ["vllm:Qwen/Qwen3-VL-8B-Instruct", "vllm:Qwen/Qwen3-8B"]
@@ -98,7 +101,7 @@ def test_a_recipes_second_judge_is_looked_at(tmp_path: Path) -> None:
 
 def test_a_recipes_reader_is_asked_what_it_has(tmp_path: Path) -> None:
     text = Path("recipes/qwen2.5-vl-7b/docent-posh-published-dapo.yaml").read_text()
-    text = text.replace("data: ../data/docent.yaml", "data: {source: scenes, count: 8}")
+    text = text.replace("data: ../data/docent.yaml", DATA)
     with reader_thread(LocalReader()) as url:
         (tmp_path / "published.yaml").write_text(text.replace("http://127.0.0.1:8077", url))
         findings, _ = doctor.recipe_findings(str(tmp_path / "published.yaml"), None)

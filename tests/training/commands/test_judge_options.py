@@ -1,21 +1,21 @@
 """How scripts are told of a judge: the same switches everywhere, and a sentence for what does not exist."""
 
 import argparse
-import sys
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rewards.judges import CachedJudge
-from rewards.judges.local.vllm_judge import VllmJudge
-from training.commands.agreement.command import main
-from training.commands.judge_options import add_judge_options, judge_of, read_option
+from spanreward.rewards.judges import CachedJudge
+from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.training.commands.metric_options import add_judge_options, judge_of, read_option
+from tests.support.command import spanreward
 
 
 @pytest.fixture
 def parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr("rewards.judges.shared.cached_judge.CACHE", tmp_path)
+    monkeypatch.setattr("spanreward.rewards.judges.shared.cached_judge.CACHE", tmp_path)
     parser = argparse.ArgumentParser()
     parser.add_argument("--judge")
     add_judge_options(parser)
@@ -40,9 +40,13 @@ def test_values_are_yaml() -> None:
             read_option(text)
 
 
-@pytest.mark.parametrize("command", ["people", "answers"])
-def test_agreement_passes_them_on(command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(sys, "argv", ["agreement.py", command, str(tmp_path), "--judge-option", "corref=none"])
-    with pytest.raises(SystemExit) as end:
-        main()
-    assert end.value.code == "agreement.py: unknown option of the judge match: 'corref': did you mean 'coref'?"
+@pytest.mark.parametrize("words", [["spans"], ["table", "docent-coarse"]])
+def test_labels_passes_them_on(words: list[str], tmp_path: Path) -> None:
+    row = {"id": 1, "completion": "A star.", "reference": "A star.", "mistakes": [], "omissions": "equal"}
+    row |= {"image": "a", "text_1": "A star.", "text_2": "A dog.", "overall": "equal"}
+    if words[0] == "table":
+        row["mistakes"] = "equal"
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+    done = spanreward("labels", *words, tmp_path / "rows.jsonl", "--judge-option", "corref=none")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == "spanreward labels: unknown option of the judge match: 'corref': did you mean 'coref'?\n"

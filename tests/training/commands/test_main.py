@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from spanreward.training.commands import main as module
 from tests.support.paths import ROOT
-from training.commands import main as module
 
 WITHOUT_EXTRA = """
 import sys
 sys.modules.update(dict.fromkeys({names}))
-from training.commands.main import main
+from spanreward.training.commands.main import main
 main()
 """
 
@@ -37,8 +37,8 @@ def test_every_command_has_help(name: str, monkeypatch: pytest.MonkeyPatch, caps
 @pytest.mark.parametrize("path", sorted((ROOT / "scripts").glob("*.py")), ids=lambda path: path.stem)
 def test_scripts_are_the_commands(path: Path) -> None:
     where, _ = module.COMMANDS[path.stem]
-    assert f"from training.commands.{where} import main" in path.read_text()
-    assert callable(import_module(f"training.commands.{where}").main)
+    assert f"from spanreward.training.commands.{where} import main" in path.read_text()
+    assert callable(import_module(f"spanreward.training.commands.{where}").main)
 
 
 def test_a_command_that_does_not_exist(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

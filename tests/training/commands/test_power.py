@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rewards.comparison.power import findable, needed
+from spanreward.rewards.comparison.power import findable, needed
+from spanreward.training.commands.power import paired, read_scores
 from tests.support.command import spanreward
-from training.commands.power import paired, read_scores
 
 
 @pytest.fixture
@@ -36,12 +36,7 @@ def test_what_is_printed_is_on_file_and_as_computed(folder: Path) -> None:
     assert prompts["needed"] == needed(prompts["spread"], 0.02)
     assert prompts["findable"] == findable(prompts["spread"], 40)
     assert seeds["needed"] == needed(seeds["spread"], 0.02)
-    assert numbers["metrics"]["truncated"]["prompts"] == {
-        "count": 40,
-        "spread": None,
-        "findable": None,
-        "needed": None,
-    }
+    assert numbers["metrics"]["truncated"]["prompts"] == {"count": 40, "spread": None, "findable": None, "needed": None}
     assert f"{prompts['needed']:,}" in done.out
 
 

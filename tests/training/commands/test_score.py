@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from spanreward.training.commands.score import SHOWN, main
 from tests.support.paths import ROOT
-from training.commands.score import SHOWN, main
 
 ROWS = [
     {"id": "a", "completion": "A red circle.", "reference": "A blue circle."},
@@ -158,7 +158,7 @@ def test_verdicts_of_other_parses_are_not_mixed(score: float, files: Any) -> Non
 def test_a_judge_is_made_and_remembers_as_the_command_line_says(
     score: float, files: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rewards.judges.shared.cached_judge.CACHE", tmp_path / "cache")
+    monkeypatch.setattr("spanreward.rewards.judges.shared.cached_judge.CACHE", tmp_path / "cache")
     assert score(*asked(files, "--judge-option", "coref=none"))[0] is None
     assert json.loads(Path(f"{files[1]}.settings.json").read_text())["judge"].endswith("coref none")
     assert not (tmp_path / "cache").exists()  # match asks no model
@@ -173,5 +173,5 @@ def test_as_a_command(files: Any) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.strip() == (
-        "score.py: unknown metric 'pish': did you mean 'posh'? A metric of your own is FILE.py:CLASS."
+        "score.py: unknown metric 'pish': did you mean 'posh'? A metric of your own is FILE.py:NAME."
     )

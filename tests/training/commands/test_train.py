@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from training.callbacks.problems import PROBLEMS
-from training.callbacks.reward_health import Limits, RewardHealthCallback
-from training.commands.train import main
+from experiments.scenes.parts import SCENES, TINY
+from spanreward.training.callbacks.problems import PROBLEMS
+from spanreward.training.callbacks.reward_health import Limits, RewardHealthCallback
+from spanreward.training.commands.train import main
 
 TRAINER = {
     "max_steps": 2, "per_device_train_batch_size": 4, "num_generations": 4, "max_completion_length": 8,
@@ -28,8 +29,8 @@ def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
             "algorithm": "dapo",
             "output": str(tmp_path / "run"),
             "overwrite": True,
-            "policy": {"model": "tiny"},
-            "data": {"source": "scenes", "count": 8},
+            "policy": {"model": TINY},
+            "data": {"source": SCENES, "options": {"count": 8}},
             "rewards": [{"metric": "posh", "judge": "match"}],
             "trainer": {**TRAINER, **(trainer or {})},
             "check": check,
@@ -66,7 +67,7 @@ def test_stop_on_ends_the_run_with_its_policy_saved(
     train: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     strict = partial(RewardHealthCallback, limits=Limits(degenerate=-1.0, window=1))
-    monkeypatch.setattr("training.run.RewardHealthCallback", strict)
+    monkeypatch.setattr("spanreward.training.run.RewardHealthCallback", strict)
     code, _, err = train("--stop-on", "degenerate", trainer={"max_steps": 5})
     assert code == 1
     assert "train.py: training stopped: " in err

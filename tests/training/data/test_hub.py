@@ -11,9 +11,10 @@ import pytest
 from datasets import Dataset, Features, Image, List, Value
 from PIL import Image as Pictures
 
-from training.data.hub import split_names
-from training.data.load import load_data
-from training.recipe import HubPart, JsonlPart, MixedPart, RecipeError, ScenesPart
+from experiments.scenes.parts import scenes_part
+from spanreward.training.data.hub import split_names
+from spanreward.training.data.load import load_data
+from spanreward.training.recipe import HubPart, JsonlPart, MixedPart, RecipeError
 
 CAPTIONS = {"picture": Image(), "texts": List(Value("string")), "extra": Value("int64")}
 
@@ -147,7 +148,7 @@ def test_several_sources_in_one_dataset(captions: str, tmp_path: Path) -> None:
     square("yellow").save(tmp_path / "yellow.png")
     lines = tmp_path / "rows.jsonl"
     lines.write_text('{"image": "yellow.png", "question": "Is it red?", "answers": ["no"]}\n')
-    parts = [part(captions), JsonlPart(source="jsonl", path=str(lines)), ScenesPart(source="scenes", count=2)]
+    parts = [part(captions), JsonlPart(source="jsonl", path=str(lines)), scenes_part(count=2)]
     dataset = load_data(MixedPart(source="mixed", parts=parts))
     assert len(dataset) == len(set(dataset["id"])) == 5
     assert dataset["id"][:3] == ["0/1", "0/3", "1/1"]

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from rewards import HarmonicReward, LaveReward, MatchJudge, Status
-from rewards.reward import read_sample
-from training.data.load import load_data, most_frequent
-from training.data.rows import prompt_for
-from training.recipe import JsonlPart, Recipe, RecipeError, check_recipe
-from training.run import build_rewards, build_trainer, run
+from experiments.scenes.parts import TINY
+from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, Status
+from spanreward.rewards.reward import read_sample
+from spanreward.training.data.load import load_data, most_frequent
+from spanreward.training.data.rows import prompt_for
+from spanreward.training.recipe import JsonlPart, Recipe, RecipeError, check_recipe
+from spanreward.training.run import build_rewards, build_trainer, run
 
 CAPTION = {"image": "red.png", "reference": ["A red wall.", "A wall is red."]}
 ASKED = {"image": "red.png", "question": "What color is it?", "answers": ["red", "Red.", "pink", "red", "blue"]}
@@ -168,14 +169,14 @@ def test_bytes_that_are_no_text_are_named_with_their_line(folder: Path) -> None:
     assert len(load_data(JsonlPart(source="jsonl", path=str(path)))) == 2
     path.write_bytes(good + b'\n{"image": "red.png", "reference": "caf\xe9"}\n')
     said = refused(JsonlPart(source="jsonl", path=str(path)))
-    assert f"{path} line 2 is not JSON ('utf-8' codec can't decode byte 0xe9" in said
+    assert f"{path} line 2 is not UTF-8 (byte 38): save the file as UTF-8." in said
 
 
 def recipe(folder: Path, metric: str, data: JsonlPart, **options: Any) -> Recipe:
     trainer = {"use_cpu": True, "bf16": False, "max_steps": 2, "logging_steps": 1, "num_generations": 4}
     trainer |= {"per_device_train_batch_size": 8, "max_completion_length": 8, "report_to": "none"}
     rewards = [{"metric": metric, "judge": "match", "options": options}]
-    fields = {"algorithm": "dapo", "output": str(folder / "out"), "policy": {"model": "tiny"}, "trainer": trainer}
+    fields = {"algorithm": "dapo", "output": str(folder / "out"), "policy": {"model": TINY}, "trainer": trainer}
     return check_recipe({**fields, "data": data.model_dump(), "rewards": rewards})
 
 

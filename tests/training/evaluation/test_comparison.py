@@ -8,22 +8,24 @@ import numpy as np
 import pytest
 import yaml
 
-from rewards import MatchJudge, PoshReward
-from rewards.verdict import Verdict
+from experiments.scenes.parts import SCENES, TINY, TRUTH
+from experiments.scenes.truth import Truth
+from spanreward.rewards import MatchJudge, PoshReward
+from spanreward.rewards.verdict import Verdict
+from spanreward.training.evaluation.comparison import Setup, parts_by_kind, summarise
+from spanreward.training.evaluation.evaluate import Evaluation
+from spanreward.training.evaluation.prompts import Prompts
+from spanreward.training.evaluation.shown import ShownAnswer
+from spanreward.training.recipe import RewardPart
 from tests.support.invented_report import invented_results, invented_scores
-from training.evaluation.comparison import Setup, parts_by_kind, summarise
-from training.evaluation.evaluate import Evaluation
-from training.evaluation.prompts import Prompts
-from training.evaluation.shown import ShownAnswer
-from training.recipe import RewardPart
 
 POSH = RewardPart(metric="posh")
 SETUP = Setup(
     sides={"sft": ["s0", "s1", "s2"], "dapo": ["d0", "d1", "d2"]},
     seeds=[0, 1, 2],
-    prompts=Prompts([{}] * 40, [None] * 40, {}, {"source": "scenes"}),
-    parts=[POSH],
-    rewards=[PoshReward(MatchJudge())],
+    prompts=Prompts([{}] * 40, {}, {"source": SCENES}),
+    parts=[POSH, RewardPart(metric=TRUTH)],
+    rewards=[PoshReward(MatchJudge()), Truth()],
     learned=[POSH],
     readers={},
     max_tokens=96,
@@ -70,10 +72,11 @@ def test_referees_that_agree_warn_of_nothing() -> None:
 
 
 def test_a_reward_that_applies_to_nothing_is_told() -> None:
-    (warning,) = summarise(SETUP, evaluation(overlap=0.1))["warnings"]
-    assert warning == "the reward posh applies to none of these answers, and is not in the tables"
+    assert summarise(SETUP, evaluation(overlap=0.1))["warnings"] == [
+        f"the reward {name} applies to none of these answers, and is not in the tables" for name in ("posh", "truth")
+    ]
     with pytest.raises(
-        ValueError, match=r"the rewards \['posh'\] apply to none of these answers, and there is nothing"
+        ValueError, match=r"the rewards \['posh', 'truth'\] apply to none of these answers, and no metric"
     ):
         summarise(SETUP, evaluation())
 
@@ -94,12 +97,12 @@ def test_answers_that_are_padded_beyond_chance_are_a_warning(padded: int, told: 
 def test_what_a_run_folder_says_counts_more_than_the_recipe(tmp_path: Path) -> None:
     for name, rewards in (("d0", [{"metric": "lave"}]), ("s0", [])):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "recipe.yaml").write_text(yaml.safe_dump({"policy": {"model": "tiny"}, "rewards": rewards}))
+        (tmp_path / name / "recipe.yaml").write_text(yaml.safe_dump({"policy": {"model": TINY}, "rewards": rewards}))
     sides = {"sft": [str(tmp_path / "s0")] * 3, "dapo": [str(tmp_path / "d0"), "d1", "d2"]}
     results = summarise(replace(SETUP, sides=sides), evaluation(truth_f1=0.1, posh_f1=0.1))
     assert results["referees"]["posh_f1"]["kind"] == "untrained"
     assert results["notes"] == [
-        "sft is one run beside 3: how far its own training seed moves it is not in the figures",
+        "sft is one run beside 3: the figures do not say how far its own training seed moves it"
     ]
     assert results["compute"]["sft"]["runs"] == 1
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from training.evaluation.compute import compute_of, training_of
+from spanreward.training.evaluation.compute import compute_of, training_of
 
 
 def folder(path: Path, lines: Any, **versions: Any) -> str:

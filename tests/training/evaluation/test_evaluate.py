@@ -1,5 +1,6 @@
 """Evaluation with untrained tiny policies: what they write is noise, but it is the same noise every time."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,35 +8,42 @@ import pytest
 import torch
 from PIL import Image
 
-from rewards.harmonic import HarmonicReward
-from rewards.judges.judge import Failure
-from rewards.judges.match.match_judge import MatchJudge
-from rewards.lave import LaveReward
-from rewards.posh import PoshReward
-from rewards.reward import Reward
-from rewards.verdict import Sample, Status, Verdict
+from experiments.scenes.parts import TINY, scenes_of, scenes_part
+from experiments.scenes.referee import judge_description
+from experiments.scenes.truth import Truth
+from experiments.scenes.world import draw, make_scenes
+from spanreward.rewards.harmonic import HarmonicReward
+from spanreward.rewards.judges.judge import Failure
+from spanreward.rewards.judges.match.match_judge import MatchJudge
+from spanreward.rewards.lave import LaveReward
+from spanreward.rewards.posh import PoshReward
+from spanreward.rewards.reward import Reward
+from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.training.evaluation import greedy as module
+from spanreward.training.evaluation.evaluate import answer, evaluate, in_words, reasons
+from spanreward.training.evaluation.greedy import BATCH, greedy_completions, with_picture
+from spanreward.training.evaluation.held_out import held_out, held_out_data
+from spanreward.training.evaluation.prompts import prompts_of
+from spanreward.training.policy import load_policy
+from spanreward.training.recipe import JsonlPart, MixedPart, load_recipe
 from tests.support.fakes import FakeJudge
-from training.data.load import load_scenes
-from training.evaluation import greedy as module
-from training.evaluation.evaluate import answer, evaluate, in_words, reasons
-from training.evaluation.greedy import BATCH, greedy_completions, with_picture
-from training.evaluation.held_out import held_out
-from training.evaluation.prompts import prompts_of
-from training.policy import load_policy
-from training.recipe import JsonlPart, ScenesPart
-from training.scenes.referee import judge_description
-from training.scenes.world import draw, make_scenes
+from tests.support.paths import ROOT
 
-DATA = held_out(ScenesPart(source="scenes", count=99, keep_object=0.5), 6)
+DATA = held_out(scenes_part(split="test", count=99), 6)
 PROMPTS = prompts_of(DATA)
 METRICS = ["truth_f1", "truth_precision", "truth_recall", "posh_f1", "posh_precision", "posh_recall"]
 LAST = ["overlap", "words", "length", "truncated", "degenerate"]
+SCENES_DAPO = sorted((ROOT / "recipes/quickstart").glob("scenes-*dapo.yaml"))
 
 
 class FailsOnSome(Reward):
     """Has no score for the first sample of every batch, and counts the characters of the others."""
 
     main_parts = ("characters",)
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.judges = (MatchJudge(),)
 
     def assess(self, samples: Any) -> Any:
         counted = [Verdict(0.5, parts={"characters": len(sample.completion)}) for sample in samples]
@@ -47,7 +55,7 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("policies")
     paths = []
     for seed in range(4):
-        model, processor = load_policy("tiny", seed=seed)
+        model, processor = load_policy(TINY, seed=seed)
         model.save_pretrained(folder / str(seed))
         processor.save_pretrained(folder / str(seed))
         paths.append(str(folder / str(seed)))
@@ -56,7 +64,7 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture(scope="module")
 def rewards() -> Any:
-    return [PoshReward(MatchJudge()), FailsOnSome("fails")]
+    return [PoshReward(MatchJudge()), FailsOnSome("fails"), Truth()]
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +78,7 @@ def texts_of(evaluation: Any) -> Any:
 
 def test_shapes_and_names(evaluation: Any) -> None:
     assert list(evaluation.scores) == list(evaluation.answers) == ["base", "dapo"]
-    assert [row["id"] for row in PROMPTS.rows] == [scene.seed for scene in load_scenes(DATA)]
+    assert [row["scene"] for row in PROMPTS.rows] == [scene.seed for scene in scenes_of(DATA)]
     for table in evaluation.scores.values():
         assert list(table) == [*METRICS, "fails_characters", *LAST]
         assert {array.shape for array in table.values()} == {(2, 6)}
@@ -80,7 +88,7 @@ def test_shapes_and_names(evaluation: Any) -> None:
 
 
 def test_scores_are_those_of_the_answers(evaluation: Any) -> None:
-    scenes = load_scenes(DATA)
+    scenes = scenes_of(DATA)
     for model, seeds in evaluation.answers.items():
         for seed, answers in enumerate(seeds):
             for prompt, (one, scene) in enumerate(zip(answers, scenes, strict=True)):
@@ -132,7 +140,7 @@ def test_more_prompts_than_a_batch_keep_their_order(checkpoints: Any, monkeypatc
     ]
     whole = greedy_completions(checkpoints["dapo"][1], rows, 6)
     assert len(rows) < BATCH
-    monkeypatch.setattr("training.evaluation.greedy.BATCH", 2)
+    monkeypatch.setattr("spanreward.training.evaluation.greedy.BATCH", 2)
     assert greedy_completions(checkpoints["dapo"][1], rows, 6) == whole
 
 
@@ -153,7 +161,7 @@ def test_the_end_token_is_not_counted_and_not_written(checkpoints: Any, monkeypa
             assert (max_new_tokens, do_sample) == (5, False)
             return torch.cat([input_ids, torch.tensor(written)], dim=1)
 
-    monkeypatch.setattr("training.evaluation.greedy.load_policy", lambda path: (Model(), processor))
+    monkeypatch.setattr("spanreward.training.evaluation.greedy.load_policy", lambda path: (Model(), processor))
     row = {"prompt": [{"role": "user", "content": "x"}], "image": Image.new("RGB", (48, 48))}
     lengths = [len(star + circle), len(circle), 0]
     assert greedy_completions("any", [row] * 3, 5) == ([" star circle", " circle", ""], lengths)
@@ -177,9 +185,13 @@ def test_answer_by_hand() -> None:
     thing = scene.objects[0]
     wrong = "green" if thing.color != "green" else "red"
     text = f"There is a {wrong} {thing.shape}."
-    sample = Sample("Describe.", text, references=(f"There is a {thing.color} {thing.shape}.",))
+    reference = f"There is a {thing.color} {thing.shape}."
+    sample = Sample("Describe.", text, references=(reference,), columns={"scene": scene.seed})
+    (truth,) = Truth().assess([sample])
+    known = {"truth": (truth, Truth.main_parts)}
     right, failed = Verdict(0.5, parts={"f1": 0.5, "recall": 0.1}), Verdict(None, Status.ERROR)
-    one = answer(sample, 7, scene, {"a": (right, ("f1",)), "b": (failed, ("f1",)), "c": (right, ())})
+    judged = {"a": (right, ("f1",)), "b": (failed, ("f1",)), "c": (right, ())}
+    one = answer(sample, 7, {**judged, **known}, judgeless=["truth"])
     facts = 5 * len(scene.objects)
     recall = 1 / facts  # the shape alone is right
     f1 = 2 * 0.5 * recall / (0.5 + recall)
@@ -191,27 +203,38 @@ def test_answer_by_hand() -> None:
     assert list(one.scores.values()) == values
     assert [text[start:end] for start, end in one.wrong] == [wrong]
     assert (one.verdict, one.judge) == (right, "a")
+    alone = answer(sample, 7, known, judgeless=["truth"])
+    assert (alone.verdict, alone.judge, alone.wrong) == (truth, "truth", ())  # its spans are those that are shown
 
 
 def test_what_a_row_cannot_have_is_no_failure() -> None:
     other = Verdict(None, Status.NOT_APPLICABLE)
     judged = Verdict(1.0, parts={"score": 1.0})
     one = answer(
-        Sample("Which?", "On it.", answers=("on it",)), None, None, {"a": (other, ("f1",)), "b": (judged, ("score",))}
+        Sample("Which?", "On it.", answers=("on it",)), None, {"a": (other, ("f1",)), "b": (judged, ("score",))}
     )
     assert one.scores == {"b_score": 1.0, "overlap": 1.0, "words": 2.0, "degenerate": 0.0}  # from a file: no tokens
     assert (one.verdict, one.judge) == (judged, "b")
-    neither = answer(Sample("Describe.", "A dog."), 7, None, {"a": (other, ("f1",))}, max_tokens=7)
+    neither = answer(Sample("Describe.", "A dog."), 7, {"a": (other, ("f1",))}, max_tokens=7)
     assert neither.scores == {"words": 2.0, "length": 7.0, "truncated": 1.0, "degenerate": 0.0}
 
 
-def test_held_out_prompts_are_the_test_split_in_full() -> None:
-    data = held_out(ScenesPart(source="scenes", count=5000, keep_object=0.6, keep_attribute=0.5, level=2), 6)
-    assert (data.split, data.count, data.keep_object, data.keep_attribute, data.level) == ("test", 6, 1.0, 1.0, 2)
+@pytest.mark.parametrize("path", SCENES_DAPO, ids=lambda path: path.stem)
+def test_held_out_prompts_are_the_test_split_in_full(path: Path) -> None:
+    recipe = load_recipe(path)
+    chosen, told = held_out_data(recipe, recipe)
+    data = held_out(chosen, 6)
+    assert (data.options, data.count, told) == ({**recipe.data.options, "split": "test"}, 6, [])
+    assert not {"keep_object", "keep_attribute", "unsure"} & set(data.options)
     trained = {scene.objects for scene in make_scenes("train", 1, 500)}
-    assert trained.isdisjoint(scene.objects for scene in load_scenes(DATA))
+    assert trained.isdisjoint(scene.objects for scene in scenes_of(data))
+
+
+def test_held_out_rows_are_the_first_ones() -> None:
     file = held_out(JsonlPart(source="jsonl", path="rows.jsonl"), 6)
     assert (file.path, file.count) == ("rows.jsonl", 6)
+    mixed = held_out(MixedPart(source="mixed", parts=[scenes_part(count=9), file, file]), 7)
+    assert [part.count for part in mixed.parts] == [3, 3, 3]
 
 
 def test_the_picture_stands_in_front_of_the_first_message() -> None:
@@ -256,7 +279,7 @@ def test_reasons_in_words_and_why_there_are_none() -> None:
 
 def test_reasons_need_a_reward_that_gives_them(checkpoints: Any, rewards: Any) -> None:
     with pytest.raises(
-        ValueError, match=r"only harmonic gives reasons, and the recipe has the rewards \['posh', 'fails'\]"
+        ValueError, match=r"only harmonic gives reasons, and the recipe has the rewards \['posh', 'fails', 'truth'\]"
     ):
         evaluate(checkpoints, PROMPTS, rewards, max_tokens=12, explain=1)
 
@@ -270,7 +293,7 @@ def test_a_policy_that_stands_there_twice_answers_once(
         asked.append(path)
         return greedy_completions(path, *arguments)
 
-    monkeypatch.setattr("training.evaluation.evaluate.greedy_completions", counted)
+    monkeypatch.setattr("spanreward.training.evaluation.evaluate.greedy_completions", counted)
     first, second = checkpoints["base"]
     again = evaluate({"base": [first, first, second]}, PROMPTS, rewards, max_tokens=12)
     assert asked == [first, second]

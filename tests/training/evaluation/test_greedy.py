@@ -8,8 +8,9 @@ import torch
 from peft import LoraConfig, get_peft_model
 from PIL import Image
 
-from training.evaluation.greedy import fingerprint, greedy_completions, kept_completions
-from training.policy import load_policy
+from experiments.scenes.parts import TINY
+from spanreward.training.evaluation.greedy import fingerprint, greedy_completions, kept_completions
+from spanreward.training.policy import load_policy
 
 ROWS: Any = [
     {"prompt": [{"role": "user", "content": "Describe."}], "image": Image.new("RGB", (48, 48), colour)}
@@ -20,14 +21,14 @@ ROWS: Any = [
 @pytest.fixture(scope="module")
 def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("policy")
-    for part in load_policy("tiny"):
+    for part in load_policy(TINY):
         part.save_pretrained(folder)
     return folder
 
 
 def test_nothing_is_written_twice(policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = kept_completions(str(policy), ROWS, 6, tmp_path / "answers")
-    monkeypatch.setattr("training.evaluation.greedy.load_policy", None)  # whoever asks again falls over it
+    monkeypatch.setattr("spanreward.training.evaluation.greedy.load_policy", None)  # whoever asks again falls over it
     assert kept_completions(str(policy), ROWS, 6, tmp_path / "answers") == first
     with pytest.raises(TypeError):
         kept_completions(str(policy), ROWS, 7, tmp_path / "answers")

@@ -7,19 +7,20 @@ from typing import Any
 import pytest
 from datasets.exceptions import DatasetNotFoundError
 
-from training.data import hub
-from training.evaluation.given_answers import is_answers, read_answers
-from training.evaluation.held_out import held_out_data
-from training.recipe import RecipeError, check_recipe
+from experiments.scenes.parts import TINY
+from spanreward.training.data import hub
+from spanreward.training.evaluation.held_out import held_out_data
+from spanreward.training.evaluation.sides import is_answers, read_answers
+from spanreward.training.recipe import RecipeError, check_recipe
 
 DOCENT = {"source": "hub", "id": "amitha/docent", "split": "train"}
 FILE = {"source": "jsonl", "path": "rows.jsonl"}
-SCENES = {"source": "scenes", "count": 50}
+OWN = {"source": "rows.py:rows", "options": {"split": "train", "level": 2}}
 
 
 def recipe(data: Any, validation: Any = None) -> Any:
     rewards = [{"metric": "posh", "judge": "match"}]
-    rest = {"algorithm": "dapo", "output": "unused", "policy": {"model": "tiny"}, "rewards": rewards}
+    rest = {"algorithm": "dapo", "output": "unused", "policy": {"model": TINY}, "rewards": rewards}
     return check_recipe({**rest, "data": data, "validation": validation})
 
 
@@ -49,14 +50,21 @@ def test_what_the_recipe_says_goes_before(monkeypatch: pytest.MonkeyPatch) -> No
     assert (data.split, told) == ("test", [])
     data, told = chosen(monkeypatch, FILE, validation={"path": "held_out.jsonl"})
     assert (data.path, told) == ("held_out.jsonl", [])
+    data, told = chosen(monkeypatch, OWN, validation={"options": {"split": "test"}})
+    assert (data.source, data.options, told) == ("rows.py:rows", {"split": "test", "level": 2}, [])
 
 
 def test_training_rows_are_never_taken_unsaid(monkeypatch: pytest.MonkeyPatch) -> None:
-    for data, words in ((DOCENT, "(amitha/docent train)"), (FILE, "(rows.jsonl)")):
+    for data, words in (
+        (DOCENT, "(amitha/docent train)"),
+        (FILE, "(rows.jsonl)"),
+        (OWN, "(rows.py:rows level=2 split=train)"),
+    ):
         taken, (sentence,) = chosen(monkeypatch, data)
         assert taken == recipe(data).data
         assert sentence.startswith(f"compared on rows that the recipe trains on {words}")
         assert "--set validation.path=FILE" in sentence
+        assert "validation.options.NAME=VALUE" in sentence
         assert chosen(monkeypatch, {**data, "count": 7}, written=data)[1] == [sentence]  # fewer of the same
 
 
@@ -73,15 +81,16 @@ def test_other_data_on_the_command_line_are_the_user_s_choice(monkeypatch: pytes
     assert chosen(monkeypatch, {**FILE, "path": "mine.jsonl"}, written=FILE)[1] == []
     data, told = chosen(monkeypatch, {**DOCENT, "split": "test"}, ("train", "val", "test"), written=DOCENT)
     assert (data.split, told) == ("test", [])
+    data, told = chosen(monkeypatch, {**OWN, "options": {"split": "test", "level": 2}}, written=OWN)
+    assert (data.options["split"], told) == ("test", [])
 
 
 def test_every_part_of_a_mix_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    mixed = {"source": "mixed", "parts": [SCENES, DOCENT, FILE]}
-    data, (sentence,) = chosen(monkeypatch, mixed, ("train", "test"))
-    assert [part.source for part in data.parts] == ["scenes", "hub", "jsonl"]
+    mixed = {"source": "mixed", "parts": [OWN, DOCENT, FILE]}
+    data, told = chosen(monkeypatch, mixed, ("train", "test"))
+    assert [part.source for part in data.parts] == ["rows.py:rows", "hub", "jsonl"]
     assert data.parts[1].split == "test"
-    assert "(rows.jsonl)" in sentence
-    assert chosen(monkeypatch, SCENES) == (recipe(SCENES).data, [])  # `held_out` takes its test split
+    assert ["(rows.py:rows " in told[0], "(rows.jsonl)" in told[1], len(told)] == [True, True, 2]
 
 
 def test_answers_from_a_file_come_in_the_rows_order(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from training.evaluation.leaderboard import leaderboard
-from training.evaluation.statistics import summarise_models
+from spanreward.training.evaluation.leaderboard import leaderboard
+from spanreward.training.evaluation.statistics import summarise_models
 
 
 def ranked(scores: Any) -> Any:

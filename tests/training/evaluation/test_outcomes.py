@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from training.evaluation.outcomes import contradictions, judge_pair, lost_by, sentence
-from training.evaluation.referees import Referee
-from training.evaluation.statistics import summarise_models
+from spanreward.training.evaluation.outcomes import contradictions, judge_pair, lost_by, sentence
+from spanreward.training.evaluation.referees import Referee
+from spanreward.training.evaluation.statistics import summarise_models
 
 REFEREES = {
     "truth_f1": Referee("judgeless", "the picture's contents", True),

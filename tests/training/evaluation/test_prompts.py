@@ -1,17 +1,18 @@
 """What is asked: rows of a recipe or of a file, and how they are sliced."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from datasets import Dataset
-from datasets import Image as Picture
+from datasets import Dataset, Image as Picture
 from PIL import Image
 
-from training.evaluation.prompts import prompts_of, prompts_of_file
-from training.evaluation.slices import usable
-from training.recipe import HubPart, JsonlPart, MixedPart, RecipeError, ScenesPart
+from experiments.scenes.parts import SCENES, scenes_of, scenes_part
+from spanreward.training.evaluation.prompts import prompts_of, prompts_of_file
+from spanreward.training.evaluation.slices import usable
+from spanreward.training.recipe import HubPart, JsonlPart, MixedPart, RecipeError
 
 
 def rows_file(path: Path, rows: Any) -> str:
@@ -19,12 +20,14 @@ def rows_file(path: Path, rows: Any) -> str:
     return str(path)
 
 
-def test_scenes_know_their_level_objects_and_kind() -> None:
-    parts = [ScenesPart(source="scenes", level=1, count=4), ScenesPart(source="scenes", level=2, count=4, ask="both")]
-    prompts = prompts_of(MixedPart(source="mixed", parts=parts))
-    assert [scene.seed for scene in prompts.scenes] == [row["id"].partition("/")[2] for row in prompts.rows]
+def test_scenes_are_sliced_by_level_objects_and_kind() -> None:
+    parts = [scenes_part(level=1, count=4), scenes_part(level=2, count=4, ask="both")]
+    scenes = [scene for part in parts for scene in scenes_of(part)]
+    prompts = prompts_of(MixedPart(source="mixed", parts=parts), ["level", "objects"])
+    assert [row["id"] for row in prompts.rows] == [f"{part}/{number}" for part in (0, 1) for number in (1, 2, 3, 4)]
+    assert [row["scene"] for row in prompts.rows] == [scene.seed for scene in scenes]
     assert prompts.slices["level"] == [("1",)] * 4 + [("2",)] * 4
-    assert prompts.slices["objects"] == [(str(len(scene.objects)),) for scene in prompts.scenes]
+    assert prompts.slices["objects"] == [(str(len(scene.objects)),) for scene in scenes]
     assert prompts.slices["asked for"] == [("description",)] * 4 + [("description",), ("question",)] * 2
     assert prompts.slices["words of the reference"][-1] == ()
     assert set(usable(prompts.slices)) >= {"level", "objects", "asked for"}
@@ -43,7 +46,6 @@ def test_a_file_of_rows_needs_no_picture(tmp_path: Path) -> None:
     assert [row["prompt"][0]["content"] for row in prompts.rows] == ["Describe the picture.", "What is it?", "Say it."]
     assert [row["image"] is None for row in prompts.rows] == [True, False, True]
     assert prompts.slices["capability"] == [("ocr", "counting"), ("ocr",), ()]
-    assert prompts.scenes == [None] * 3
     assert len(prompts_of_file(path, 2).rows) == 2
 
 
@@ -67,8 +69,8 @@ def test_a_data_file_or_a_column_that_is_not_there(tmp_path: Path) -> None:
     path = rows_file(tmp_path / "rows.jsonl", [{"reference": "A dog."}])
     with pytest.raises(RecipeError, match=r"--slice capability: no row of .* has this column"):
         prompts_of_file(path, 10, ["capability"])
-    with pytest.raises(RecipeError, match="--slice capability: no row of scenes has this column"):
-        prompts_of(ScenesPart(source="scenes", count=2), ["capability"])
+    with pytest.raises(RecipeError, match=f"--slice capability: no row of {re.escape(SCENES)} has this column"):
+        prompts_of(scenes_part(count=2), ["capability"])
 
 
 def test_columns_of_the_datas_own_files(tmp_path: Path) -> None:
@@ -77,7 +79,7 @@ def test_columns_of_the_datas_own_files(tmp_path: Path) -> None:
     records = [{"image": "a.png", "reference": text, "era": era} for text, era in (("One.", 1), ("", 2), ("Two.", 3))]
     data = JsonlPart(source="jsonl", path=rows_file(tmp_path / "rows.jsonl", records))
     assert prompts_of(data, ["era"]).slices["era"] == [("1",), ("3",)]
-    mixed = MixedPart(source="mixed", parts=[ScenesPart(source="scenes", count=2), data])
+    mixed = MixedPart(source="mixed", parts=[scenes_part(count=2), data])
     assert prompts_of(mixed, ["era"]).slices["era"] == [(), (), ("1",), ("3",)]
     hub = tmp_path / "hub"
     hub.mkdir()

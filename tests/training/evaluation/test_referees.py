@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 import yaml
 
-from rewards import MatchJudge, PoshReward
-from rewards.harmonic import HarmonicReward
-from training.evaluation.outcomes import by_kind
-from training.evaluation.referees import family, recipe_of, referees, related, trained_on
-from training.recipe import RewardPart
+from experiments.scenes.parts import TRUTH
+from experiments.scenes.truth import Truth
+from spanreward.rewards import MatchJudge, PoshReward
+from spanreward.rewards.harmonic import HarmonicReward
+from spanreward.training.evaluation.outcomes import by_kind
+from spanreward.training.evaluation.referees import family, recipe_of, referees, related, trained_on
+from spanreward.training.recipe import RewardPart
 
 METRICS = ["truth_f1", "posh_f1", "posh_recall", "harmonic_overall", "harmonic_clarity", "overlap", "words", "length"]
 
@@ -23,8 +25,8 @@ def run_folder(path: Path, rewards: Any, model: str = "tiny") -> str:
 
 
 def test_each_metric_has_its_kind(tmp_path: Path) -> None:
-    parts = [RewardPart(metric="posh"), RewardPart(metric="harmonic", judge="vllm:smollm2")]
-    rewards = [PoshReward(MatchJudge()), HarmonicReward(MatchJudge(), criteria=["clarity"], spans="none")]
+    parts = [RewardPart(metric="posh"), RewardPart(metric="harmonic", judge="vllm:smollm2"), RewardPart(metric=TRUTH)]
+    rewards = [PoshReward(MatchJudge()), HarmonicReward(MatchJudge(), criteria=["clarity"], spans="none"), Truth()]
     sft = run_folder(tmp_path / "sft", [])
     dapo = run_folder(tmp_path / "dapo", [{"metric": "posh", "judge": "match"}])
     trained = trained_on({"sft": [sft], "dapo": [dapo, dapo], "api": ["answers.jsonl"]})
@@ -37,7 +39,7 @@ def test_each_metric_has_its_kind(tmp_path: Path) -> None:
         "harmonic_overall",
         "overlap",
     }
-    assert found["posh_f1"].by == "posh by match"
+    assert (found["posh_f1"].by, found["truth_f1"].by) == ("posh by match", "truth")
     assert by_kind(found) == {
         "trained": ["posh_f1"],
         "untrained": ["harmonic_overall"],
@@ -47,6 +49,8 @@ def test_each_metric_has_its_kind(tmp_path: Path) -> None:
     other = referees(rewards, parts, {("posh", "vllm:smollm2")}, METRICS)
     assert other["posh_f1"].kind == "untrained"
     assert recipe_of("answers.jsonl") == {}
+    # what asks no judge may have been trained on too
+    assert referees(rewards, parts, {(TRUTH, "match")}, METRICS)["truth_f1"].kind == "trained"
 
 
 @pytest.mark.parametrize(

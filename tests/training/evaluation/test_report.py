@@ -3,31 +3,20 @@
 import re
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from rewards.verdict import Span, Status, Verdict
-from tests.support.invented_report import (
-    invented_curves,
-    span,
-    write_invented,
-)
+from spanreward.rewards.verdict import Span, Status, Verdict
+from spanreward.training.evaluation.coloured_text import LEVELS, Segment, level, segments
+from spanreward.training.evaluation.curves import panels, tick_labels
+from spanreward.training.evaluation.outcomes import label
+from spanreward.training.evaluation.report import bounds, headline, interval, write_report
+from spanreward.training.evaluation.shown import ShownAnswer, ShownPrompt
+from spanreward.training.evaluation.statistics import summarise_models
+from tests.support.invented_report import invented_curves, write_invented
 from tests.support.page import Page
-from training.evaluation.coloured_text import LEVELS, Segment, cells, layout, level, segments, span_picture
-from training.evaluation.curves import panels, tick_labels
-from training.evaluation.outcomes import label
-from training.evaluation.report import (
-    bounds,
-    headline,
-    interval,
-    write_report,
-)
-from training.evaluation.shown import ShownAnswer, ShownPrompt
-from training.evaluation.statistics import summarise_models
 
 
 def minimal_report(
@@ -238,22 +227,3 @@ def test_curves_have_gaps_where_values_are_missing() -> None:
     assert len(panels(invented_curves())) == 4
     with pytest.raises(ValueError, match="zip"):
         panels({"dapo": [{"seed": 0, "step": [0, 1], "reward": [0.5]}]})
-
-
-@given(texts, st.integers(2, 20))
-@example("aaa\xadb", 3)  # a soft hyphen has no width, and may stand behind the last column
-def test_layout_places_every_character_inside_the_lines(text: str, columns: Any) -> None:
-    places = layout(text, columns)
-    assert len(places) == len(text)
-    assert places == sorted(places)
-    assert all(column + cells(c) <= columns for (_, column), c in zip(places, text, strict=True) if not c.isspace())
-
-
-def test_span_picture_is_xml_and_holds_the_text(tmp_path: Path) -> None:
-    text = 'A <red> "circle" & a 円 \x00, beside a blue square.\nAnd more.'
-    spans = [span(text, "<red>", 0.0), span(text, "blue square", 1.0)]
-    span_picture(tmp_path / "p.svg", text, spans, title="A & B", columns=24)
-    root = ElementTree.parse(tmp_path / "p.svg").getroot()
-    drawn = "".join(element.text for element in root.iter("{http://www.w3.org/2000/svg}text"))
-    assert text.replace("\n", "").replace("\x00", "\ufffd").replace(" ", "") in drawn.replace(" ", "")
-    assert {LEVELS[0].fill, LEVELS[4].fill} <= {e.get("fill") for e in root.iter("{http://www.w3.org/2000/svg}rect")}

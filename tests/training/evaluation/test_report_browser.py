@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from rewards.verdict import Span, Verdict
+from spanreward.rewards.verdict import Span, Verdict
+from spanreward.training.evaluation.report import write_report
+from spanreward.training.evaluation.shown import ShownAnswer, ShownPrompt
+from spanreward.training.evaluation.statistics import summarise_models
 from tests.support.chromium import axe_violations, browse, filtered, measure, needs_chromium, seconds_to_load
 from tests.support.invented_report import FACTS, invented_curves, invented_examples, invented_results, write_invented
-from training.evaluation.report import write_report
-from training.evaluation.shown import ShownAnswer, ShownPrompt
-from training.evaluation.statistics import summarise_models
 
 pytestmark = needs_chromium
 

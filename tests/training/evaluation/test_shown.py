@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from rewards.verdict import Status, Verdict
-from training.evaluation.llm_comparator import comparator
-from training.evaluation.prompts import Prompts
-from training.evaluation.shown import ShownAnswer, shown_prompts
+from spanreward.rewards.verdict import Status, Verdict
+from spanreward.training.evaluation.llm_comparator import comparator
+from spanreward.training.evaluation.prompts import Prompts
+from spanreward.training.evaluation.shown import ShownAnswer, shown_prompts
 
 LOST_BY = ["truth_f1", "posh_f1"]
 
@@ -35,7 +35,7 @@ def shown() -> Any:
         answer("one", posh_f1=0.5),  # no truth: the reward says who lost
         ShownAnswer("", Verdict(None, Status.TIMEOUT), {"truth_f1": None, "posh_f1": None, "words": 0.0}),
     ]
-    prompts = Prompts(rows, [None] * 5, {"era": [("old",), ("new",), (), (), ()]}, {})
+    prompts = Prompts(rows, {"era": [("old",), ("new",), (), (), ()]}, {})
     return shown_prompts(prompts, {"base": [sft], "sft": [sft], "dapo": [dapo]}, LOST_BY)
 
 

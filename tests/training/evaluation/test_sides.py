@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from training.evaluation.sides import is_hub_id, read_seeds, read_sides
+from spanreward.training.evaluation.sides import is_hub_id, read_seeds, read_sides
 
 
 @pytest.fixture

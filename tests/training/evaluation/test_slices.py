@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rewards.comparison.multiplicity import holm
-from training.evaluation.slices import compare_slices, sign_flips, usable
+from spanreward.rewards.comparison.multiplicity import holm
+from spanreward.training.evaluation.slices import compare_slices, sign_flips, usable
 
 
 def test_sign_flips_by_hand() -> None:

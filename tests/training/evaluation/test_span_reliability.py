@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rewards.verdict import Span
-from training.evaluation.span_reliability import Labelled, advice, pearson, reliability
+from spanreward.rewards.verdict import Span
+from spanreward.training.evaluation.span_reliability import Labelled, advice, pearson, reliability
 
 TEXT = "a red cat and a blue dog"
 WORDS = {"red": (2, 5), "cat": (6, 9), "blue": (16, 20), "dog": (21, 24)}

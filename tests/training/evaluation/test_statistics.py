@@ -5,13 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from training.evaluation.statistics import (
+from spanreward.training.evaluation.statistics import (
     Estimate,
-    Tally,
     bootstrap_mean,
     independent,
     interval_over_seeds,
@@ -69,7 +67,7 @@ def test_all_equal() -> None:
     same = np.full((3, 5), 0.7)
     difference = paired_difference(same, same)
     assert (difference.mean, difference.low, difference.high, difference.per_seed) == (0, 0, 0, [0, 0, 0])
-    assert win_tie_loss(same, same) == Tally(win=0, tie=15, loss=0)
+    assert win_tie_loss(same, same) == {"win": 0, "tie": 15, "loss": 0}
 
 
 def test_one_prompt_has_no_interval() -> None:
@@ -84,7 +82,7 @@ def test_failed_verdicts_are_left_out_pairwise() -> None:
     difference = paired_difference(a, b)
     assert difference.mean == pytest.approx(0.2)
     assert difference.per_seed == pytest.approx([0.1, 0.3])
-    assert win_tie_loss(a, b) == Tally(win=2, tie=0, loss=0)
+    assert win_tie_loss(a, b) == {"win": 2, "tie": 0, "loss": 0}
 
 
 def test_a_prompt_weighs_the_same_however_many_seeds_judged_it() -> None:
@@ -101,8 +99,8 @@ def test_nothing_could_be_judged() -> None:
 
 def test_win_tie_loss_margin() -> None:
     a, b = [[0.50, 0.54, 0.46, 0.6, 0.3]], [[0.5, 0.5, 0.5, 0.5, 0.5]]
-    assert win_tie_loss(a, b) == Tally(win=2, tie=1, loss=2)
-    assert win_tie_loss(a, b, margin=0.05) == Tally(win=1, tie=3, loss=1)
+    assert win_tie_loss(a, b) == {"win": 2, "tie": 1, "loss": 2}
+    assert win_tie_loss(a, np.add(a, 1e-10)) == {"win": 0, "tie": 5, "loss": 0}
 
 
 @given(arrays(np.float64, (2, 6), elements=st.floats(0, 1)), arrays(np.float64, (2, 6), elements=st.floats(0, 1)))
@@ -111,7 +109,7 @@ def test_difference_is_antisymmetric_and_blind_to_prompt_order(a: Any, b: Any) -
     assert one.mean == pytest.approx(-other.mean)
     assert one.low - 1e-9 <= one.high
     wins, losses = win_tie_loss(a, b), win_tie_loss(b, a)
-    assert (wins.win, wins.tie, wins.loss) == (losses.loss, losses.tie, losses.win)
+    assert (wins["win"], wins["tie"], wins["loss"]) == (losses["loss"], losses["tie"], losses["win"])
     assert paired_difference(a[:, ::-1], b[:, ::-1], resamples=50).mean == pytest.approx(one.mean)
 
 

@@ -8,17 +8,17 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from rewards.judges.judge import Failure
-from rewards.judges.local.transformers_judge import TransformersJudge
-from rewards.judges.smollm2 import smollm2_folder
-from rewards.verdict import Status
-from training.data.load import load_data
-from training.evaluation import vllm_answers as module
-from training.evaluation.greedy import continue_prompts
-from training.evaluation.held_out import held_out
-from training.evaluation.vllm_answers import answers_by_vllm
-from training.policy import load_policy
-from training.recipe import ScenesPart
+from experiments.scenes.parts import TINY, scenes_part
+from spanreward.rewards.judges.judge import Failure
+from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
+from spanreward.rewards.judges.smollm2 import smollm2_folder
+from spanreward.rewards.verdict import Status
+from spanreward.training.data.load import load_data
+from spanreward.training.evaluation import vllm_answers as module
+from spanreward.training.evaluation.greedy import continue_prompts
+from spanreward.training.evaluation.held_out import held_out
+from spanreward.training.evaluation.vllm_answers import answers_by_vllm
+from spanreward.training.policy import load_policy
 
 MAX_TOKENS = 12
 
@@ -30,14 +30,14 @@ def through_transformers(path: str, *_: Any, **__: Any) -> TransformersJudge:
 
 @pytest.fixture
 def policy(tmp_path: Path) -> str:
-    model, processor = load_policy("tiny", seed=1)
+    model, processor = load_policy(TINY, seed=1)
     model.save_pretrained(tmp_path)
     processor.save_pretrained(tmp_path)
     return str(tmp_path)
 
 
 def test_pictures_and_lengths_as_through_transformers(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = list(load_data(held_out(ScenesPart(source="scenes", count=9), 5)))
+    rows = list(load_data(held_out(scenes_part(count=9), 5)))
     expected = continue_prompts(*load_policy(policy), rows, MAX_TOKENS)
     monkeypatch.setattr(module, "VllmJudge", through_transformers)
     assert answers_by_vllm(policy, rows, MAX_TOKENS) == expected

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from training.evaluation.win_rates import win_rate
+from spanreward.training.evaluation.statistics import win_rate
 
 NAN = float("nan")
 

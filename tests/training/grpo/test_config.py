@@ -10,10 +10,10 @@ from datasets import Dataset
 from peft import LoraConfig
 from trl import GRPOTrainer
 
-from rewards import Status, Verdict
+from spanreward.rewards import Status, Verdict
+from spanreward.training.grpo.trainer import SpanGRPOConfig
 from tests.support.given_ranks import given, judge
 from tests.support.tiny_trainer import Scored, make_trainer, scenes
-from training.grpo.trainer import SpanGRPOConfig
 
 LORA = LoraConfig(r=4, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
 ADVANTAGES = torch.tensor([[1.0, -1.0, 2.0, 0.0], [-0.5, 0.5, 1.0, 3.0]])

@@ -7,8 +7,8 @@ from typing import Any
 
 from trl import GRPOTrainer
 
+from spanreward.training.grpo.contract import ATTRIBUTES, METHODS, differences, missing_attributes, warning
 from tests.support.paths import ROOT
-from training.grpo.contract import ATTRIBUTES, METHODS, differences, missing_attributes, warning
 
 
 def test_the_installed_version_is_as_the_trainer_knows_it() -> None:

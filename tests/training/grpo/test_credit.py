@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from tokenizers import Tokenizer, decoders, models
 
-from rewards.verdict import Span
-from training.grpo import credit as credit_module
-from training.grpo.credit import (
+from experiments.scenes.policy import tiny_tokenizer
+from spanreward.rewards.verdict import Span
+from spanreward.training.grpo import credit as credit_module
+from spanreward.training.grpo.credit import (
     STD_FLOOR,
     Phrase,
     baseline_credit,
@@ -23,7 +23,6 @@ from training.grpo.credit import (
     token_credit,
     tokens_of,
 )
-from training.policy import tiny_tokenizer
 
 TINY = tiny_tokenizer().backend_tokenizer
 PAD, EOS = 0, 1
@@ -92,7 +91,7 @@ def test_bytes_of_one_character_share_it() -> None:
 def test_special_tokens_write_nothing() -> None:
     a, red = ids_of("A red")
     assert token_offsets(TINY, [EOS, a, PAD, 3, red, EOS, PAD], "A red") == [
-        *((0, 0), (0, 1), (1, 1), (1, 1), (1, 5), (5, 5), (5, 5)),
+        *((0, 0), (0, 1), (1, 1), (1, 1), (1, 5), (5, 5), (5, 5))
     ]
     assert token_offsets(TINY, [EOS, EOS], "") == [(0, 0), (0, 0)]
     assert token_offsets(TINY, [], "") == []
@@ -146,7 +145,7 @@ def test_a_tokenizer_that_falls_back_to_bytes() -> None:
     ids = [special, 258, 258, *emoji, *emoji, special, 257, 259]
     assert tokenizer.decode(ids) == "hello hello🙂🙂 a"
     assert token_offsets(tokenizer, ids, "hello hello🙂🙂 a") == [
-        *((0, 0), (0, 5), (5, 11), *[(11, 12)] * 4, *[(12, 13)] * 4, (13, 13), (13, 14), (14, 15)),
+        *((0, 0), (0, 5), (5, 11), *[(11, 12)] * 4, *[(12, 13)] * 4, (13, 13), (13, 14), (14, 15))
     ]
     assert token_offsets(tokenizer, [257, 259], "a") == [(0, 0), (0, 1)]  # the dropped space writes nothing
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from datasets import Dataset
 
-from rewards import Span, Status, Verdict
+from experiments.scenes.parts import scenes_part
+from spanreward.rewards import Span, Status, Verdict
+from spanreward.training.data.load import load_data
 from tests.support.tiny_trainer import Scripted, make_trainer
-from training.data.load import load_data
-from training.recipe import ScenesPart
 
 RED, PLAIN = "A red star.", "A blue star."
 TOKENS = ["A", " red", " star", ".", "<eos>"]
@@ -24,7 +24,7 @@ Row = list[tuple[str, float]]  # tokens and their credit
 
 @pytest.fixture(scope="module")
 def dataset() -> Dataset:
-    return load_data(ScenesPart(source="scenes", count=16))
+    return load_data(scenes_part(count=16))
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +160,7 @@ def test_rows_that_are_cut_failed_or_another_text_count_for_nobody(
     assert not reached(rows[2])
     assert [reached(row) for row in rows[:2]] == [reached(row) for row in plain[:2]]
 
-    monkeypatch.setattr("training.grpo.trainer.token_offsets", lambda tokenizer, special, row, text: None)
+    monkeypatch.setattr("spanreward.training.grpo.credit.token_offsets", lambda tokenizer, special, row, text: None)
     rows = credit_of(trainer, dataset, monkeypatch, ids, {**verdicts, other: Verdict(0.5, spans=wild)})
     assert not any(map(reached, rows))
     assert trainer._metrics["train"]["spans/unaligned_fraction"][-1] == 1.0
@@ -204,11 +204,7 @@ def test_credit_knows_no_order(trainers: dict[int, Any], dataset: Dataset, monke
     trainer = trainers[1]
     other = "A green star."
     spans = (Span(2, 7, 0.0, -0.2, "attribute", "", 0), Span(8, 12, 1.0, 0.4, "entity", "", 1))
-    verdicts = {
-        RED: Verdict(0.25, spans=(ATTRIBUTE, ENTITY)),
-        other: Verdict(0.5, spans=spans),
-        PLAIN: Verdict(0.75),
-    }
+    verdicts = {RED: Verdict(0.25, spans=(ATTRIBUTE, ENTITY)), other: Verdict(0.5, spans=spans), PLAIN: Verdict(0.75)}
     ids = [ids_of(trainer, text) for text in (RED, other, PLAIN, PLAIN, RED, RED, PLAIN, other)]
     rows = credit_of(trainer, dataset, monkeypatch, ids, verdicts)
     order = [3, 1, 0, 2, 6, 5, 7, 4]

@@ -11,11 +11,12 @@ from datasets import Dataset, DatasetDict
 from peft import LoraConfig
 from trl import GRPOConfig, GRPOTrainer
 
-from rewards import LaveReward, MatchJudge, PoshReward, Span, Verdict
+from experiments.scenes.parts import TINY
+from spanreward.rewards import LaveReward, MatchJudge, PoshReward, Span, Verdict
+from spanreward.training.grpo.config import SpanGRPOConfig, read_config
+from spanreward.training.grpo.trainer import SpanGRPOTrainer
+from spanreward.training.policy import load_policy
 from tests.support.tiny_trainer import COMMON, Scored, Scripted, advantages_of, make_trainer, scenes
-from training.grpo.config import SpanGRPOConfig, read_config
-from training.grpo.trainer import SpanGRPOTrainer
-from training.policy import load_policy
 
 
 def of_length(completions: list[Any], **_: Any) -> list[float]:
@@ -23,7 +24,7 @@ def of_length(completions: list[Any], **_: Any) -> list[float]:
 
 
 def test_arguments_in_trls_order_and_its_own_config(tmp_path: Path) -> None:
-    model, processor = load_policy("tiny", seed=1)
+    model, processor = load_policy(TINY, seed=1)
     stock = GRPOConfig(str(tmp_path), **{**COMMON, "max_steps": 1})
     read = read_config(stock, model)
     assert vars(read) == vars(stock) | {name: value for name, value in vars(read).items() if name not in vars(stock)}
@@ -41,14 +42,14 @@ def test_arguments_in_trls_order_and_its_own_config(tmp_path: Path) -> None:
 
 def test_without_settings_the_folder_is_trls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("training.grpo.config.SpanGRPOConfig.__post_init__", lambda self: None)
-    model, _ = load_policy("tiny", seed=1)
+    monkeypatch.setattr("spanreward.training.grpo.config.SpanGRPOConfig.__post_init__", lambda self: None)
+    model, _ = load_policy(TINY, seed=1)
     model.config._name_or_path = "someone/policy"
     assert read_config(None, model).output_dir == read_config(None, "someone/policy").output_dir == "policy-GRPO"
 
 
 def test_no_reward_at_all_is_trls_error(tmp_path: Path) -> None:
-    model, processor = load_policy("tiny", seed=1)
+    model, processor = load_policy(TINY, seed=1)
     with pytest.raises(ValueError, match="No reward source provided"):
         SpanGRPOTrainer(
             model, args=SpanGRPOConfig(str(tmp_path), **COMMON), train_dataset=scenes(), processing_class=processor
@@ -57,7 +58,7 @@ def test_no_reward_at_all_is_trls_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [GRPOTrainer, SpanGRPOTrainer])
 def test_what_is_no_dataset_of_rows_is_trls_error(tmp_path: Path, kind: type[GRPOTrainer]) -> None:
-    model, processor = load_policy("tiny", seed=1)
+    model, processor = load_policy(TINY, seed=1)
     splits = DatasetDict({"train": scenes()})  # one split, where a batch takes two prompts
     with pytest.raises(TypeError, match="must be a `Dataset` or `IterableDataset`, got `DatasetDict`"):
         kind(model, of_length, GRPOConfig(str(tmp_path), **COMMON), splits, processing_class=processor)
@@ -65,7 +66,7 @@ def test_what_is_no_dataset_of_rows_is_trls_error(tmp_path: Path, kind: type[GRP
 
 @pytest.mark.parametrize("part", ["train_dataset", "eval_dataset", "eval_dataset['new']"])
 def test_a_missing_column_is_told_before_anything_is_sampled(tmp_path: Path, part: str) -> None:
-    model, processor = load_policy("tiny", seed=1)
+    model, processor = load_policy(TINY, seed=1)
     whole, lacking = scenes(), scenes().remove_columns("reference")
     parts: dict[str, Any] = {"train_dataset": whole, "eval_dataset": lacking}
     if part == "train_dataset":
@@ -94,7 +95,7 @@ def test_rewards_without_a_judge_log_no_judge(tmp_path: Path) -> None:
     trainer = make_trainer(tmp_path / "a", scenes(), [Scored(lambda sample: 0.5)], max_steps=1)
     trainer.train()
     keys = {key for line in trainer.state.log_history for key in line if key.startswith("judge/")}
-    assert keys == {f"judge/failed_fraction{look}" for look in ("", "_long", "_short", "_control_tokens")}
+    assert keys == {"judge/failed_fraction"}
     trainer = make_trainer(tmp_path / "b", scenes(), [PoshReward(MatchJudge())], max_steps=1)
     trainer.train()
     assert "judge/questions" in {key for line in trainer.state.log_history for key in line}
@@ -106,7 +107,7 @@ def test_spans_that_reach_no_completion_are_told_once(
     dataset: Dataset = scenes()
     spans = (Span(2, 5, 1.0, 0.1, "attribute", "", 0), Span(6, 10, 1.0, 0.1, "entity", "", 1))
     trainer = make_trainer(tmp_path, dataset, [Scripted({"A red star.": Verdict(0.5, spans=spans)})], span_coef=0.5)
-    with caplog.at_level(logging.WARNING, "training.grpo.trainer"):
+    with caplog.at_level(logging.WARNING, "spanreward.training.grpo.trainer"):
         advantages_of(trainer, dataset, ["A red star."] * 8, monkeypatch)
         assert caplog.messages == []
         for _ in range(2):
@@ -141,7 +142,7 @@ async def of_words(completions: list[Any], **_: Any) -> list[float | None]:
 
 def trained(kind: type[GRPOTrainer], path: Path, funcs: Any, settings: dict[str, Any], **parts: Any) -> Any:
     """A trainer with TRL's own arguments, after two steps."""
-    model, processor = load_policy("tiny", seed=1)
+    model, processor = load_policy(TINY, seed=1)
     args = GRPOConfig(str(path), **{**COMMON, **settings})
     funcs = list(funcs) if isinstance(funcs, list) else funcs  # TRL puts what an environment gives into the list
     trainer = kind(model, funcs, args, scenes(), processing_class=processor, **parts)

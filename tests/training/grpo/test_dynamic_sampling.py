@@ -10,9 +10,8 @@ import pytest
 import torch
 from trl import GRPOTrainer
 
-from rewards import Sample, Span, Status, Verdict
-from tests.support.tiny_trainer import Scored, make_trainer, number_of, scenes
-from training.grpo.dynamic_sampling import (
+from spanreward.rewards import Sample, Span, Status, Verdict
+from spanreward.training.grpo.dynamic_sampling import (
     PromptStream,
     Rollout,
     has_variance,
@@ -21,6 +20,7 @@ from training.grpo.dynamic_sampling import (
     round_groups,
     share,
 )
+from tests.support.tiny_trainer import Scored, make_trainer, number_of, scenes
 
 WEIGHTS = {"a": 1.0, "b": 2.0}
 

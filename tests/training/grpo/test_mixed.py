@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 from datasets import Dataset
 
-from rewards import LaveReward, MatchJudge, PoshReward, Sample, Status, Verdict
+from experiments.scenes.parts import TINY, scenes_part
+from experiments.scenes.truth import Truth
+from spanreward.rewards import LaveReward, MatchJudge, PoshReward, Sample, Status, Verdict
+from spanreward.training.data.load import load_data
+from spanreward.training.evaluation.evaluate import answer, evaluate
+from spanreward.training.evaluation.held_out import held_out
+from spanreward.training.evaluation.prompts import prompts_of
+from spanreward.training.policy import load_policy
 from tests.support.tiny_trainer import advantages_of, make_trainer
-from training.data.load import load_data
-from training.evaluation.evaluate import answer, evaluate
-from training.evaluation.held_out import held_out
-from training.evaluation.prompts import prompts_of
-from training.policy import load_policy
-from training.recipe import ScenesPart
 
-MIXED = ScenesPart(source="scenes", ask="both", count=16)
+MIXED = scenes_part(ask="both", count=16)
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +56,7 @@ def test_a_column_that_is_none_is_no_failure(tmp_path: Path, dataset: Dataset, m
     advantages_of(trainer, dataset, texts_for(dataset), monkeypatch)
     assert trainer._metrics["train"]["judge/failed_fraction"] == [0.0]
     statuses = [[verdict.status for verdict in recorder.verdicts] for recorder in trainer.recorders]
-    assert statuses == [
-        [Status.OK] * 4 + [Status.NOT_APPLICABLE] * 4,
-        [Status.NOT_APPLICABLE] * 4 + [Status.OK] * 4,
-    ]
+    assert statuses == [[Status.OK] * 4 + [Status.NOT_APPLICABLE] * 4, [Status.NOT_APPLICABLE] * 4 + [Status.OK] * 4]
 
 
 def test_spans_of_both_reach_their_tokens(tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,12 +70,12 @@ def test_spans_of_both_reach_their_tokens(tmp_path: Path, dataset: Dataset, monk
 
 
 def test_questions_are_evaluated_by_vqa_accuracy(tmp_path: Path) -> None:
-    model, processor = load_policy("tiny", seed=0)
+    model, processor = load_policy(TINY, seed=0)
     model.save_pretrained(tmp_path)
     processor.save_pretrained(tmp_path)
-    data = held_out(MIXED.model_copy(update={"unsure": 0.5}), 6)
-    assert (data.split, data.unsure) == ("test", 0.0)
-    scores = evaluate({"base": [str(tmp_path)]}, prompts_of(data), rewards(), max_tokens=4).scores["base"]
+    data = held_out(scenes_part(ask="both", split="test", count=16), 6)
+    judged = [*rewards(), Truth()]
+    scores = evaluate({"base": [str(tmp_path)]}, prompts_of(data), judged, max_tokens=4).scores["base"]
     described = [True, False] * 3
     for metric, there in (("truth_f1", True), ("posh_f1", True), ("vqa_accuracy", False), ("lave_score", False)):
         assert np.isnan(scores[metric][0]).tolist() == [row is not there for row in described], metric
@@ -86,7 +84,7 @@ def test_questions_are_evaluated_by_vqa_accuracy(tmp_path: Path) -> None:
 
 def test_vqa_accuracy_of_an_answer() -> None:
     verdicts = {"lave": (Verdict(0.5, parts={"score": 0.5}), ("score",))}
-    one = answer(Sample("How many?", "Two.", answers=("2",) * 2 + ("3",) * 8), 1, None, verdicts)
+    one = answer(Sample("How many?", "Two.", answers=("2",) * 2 + ("3",) * 8), 1, verdicts)
     looks = {"overlap": 1.0, "words": 1.0, "length": 1.0, "truncated": 0.0, "degenerate": 0.0}
     assert one.scores == {"vqa_accuracy": pytest.approx(0.6), "lave_score": 0.5, **looks}
-    assert "vqa_accuracy" not in answer(Sample("How many?", "2", answers=("2",)), 1, None, verdicts).scores
+    assert "vqa_accuracy" not in answer(Sample("How many?", "2", answers=("2",)), 1, verdicts).scores

@@ -9,17 +9,17 @@ import pytest
 from datasets import Dataset, IterableDataset
 from trl import GRPOTrainer
 
-from rewards import PoshReward, Reward, Sample, Status, Verdict
-from rewards.judges import CachedJudge, Failure, Question, Rating
-from rewards.judges.judge import RATING_SCALE
-from rewards.judges.remote.chat_judge import ChatJudge
-from rewards.judges.shared.rank0_judge import Rank0Judge
-from rewards.judges.usage import Usage
+from experiments.scenes.parts import scenes_part
+from spanreward.rewards import PoshReward, Reward, Sample, Status, Verdict
+from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating
+from spanreward.rewards.judges.judge import RATING_SCALE
+from spanreward.rewards.judges.remote.chat_judge import ChatJudge
+from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
+from spanreward.rewards.judges.usage import Usage
+from spanreward.training.data.load import load_data
+from spanreward.training.grpo.trainer import JudgeFailure
 from tests.support.fakes import FakeJudge
 from tests.support.tiny_trainer import advantages_of, make_trainer
-from training.data.load import load_data
-from training.grpo.trainer import JudgeFailure
-from training.recipe import ScenesPart
 
 TEXTS = ["A red circle.", "A blue star.", "A green square.", "A large hexagon."]
 PATIENCE = 120.0  # seconds, for what should happen at once
@@ -61,7 +61,7 @@ class Asking(Reward):
 
 @pytest.fixture(scope="module")
 def dataset() -> Dataset:
-    return load_data(ScenesPart(source="scenes", count=16))
+    return load_data(scenes_part(count=16))
 
 
 def with_log_probabilities(trainer: Any, before: Callable[[], Any]) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rewards import PairwiseReward
+from spanreward.rewards import PairwiseReward
 from tests.support.pair_judges import PairJudge, better
 from tests.support.tiny_trainer import advantages_of, make_trainer, scenes
 

@@ -6,20 +6,19 @@ from typing import Any
 
 import pytest
 from datasets import Dataset
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from tokenizers import AddedToken, Tokenizer
 
-from rewards import HarmonicReward, LaveReward, PoshReward, Reward
-from rewards.verdict import Sample, Span, Status, Verdict
+from experiments.scenes.parts import scenes_part
+from experiments.scenes.policy import tiny_tokenizer
+from spanreward.rewards import HarmonicReward, LaveReward, PoshReward, Reward
+from spanreward.rewards.verdict import Sample, Span, Status, Verdict
+from spanreward.training.data.load import load_data
+from spanreward.training.grpo.config import SpanGRPOConfig
+from spanreward.training.grpo.credit import special_ids, token_offsets
+from spanreward.training.grpo.reasoning import Parts, on_completion, split_reasoning
 from tests.support.fakes import FakeJudge
 from tests.support.tiny_trainer import advantages_of, make_trainer
-from training.data.load import load_data
-from training.grpo.config import SpanGRPOConfig
-from training.grpo.credit import special_ids, token_offsets
-from training.grpo.reasoning import Parts, on_completion, split_reasoning
-from training.policy import tiny_tokenizer
-from training.recipe import ScenesPart
 
 END = "</think>"
 EOS = 1
@@ -161,7 +160,7 @@ class ByAnswer(Reward):
 
 @pytest.fixture(scope="module")
 def dataset() -> Dataset:
-    return load_data(ScenesPart(source="scenes", count=16))
+    return load_data(scenes_part(count=16))
 
 
 @pytest.mark.parametrize("parsed", [False, True], ids=["decoded", "parsed"])

@@ -4,9 +4,9 @@ from typing import Any, Self
 
 import pytest
 
-from rewards import LaveReward, MatchJudge, PoshReward, Status
+from spanreward.rewards import LaveReward, MatchJudge, PoshReward, Status
+from spanreward.training.grpo.recorder import Recorder, awake, judge_step
 from tests.support.tiny_trainer import Scored
-from training.grpo.recorder import Recorder, awake, judge_step
 
 PROMPTS = ["Describe the picture."] * 3
 TEXTS = ["A red star.", "", "A blue square."]

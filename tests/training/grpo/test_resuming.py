@@ -11,10 +11,11 @@ from peft import LoraConfig
 from transformers import TrainerState
 from trl import GRPOTrainer
 
-from rewards import Sample
+from experiments.scenes.parts import TINY
+from spanreward.rewards import Sample
+from spanreward.training.grpo.resuming import load_weights
+from spanreward.training.policy import load_policy
 from tests.support.tiny_trainer import Scored, make_trainer, number_of, scenes
-from training.grpo.resuming import load_weights
-from training.policy import load_policy
 
 
 def score(sample: Sample) -> float:
@@ -96,7 +97,7 @@ def test_a_finished_run_makes_no_more_steps(tmp_path: Path, count: int, caplog: 
 def test_saves_within_a_batch_are_told_of_and_go_on_in_phase(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Saved after 3 of the 4 passes over a batch: the fourth completes its prompts again, then a new batch begins."""
     settings = {"num_iterations": 2, "steps_per_generation": 2, "per_device_train_batch_size": 4, "save_steps": 3}
-    with caplog.at_level(logging.WARNING, logger="training"):
+    with caplog.at_level(logging.WARNING, logger="spanreward.training"):
         _, prompts, _ = run(tmp_path / "whole", settings=settings)
         assert "save_steps=3 ends within the 4 passes over a batch of completions" in caplog.text
         _, later, _ = run(tmp_path / "resumed", tmp_path / "whole" / "checkpoint-3", settings)
@@ -106,9 +107,9 @@ def test_saves_within_a_batch_are_told_of_and_go_on_in_phase(tmp_path: Path, cap
 
 def test_a_checkpoint_of_a_vision_language_policy_gives_its_weights(tmp_path: Path) -> None:
     """The names in the file are the hub's, not the model's: Trainer alone loads none of them, with a warning."""
-    saved, _ = load_policy("tiny", seed=1)
+    saved, _ = load_policy(TINY, seed=1)
     saved.save_pretrained(tmp_path)
-    other, _ = load_policy("tiny", seed=2)
+    other, _ = load_policy(TINY, seed=2)
     load_weights(other, str(tmp_path))
     for expected, actual in zip(saved.parameters(), other.parameters(), strict=True):
         assert torch.equal(actual, expected)
@@ -116,7 +117,7 @@ def test_a_checkpoint_of_a_vision_language_policy_gives_its_weights(tmp_path: Pa
 
 def test_the_best_model_is_the_best_ones_weights(tmp_path: Path) -> None:
     trainer = make_trainer(tmp_path / "a", scenes(6), [Scored(score)])
-    best, _ = load_policy("tiny", seed=5)
+    best, _ = load_policy(TINY, seed=5)
     best.save_pretrained(tmp_path / "best")
     trainer.state.best_model_checkpoint = str(tmp_path / "best")
     trainer._load_best_model()

@@ -4,12 +4,11 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from torch import Tensor
 
-from training.grpo.config import SpanGRPOConfig
-from training.grpo.span_rules import SPAN_RULES, add_centred, centred, withhold
+from spanreward.training.grpo.config import SpanGRPOConfig
+from spanreward.training.grpo.span_rules import SPAN_RULES, add_centred, centred, withhold
 
 ADVANTAGES = torch.tensor([2.0, -1.0])
 CREDIT = torch.tensor([[1.0, 0.0, -3.0, 9.0], [-1.0, 1.0, 0.0, 0.0]])  # the first row's last token is padding

@@ -7,16 +7,16 @@ import pytest
 import torch
 from datasets import Dataset
 
-from rewards import MatchJudge, PoshReward, Span, Status, Verdict
+from experiments.scenes.parts import scenes_part
+from spanreward.rewards import MatchJudge, PoshReward, Span, Status, Verdict
+from spanreward.training.data.load import load_data
+from spanreward.training.grpo.trainer import SpanGRPOConfig
 from tests.support.tiny_trainer import Scripted, advantages_of, make_trainer
-from training.data.load import load_data
-from training.grpo.trainer import SpanGRPOConfig
-from training.recipe import ScenesPart
 
 
 @pytest.fixture(scope="module")
 def dataset() -> Dataset:
-    return load_data(ScenesPart(source="scenes", count=16))
+    return load_data(scenes_part(count=16))
 
 
 def test_without_span_credit_training_is_stock_grpo(
@@ -77,10 +77,7 @@ def test_spans_on_emoji_reach_exactly_the_tokens_of_their_bytes(
     text = "A \N{GRINNING FACE} cafe\N{COMBINING ACUTE ACCENT} star."
     start = text.index("\N{GRINNING FACE}")
     accent = text.index("\N{COMBINING ACUTE ACCENT}")
-    spans = (
-        Span(start, start + 1, 0.0, -1.0, "entity", "", 0),
-        Span(accent, accent + 1, 1.0, 1.0, "attribute", "", 1),
-    )
+    spans = (Span(start, start + 1, 0.0, -1.0, "entity", "", 0), Span(accent, accent + 1, 1.0, 1.0, "attribute", "", 1))
     verdicts = {text: Verdict(0.5, spans=spans), "A star.": Verdict(0.5)}
     trainer = make_trainer(tmp_path, dataset, [Scripted(verdicts)], span_coef=1.0)
     output = advantages_of(trainer, dataset, [text, "A star.", "A star.", "A star."] * 2, monkeypatch)

@@ -9,10 +9,10 @@ import pytest
 import yaml
 from transformers import Qwen2Config
 
-from rewards.judges import MatchJudge
-from tests.support.paths import ROOT
-from training.commands.train import main
-from training.plan.dry_run import (
+from experiments.scenes.parts import SCENES, TINY
+from spanreward.rewards.judges import MatchJudge
+from spanreward.training.commands.train import main
+from spanreward.training.plan.dry_run import (
     Launch,
     dry_run,
     judge_facts,
@@ -21,11 +21,13 @@ from training.plan.dry_run import (
     read_launch,
     row_count,
     settings_of,
+    step_facts,
 )
-from training.plan.known_models import CONFIGS, size_by_name
-from training.plan.memory import PROCESS
-from training.recipe import JsonlPart, PolicyPart, Recipe, RecipeError, check_recipe, load_recipe
-from training.run import build_rewards, build_trainer
+from spanreward.training.plan.known_models import CONFIGS, size_by_name
+from spanreward.training.plan.memory import PROCESS
+from spanreward.training.recipe import JsonlPart, PolicyPart, Recipe, RecipeError, check_recipe, load_recipe
+from spanreward.training.run import build_rewards, build_trainer
+from tests.support.paths import ROOT
 
 CONFIG = ROOT / "accelerate_configs"
 BILLIONS = {  # as published
@@ -41,9 +43,9 @@ BILLIONS = {  # as published
 
 
 def recipe(output: Path, **changes: Any) -> Recipe:
-    data = {"source": "scenes", "count": 30, "references": 2}
+    data = {"source": SCENES, "count": 30, "options": {"references": 2}}
     rewards = [{"metric": "posh"}, {"metric": "lave", "options": {"rationale": False}}, {"metric": "harmonic"}]
-    fields = {"algorithm": "dapo", "output": str(output), "policy": {"model": "tiny"}, "data": data, "rewards": rewards}
+    fields = {"algorithm": "dapo", "output": str(output), "policy": {"model": TINY}, "data": data, "rewards": rewards}
     trainer = {"use_cpu": True, "bf16": False, "per_device_train_batch_size": 4, "num_generations": 2}
     return check_recipe({**fields, **changes, "trainer": {**trainer, **changes.get("trainer", {})}})
 
@@ -93,16 +95,26 @@ def test_steps_are_those_of_the_trainer(tmp_path: Path, settings: Any) -> None:
 
 @pytest.mark.parametrize("ask", ["descriptions", "questions", "both"])
 def test_rows_and_steps_of_sft_are_those_of_the_trainer(tmp_path: Path, ask: str) -> None:
-    data = {"source": "scenes", "count": 13, "references": 2, "ask": ask}
+    data = {"source": SCENES, "options": {"count": 13, "references": 2, "ask": ask}}
     settings = {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 2, "num_train_epochs": 2}
-    fields = {"algorithm": "sft", "output": str(tmp_path / "out"), "policy": {"model": "tiny"}, "data": data}
+    fields = {"algorithm": "sft", "output": str(tmp_path / "out"), "policy": {"model": TINY}, "data": data}
     asked = check_recipe({**fields, "trainer": {"use_cpu": True, "bf16": False, "max_length": None, **settings}})
     plan = dry_run(asked)
     trainer = build_trainer(asked, [])
     *_, steps = trainer.set_initial_training_values(trainer.args, trainer.get_train_dataloader())
-    assert plan["data"]["rows"] == len(trainer.train_dataset)
-    assert (plan["steps"]["optimizer_steps"], plan["steps"]["rows_per_step"]) == (steps, 8)
+    assert plan["data"]["rows"] is None  # one for each reference: only reading them tells
+    assert (plan["steps"]["optimizer_steps"], plan["steps"]["rows_per_step"]) == (None, 8)
+    facts = step_facts(asked, settings_of(asked), 1, len(trainer.train_dataset))
+    assert facts == {**plan["steps"], "optimizer_steps": steps}
     assert plan["questions"] == plan["judges"] == []
+
+
+def test_rows_of_a_function(tmp_path: Path) -> None:
+    """It is not called: it may read for hours."""
+    for data, rows in (({}, None), ({"count": 7}, 7), ({"options": {"count": 7}}, None)):
+        asked = recipe(tmp_path / "out", data={"source": "none.py:rows", **data})
+        assert dry_run(asked)["data"]["rows"] == rows
+        assert row_count(asked.data, completions=True) is None
 
 
 def test_rows_of_files(tmp_path: Path) -> None:
@@ -216,14 +228,15 @@ def test_a_large_recipe_is_shown_without_loading_anything(
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("nothing may be loaded")
 
-    monkeypatch.setattr("training.run.load_policy", refuse)
-    monkeypatch.setattr("training.run.load_data", refuse)
-    monkeypatch.setattr("training.run.start_judges", refuse)
+    monkeypatch.setattr("spanreward.training.run.load_policy", refuse)
+    monkeypatch.setattr("spanreward.training.run.load_data", refuse)
+    monkeypatch.setattr("spanreward.training.run.start_judges", refuse)
     monkeypatch.setattr("socket.socket.connect", refuse)
     written = load_recipe(ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml").model_dump()
     written["policy"] = {"model": "Qwen/Qwen2.5-VL-7B-Instruct"}
     written["rewards"][0]["judge"] = {"name": "vllm:Qwen/Qwen3-14B", "options": {"memory": 8_000_000_000}}
     written["data"] = {"source": "hub", "id": "somebody/pictures"}
+    written["validation"] = {"split": "validation"}
     written["trainer"] |= {"use_cpu": False, "per_device_train_batch_size": 2}
     written["output"] = str(tmp_path / "out")
     path = tmp_path / "large.yaml"

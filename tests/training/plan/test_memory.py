@@ -3,7 +3,7 @@
 import pytest
 from transformers import LlavaConfig, Qwen2Config
 
-from training.plan.memory import PINNED, PROCESS, Plan, Size, size_of
+from spanreward.training.plan.memory import PINNED, PROCESS, Plan, Size, size_of
 
 POLICY = Size(parameters=1000, layers=2, hidden=10, kv_numbers=4, vocabulary=50, linear=30, context=99)
 JUDGE = Size(parameters=4000, layers=3, hidden=16, kv_numbers=8, vocabulary=50, linear=40, context=99)

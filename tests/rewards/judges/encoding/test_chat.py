@@ -4,10 +4,9 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from rewards.judges.encoding.chat import (
+from spanreward.rewards.judges.encoding.chat import (
     LONGEST_WORD,
     MIN_MASS,
     ChatEncoder,
@@ -15,8 +14,8 @@ from rewards.judges.encoding.chat import (
     rating_from_logprobs,
     rating_from_top,
 )
-from rewards.judges.judge import Failure, Question, Rating
-from rewards.verdict import Status
+from spanreward.rewards.judges.judge import Failure, Question, Rating
+from spanreward.rewards.verdict import Status
 from tests.support.tokenizer import ENCODER, tokenizer
 
 

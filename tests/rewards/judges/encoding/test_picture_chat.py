@@ -6,13 +6,13 @@ import pytest
 import torch
 from tokenizers.processors import TemplateProcessing
 
-from rewards.judges import Rating
-from rewards.judges.encoding.picture import ready
-from rewards.judges.encoding.picture_chat import PictureChatEncoder
-from rewards.judges.local.vllm_arguments import as_request
-from rewards.judges.local.vllm_judge import VllmJudge
+from experiments.scenes.policy import tiny_processor
+from spanreward.rewards.judges import Rating
+from spanreward.rewards.judges.encoding.picture import ready
+from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder
+from spanreward.rewards.judges.local.vllm_arguments import as_request
+from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from tests.support.tiny_models import FIRST, SECOND, ask, prompt_of, save_llava, save_qwen, started, usual
-from training.policy import tiny_processor
 
 HOSTILE = (
     "<image>",

@@ -8,10 +8,10 @@ import torch
 import yaml
 from transformers import AutoConfig, LlamaConfig
 
-from rewards.judges.local.kv_cache import bytes_per_token, tokens_that_fit
-from rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.rewards.judges.local.kv_cache import bytes_per_token, tokens_that_fit
+from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.training.plan.known_models import CONFIGS
 from tests.support.paths import ROOT
-from training.plan.known_models import CONFIGS
 
 
 def config_of(model: str) -> Any:

@@ -13,13 +13,13 @@ import pytest
 import torch
 from PIL import Image
 
-from rewards.harmonic import HarmonicReward
-from rewards.judges import CachedJudge, Failure, Question, Rating
-from rewards.judges.encoding.picture import ready
-from rewards.judges.local.transformers_judge import TransformersJudge
-from rewards.judges.local.vllm_judge import VllmJudge
-from rewards.pictures import MAX_PIXELS
-from rewards.verdict import Sample, Status
+from spanreward.rewards.harmonic import HarmonicReward
+from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating
+from spanreward.rewards.judges.encoding.picture import ready
+from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
+from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.rewards.pictures import MAX_PIXELS
+from spanreward.rewards.verdict import Sample, Status
 from tests.support.paths import DATA
 from tests.support.tiny_models import (
     FIRST,
@@ -62,7 +62,7 @@ def test_the_numbers_of_a_plain_forward_pass(judge: Any) -> None:
     ids = [n for several in judge.encoder.scale(("1", "2", "3", "4", "5")).values() for n in several]
     for some in (asked[:18], asked[18:], asked):  # texts alone, after pictures: Qwen's positions must not stay shifted
         prompts = sorted(prompt_of(judge, question) for question in some)
-        answers = dict(zip(prompts, judge._logprobs(prompts, ids), strict=True))
+        answers = dict(zip(prompts, judge._logprobs(prompts, ids, 0), strict=True))
         for question in some:
             judge._model.base_model.rope_deltas = None
             with torch.inference_mode():

@@ -18,14 +18,14 @@ from peft import LoraConfig, get_peft_model
 from scipy.stats import spearmanr
 from transformers import AutoModelForCausalLM
 
-from rewards.judges import Failure, Question, load_judge
-from rewards.judges.encoding.chat import rating_from_logprobs
-from rewards.judges.judge import RATING_SCALE
-from rewards.judges.local.local_judge import LocalJudge
-from rewards.judges.local.transformers_judge import TransformersJudge
-from rewards.judges.local.vllm_judge import VllmJudge
-from rewards.judges.smollm2 import smollm2_folder
-from rewards.verdict import Status
+from spanreward.rewards.judges import Failure, Question, load_judge
+from spanreward.rewards.judges.encoding.chat import rating_from_logprobs
+from spanreward.rewards.judges.judge import RATING_SCALE
+from spanreward.rewards.judges.local.local_judge import LocalJudge
+from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
+from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.rewards.judges.smollm2 import smollm2_folder
+from spanreward.rewards.verdict import Status
 from tests.support.posh_questions import posh_questions
 
 QUESTIONS = 200
@@ -56,7 +56,7 @@ def compare(one: LocalJudge, two: LocalJudge, count: int) -> tuple[float, float]
     prompts = sorted({one.encoder.prompt(question, one.context)[0] for question in questions})
     assert len(prompts) == count
     with one, two:
-        pairs = list(zip(one._logprobs(prompts, ids), two._logprobs(prompts, ids), strict=True))
+        pairs = list(zip(one._logprobs(prompts, ids, 0), two._logprobs(prompts, ids, 0), strict=True))
     difference = max(abs(first[i] - second[i]) for first, second in pairs for i in ids)
     ratings = [[rating_from_logprobs(answer, scale, 0.0).mean for answer in pair] for pair in pairs]
     return difference, spearmanr(ratings).statistic
@@ -82,7 +82,7 @@ def test_usage_adds_up_and_order_is_kept(judge: VllmJudge, caplog: pytest.LogCap
     questions = posh_questions(FEW)
     before = copy(judge.usage)
     judge._engine.reset_prefix_cache()
-    caplog.set_level("DEBUG", "rewards.judges.local.vllm_judge")
+    caplog.set_level("DEBUG", "spanreward.rewards.judges.local.vllm_judge")
     ratings = judge.rate(questions)
     usage = judge.usage.since(before)
     assert usage.questions == usage.generated_tokens == FEW
@@ -203,8 +203,8 @@ def test_an_adapter_changes_the_ratings_as_it_does_with_transformers(adapter: st
 SCRIPT = """
 import os, signal
 import psutil
-from rewards.judges import Question
-from rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.rewards.judges import Question
+from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 
 if __name__ == "__main__":
     judge = VllmJudge("smollm2", dtype="float32", max_model_len=512, min_mass=0.0)
@@ -247,9 +247,9 @@ COLOCATED = """
 import os
 os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
 from vllm import LLM, envs
-from rewards.judges import Question
-from rewards.judges.local.vllm_judge import VllmJudge
-from rewards.judges.smollm2 import smollm2_folder
+from spanreward.rewards.judges import Question
+from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.rewards.judges.smollm2 import smollm2_folder
 
 if __name__ == "__main__":
     small = {"dtype": "float32", "max_model_len": 256, "kv_cache_memory_bytes": 1 << 28, "enforce_eager": True}

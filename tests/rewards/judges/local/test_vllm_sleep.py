@@ -15,11 +15,11 @@ from typing import Any
 import psutil
 import pytest
 
-from rewards.judges import Failure, Question, Rating
-from rewards.judges.local.guard import Guard
-from rewards.judges.local.vllm_arguments import lora_rank
-from rewards.judges.local.vllm_judge import VllmJudge
-from rewards.verdict import Status
+from spanreward.rewards.judges import Failure, Question, Rating
+from spanreward.rewards.judges.local.vllm_arguments import lora_rank
+from spanreward.rewards.judges.local.vllm_engine import Guard
+from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.rewards.verdict import Status
 from tests.support.fake_vllm import GB, install
 
 ASK = [Question([{"role": "user", "content": "Rate it from 1 to 5: 4"}])]
@@ -28,7 +28,7 @@ ASK = [Question([{"role": "user", "content": "Rate it from 1 to 5: 4"}])]
 @pytest.fixture(autouse=True)
 def own_lock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Real engines that start elsewhere on this machine are not waited for."""
-    monkeypatch.setattr("rewards.judges.local.vllm_engine.CACHE", tmp_path)
+    monkeypatch.setattr("spanreward.rewards.judges.local.vllm_engine.CACHE", tmp_path)
 
 
 @pytest.fixture
@@ -255,7 +255,7 @@ def test_the_engine_falls_asleep_before_the_next_one_starts(monkeypatch: pytest.
         yield
         order.append("unlock")
 
-    monkeypatch.setattr("rewards.judges.local.vllm_judge.one_at_a_time", lock)
+    monkeypatch.setattr("spanreward.rewards.judges.local.vllm_judge.one_at_a_time", lock)
     monkeypatch.setattr(fake, "sleep", lambda self, level: order.append("sleep"))
     VllmJudge(model).start()
     assert order == ["lock", "sleep", "unlock"]
@@ -283,7 +283,7 @@ def test_interrupted_it_leaves_no_engine(monkeypatch: pytest.MonkeyPatch, model:
 
 def test_an_engine_that_does_not_come_up_leaves_no_process(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     fake = install(monkeypatch)
-    monkeypatch.setattr("rewards.judges.local.vllm_judge.END_SECONDS", 0.1)
+    monkeypatch.setattr("spanreward.rewards.judges.local.vllm_judge.END_SECONDS", 0.1)
     children = []
 
     def start(self: object, **options: object) -> None:
@@ -369,7 +369,7 @@ def test_the_adapter_is_part_of_the_name(model: str, tmp_path: Path) -> None:
 
 SCRIPT = """
 import subprocess, sys, time
-from rewards.judges.local.guard import Guard
+from spanreward.rewards.judges.local.vllm_engine import Guard
 child = subprocess.Popen(["sleep", "1000"])
 guard = Guard([child.pid])
 print(child.pid, flush=True)

@@ -13,8 +13,8 @@ from peft import LoraConfig, PeftModel, get_peft_model
 from PIL import Image
 from transformers.integrations import deepspeed
 
-from rewards.judges import Question, Rating
-from rewards.judges.local.transformers_judge import TransformersJudge
+from spanreward.rewards.judges import Question, Rating
+from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from tests.support.tiny_models import close, questions, save_llama, save_llava, save_qwen
 
 SEEN = [Question([{"role": "user", "content": "Rate it."}], images=(Image.new("RGB", (60, 40), "red"),))]

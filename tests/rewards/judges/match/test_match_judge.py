@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from rewards.judges.judge import Failure, Question, Rating
-from rewards.judges.match.match_judge import MatchJudge
-from rewards.judges.probe import CriterionProbe, Link, Mention, PresenceProbe
-from rewards.language.lemmas import lemma, lemmas
-from rewards.language.parse import describe
-from rewards.verdict import Status
+from spanreward.rewards.judges.judge import Failure, Question, Rating
+from spanreward.rewards.judges.match.match_judge import MatchJudge
+from spanreward.rewards.judges.probe import CriterionProbe, Link, Mention, PresenceProbe
+from spanreward.rewards.language.lemmas import lemma, lemmas
+from spanreward.rewards.language.parse import describe
+from spanreward.rewards.verdict import Status
 
 TEXT = "A small red circle is above a blue square. Two dogs sit on the bench. The man's hat is black."
 
@@ -117,7 +117,7 @@ def test_each_text_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         parsed.append(list(texts))
         return describe(texts, **settings)
 
-    monkeypatch.setattr("rewards.judges.match.match_judge.describe", counted)
+    monkeypatch.setattr("spanreward.rewards.judges.match.match_judge.describe", counted)
     judge = MatchJudge()
     questions = [Question([], probe=PresenceProbe(text, "entity", Mention("cat"))) for text in ("A cat.", "A dog.") * 3]
     with judge:
@@ -160,7 +160,7 @@ def test_lemmas_leave_out_articles() -> None:
 
 def test_remembered_texts_are_bounded_in_characters(monkeypatch: pytest.MonkeyPatch) -> None:
     """The least recently used go first, and answers are the same; a text that is longer than all is read, too."""
-    monkeypatch.setattr("rewards.judges.match.match_judge.REMEMBERED_CHARACTERS", 100)
+    monkeypatch.setattr("spanreward.rewards.judges.match.match_judge.REMEMBERED_CHARACTERS", 100)
 
     def asked(number: int, length: int = 1) -> Question:
         text = f"Dog {number} sits by a red circle. " * length

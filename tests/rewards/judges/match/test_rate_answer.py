@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from rewards.judges import Failure, MatchJudge, Question
-from rewards.judges.match.rate_answer import rate_answer
-from rewards.judges.probe import AnswerProbe
+from spanreward.rewards.judges import Failure, MatchJudge, Question
+from spanreward.rewards.judges.match.rate_answer import rate_answer
+from spanreward.rewards.judges.probe import AnswerProbe
 
 COLOR, COUNT, PLACE = "What color is it?", "How many are there?", "Where is it?"
 

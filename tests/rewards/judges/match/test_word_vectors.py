@@ -8,11 +8,11 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from rewards.judges import Question, load_judge
-from rewards.judges.match import word_vectors
-from rewards.judges.match.embedding_match import EmbeddingMatchJudge
-from rewards.judges.match.word_vectors import PACKAGE, Embedder
-from rewards.judges.probe import Mention, PresenceProbe
+from spanreward.rewards.judges import Question, load_judge
+from spanreward.rewards.judges.match import word_vectors
+from spanreward.rewards.judges.match.embedding_match import EmbeddingMatchJudge
+from spanreward.rewards.judges.match.word_vectors import PACKAGE, Embedder
+from spanreward.rewards.judges.probe import Mention, PresenceProbe
 
 MEANINGS = {"couch": "sofa", "grin": "smile", "crimson": "red", "blue": "red", "beneath": "above"}
 TEXT = "A woman on a red sofa. She smiles at a dog above a box."

@@ -26,16 +26,18 @@ from zlib import crc32
 import pytest
 from tenacity import wait_random
 
-from rewards.judges import CachedJudge, Failure, Question, Rating, load_judge
-from rewards.judges.local.transformers_judge import TransformersJudge
-from rewards.judges.remote import endpoint as endpoint_module
-from rewards.judges.remote import remote_judge as remote_module
-from rewards.judges.remote import spawned_server as spawn_module
-from rewards.judges.remote.chat_judge import ChatJudge
-from rewards.judges.remote.endpoint import ATTEMPTS, LARGEST_ANSWER, Endpoint
-from rewards.judges.remote.server_judge import ServerJudge
-from rewards.judges.remote.spawned_server import Spawned
-from rewards.verdict import Status
+from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating, load_judge
+from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
+from spanreward.rewards.judges.remote import (
+    endpoint as endpoint_module,
+    remote_judge as remote_module,
+    spawned_server as spawn_module,
+)
+from spanreward.rewards.judges.remote.chat_judge import ChatJudge
+from spanreward.rewards.judges.remote.endpoint import ATTEMPTS, LARGEST_ANSWER, Endpoint
+from spanreward.rewards.judges.remote.server_judge import ServerJudge
+from spanreward.rewards.judges.remote.spawned_server import Spawned
+from spanreward.rewards.verdict import Status
 from tests.support.posh_questions import posh_questions
 from tests.support.server import CUT, LOST, SCALE, SOON, Server, text_of
 from tests.support.tokenizer import ENCODER, tokenizer
@@ -298,15 +300,14 @@ def test_what_waits_for_its_turn_is_given_up_too(server: Any, folder: Path) -> N
 
 def test_within_a_with_all_calls_share_one_deadline(server: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
-    clock = SimpleNamespace(monotonic=lambda: now, time=time.time)
-    monkeypatch.setattr(endpoint_module, "time", clock)
+    monkeypatch.setattr(remote_module, "time", SimpleNamespace(monotonic=lambda: now))
     judge = ServerJudge(server.url, "m", folder, deadline=50.0)
-    assert judge.deadline == judge.endpoint.left() == 50.0
+    assert judge.deadline == 50.0
     with judge:
         now += 20
         with judge:  # as a metric does within a trainer's step
-            assert judge.endpoint.left() == 30.0
-        assert judge.endpoint.left() == 30.0
+            assert judge.left() == 30.0
+        assert judge.left() == 30.0
         assert rated(judge.rate([give(4)])) == ["4"]
         copied = pickle.loads(pickle.dumps(judge))
         now += 31
@@ -316,9 +317,9 @@ def test_within_a_with_all_calls_share_one_deadline(server: Any, folder: Path, m
             assert failure.status is Status.TIMEOUT
     assert rated(judge.rate([give(4)])) == ["4"]  # a call alone has the whole of it
     with judge:
-        assert judge.endpoint.left() == 50.0
+        assert judge.left() == 50.0
     with copied:
-        assert copied.endpoint.left() == 50.0
+        assert copied.left() == 50.0
     assert ServerJudge("http://127.0.0.1:1", "m", folder, spawn=True, start_deadline=9.0, deadline=3.0).deadline == 12
 
 

@@ -14,17 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from PIL import Image, ImageOps, PngImagePlugin
 from PIL.ExifTags import Base
 
-from rewards.judges import CachedJudge, Failure, MatchJudge, Question, Rating
-from rewards.judges.probe import Link, Mention, PresenceProbe
-from rewards.judges.shared.cached_judge import code_hash, question_keys
-from rewards.language.parse import describe
-from rewards.posh import PoshReward
-from rewards.verdict import Sample, Status
+from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Question, Rating
+from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
+from spanreward.rewards.judges.shared.cached_judge import code_hash, question_keys
+from spanreward.rewards.language.parse import describe
+from spanreward.rewards.posh import PoshReward
+from spanreward.rewards.verdict import Sample, Status
 from tests.support.fakes import FakeJudge, hashed_rating
 from tests.support.paths import ROOT
 
@@ -258,11 +257,11 @@ def test_another_judge_scale_or_version_is_another_question(cached: Any, monkeyp
     other = again(cached)
     other.judge.name = "fake, with other weights"
     other.rate(asked("a"))
-    monkeypatch.setattr("rewards.judges.shared.cached_judge.version", lambda name: "0.0.1")
+    monkeypatch.setattr("spanreward.rewards.judges.shared.cached_judge.version", lambda name: "0.0.1")
     cached.rate(asked("a"))
     assert (other.misses, cached.misses) == (1, 5)
     monkeypatch.undo()
-    monkeypatch.setattr("rewards.judges.shared.cached_judge.code_hash", lambda: "of other prompts")
+    monkeypatch.setattr("spanreward.rewards.judges.shared.cached_judge.code_hash", lambda: "of other prompts")
     cached.rate(asked("a"))
     assert cached.misses == 6
     monkeypatch.undo()
@@ -311,7 +310,7 @@ def test_editing_any_file_that_answers_makes_other_keys(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "rewards", package, ignore=shutil.ignore_patterns("__pycache__"))
     known = hash_of(package)
     assert known == code_hash()
-    harmless = {"__init__.py", "background.py", "cache_folder.py", "naming.py", "own_class.py", "verdict.py"}
+    harmless = {"__init__.py", "background.py", "cache_folder.py", "naming.py", "own_file.py", "verdict.py"}
     files = list((package / "judges").rglob("*.py"))
     for file in files:
         modules = re.findall(r"^ *(?:from|import) (rewards[\w.]*)", file.read_text(), re.MULTILINE)
@@ -385,7 +384,7 @@ def test_posh_asks_nothing_twice(tmp_path: Path, judge: Any) -> None:
 
 
 def test_the_file_is_in_the_cache_folder_unless_said_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rewards.judges.shared.cached_judge.CACHE", tmp_path / "cache")
+    monkeypatch.setattr("spanreward.rewards.judges.shared.cached_judge.CACHE", tmp_path / "cache")
     monkeypatch.setenv("HOME", str(tmp_path))
     CachedJudge(FakeJudge()).rate(asked("a"))
     assert (tmp_path / "cache" / "ratings.sqlite").is_file()

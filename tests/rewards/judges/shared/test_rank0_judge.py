@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from rewards.judges import CachedJudge, MatchJudge, Question, Rating
-from rewards.judges.local.vllm_judge import VllmJudge
-from rewards.judges.shared.rank0_judge import Rank0Judge
+from spanreward.rewards.judges import CachedJudge, MatchJudge, Question, Rating
+from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
 from tests.support.fakes import FakeJudge, hashed_rating
 from tests.support.paths import ROOT
 
@@ -182,8 +182,8 @@ def test_pickled_as_settings() -> None:
 def test_every_rank_frees_its_gpu_before_the_first_round(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine on several devices wakes on those of other ranks too."""
     freed: list[int] = []
-    monkeypatch.setattr("rewards.judges.shared.rank0_judge._alone", lambda: False)
-    monkeypatch.setattr("rewards.judges.shared.rank0_judge._Session", lambda timeout: freed.append(-1))
+    monkeypatch.setattr("spanreward.rewards.judges.shared.rank0_judge._alone", lambda: False)
+    monkeypatch.setattr("spanreward.rewards.judges.shared.rank0_judge._Session", lambda timeout: freed.append(-1))
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.empty_cache", lambda: freed.append(1))
     with pytest.raises(AttributeError):  # of the session that is none

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from rewards.judges.shared import store as module
-from rewards.judges.shared.store import Store
+from spanreward.rewards.judges.shared import store as module
+from spanreward.rewards.judges.shared.store import Store
 from tests.support.paths import ROOT
 
 FORK = multiprocessing.get_context("fork")
@@ -207,8 +207,8 @@ def test_a_full_disk_is_said_once_and_forgets_the_call(path: Path, caplog: pytes
 ON_A_FULL_DISK = """
 import sys
 from pathlib import Path
-from rewards.judges import CachedJudge, Question
-from rewards.judges.shared.store import Store
+from spanreward.rewards.judges import CachedJudge, Question
+from spanreward.rewards.judges.shared.store import Store
 from tests.support.fakes import FakeJudge, hashed_rating
 
 path = Path(sys.argv[1]) / "ratings.sqlite"

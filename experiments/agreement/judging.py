@@ -1,0 +1,264 @@
+"""A judge held against people (MLLM-as-a-Judge, section 3): asked as PairwiseReward asks, measured as the paper does.
+
+    found = read_judging(folder)
+    votes = judge_pairs(judge, found.pairs)
+    measure_pairs(found.pairs, votes)[0].without_ties
+
+Pairs are asked in both orders and rankings from both ends. Questions are put CHUNK texts at a time, so that a judge
+that remembers its answers (CachedJudge) goes on where it died. Six repetitions, of which the paper measures the
+consistency, are drawn from the distribution at the token that decides, which is what sampling at temperature 1 draws
+from: no question more, and the same draws for one seed.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from experiments.agreement.judging_measures import consistency, longer_share, ranking_distance
+from experiments.agreement.judging_sets import Judged, Ordered, Preferred, Rated
+from spanreward.rewards.comparison.orders import first_slot_share, swap_consistency
+from spanreward.rewards.comparison.resampling import Interval, bootstrap, ratio_interval
+from spanreward.rewards.judges.judge import Failure, Judge, Rating
+from spanreward.rewards.judges.shared.cached_judge import rate_once
+from spanreward.rewards.labels.pair_statistics import pair_accuracies
+from spanreward.rewards.labels.statistics import pearson
+from spanreward.rewards.pairwise.analysis import after_analysis
+from spanreward.rewards.pairwise.questions import PairPrompts, ask, ask_score, load_prompts
+from spanreward.rewards.pairwise.ranking import Ranking, rank
+from spanreward.rewards.pairwise.votes import PairVotes, cast
+
+CHUNK = 64
+REPETITIONS = 6
+SEED = 0
+
+T = TypeVar("T", bound=Judged)
+Rankings = tuple[Ranking | Failure, Ranking | Failure]
+
+
+def judge_pairs(judge: Judge, pairs: Sequence[Preferred], analyse: bool = False) -> list[PairVotes]:
+    """Both orders' votes, the file's order first."""
+    prompts = load_prompts()
+    votes: list[PairVotes] = []
+    for chunk in chunks(pairs):
+        questions = [ask(prompts, pair.shown, pair.texts[one], pair.texts[1 - one]) for pair in chunk for one in (0, 1)]
+        asked = after_analysis(judge, questions, prompts.answer, prompts) if analyse else questions
+        votes += cast(judge, asked)
+    return votes
+
+
+def judge_scores(judge: Judge, texts: Sequence[Rated], analyse: bool = False) -> list[Rating | Failure]:
+    prompts = load_prompts()
+    ratings: list[Rating | Failure] = []
+    for chunk in chunks(texts):
+        questions = [ask_score(prompts, one.shown, one.texts[0]) for one in chunk]
+        ratings += rate_once(judge, after_analysis(judge, questions, prompts.rating, prompts) if analyse else questions)
+    return ratings
+
+
+def judge_rankings(judge: Judge, groups: Sequence[Ordered], analyse: bool = False) -> list[Rankings]:
+    """The rankings as given and from the end."""
+    prompts: PairPrompts = load_prompts()
+    rankings: list[Rankings] = []
+    for chunk in chunks(groups):
+        rankings += rank(judge, [(group.shown, group.texts) for group in chunk], prompts, analyse)
+    return rankings
+
+
+def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), CHUNK):
+        yield items[start : start + CHUNK]
+
+
+@dataclass(frozen=True, slots=True)
+class PairAgreement:
+    """Shares in [0, 1], None where there is nothing to share. Both orders together unless it says otherwise.
+
+    Attributes:
+        with_ties, without_ties: as PairAccuracies has them, of `n` pairs with both votes read.
+        interval: 95 % of with_ties, over requests.
+        right, decided: counts behind without_ties.
+        one_order: with_ties in the file's order alone.
+        orders_agree: both orders chose the same.
+        first_slot: decided votes for the text shown first.
+        longer, longer_people: decided pairs that went to the longer text.
+        average, majority: consistency of REPETITIONS draws in the file's order.
+    """
+
+    part: str
+    n: int
+    failed: int
+    with_ties: float | None
+    interval: Interval | None
+    without_ties: float | None
+    right: int
+    decided: int
+    one_order: float | None
+    orders_agree: float | None
+    first_slot: float | None
+    longer: float | None
+    longer_people: float | None
+    average: float | None
+    majority: float | None
+
+
+def measure_pairs(pairs: Sequence[Preferred], votes: Sequence[PairVotes]) -> list[PairAgreement]:
+    """All pairs, and each part where there are several."""
+    return in_parts(list(zip(pairs, votes, strict=True)), lambda both: both[0].part, pair_agreement)
+
+
+def pair_agreement(part: str, judged: Sequence[tuple[Preferred, PairVotes]]) -> PairAgreement:
+    people = [pair.people for pair, _ in judged]
+    outcomes = [votes.outcome for _, votes in judged]
+    lengths = [(len(pair.texts[0].split()), len(pair.texts[1].split())) for pair, _ in judged]
+    both = pair_accuracies(outcomes, people)
+    of_requests: dict[str, tuple[int, int]] = {}
+    for (pair, _), outcome in zip(judged, outcomes, strict=True):
+        if outcome is not None:
+            same, read = of_requests.get(pair.id, (0, 0))
+            of_requests[pair.id] = (same + (outcome == pair.people), read + 1)
+    sums = list(of_requests.values())
+    repeated = consistency(drawn([votes.one.answer for _, votes in judged]))
+    return PairAgreement(
+        part=part,
+        n=both.read,
+        failed=len(judged) - both.read,
+        with_ties=both.with_ties,
+        interval=ratio_interval([same for same, _ in sums], [read for _, read in sums]) if sums else None,
+        without_ties=both.without_ties,
+        right=both.right,
+        decided=both.decided,
+        one_order=pair_accuracies([votes.one.choice for _, votes in judged], people).with_ties,
+        orders_agree=swap_consistency([(votes.one.choice, votes.two.choice) for _, votes in judged]),
+        first_slot=first_slot_share([slot for _, votes in judged for slot in votes.slots]),
+        longer=longer_share(outcomes, lengths),
+        longer_people=longer_share(people, lengths),
+        average=repeated.average if repeated else None,
+        majority=repeated.majority if repeated else None,
+    )
+
+
+def drawn(answers: Sequence[Rating | Failure]) -> list[list[str]]:
+    """REPETITIONS entries of the scale from each distribution; none from a Failure."""
+    generator = np.random.default_rng(SEED)
+    return [
+        []
+        if isinstance(answer, Failure)
+        else generator.choice(
+            list(answer.probabilities), size=REPETITIONS, p=normalised(list(answer.probabilities.values()))
+        ).tolist()
+        for answer in answers
+    ]
+
+
+def normalised(shares: Sequence[float]) -> np.ndarray:
+    return np.asarray(shares, dtype=np.float64) / sum(shares)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreAgreement:
+    """pearson: of the judge's mean ratings with people's; interval: 95 %, over requests. length: the correlation of the
+    number of words with the judge's ratings, and with people's.
+    """
+
+    part: str
+    n: int
+    failed: int
+    pearson: float | None
+    interval: Interval | None
+    mean: float | None
+    mean_people: float | None
+    length: float | None
+    length_people: float | None
+    average: float | None
+    majority: float | None
+
+
+def measure_scores(texts: Sequence[Rated], ratings: Sequence[Rating | Failure]) -> list[ScoreAgreement]:
+    return in_parts(list(zip(texts, ratings, strict=True)), lambda both: both[0].part, score_agreement)
+
+
+def score_agreement(part: str, judged: Sequence[tuple[Rated, Rating | Failure]]) -> ScoreAgreement:
+    read = [(text, rating.mean) for text, rating in judged if isinstance(rating, Rating)]
+    means, people = [mean for _, mean in read], [text.people for text, _ in read]
+    words = [float(len(text.texts[0].split())) for text, _ in read]
+    requests: dict[str, list[tuple[float, float]]] = {}
+    for text, mean in read:
+        requests.setdefault(text.id, []).append((mean, text.people))
+
+    def of_requests(chosen: Sequence[list[tuple[float, float]]]) -> float:
+        both = [pair for request in chosen for pair in request]
+        return pearson([one for one, _ in both], [other for _, other in both])
+
+    bounds = bootstrap(list(requests.values()), of_requests) if len(requests) > 1 else None
+    repeated = consistency(drawn([rating for _, rating in judged]))
+    return ScoreAgreement(
+        part=part,
+        n=len(read),
+        failed=len(judged) - len(read),
+        pearson=defined(pearson(means, people)),
+        interval=bounds if bounds and bounds.low == bounds.low else None,
+        mean=sum(means) / len(read) if read else None,
+        mean_people=sum(people) / len(read) if read else None,
+        length=defined(pearson(words, means)),
+        length_people=defined(pearson(words, people)),
+        average=repeated.average if repeated else None,
+        majority=repeated.majority if repeated else None,
+    )
+
+
+def defined(value: float) -> float | None:
+    """None for nan, the correlation of what never varies."""
+    return value if value == value else None
+
+
+@dataclass(frozen=True, slots=True)
+class RankingAgreement:
+    """distance: from people's ranking, the mean over both ways of showing; interval: 95 %, over requests. orders_agree:
+    the share of groups that were ranked the same both ways; as_shown: of rankings that repeat the order shown.
+    """
+
+    part: str
+    n: int
+    failed: int
+    distance: float | None
+    interval: Interval | None
+    orders_agree: float | None
+    as_shown: float | None
+
+
+def measure_rankings(groups: Sequence[Ordered], rankings: Sequence[Rankings]) -> list[RankingAgreement]:
+    return in_parts(list(zip(groups, rankings, strict=True)), lambda both: both[0].part, ranking_agreement)
+
+
+def ranking_agreement(part: str, judged: Sequence[tuple[Ordered, Rankings]]) -> RankingAgreement:
+    both = [
+        (group, forward, backward)
+        for group, (forward, backward) in judged
+        if not isinstance(forward, Failure) and not isinstance(backward, Failure)
+    ]
+    distances = [
+        sum(ranking_distance(way, group.people) for way in (forward, backward)) / 2 for group, forward, backward in both
+    ]
+    shown = [list(range(len(group.texts))) for group, *_ in both]
+    repeats = [
+        (forward == places) + (backward == places[::-1])
+        for places, (_, forward, backward) in zip(shown, both, strict=True)
+    ]
+    return RankingAgreement(
+        part=part,
+        n=len(both),
+        failed=len(judged) - len(both),
+        distance=sum(distances) / len(both) if both else None,
+        interval=ratio_interval(distances) if both else None,
+        orders_agree=sum(forward == backward for _, forward, backward in both) / len(both) if both else None,
+        as_shown=sum(repeats) / (2 * len(both)) if both else None,
+    )
+
+
+def in_parts(judged: list[Any], part: Callable[[Any], str], measure: Callable[[str, Any], Any]) -> list[Any]:
+    """The measure of all, and of each part where there are several."""
+    names = list(dict.fromkeys(map(part, judged)))
+    parts = [measure(name, [one for one in judged if part(one) == name]) for name in sorted(names)]
+    return [measure("all", judged), *(parts if len(names) > 1 else [])] if judged else []

@@ -1,0 +1,83 @@
+"""What judging and spans cost (questions and tokens, which are exact, and seconds, which are this machine's), and what
+rewards pay for what they should not.
+
+python -m experiments benchmark posh --judge vllm:smollm2 --pairs pairs.jsonl --json posh.json
+python -m experiments benchmark judge --pairs pairs.jsonl --json judge.json
+python -m experiments benchmark memory --json memory.json
+python -m experiments benchmark spans --json spans.json
+python -m experiments benchmark overlap --json overlap.json
+python -m experiments benchmark sampling --json sampling.json
+python -m experiments benchmark hacking --json hacking.json
+python -m experiments benchmark search --policies outputs/quickstart/seed0/dapo --json search.json
+python -m experiments benchmark groups --json groups.json
+python -m experiments benchmark parsing --pairs pairs.jsonl --json parsing.json
+python -m experiments benchmark scale recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml --json scale.json
+python -m experiments benchmark fuzz --cases 10000 --json fuzz.json
+python -m experiments benchmark soak --lines outputs/soak/metrics.jsonl train RECIPE output=outputs/soak
+python -m experiments benchmark kills RECIPE trainer.save_strategy=steps trainer.save_steps=5 --times 20
+python -m experiments benchmark reader --reader server:http://127.0.0.1:8077 --pairs pairs.jsonl --json reader.json
+"""
+
+import argparse
+import json
+import signal
+import sys
+from pathlib import Path
+
+from experiments.benchmark import (
+    fuzz,
+    groups,
+    hacking,
+    judge,
+    kills,
+    memory,
+    overlap,
+    parsing,
+    posh,
+    reader,
+    sampling,
+    scale,
+    search,
+    soak,
+    spans,
+)
+from spanreward.training.commands.json_file import write_json
+
+
+def main() -> None:
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
+    commands = parser.add_subparsers(required=True)
+    for name, help, module in (
+        ("posh", "what PoSh asks", posh),
+        ("judge", "how fast each judge answers the same questions", judge),
+        ("memory", "what fits on which GPUs, by arithmetic", memory),
+        ("spans", "what spans add to a training step", spans),
+        ("overlap", "what judging beside log-probabilities saves", overlap),
+        ("sampling", "what dynamic sampling saves and costs", sampling),
+        ("hacking", "what rewards pay for texts that ask for reward", hacking),
+        ("groups", "how well a group is ranked, and for how many questions", groups),
+        ("parsing", "what the longest completions cost to parse", parsing),
+        ("scale", "what a recipe costs as it grows", scale),
+        ("reader", "what reading behind a server costs", reader),
+        ("search", "how far a search for reward leaves the truth", search),
+        ("fuzz", "whether any text breaks a reward", fuzz),
+        ("soak", "whether a long command leaks", soak),
+        ("kills", "whether a killed run ends as one that was not", kills),
+    ):
+        command = commands.add_parser(name, help=help, description=module.DESCRIPTION, formatter_class=form)
+        module.add_arguments(command)
+        command.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
+        command.set_defaults(measure=module.measure)
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what was started is ended on the way out
+    try:
+        numbers = arguments.measure(arguments)
+    except (ValueError, OSError, ImportError) as error:
+        sys.exit(f"{parser.prog}: {error}")
+    write_json(arguments.json, numbers)
+    print(json.dumps(numbers, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+"""How far a metric or a judge agrees with the sets of people's judgments beside this repository, or with Scenes' truth.
+
+    python -m experiments agreement people ../shared/data --judge match [--sets hat_aloha ...] [mode=published ...]
+    python -m experiments agreement graphs ../shared/data [--rules]
+    python -m experiments agreement answers ../shared/data --judge match [--no-rationale] [--sets evouna_nq ...]
+    python -m experiments agreement filler ../shared/data
+    python -m experiments agreement judge ../shared/data/vl_rewardbench --judge match
+    python -m experiments agreement scenes --judge transformers:outputs/quickstart/seed0/judge
+    python -m experiments agreement spans outputs/quickstart --models base sft --count 500
+
+Every subcommand prints tables and, with --json PATH, writes their numbers.
+"""
+
+from experiments.commands.agreement import answers, filler, graphs, judging, people, scenes, spans
+from spanreward.training.commands.subcommands import run
+
+
+def main() -> None:
+    modules = {
+        "people": people,
+        "graphs": graphs,
+        "answers": answers,
+        "filler": filler,
+        "judge": judging,
+        "scenes": scenes,
+        "spans": spans,
+    }
+    run("python -m experiments agreement", __doc__, modules)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""`python -m experiments agreement graphs`: our scene graphs against those that people drew."""
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from spanreward.rewards.comparison.figures import number as shown
+
+HELP = "scene graphs against people's, no judge needed"
+DESCRIPTION = "Our scene graphs, default and published, against people's; with --rules, what each rule adds."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, help="the folder that holds the sets' own folders")
+    parser.add_argument("--rules", action="store_true", help="what each rule adds alone, and what its removal costs")
+
+
+def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+    from experiments.agreement.graphs import measure_graphs, measure_rules, read_drawn
+
+    texts = read_drawn(arguments.folder)
+    graphs = [asdict(row) for row in measure_graphs(texts)]
+    if not arguments.rules:
+        return graphs, [graph_table(graphs)]
+    rules = [asdict(row) for row in measure_rules(texts)]
+    return {"graphs": graphs, "rules": rules}, [graph_table(graphs), rule_table(rules)]
+
+
+def graph_table(rows: list[dict[str, Any]]) -> Table:
+    table = Table(title="Scene graphs against people's (DiscoSG), mean over captions")
+    for column in ("mode", "split", "match"):
+        table.add_column(column)
+    for column in ("precision", "recall", "F1", "95 %", "triples", "people's", "n"):
+        table.add_column(column, justify="right")
+    for row in rows:
+        interval = f"{row['interval']['low']:.3f} - {row['interval']['high']:.3f}"
+        scores = (shown(row["precision"]), shown(row["recall"]), shown(row["f1"]), interval)
+        sizes = (f"{row['triples']:.1f}", f"{row['people']:.1f}", str(row["n"]))
+        table.add_row(row["mode"], row["split"], row["match"], *scores, *sizes)
+    return table
+
+
+def rule_table(rows: list[dict[str, Any]]) -> Table:
+    table = Table(
+        title="Change in exact matching when a rule is added to published, and when it is removed from default"
+    )
+    for column in ("rule", "split"):
+        table.add_column(column)
+    for column in ("alone: F1", "95 %", "removed: F1", "95 %", "precision", "recall", "n"):
+        table.add_column(column, justify="right")
+    for row in rows:
+        cells = []
+        for effect in ("alone", "removed"):
+            interval = row[f"{effect}_interval"]
+            cells += [f"{row[effect]:+.4f}", f"{interval['low']:+.4f} .. {interval['high']:+.4f}"]
+        cells += [f"{row['removed_precision']:+.4f}", f"{row['removed_recall']:+.4f}"]
+        table.add_row(row["rule"], row["split"], *cells, str(row["n"]))
+    return table

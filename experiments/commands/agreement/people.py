@@ -1,0 +1,82 @@
+"""`python -m experiments agreement people`: scores and spans against people's judgments of captions."""
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from spanreward.rewards.comparison.figures import number as shown
+from spanreward.training.commands.json_file import defined
+from spanreward.training.commands.metric_options import add_metric_options, open_metric
+
+HELP = "scores and spans against people's judgments"
+DESCRIPTION = """\
+PoSh's scores and spans beside a bag of words on the same records. The metrics 4grams and scene_graphs are the PoSh
+paper's baselines, which ask no judge and need the extra `embed`. The metric harmonic has a set of its own:
+HarmonicEval's criteria against THumB's, the references in place of the picture."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, help="the folder that holds the sets' own folders")
+    parser.add_argument(
+        "--judge", default="match", help="who answers the metric's questions (default match: words alone)"
+    )
+    parser.add_argument("--metric", choices=("posh", "4grams", "scene_graphs", "harmonic"), default="posh")
+    parser.add_argument("--images", type=int, metavar="N", help="harmonic: only the first N pictures (default all)")
+    parser.add_argument("--sets", nargs="+", metavar="SET", default=[], help="the sets to measure (default all)")
+    add_metric_options(parser)
+
+
+def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+    from experiments.agreement.captions import SETS, measure_people
+    from spanreward.rewards.naming import unknown
+
+    for name in arguments.sets:
+        if name not in SETS:
+            raise ValueError(unknown("set", name, SETS))
+    if arguments.metric == "harmonic":
+        return measure_criteria(arguments)
+    if arguments.metric in ("4grams", "scene_graphs") and arguments.options:
+        raise ValueError(f"the metric {arguments.metric} takes no options, got {' '.join(arguments.options)}.")
+    sets = arguments.sets or list(SETS)
+    if arguments.metric == "posh":
+        with open_metric("posh", arguments) as metric:
+            rows = [asdict(row) for row in measure_people(arguments.folder, metric.reward, sets)]
+        asked = f"judge {arguments.judge}, read by {metric.settings['parsed_by']}"
+    else:
+        rows = [asdict(row) for row in measure_people(arguments.folder, embedding_metric(arguments.metric), sets)]
+        asked = f"metric {arguments.metric}"
+    return rows, [people_table(rows, asked)]
+
+
+def measure_criteria(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+    from experiments.agreement.thumb import measure_thumb
+
+    if arguments.sets or (arguments.images is not None and arguments.images < 1):
+        raise ValueError("the metric harmonic is measured on THumB: leave --sets out, and give --images 1 or more.")
+    with open_metric("harmonic", arguments, {"evidence": "context", "spans": "none"}) as metric:
+        measured = measure_thumb(arguments.folder, metric.reward, arguments.images)
+    rows = [defined(asdict(row)) for row in measured]
+    return rows, [people_table(rows, f"HarmonicEval, judge {arguments.judge}")]
+
+
+def embedding_metric(name: str) -> Any:
+    from spanreward.rewards.labels.baselines import FourGrams, GraphPieces
+
+    return FourGrams() if name == "4grams" else GraphPieces()
+
+
+def people_table(rows: list[dict[str, Any]], asked: str) -> Table:
+    table = Table(title=f"Agreement with people, {asked}")
+    for column in ("set", "measure"):
+        table.add_column(column)
+    for column in ("ours", "95 %", "floor", "target", "n", "note"):
+        table.add_column(column, justify="right")
+    for row in rows:
+        low, high = row["interval"].values()
+        interval = "-" if low is None else f"{low:.3f} - {high:.3f}"
+        values = (shown(row["ours"]), interval, shown(row["floor"]), shown(row["target"]), str(row["n"]), row["note"])
+        table.add_row(row["set"], row["measure"], *values)
+    return table

@@ -1,0 +1,189 @@
+"""Run the tables of the papers as far as the data at hand permits, or list what each of them takes.
+
+    python -m experiments reproduce posh-3 --dry-run
+    python -m experiments reproduce here --data ../shared/data --json here.json
+    python -m experiments reproduce lave-2 --data my_data --judge server:http://127.0.0.1:8000#lmsys/vicuna-13b-v1.3
+
+Every step is a `spanreward labels table` command, which is printed, with all baselines that the machine has.
+docs/evidence/reproduce.md has the figures of what was run.
+"""
+
+import argparse
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from experiments.reproduce.steps import REPRODUCTIONS, Step
+from spanreward.training.commands.json_file import write_json
+from spanreward.training.commands.labels import table as agreement_table
+from spanreward.training.commands.metric_options import add_judge_options
+
+ELSEWHERE = ("prompts", "reader", "pipeline", "coref")  # options that change no cost and may not be on this machine
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the judge of a step is asked, in all. None throughout where nobody knows how many texts there are.
+
+    counted: the texts were counted in the file, and not taken from the paper. how: where the questions' number is from.
+    """
+
+    texts: int | None
+    questions: float | None
+    prompt_tokens: float | None
+    written_tokens: float | None
+    counted: bool
+    how: str
+
+
+def main() -> None:
+    form = argparse.RawDescriptionHelpFormatter
+    listed = "\n".join(f"  {name:11} {found.title}" for name, found in REPRODUCTIONS.items())
+    parser = argparse.ArgumentParser(description=__doc__, epilog=f"tables:\n{listed}", formatter_class=form)
+    parser.add_argument("name", choices=REPRODUCTIONS, metavar="TABLE", help="one of those below")
+    parser.add_argument("--data", type=Path, default=Path("data"), metavar="FOLDER", help="of the judgments")
+    parser.add_argument("--judge", help="in place of the paper's judge")
+    add_judge_options(parser)
+    parser.add_argument("--clip", type=Path, metavar="FOLDER", help="CLIP's weights, for CLIPScore")
+    parser.add_argument("--count", type=int, metavar="N", help="only the first N groups of each file (default all)")
+    parser.add_argument("--dry-run", action="store_true", help="list steps, downloads, questions and tokens")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
+    arguments = parser.parse_args()
+    try:
+        numbers = plan(arguments) if arguments.dry_run else run(arguments)
+    except (ValueError, OSError, ImportError, RuntimeError) as error:
+        sys.exit(f"{parser.prog}: {error}")
+    write_json(arguments.json, numbers)
+
+
+def words_of(step: Step, arguments: argparse.Namespace) -> list[str]:
+    """What follows `spanreward labels table`."""
+    judge = arguments.judge or step.judge
+    words = [step.table, str(arguments.data / step.file), "--judge", judge, "--baselines"]
+    for option in arguments.judge_option:
+        words += ["--judge-option", option]
+    if arguments.cache is not None:
+        words.append("--cache" if arguments.cache else "--no-cache")
+    if step.metric:
+        words += ["--metric", step.metric]
+    if step.pictures:
+        words += ["--pictures", str(arguments.data / step.pictures)]
+    if arguments.clip:
+        words += ["--clip", str(arguments.clip)]
+    if arguments.count is not None:
+        words += ["--count", str(arguments.count)]
+    return [*words, *step.options]
+
+
+def missing(step: Step, data: Path) -> str:
+    """What of the step's data is not there, "" where all is."""
+    from spanreward.rewards.labels.column_map import load_map
+    from spanreward.rewards.labels.tables import TABLES
+
+    wanted = [data / step.file, *([data / step.pictures] if step.pictures else [])]
+    absent = [str(path) for path in wanted if not path.exists()]
+    columns = TABLES[step.table].columns
+    source = f"; it is from {load_map(columns).source}" if columns else ""
+    return f"{' and '.join(absent)} not there{source}" if absent else ""
+
+
+def plan(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Print the steps with what they need, and what they ask."""
+    from spanreward.rewards.labels.tables import TABLES
+
+    reproduction = REPRODUCTIONS[arguments.name]
+    steps = []
+    table = Table(title=f"{arguments.name}: {reproduction.title}")
+    for column in ("step", "judge"):
+        table.add_column(column)
+    for column in ("texts", "questions", "prompt tokens", "written tokens"):
+        table.add_column(column, justify="right")
+    table.add_column("data")
+    for step in reproduction.steps:
+        absent = missing(step, arguments.data)
+        load = load_of(step, arguments.data)
+        numbers = [load.texts, load.questions, load.prompt_tokens, load.written_tokens]
+        shown = ["-" if number is None else f"{number:,.0f}" for number in numbers]
+        judge = arguments.judge or step.judge
+        table.add_row(
+            f"{step.table}, {step.metric or TABLES[step.table].metric}", judge, *shown, "missing" if absent else "there"
+        )
+        command = shlex.join(["spanreward", "agreement", "table", *words_of(step, arguments)])
+        steps.append({"command": command, "missing": absent, "needs": list(step.needs), **asdict(load)})
+    console = Console(width=max(Console().width, 140))
+    console.print(table)
+    for entry in steps:
+        counted = "counted in the file" if entry["counted"] else "as the paper or the dataset's page says"
+        known = entry["texts"] is not None
+        lines = [
+            f"$ {entry['command']}",
+            *([f"  data: {entry['missing']}"] if entry["missing"] else []),
+            *(f"  needs: {need}" for need in entry["needs"]),
+            f"  texts: {counted}; questions: {entry['how']}" if known else "  texts: counted once the file is there",
+        ]
+        for line in lines:
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+    return {"table": arguments.name, "steps": steps}
+
+
+def load_of(step: Step, data: Path) -> Load:
+    """What the judge is asked: of the file where it is there, else as far as the paper says how much there is."""
+    from spanreward.rewards.judges import MatchJudge
+    from spanreward.rewards.labels.tables import TABLES
+    from spanreward.rewards.metrics import build_reward
+    from spanreward.training.commands.metric_options import read_option
+
+    table = TABLES[step.table]
+    texts, words, references = step.texts, step.words, float(step.references)
+    counted = (data / step.file).is_file()
+    if counted:
+        samples = {
+            (sample.completion, sample.references, sample.question): sample
+            for record in table.read(data / step.file)
+            for sample in record.samples
+        }
+        texts = len(samples)
+        words = sum(len(sample.completion.split()) for sample in samples.values()) / texts
+        references = sum(len(sample.references or sample.answers) for sample in samples.values()) / texts
+    options = dict(read_option(text) for text in step.options)
+    kept = {name: value for name, value in options.items() if name not in ELSEWHERE}
+    cost = build_reward(step.metric or table.metric, MatchJudge(), kept).cost(words, round(references))
+    if texts is None or cost is None:
+        return Load(texts, None, None, None, counted, "")
+    asked, read, written = cost.questions, cost.prompt_tokens, cost.written_tokens
+    return Load(texts, texts * asked, texts * read, texts * written, counted, cost.how)
+
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Print the tables of the steps whose data is at hand. Raises FileNotFoundError where none is."""
+    console = Console(width=max(Console().width, 140))
+    parser = argparse.ArgumentParser()
+    agreement_table.add_arguments(parser)
+    done: list[Mapping[str, Any]] = []
+    left_out = []
+    for step in REPRODUCTIONS[arguments.name].steps:
+        absent = missing(step, arguments.data)
+        if absent:
+            left_out.append(f"{step.table}: left out, {absent}.")
+            continue
+        words = words_of(step, arguments)
+        console.print(f"$ {shlex.join(['spanreward', 'agreement', 'table', *words])}", markup=False, soft_wrap=True)
+        numbers, tables = agreement_table.measure(parser.parse_intermixed_args(words))
+        done.append({"command": words, **numbers})
+        for table in tables:
+            console.print(table)
+    if not done:
+        raise FileNotFoundError(" ".join(left_out))
+    for sentence in left_out:
+        console.print(sentence, markup=False, highlight=False, soft_wrap=True)
+    return {"table": arguments.name, "steps": done, "left_out": left_out}
+
+
+if __name__ == "__main__":
+    main()

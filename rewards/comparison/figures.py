@@ -1,0 +1,32 @@
+"""Numbers and intervals as text, for tables and pages. A value that is None or nan is NONE.
+
+number(0.0412)                              # "0.041"
+interval(0.02, 0.06)                        # "[0.020, 0.060]"
+estimate(0.04, 0.02, 0.06, sign="+")        # "+0.040 [0.020, 0.060]"
+"""
+
+NONE = "-"
+MINUS = "\N{MINUS SIGN}"
+
+
+def typeset(text: str) -> str:
+    """Returns the text for pages and sentences: with a true minus sign, and an en dash for NONE."""
+    return "\N{EN DASH}" if text == NONE else text.replace("-", MINUS)
+
+
+def number(value: float | None, digits: int = 3, sign: str = "") -> str:
+    """Returns the value with so many decimals. sign: "+" writes the sign of positive values too."""
+    return NONE if value is None or value != value else f"{value:{sign}.{digits}f}"
+
+
+def interval(low: float | None, high: float | None, digits: int = 3) -> str:
+    unknown = NONE in (number(low), number(high))
+    return NONE if unknown else f"[{number(low, digits)}, {number(high, digits)}]"
+
+
+def estimate(
+    value: float | None, low: float | None = None, high: float | None = None, digits: int = 3, sign: str = ""
+) -> str:
+    """Returns the value and its interval; the value alone where there is no interval."""
+    bounds = interval(low, high, digits)
+    return number(value, digits, sign) + ("" if NONE in (bounds, number(value)) else f" {bounds}")

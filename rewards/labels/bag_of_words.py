@@ -1,0 +1,23 @@
+"""The floor: what a bag of words scores on the same records. A judge that reads must do clearly better.
+
+token_f1("a red circle", ["A circle."])      # 0.67: best single reference, stop words left out
+"""
+
+import re
+from collections.abc import Sequence
+
+from spanreward.rewards.vqa import best_f1
+
+_STOP_WORDS = "a an and are at be by for from in is it of on or that the this to with"
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+WORD = re.compile(r"[a-z0-9]+")
+
+
+def content_words(text: str) -> list[str]:
+    """Returns the lower-case words without stop words, in order, with repeats."""
+    return [word for word in WORD.findall(text.lower()) if word not in STOP_WORDS]
+
+
+def token_f1(text: str, references: Sequence[str]) -> float:
+    """Returns the F1 of the content words as multisets against the best single reference, in [0, 1]."""
+    return best_f1(content_words(text), [content_words(reference) for reference in references])

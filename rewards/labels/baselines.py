@@ -1,0 +1,158 @@
+"""The PoSh paper's baselines for spans: embeddings are compared and no judge is asked (section 5 and A.3.3).
+
+    FourGrams().assess([Sample("", "A red circle above a box.", references=("A blue circle on a box.",))])[0].spans
+
+A text is cut into pieces: runs of four words (4GramEmbed) or the components of its scene graph (SGEmbed). A piece is as
+right as the most similar piece of the other text is similar to it. The paper embeds with Qwen3-Embedding-8B; here any
+sentence-transformers model with mean pooling serves. The paper gives no coarse scores; those here are mean cosines.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spanreward.rewards.judges.match.word_vectors import Embedder
+from spanreward.rewards.language.parse import describe
+from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
+from spanreward.rewards.posh.components import mentions
+from spanreward.rewards.posh.scores import LEVELS, credit, f1
+from spanreward.rewards.reward import Reward
+from spanreward.rewards.verdict import Sample, Span, Status, Verdict
+
+RUN = 4
+_SENTENCE = re.compile(r"[^.!?\n]+")
+_WORD = re.compile(r"[\w'\u2019-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Something a text says: `words` are embedded, `places` are the characters that say it."""
+
+    kind: str
+    words: str
+    places: tuple[CharacterSpan, ...]
+
+
+class EmbeddingReward(Reward):
+    """Reward that compares embedded pieces of the texts.
+
+    threshold: pieces with a lower cosine are wrong; at it a span's score is 0.5. Precision is the mean over the
+    completion's pieces of the largest cosine (from 0 up) with any reference's piece; recall is the same over the pieces
+    of the reference with the best F1. Raises ImportError without the extra `embed`, unless an embedder is given.
+    """
+
+    columns = ("reference",)
+    main_parts = ("f1", "precision", "recall")
+
+    def __init__(self, name: str, threshold: float, embedder: Embedder | None = None) -> None:
+        super().__init__(name)
+        self.threshold = threshold
+        self.embedder = embedder or Embedder()
+
+    def pieces(self, texts: Sequence[str]) -> list[list[Piece]]:
+        raise NotImplementedError(f"{type(self).__name__} must define pieces(texts)")
+
+    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+        texts = list(dict.fromkeys(text for sample in samples for text in (sample.completion, *sample.references)))
+        pieces = dict(zip(texts, self.pieces(texts), strict=True))
+        self.embedder.embed([piece.words for several in pieces.values() for piece in several])  # all at once
+        return [
+            self._verdict(sample, pieces[sample.completion], [pieces[text] for text in sample.references])
+            for sample in samples
+        ]
+
+    def _verdict(self, sample: Sample, said: Sequence[Piece], references: Sequence[Sequence[Piece]]) -> Verdict:
+        if not any(references):
+            return Verdict(None, Status.NOT_APPLICABLE, note="no reference that says anything")
+        if not said:
+            return Verdict(0.0, Status.EMPTY, {"precision": 0.0, "recall": 0.0, "f1": 0.0}, note="nothing is said")
+        supported = self._likeness(said, [piece for pieces in references for piece in pieces])
+        precision = float(supported.mean())
+        covered = [self._likeness(pieces, said) if pieces else np.zeros(1) for pieces in references]
+        best = max(range(len(references)), key=lambda i: f1(precision, float(covered[i].mean())))
+        recall, wanted = float(covered[best].mean()), references[best]
+        credits = [credit(LEVELS * s, precision, recall, len(said), len(wanted)) for s in supported.tolist()]
+        missed = self._spans(wanted, covered[best], [0.0] * len(wanted), sample.references[best])
+        return Verdict(
+            score=f1(precision, recall),
+            parts={"precision": precision, "recall": recall, "f1": f1(precision, recall)},
+            spans=self._spans(said, supported, credits, sample.completion),
+            missed=tuple(span for span in missed if span.score < 1.0),
+            reference=best,
+        )
+
+    def _likeness(self, pieces: Sequence[Piece], others: Sequence[Piece]) -> np.ndarray:
+        """Returns, per piece, the largest cosine with any of the others, in [0, 1]."""
+        cosines = self.embedder.cosines([piece.words for piece in pieces], [piece.words for piece in others])
+        return cosines.max(axis=1).clip(0.0, 1.0)
+
+    def _spans(
+        self, pieces: Sequence[Piece], likeness: np.ndarray, credits: Sequence[float], text: str
+    ) -> tuple[Span, ...]:
+        return tuple(
+            Span(start, end, around(cosine, self.threshold), worth, piece.kind, f"{piece.words}: {cosine:.2f}", number)
+            for number, (piece, cosine, worth) in enumerate(zip(pieces, likeness.tolist(), credits, strict=True))
+            for start, end in mentions(piece.places, text)
+        )
+
+
+class FourGrams(EmbeddingReward):
+    """4GramEmbed: every run of four words of a sentence; a shorter sentence is one piece. Threshold as published."""
+
+    def __init__(self, embedder: Embedder | None = None, threshold: float = 0.7, name: str = "4grams") -> None:
+        super().__init__(name, threshold, embedder)
+
+    def pieces(self, texts: Sequence[str]) -> list[list[Piece]]:
+        return [four_grams(text) for text in texts]
+
+
+class GraphPieces(EmbeddingReward):
+    """SGEmbed: objects, attribute-object pairs and object-relation-object triples. Threshold as published."""
+
+    def __init__(
+        self,
+        embedder: Embedder | None = None,
+        threshold: float = 0.8,
+        pipeline: Any = None,
+        coref: Any = "rules",
+        name: str = "scene_graphs",
+    ) -> None:
+        super().__init__(name, threshold, embedder)
+        self.pipeline = pipeline
+        self.coref = coref
+
+    def pieces(self, texts: Sequence[str]) -> list[list[Piece]]:
+        return [graph_pieces(graph) for graph in describe(texts, pipeline=self.pipeline, coref=self.coref)]
+
+
+def around(cosine: float, threshold: float) -> float:
+    """Maps a cosine in [0, 1] to a score in [0, 1]: 0.5 at the threshold (above 0, below 1), linear on both sides."""
+    if cosine < threshold:
+        return 0.5 * cosine / threshold
+    return 0.5 + 0.5 * (cosine - threshold) / (1 - threshold)
+
+
+def four_grams(text: str) -> list[Piece]:
+    pieces = []
+    for sentence in _SENTENCE.finditer(text):
+        words = [match.span() for match in _WORD.finditer(text, *sentence.span())]
+        for first in range(max(len(words) - RUN + 1, min(len(words), 1))):
+            start, end = words[first][0], words[min(first + RUN, len(words)) - 1][1]
+            pieces.append(Piece("4-gram", text[start:end], ((start, end),)))
+    return pieces
+
+
+def graph_pieces(graph: SceneGraph) -> list[Piece]:
+    """Returns the objects, each followed by its attributes, then the triples, in words."""
+    pieces = []
+    for entity in graph.entities:
+        pieces.append(Piece("entity", entity.head, tuple(entity.text_spans)))
+        for attribute, places in entity.attribute_text_spans.items():
+            pieces.append(Piece("attribute", f"{attribute} {entity.head}", tuple(places)))
+    for relation in graph.relations:
+        subject, other = graph.entities[relation.subject].head, graph.entities[relation.object].head
+        pieces.append(Piece("relation", f"{subject} {relation.relation} {other}", tuple(relation.text_spans)))
+    return pieces

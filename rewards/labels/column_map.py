@@ -1,0 +1,117 @@
+"""Column maps: small YAML files that say where a JSONL file of people's judgments keeps what a table needs.
+
+    found = load_map("lave")                   # a packaged one: column_maps/lave.yaml
+    found = load_map("mine.yaml")              # a copy of one, with the names of your file
+
+`source` says where the names come from. Maps with `seen: false` were written from a paper or a repository's page,
+without the data. Where such a name is wrong, the error names the line and its columns; correct it in a copy of the map.
+"""
+
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from spanreward.rewards.naming import unknown
+from spanreward.rewards.yaml_file import read_yaml_file
+
+FOLDER = Path(__file__).with_name("column_maps")
+UNSEEN = "format from the paper or repository, data not seen here"
+
+
+class Columns(BaseModel):
+    """The names of a file's columns.
+
+    Attributes:
+        group: judgments with the same value, a picture or a question, are drawn together by a bootstrap.
+        id: of the judgment.
+        slice: what tables show apart, such as the task; several are joined.
+        completion: the only judged text.
+        completions: several judged texts: their columns, or one column that lists them.
+        systems: what wrote the completions, likewise.
+        references: texts or lists of texts, in one column or several.
+        context: a text, or a list of them, that describes the picture.
+        image: the path of a picture.
+        question, answers, task, bbox: as in Sample.
+        ratings: people's, by criterion: a column with a number or a list of numbers, or several columns.
+        preferences: by criterion, how much better the first of two completions is; below 0 the second is better.
+        best: the number of the best completion, from 0, or a list of such votes.
+        mistakes: what is wrong in the completion: [start, end) in characters, or words of it.
+        omissions: what the completion leaves out of the first reference, likewise.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    group: str
+    id: str | None = None
+    slice: tuple[str, ...] = ()
+    completion: str | None = None
+    completions: str | tuple[str, ...] = ()
+    systems: str | tuple[str, ...] = ()
+    references: str | tuple[str, ...] = ()
+    context: str | None = None
+    image: str | None = None
+    question: str | None = None
+    answers: str | None = None
+    task: str | None = None
+    bbox: str | None = None
+    ratings: dict[str, str | tuple[str, ...]] = {}
+    preferences: dict[str, str] = {}
+    best: str | None = None
+    mistakes: str | None = None
+    omissions: str | None = None
+
+    @model_validator(mode="after")
+    def judged_texts(self) -> Self:
+        """One text is rated or marked; one of several is preferred."""
+        of_one, of_several = self.ratings or self.mistakes or self.omissions, self.preferences or self.best
+        if bool(self.completion) == bool(self.completions):
+            raise ValueError("give either completion or completions")
+        if (of_one and not self.completion) or (of_several and not self.completions):
+            raise ValueError("ratings, mistakes and omissions are of a completion, preferences and best of completions")
+        if self.omissions and not self.references:
+            raise ValueError("omissions are of the first of the references")
+        return self
+
+
+class ColumnMap(BaseModel):
+    """A file's layout.
+
+    Attributes:
+        name: of the data, for people.
+        source: where the data and its column names come from.
+        seen: whether the map was written with the data at hand.
+        note: what a reader of a figure should know.
+        each: the column whose entries are the judgments; their keys override the line's.
+        levels: the number that a preference's label stands for; without levels a preference is a number.
+        first_is_better: people prefer the first completion, because the data are made so.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    source: str
+    seen: bool
+    note: str = ""
+    each: str | None = None
+    columns: Columns
+    levels: dict[str, float] = {}
+    first_is_better: bool = False
+
+    @property
+    def status(self) -> str:
+        """For tables: whether the column names were seen in the data."""
+        return "format seen in the data" if self.seen else UNSEEN
+
+
+def load_map(name: str) -> ColumnMap:
+    """Returns a packaged map by its name, or that of a YAML file. Raises ValueError for no file and for no map."""
+    path = Path(name) if Path(name).suffix in (".yaml", ".yml") else FOLDER / f"{name}.yaml"
+    if not path.is_file():
+        raise ValueError(unknown("column map", name, [known.stem for known in FOLDER.glob("*.yaml")]))
+    try:
+        return ColumnMap.model_validate(read_yaml_file(path))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise ValueError(f"{path} is no column map: {where}: {first['msg']}.") from None

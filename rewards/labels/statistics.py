@@ -1,0 +1,54 @@
+"""Statistics of agreement: pure functions over plain numbers.
+
+    spearman([0.9, 0.2, 0.4], [3, 1, 2])        # 1.0
+
+A statistic that its data leave undefined (one class only, no pairs) is nan, so that a resample never raises.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scipy.stats import kendalltau, pearsonr, spearmanr
+
+
+@dataclass(frozen=True, slots=True)
+class PairAccuracy:
+    """The share of pairs decided as people did, in [0, 1], a tie counting half; `ties` is the share of ties."""
+
+    accuracy: float
+    ties: float
+
+
+def correlation(of: Callable[..., Any], scores: Sequence[float], ratings: Sequence[float], **options: Any) -> float:
+    """Returns scipy's correlation in [-1, 1]; nan when either side is constant."""
+    if len(set(scores)) < 2 or len(set(ratings)) < 2:
+        return float("nan")
+    return float(of(scores, ratings, **options).statistic)
+
+
+def kendall_tau_c(scores: Sequence[float], ratings: Sequence[float]) -> float:
+    """Returns Stuart's tau-c, the rank correlation that captioning papers report."""
+    return correlation(kendalltau, scores, ratings, variant="c")
+
+
+def kendall_tau_b(scores: Sequence[float], ratings: Sequence[float]) -> float:
+    """Returns Kendall's tau-b, which discounts ties on either side."""
+    return correlation(kendalltau, scores, ratings, variant="b")
+
+
+def spearman(scores: Sequence[float], ratings: Sequence[float]) -> float:
+    return correlation(spearmanr, scores, ratings)
+
+
+def pearson(scores: Sequence[float], ratings: Sequence[float]) -> float:
+    return correlation(pearsonr, scores, ratings)
+
+
+def pair_accuracy(preferred: Sequence[float], other: Sequence[float]) -> PairAccuracy:
+    """Returns how often what people prefer scores higher; nan without pairs. Raises ValueError for other lengths."""
+    pairs = list(zip(preferred, other, strict=True))
+    if not pairs:
+        return PairAccuracy(float("nan"), float("nan"))
+    wins, ties = sum(a > b for a, b in pairs), sum(a == b for a, b in pairs)
+    return PairAccuracy((wins + ties / 2) / len(pairs), ties / len(pairs))

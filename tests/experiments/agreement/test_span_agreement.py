@@ -1,0 +1,259 @@
+"""Agreement of wrong words and of credit with the truth, by hand on one description, and the command line."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.agreement.span_agreement import (
+    SOURCE,
+    Judged,
+    JudgedComponent,
+    JudgedWord,
+    components,
+    evenly,
+    judged_words,
+    labels_of,
+    read_completions,
+    sign_agreement,
+    spread,
+    summarise,
+    touches,
+    without,
+    word_agreement,
+)
+from experiments.commands.agreement.command import main
+from experiments.scenes.referee import judge_description
+from experiments.scenes.world import Scene, Thing, make_scenes
+from spanreward.training.evaluation.span_reliability import advice, reliability
+
+SCENE = Scene((Thing("star", "red", "small", "top", "left"), Thing("square", "blue", "large", "bottom", "right")), "s")
+TEXT = "A blue star in the top left corner."
+# Of four claims three are right, and they are three of ten facts.
+F1 = 2 * 0.75 * 0.3 / (0.75 + 0.3)
+SPANS = [("star", 1.0, 0.2, "entity"), ("blue", 0.0, -0.1, "attribute"), ("in", 0.0, -0.05, "relation")]
+SPANS += [("corner", 1.0, 0.1, "entity"), ("top", 0.25, -0.02, "attribute")]
+
+
+def span(text: str, word: str, score: float, credit: Any, kind: Any, component: Any) -> Any:
+    start = text.index(word)
+    place = {"start": start, "end": start + len(word)}
+    return {**place, "score": score, "credit": credit, "kind": kind, "note": "", "component": component}
+
+
+def judged(model: str = "dapo", text: str = TEXT, spans: Any = SPANS, scene: Any = SCENE) -> Any:
+    return Judged(model, text, tuple(span(text, *one, number) for number, one in enumerate(spans)), scene)  # type: ignore[call-arg]
+
+
+def test_words_by_hand() -> None:
+    words = judged_words(judged())
+    assert [word.judge for word in words] == [False, True, False, True, False, True, False, False]
+    assert [word.referee for word in words] == [False, True, *[False] * 6]
+    assert [word.claim for word in words] == [False, True, True, False, False, True, True, False]
+    assert [set(word.kinds) for word in words] == [
+        set(),
+        {"attribute"},
+        {"entity"},
+        {"relation"},
+        set(),
+        {"attribute"},
+        set(),
+        {"entity"},
+    ]
+    assert {word.model for word in words} == {"dapo"}
+
+
+def test_agreement_on_words_by_hand() -> None:
+    found = summarise([judged()])["words"]
+    assert found["all"] == {
+        "precision": pytest.approx(1 / 3),  # blue, in, top
+        "recall": 1.0,
+        "f1": 0.5,
+        "both": 1,
+        "judge_only": 2,
+        "referee_only": 0,
+        "neither": 5,
+    }
+    assert found["by_model"] == {"dapo": found["all"]}
+    assert found["claims"]["precision"] == 0.5  # blue, top
+    assert found["claims"]["neither"] == 2  # star, left
+    assert found["by_kind"]["attribute"] == {**found["claims"], "neither": 0}
+    assert [found["by_kind"]["entity"][name] for name in ("precision", "recall", "f1")] == [None, None, None]
+    assert [found["by_kind"]["relation"][name] for name in ("precision", "recall", "f1")] == [0.0, None, 0.0]
+
+
+def test_word_agreement_counts() -> None:
+    def words(judge: Any, referee: Any, times: Any) -> Any:
+        return [JudgedWord("m", judge, referee, True, frozenset())] * times
+
+    found = word_agreement([*words(1, 1, 3), *words(1, 0, 1), *words(0, 1, 2), *words(0, 0, 4)])
+    assert (found["both"], found["judge_only"], found["referee_only"], found["neither"]) == (3, 1, 2, 4)
+    assert (found["precision"], found["recall"], found["f1"]) == (0.75, 0.6, pytest.approx(2 / 3))
+    assert word_agreement([])["f1"] is None
+
+
+def test_a_range_touches_the_words_it_shares_a_character_with() -> None:
+    assert [touches((3, 6), [one]) for one in ((0, 3), (0, 4), (4, 5), (5, 9), (6, 9))] == [
+        False,
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert not touches((3, 6), [])
+
+
+def test_a_score_of_one_half_is_not_wrong() -> None:
+    assert not any(word.judge for word in judged_words(judged(spans=[("blue", 0.5, 0.0, "attribute")])))
+
+
+def test_effects_by_hand() -> None:
+    assert judge_description(TEXT, SCENE).f1 == pytest.approx(F1) == pytest.approx(3 / 7)
+    parts = components(judged())
+    assert [part.kind for part in parts] == ["entity", "attribute", "relation", "entity", "attribute"]
+    assert [part.credit for part in parts] == [0.2, -0.1, -0.05, 0.1, -0.02]
+    effects = [
+        3 / 7,  # without "star" nothing is said of any object
+        3 / 7 - 6 / 13,  # without "blue" precision is 1
+        0.0,
+        0.0,
+        3 / 7 - 4 / 13,  # without "top": two of three, two of ten
+    ]
+    assert [part.effect for part in parts] == pytest.approx(effects)
+
+
+def test_agreement_of_signs_by_hand() -> None:
+    found = summarise([judged()])["credit"]
+    assert found["all"] == {
+        "equal_signs": pytest.approx(2 / 3),
+        "plus_plus": 1,  # star
+        "plus_minus": 0,
+        "minus_plus": 1,  # top
+        "minus_minus": 1,  # blue
+        "spearman": pytest.approx(8 / 95**0.5),  # ranks (1, 1) (2, 2.5) (3, 4) (4, 2.5) (5, 5)
+        "on_nothing": pytest.approx((0.05**2 + 0.1**2) / (0.2**2 + 0.1**2 + 0.05**2 + 0.1**2 + 0.02**2)),
+        "components": 5,
+        "without_credit": 0,
+        "without_effect": 2,
+    }
+    assert found["by_kind"]["attribute"]["equal_signs"] == 0.5
+    assert found["by_kind"]["relation"]["equal_signs"] is None
+    assert found["by_kind"]["relation"]["spearman"] is None
+    assert found["by_model"]["dapo"] == found["all"]
+
+
+def test_what_has_no_credit_or_no_effect_has_no_sign() -> None:
+    parts = [
+        JudgedComponent("m", "entity", *pair)
+        for pair in ((1e-12, 0.5), (0.5, -1e-12), (0.5, 0.1), (-0.5, 0.1), (0.1, -0.2))
+    ]
+    found = sign_agreement(parts)
+    assert (found["plus_plus"], found["plus_minus"], found["minus_plus"], found["minus_minus"]) == (1, 1, 1, 0)
+    assert (found["components"], found["without_credit"], found["without_effect"]) == (5, 1, 1)
+    assert found["equal_signs"] == pytest.approx(1 / 3)
+    assert found["on_nothing"] == pytest.approx(0.25 / (3 * 0.25 + 0.01))
+    assert sign_agreement([])["spearman"] is sign_agreement([])["on_nothing"] is None
+
+
+def test_the_first_mention_stands_for_a_component() -> None:
+    text = "A red star in the top left corner. A square."
+    first, second = (span(text, word, 1.0, 0.1, "entity", 0) for word in ("star", "square"))
+    both, only_first, only_second = (
+        components(Judged("m", text, spans, SCENE)) for spans in ((second, first), (first,), (second,))
+    )
+    assert both == only_first
+    # 5 of 5 claims and of 10 facts; without "star" 1 of 4 and 1 of 10, without "square" 4 of 4 and 4 of 10
+    assert only_first[0].effect == pytest.approx(2 / 3 - 2 * 0.25 * 0.1 / 0.35)
+    assert only_second[0].effect == pytest.approx(2 / 3 - 2 * 0.4 / 1.4)
+
+
+@pytest.mark.parametrize(
+    ("word", "left"),
+    [("blue", "A star\n here."), ("A", "blue star\n here."), ("here", "A blue star\n ."), ("star", "A blue  here.")],
+)
+def test_taking_words_out_leaves_one_space(word: str, left: str) -> None:
+    text = "A blue star\n here."
+    assert without(text, text.index(word), text.index(word) + len(word)) == left
+
+
+def test_completions_are_spread() -> None:
+    assert [spread(7, 3), spread(6, 3), spread(1, 3)] == [[3, 2, 2], [2, 2, 2], [1, 0, 0]]
+    assert [evenly(3, 9), evenly(4, 6), evenly(6, 6), evenly(9, 2), evenly(0, 5)] == [
+        [0, 3, 6],
+        [0, 1, 3, 4],
+        [0, 1, 2, 3, 4, 5],
+        [0, 1],
+        [],
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Any:
+    """Two models, two seeds, four prompts; the last verdict of every seed has failed."""
+    data = {"source": SOURCE, "options": {"split": "test", "count": 4, "level": 2}}
+    (tmp_path / "results.json").write_text(json.dumps({"data": data}))
+    lines = []
+    for model in ("base", "dapo"):
+        for seed in (3, 5):
+            for number in range(4):
+                one = judged(model, text=f"{TEXT} {model} {seed} {number}")
+                verdict = {"score": None if number == 3 else 0.5, "spans": [] if number == 3 else list(one.spans)}
+                line = {"model": model, "seed": seed, "id": str(number + 1)}
+                lines.append({**line, "completion": one.text, "verdict": verdict})
+    (tmp_path / "completions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return tmp_path
+
+
+def test_reads_what_compare_wrote(folder: Path) -> None:
+    completions, skipped = read_completions(folder, count=99)
+    assert (len(completions), skipped) == (12, 4)
+    assert [completion.scene for completion in completions] == make_scenes("test", 2, 4)[:3] * 4
+    texts = [completion.text[len(TEXT) + 1 :] for completion in read_completions(folder, count=7)[0]]
+    assert texts == ["base 3 0", "base 3 2", "base 5 0", "base 5 2", "dapo 3 0", "dapo 3 2", "dapo 5 0"]
+    assert {completion.model for completion in read_completions(folder, ["dapo"], 6)[0]} == {"dapo"}
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> Any:
+    monkeypatch.setattr(sys, "argv", ["agreement.py", *map(str, arguments)])
+    try:
+        main()
+    except SystemExit as error:
+        return error.code
+
+
+def test_the_command_prints_and_writes_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert (
+        run(monkeypatch, "spans", folder, "--models", "base", "--count", 8, "--json", folder / "new" / "a.json") is None
+    )
+    written = json.loads((folder / "new" / "a.json").read_text())
+    completions, skipped = read_completions(folder, ["base"], 8)
+    found = reliability(labels_of(completions))
+    assert written == {
+        **{**summarise(completions), "skipped": skipped},
+        **{"reliability": found, "advice": advice(found["all"])},
+    }
+    assert (written["completions"], written["skipped"], list(written["words"]["by_model"])) == (6, 2, ["base"])
+    out = capsys.readouterr().out
+    assert "6 completions, 2 without a verdict left out" in out
+    assert f"{written['words']['all']['precision']:.3f}" in out
+    assert f"{written['credit']['all']['spearman']:.3f}" in out
+    assert "No advice from 6 completions: label 20 or more." in out
+
+
+def test_mistakes_are_sentences(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "spans", tmp_path / "none").startswith("python -m experiments agreement: there is no ")
+    assert "no model 'sft', only ['base', 'dapo']" in run(monkeypatch, "spans", folder, "--models", "base", "sft")
+    assert "--count must be 1 or more, got 0." in run(monkeypatch, "spans", folder, "--count", 0)
+    (folder / "results.json").write_text(json.dumps({"data": {"source": "jsonl", "path": "rows.jsonl"}}))
+    assert "only for Scenes is the truth known" in run(monkeypatch, "spans", folder)
+    (folder / "completions.jsonl").unlink()
+    assert "completions.jsonl: give the output folder" in run(monkeypatch, "spans", folder)
+    assert run(monkeypatch, "spans", "--help") == 0
+    assert "effect of" in capsys.readouterr().out

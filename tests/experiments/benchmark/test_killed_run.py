@@ -1,0 +1,56 @@
+"""A run that is really launched, killed after its first checkpoint and resumed ends as one that was not killed."""
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from experiments.benchmark.kills import (
+    Run,
+    add_arguments,
+    await_checkpoint,
+    how_to_go_on,
+    kill,
+    last_checkpoint,
+    prepare,
+)
+from experiments.benchmark.kills_compare import compare
+from experiments.scenes.parts import TINY
+from tests.support.paths import ROOT
+
+HANGS = 400  # seconds: far more than a launch takes
+SHRUNK = (
+    *(f"policy.model={TINY}", "data.count=8", "trainer.max_steps=6", "trainer.per_device_train_batch_size=4"),
+    *("trainer.num_generations=4", "trainer.max_completion_length=16", "trainer.soft_overlong_cache=4"),
+    *("trainer.save_strategy=steps", "trainer.save_steps=2", "trainer.dynamic_sampling=true"),
+    "rewards.0.judge={name: match, cache: true}",
+)
+
+
+def test_a_killed_run_ends_as_one_that_was_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    arguments = parser.parse_args([str(ROOT / "recipes/quickstart/scenes-dapo.yaml"), *SHRUNK])
+    whole, killed = (prepare(arguments, tmp_path, name) for name in ("whole", "killed0"))
+
+    run = Run(arguments, whole, [], tmp_path / "whole.log")
+    assert run.process.wait(HANGS) == 0, (tmp_path / "whole.log").read_text()
+    assert run.end() == 0
+
+    assert how_to_go_on(killed, processes=1) == []
+    run = Run(arguments, killed, [], tmp_path / "killed0.log")
+    await_checkpoint(run, tmp_path / "killed0")
+    for one in run.processes:
+        kill(one)
+    assert run.process.wait(HANGS) != 0
+    run.end()
+    assert last_checkpoint(tmp_path / "killed0") is not None
+    assert "model.safetensors differs" in compare(tmp_path, "whole", "killed0")
+
+    assert how_to_go_on(killed, processes=1) == ["--resume"]
+    run = Run(arguments, killed, ["--resume"], tmp_path / "killed0.log")
+    assert run.process.wait(HANGS) == 0, (tmp_path / "killed0.log").read_text()
+    assert run.end() == 0
+    assert compare(tmp_path, "whole", "killed0") == []

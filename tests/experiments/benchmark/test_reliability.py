@@ -1,0 +1,246 @@
+"""soak, kills and fuzz: what each says of a leak, of a difference and of a reward that breaks, by hand."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.benchmark import kills
+from experiments.benchmark.fuzz import LONG, PLAIN, fuzz
+from experiments.benchmark.kills import Run, launcher, marked
+from experiments.benchmark.kills_compare import compare
+from experiments.benchmark.soak import family, growth, kill, limits, read_work
+from spanreward.rewards.harmonic.prompts import load_prompts as harmonic_prompts
+from spanreward.rewards.judges.shared.store import Store
+from spanreward.rewards.lave.prompts import load_prompts as lave_prompts
+from spanreward.rewards.pairwise.ranking import read_ranking
+from spanreward.rewards.posh.prompts import load_prompts as posh_prompts
+from spanreward.rewards.reward import Reward
+from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.yaml_file import read_yaml
+from tests.support.command import experiments
+
+
+def looks(**each: Any) -> list[dict[str, float]]:
+    """Twenty looks, ten seconds apart; each: a number, or by how much it grows a look."""
+    steady = {"memory": 1e8, "threads": 4.0, "files": 9.0, "processes": 1.0}
+    return [
+        {name: first + at * each.get(name, 0.0) for name, first in steady.items()}
+        | {"seconds": 10.0 * at, "cpu": at * (5.0 + each.get("cpu", 0.0) * at), "lines": float(at)}
+        for at in range(20)
+    ]
+
+
+def held(samples: list[dict[str, float]]) -> dict[str, bool]:
+    return limits({**growth(samples, warm_up=0.2), "exit_code": 0, "left": 0}, megabytes=100, slower=0.2)
+
+
+def test_what_stays_as_it_is_holds() -> None:
+    assert all(held(looks()).values())
+
+
+@pytest.mark.parametrize(("part", "rise"), [("memory", 1e7), ("threads", 1.0), ("files", 0.2), ("processes", 1.0)])
+def test_what_grows_does_not(part: str, rise: float) -> None:
+    found = held(looks(**{part: rise}))
+    assert [name for name, holds in found.items() if not holds] == [part]
+
+
+def test_steps_that_get_slower_do_not_hold() -> None:
+    found = held(looks(cpu=0.5))
+    assert [name for name, holds in found.items() if not holds] == ["time"]
+
+
+def test_steps_that_are_more_work_hold_by_their_work(tmp_path: Path) -> None:
+    """Each step costs a second more than the one before and is a tenth of a unit more work: ten seconds a unit."""
+    path = tmp_path / "metrics.jsonl"
+    lines = [{"step": at, "tokens": 10.0 + 2.0 * at} for at in range(19)] + [{"train_runtime": 1.0}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    samples = looks(cpu=0.5)  # 5 at + .5 at^2 seconds until look `at`: the step from there costs 5.5 + at
+    found = growth(samples, 0.0, [0.55 + 0.1 * at for at in range(19)])
+    assert found["cpu_seconds_a_unit_of_work"] == pytest.approx([10.0, 10.0])
+    assert limits({**found, "exit_code": 0, "left": 0}, megabytes=100, slower=0.2)["time"]
+    assert not held(samples)["time"]
+    assert read_work(path, "tokens") == [*(10.0 + 2.0 * at for at in range(19)), 0.0]
+    with pytest.raises(ValueError, match=r"no line of .* has a number 'words' above 0"):
+        read_work(path, "words")
+
+
+def test_growth_is_the_slope_times_the_time() -> None:
+    found = growth(looks(memory=2e6), warm_up=0.0)
+    assert found["memory"]["grew"] == pytest.approx(2 * 19)
+    assert found["cpu_seconds_a_line"] == pytest.approx([5.0, 5.0])
+    with pytest.raises(ValueError, match="looked at 3 times after the warm-up: choose a smaller --every"):
+        growth(looks()[:3], warm_up=0.0)
+
+
+def run(folder: Path, name: str, score: float = 0.5, steps: tuple[int, ...] = (1, 2)) -> Path:
+    output = folder / name
+    output.mkdir()
+    (output / "model.safetensors").write_bytes(b"weights")
+    lines = [{"step": step, "reward": score, "step_time": 3.0, "judge/questions": len(name)} for step in steps]
+    (output / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (output / "verdicts.jsonl").write_text("".join(json.dumps({"step": step, "id": "a"}) + "\n" for step in steps))
+    return output
+
+
+def test_equal_runs_have_no_differences_and_others_have_them_named(tmp_path: Path) -> None:
+    run(tmp_path, "whole")
+    assert compare(tmp_path, "whole", "whole") == []
+    run(tmp_path, "same")
+    assert compare(tmp_path, "whole", "same") == []  # times and what was asked again are not compared
+    (run(tmp_path, "weights") / "model.safetensors").write_bytes(b"others")
+    assert compare(tmp_path, "whole", "weights") == ["model.safetensors differs"]
+    run(tmp_path, "scores", score=0.6)
+    assert compare(tmp_path, "whole", "scores") == ["metrics.jsonl:1 differs in reward"]
+    run(tmp_path, "twice", steps=(1, 2, 2))
+    assert "metrics.jsonl has 1 lines of step 2, and 2" in compare(tmp_path, "whole", "twice")
+    (run(tmp_path, "torn") / "verdicts.jsonl.tmp").touch()
+    assert compare(tmp_path, "whole", "torn") == ["verdicts.jsonl.tmp is unfinished"]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_so_many_ranks_are_launched(processes: int) -> None:
+    """`accelerate launch --cpu --num_processes 2` starts one."""
+    command, environment = launcher(processes, None)
+    done = subprocess.run(
+        [*command, "-m", "this"], env={**os.environ, **environment}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.count("Beautiful is better than ugly.") == processes
+
+
+def test_a_damaged_cache_is_told(tmp_path: Path) -> None:
+    run(tmp_path, "whole")
+    run(tmp_path, "killed")
+    cache = tmp_path / "killed.judge.sqlite"
+    Store(cache, 1 << 20).write({"a": b"one", "b": b"two"})
+    assert compare(tmp_path, "whole", "killed") == []
+    with sqlite3.connect(cache) as connection:
+        connection.execute("UPDATE answers SET value = 'damaged' WHERE key = 'a'")
+    connection.close()
+    assert compare(tmp_path, "whole", "killed") == ["killed.judge.sqlite: ok, 2 answers, 1 of them damaged"]
+
+
+def test_a_fuzzed_reward(tmp_path: Path) -> None:
+    path = tmp_path / "fuzz.json"
+    sizes = ["--cases", "3", "--metrics", "lave", "--lengths", "20", "400", "--json", path]
+    done = experiments("benchmark", "fuzz", *sizes)
+    assert done.code == 0, done.err
+    found = json.loads(path.read_text())["metrics"]["lave"]
+    assert found["problem"] == ""
+    assert found["exponents"].keys() == LONG.keys()
+    assert "the first length is shorter" in experiments("benchmark", "fuzz", "--lengths", "9", "9").err
+    assert "there is no metric ['bleu']" in experiments("benchmark", "fuzz", "--metrics", "bleu").err
+
+
+class FailingReward(Reward):
+    """Fails with the status that it is made with, whatever the text or only where it is not fuzz's plain one."""
+
+    columns = ()
+
+    def __init__(self, status: Status, always: bool) -> None:
+        super().__init__("failing")
+        self.status, self.always = status, always
+
+    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+        fails = [self.always or sample.completion != PLAIN for sample in samples]
+        return [Verdict(None, status=self.status) if failed else Verdict(1.0) for failed in fails]
+
+
+@pytest.mark.parametrize(
+    ("status", "always", "counted"), [(Status.UNPARSED, False, "unparsed"), (Status.ERROR, True, "row")]
+)
+def test_what_the_judge_or_the_row_is_to_blame_for_is_counted(status: Status, always: bool, counted: str) -> None:
+    found = fuzz(FailingReward(status, always), cases=70, seed=0)
+    assert found["problem"] == ""
+    assert found["statuses"][counted] >= 65  # the others are the plain completion
+
+
+@pytest.mark.parametrize("status", [Status.ERROR, Status.TIMEOUT])
+def test_the_smallest_sample_that_breaks_a_reward_is_told(status: Status) -> None:
+    found = fuzz(FailingReward(status, always=False), cases=5, seed=0)
+    assert f"the verdict is {status}" in found["problem"]
+    assert "completion=''" in found["problem"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: [1", "is not YAML"),
+        ("a: &x [*x]", "a value holds itself, by an alias"),
+        ("seed: 2001-99-99", "is not YAML"),
+        ("&a [" + "1," * 50 + "]\n---\n", "is not YAML"),
+    ],
+)
+def test_yaml_that_is_none_is_a_sentence(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        read_yaml(text, "prompts.yaml")
+
+
+def test_yaml_without_end_is_not_read_out() -> None:
+    laughs = "a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n"
+    laughs += "".join(f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
+    with pytest.raises(ValueError, match="more than 100,000 values"):
+        read_yaml(laughs, "prompts.yaml")
+
+
+@pytest.mark.parametrize("load", [harmonic_prompts, lave_prompts, posh_prompts])
+@pytest.mark.parametrize("text", ["[", "7", "&x [*x]", "precision: 1\nrecall: [2]\n", "1: {question: x}\n"])
+def test_prompt_files_that_are_none_are_a_sentence(load: Any, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "prompts.yaml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"prompts\.yaml"):
+        load(path)
+
+
+def test_a_number_of_thousands_of_digits_ranks_nothing() -> None:
+    assert read_ranking("1" * 5000, 2) is None
+
+
+def test_what_a_run_started_is_found_when_its_parents_are_gone() -> None:
+    """Ranks of torchrun are in sessions of their own."""
+    mark = "SPANREWARD_KILLS=found"
+    script = (
+        "import subprocess; print(subprocess.Popen(['sleep', '60'], start_new_session=True, stdout=-3, stderr=-3).pid)"
+    )
+    environment = {**os.environ, "SPANREWARD_KILLS": "found"}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert marked(mark) == [int(done.stdout)]
+    assert marked(mark + "1") == []
+    kill(int(done.stdout))
+    while marked(mark):
+        time.sleep(0.01)
+
+
+def test_a_run_ends_with_what_began_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when somebody presses Ctrl-C: launchers and ranks have sessions of their own."""
+    monkeypatch.setattr(
+        kills, "launcher", lambda processes, config: ([sys.executable, "-c", "import time; time.sleep(60)"], {})
+    )
+    arguments = Namespace(processes=1, accelerate_config=None)
+    with pytest.raises(KeyboardInterrupt), Run(arguments, tmp_path / "a.yaml", [], tmp_path / "log") as run:
+        raise KeyboardInterrupt
+    assert run.process.returncode is not None
+    assert marked(run.mark) == []
+
+
+def test_soak_that_is_ended_ends_its_command(tmp_path: Path) -> None:
+    seen = tmp_path / "seen.jsonl"
+    module = "experiments.benchmark.command"
+    endless = ["read", "--serve", "--port", "0"]
+    words = [sys.executable, "-m", module, "soak", "--every", "0.1", "--samples", str(seen), *endless]
+    child = subprocess.Popen(words)
+    while not seen.exists():
+        assert child.poll() is None
+        time.sleep(0.05)
+    (started,) = family(child.pid)[1:]
+    child.terminate()
+    assert child.wait(60) == 143
+    assert not Path(f"/proc/{started}").exists()

@@ -1,0 +1,116 @@
+"""No family of texts that ask for reward pays, with a judge that knows the truth and with `match`."""
+
+import random
+from typing import Any
+
+import pytest
+
+from experiments.hacking.families import ANSWERS, DESCRIPTIONS
+from experiments.hacking.payoffs import answer_cases, description_cases, measure_payoffs, referee_judge
+from experiments.scenes.referee_judge import RefereeJudge
+from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward
+from spanreward.rewards.judges.judge import Failure, Question
+from spanreward.rewards.judges.probe import CriterionProbe, Link, Mention, PhraseProbe, PresenceProbe
+
+PRICE = 0.02
+TEXTS = 6
+CASES = description_cases(TEXTS)
+QUESTIONS = answer_cases(2 * TEXTS)
+JUDGES = {"referee": lambda: referee_judge(CASES), "match": MatchJudge}
+REWARDS = {
+    "posh": lambda judge: PoshReward(judge),
+    "harmonic": lambda judge: HarmonicReward(judge, evidence="context", spans="none"),
+    "harmonic, gamma 1": lambda judge: HarmonicReward(judge, evidence="context", spans="none", gamma=1),
+}
+
+
+def test_the_suite_is_what_it_says() -> None:
+    assert len(DESCRIPTIONS) >= 25
+    assert len(ANSWERS) >= 25
+    case = CASES[0].case
+    for family, (hack, amounts) in (DESCRIPTIONS | ANSWERS).items():
+        assert len(set(amounts)) == 3
+        texts = [hack(case, amount, random.Random(0)) for amount in amounts]
+        assert texts == [hack(case, amount, random.Random(0)) for amount in amounts]
+        assert len({case.honest, *texts}) >= (2 if family == "plurals" else 4), family
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+@pytest.mark.parametrize("metric", REWARDS)
+def test_no_family_of_descriptions_pays(metric: str, judge: str) -> None:
+    payoffs = measure_payoffs(REWARDS[metric](JUDGES[judge]()), CASES, DESCRIPTIONS)
+    assert {payoff.family: payoff.pays for payoff in payoffs if payoff.price > PRICE} == {}
+    assert sum(payoff.failed for payoff in payoffs) == 0
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+def test_no_family_of_answers_pays(judge: str) -> None:
+    payoffs = measure_payoffs(LaveReward(JUDGES[judge](), rationale=False), QUESTIONS, ANSWERS)
+    assert {payoff.family: payoff.pays for payoff in payoffs if payoff.price > PRICE} == {}
+    assert sum(payoff.failed for payoff in payoffs) == 0
+
+
+def test_a_reward_that_can_be_farmed_is_seen() -> None:
+    """The suite can fail: with a judge that obeys its texts, orders pay where little of the truth was said."""
+
+    class Obedient(MatchJudge):
+        """Gives the highest rating to a text that asks for it."""
+
+        def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
+            ratings = super().rate(questions, scale)
+            top = max(ratings, key=lambda rating: rating.mean)
+            pairs = zip(questions, ratings, strict=True)
+            return [top if "highest score" in question.probe.text else rating for question, rating in pairs]
+
+    family = {"orders to the judge": DESCRIPTIONS["orders to the judge"]}
+    (payoff,) = measure_payoffs(PoshReward(Obedient(), score="recall"), CASES, family)
+    assert payoff.price > PRICE
+
+
+# --- the judge that knows the truth -----------------------------------------------------------------------------------
+
+TEXT = "There is a small red star in the top left corner. A large blue circle is at the right edge."
+
+
+@pytest.mark.parametrize(
+    ("kind", "mention", "words", "other", "there"),
+    [
+        ("entity", Mention("star"), "", None, True),
+        ("entity", Mention("stars"), "", None, True),
+        ("entity", Mention("square"), "", None, False),
+        ("entity", Mention("corner", details=("top", "left")), "", None, True),
+        ("entity", Mention("corner", details=("bottom", "left")), "", None, False),
+        ("entity", Mention("edge", details=("right",)), "", None, True),
+        ("entity", Mention("center"), "", None, False),
+        ("attribute", Mention("star"), "red", None, True),
+        ("attribute", Mention("star"), "blue", None, False),
+        ("attribute", Mention("corner", details=("left",)), "top", None, True),
+        ("attribute", Mention("star"), "beautiful", None, False),
+        ("relation", Mention("star"), "in", Mention("corner", details=("top", "left")), True),
+        ("relation", Mention("circle"), "in", Mention("corner", details=("top", "left")), False),
+        ("relation", Mention("star"), "to the left of", Mention("circle"), True),
+        ("relation", Mention("star"), "below", Mention("circle"), False),
+        ("relation", Mention("star"), "admires", Mention("circle"), False),
+        ("relation", Mention("corner"), "of", Mention("edge"), False),
+        ("entity", Mention("star", ties=(Link("in", Mention("corner", details=("top",))),)), "", None, True),
+    ],
+)
+def test_the_referee_reads_what_a_text_says(kind: str, mention: Any, words: str, other: Any, there: bool) -> None:
+    (rating,) = RefereeJudge({}).rate([Question([], probe=PresenceProbe(TEXT, kind, mention, words, other))])
+    assert rating.mean == (5.0 if there else 1.0)
+
+
+def test_the_referee_rates_criteria_by_the_truth() -> None:
+    case = CASES[0]
+    judge = referee_judge(CASES)
+    context = case.sample.context
+
+    def rated(name: str, text: str) -> float:
+        return judge.rate([Question([], probe=CriterionProbe(name, text, context=context))])[0].mean
+
+    assert rated("correctness", context) == pytest.approx(5.0)
+    assert rated("completeness", context) == pytest.approx(5.0)
+    assert rated("completeness", "Nothing.") == 1.0
+    assert rated("fluency", "Nothing.") == 3.0
+    (failure,) = judge.rate([Question([], probe=PhraseProbe("a", "b"))])
+    assert isinstance(failure, Failure)

@@ -1,0 +1,133 @@
+"""What a judge of Scenes is taught: the prompts are those that the metrics ask, the answers are the truth."""
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from experiments.judging.conversations import judge_rows, judged_scenes
+from experiments.judging.lessons import Lesson, lave_lessons, pair_lessons, posh_lessons, preference, soft, told
+from experiments.scenes.language import PROMPT, describe
+from experiments.scenes.mistakes import with_mistakes
+from experiments.scenes.noisy_judge import scene_of
+from experiments.scenes.referee import judge_description, read
+from experiments.scenes.referee_judge import says
+from experiments.scenes.world import Scene, make_scenes
+from spanreward.rewards import LaveReward, MatchJudge, PairwiseReward, PoshReward
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
+from spanreward.rewards.judges.match.rate_criteria import rating_of
+from spanreward.rewards.judges.probe import PairProbe
+from spanreward.rewards.reward import Reward
+from spanreward.rewards.verdict import Sample
+
+SCENES = make_scenes("test", level=1, count=6) + make_scenes("test", level=2, count=6)
+
+
+class Spy(MatchJudge):
+    """Keeps the prompts that it is put."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.prompts: set[str] = set()
+
+    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+        self.prompts |= {question.messages[0]["content"] for question in questions}
+        return super().rate(questions, scale)
+
+
+def prompts(lessons: Sequence[Lesson]) -> set[str]:
+    return {lesson.question.messages[0]["content"] for lesson in lessons}
+
+
+def asked_by(reward: Reward, judge: Spy, samples: Sequence[Sample]) -> set[str]:
+    reward.judge_samples(list(samples))
+    return judge.prompts
+
+
+def test_posh_asks_these_prompts_whoever_judges() -> None:
+    lessons = posh_lessons(SCENES, random.Random(3))
+    generator = random.Random(3)
+    samples = [Sample(PROMPT, told(scene, generator), references=(describe(scene, generator),)) for scene in SCENES]
+    judge = Spy()
+    asked = asked_by(PoshReward(judge), judge, samples)
+    # What is asked next depends on the answers before, on which match and the referee sometimes disagree.
+    first = {prompt for prompt in asked if "Does the TEXT speak of" in prompt and " as in " not in prompt}
+    assert len(first & prompts(lessons)) / len(first) > 0.95
+    assert {prompt.split("TEXT:")[0] for prompt in prompts(lessons)} == {prompt.split("TEXT:")[0] for prompt in asked}
+
+
+@pytest.mark.parametrize("metric", ["lave", "pair"])
+def test_lave_and_pairs_ask_exactly_these_prompts(metric: str) -> None:
+    judge = Spy()
+    generator = random.Random(5)
+    if metric == "pair":
+        lessons = pair_lessons(SCENES, random.Random(5))
+        contexts = [describe(scene, generator) for scene in SCENES]
+        pairs = zip(SCENES, contexts, strict=True)
+        samples = [Sample(PROMPT, told(scene, generator), context=text) for scene, text in pairs for _ in range(2)]
+        assert asked_by(PairwiseReward(judge, evidence="context"), judge, samples) == prompts(lessons)
+    else:
+        lessons = lave_lessons(SCENES, random.Random(5))
+        probes = [lesson.question.probe for lesson in lessons]
+        samples = [Sample(p.question, p.candidate, question=p.question, answers=p.references) for p in probes]
+        assert asked_by(LaveReward(judge, rationale=False), judge, samples) == prompts(lessons)
+
+
+def test_the_answers_are_the_referees() -> None:
+    lessons = posh_lessons(SCENES, random.Random(0))
+    assert {lesson.kind for lesson in lessons} == {"entity", "attribute", "relation"}
+    for lesson in lessons:
+        probe = lesson.question.probe
+        assert lesson.right == ("5" if says(probe, read(probe.text)) else "1")
+    assert {lesson.right for lesson in lessons} == {"1", "5"}
+
+
+def test_of_two_texts_the_truer_one_is_likelier() -> None:
+    for lesson in pair_lessons(SCENES, random.Random(0)):
+        probe = lesson.question.probe
+        assert isinstance(probe, PairProbe)
+        scene = scene_of(probe.context)
+        first, second = (judge_description(text, scene).f1 for text in (probe.first, probe.second))
+        assert (lesson.target["A"] > lesson.target["B"]) == (first > second)
+        assert sum(lesson.target.values()) == pytest.approx(1)
+
+
+def test_preference_and_soft_ratings_by_hand() -> None:
+    assert preference(0.5, 0.5) == pytest.approx((0.3085, 0.3085, 0.3829), abs=1e-4)  # half a deviation to either side
+    assert preference(0.9, 0.4)[0] == pytest.approx(1, abs=1e-5)
+    assert soft(rating_of(1.0, ("1", "2", "3"))) == pytest.approx({"1": 100 / 111, "2": 10 / 111, "3": 1 / 111})
+
+
+def test_every_mistake_changes_the_scene_and_keeps_it_one() -> None:
+    generator = random.Random(0)
+    for scene in SCENES * 5:
+        wrong = with_mistakes(scene, generator, 1)
+        assert wrong.objects != scene.objects
+        places = [(thing.row, thing.column) for thing in wrong.objects]
+        assert len(set(places)) == len(places) > 0
+        assert judge_description(describe(wrong, generator), Scene(scene.objects, scene.seed)).f1 < 1
+
+
+def test_rows_hold_whole_prompts_about_one_text() -> None:
+    rows = judge_rows(count=8, questions=6)
+    assert rows == judge_rows(count=8, questions=6)
+    assert rows != judge_rows(count=8, questions=6, seed=1)
+    for row in rows:
+        assert len(row["prompts"]) == len(row["answers"]) <= 6
+        if len(row["prompts"]) > 1:
+            (text,) = {prompt.split("TEXT:\n")[1].split("\n\n")[0] for prompt in row["prompts"]}
+            assert text
+    kinds = [row["prompts"][0].split()[0] for row in rows]
+    assert {kind: kinds.count(kind) for kind in ("A", "Two")} == {"A": 4, "Two": 4}  # LAVE's and the pair's beginning
+
+
+def test_no_scene_of_the_lessons_is_held_out() -> None:
+    scenes = {split: {scene.objects for scene in judged_scenes(split=split)} for split in ("train", "test")}
+    assert not scenes["train"] & scenes["test"]
+    assert {len(scene) for scene in scenes["train"]} == {1, 2, 3, 4, 5}
+
+
+def test_labels_are_draws_from_the_soft_truth() -> None:
+    answers = [answer for row in judge_rows(count=200) for answer in row["answers"]]
+    ratings = [answer for answer in answers if answer in "12345"]
+    assert 0.06 < (ratings.count("2") + ratings.count("4")) / len(ratings) < 0.14  # SOFTNESS

@@ -1,0 +1,89 @@
+"""`python -m experiments reproduce`: the list of what a table takes, and runs with the data that there is."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.reproduce.steps import POSH_JUDGE, REPRODUCTIONS
+from spanreward.rewards.labels.tables import TABLES
+from tests.support.command import experiments
+
+LINE = {"edit_type": "swap", "image_id": 1, "caption": "A red circle.", "negative_caption": "A blue circle."}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    (tmp_path / "sugarcrepe").mkdir()
+    line = {**LINE, "filename": "a.jpg", "references": ["A red circle above a star."]}
+    (tmp_path / "sugarcrepe" / "sugarcrepe.jsonl").write_text(json.dumps(line) + "\n")
+    return tmp_path
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+
+
+def test_every_step_is_a_table() -> None:
+    for reproduction in REPRODUCTIONS.values():
+        for step in reproduction.steps:
+            assert step.table in TABLES
+            assert bool(step.pictures) <= TABLES[step.table].pictures
+
+
+@pytest.mark.parametrize("name", REPRODUCTIONS)
+def test_a_dry_run_lists_what_is_needed_and_runs_nothing(name: str, tmp_path: Path) -> None:
+    done = experiments("reproduce", name, "--dry-run", "--data", tmp_path, "--json", tmp_path / "plan.json")
+    assert done.code == 0, done.err
+    steps = read(tmp_path / "plan.json")["steps"]
+    assert len(steps) == len(REPRODUCTIONS[name].steps)
+    for step in steps:
+        assert step["command"] in done.out
+        assert "not there" in step["missing"]
+        assert all(need in done.out for need in step["needs"])
+        assert (step["questions"] is None) == (step["texts"] is None)
+
+
+def test_its_questions_and_tokens_are_the_metric_s_cost(tmp_path: Path) -> None:
+    """PoSh on 400 generations of 251 words: .562 questions a word of it and of its reference, each of 455 tokens."""
+    experiments("reproduce", "posh-3", "--dry-run", "--data", tmp_path, "--json", tmp_path / "plan.json")
+    coarse = read(tmp_path / "plan.json")["steps"][0]
+    assert POSH_JUDGE in coarse["command"]
+    assert coarse["questions"] == 400 * round(0.56 * 251 * 2)
+    assert coarse["prompt_tokens"] == pytest.approx(coarse["questions"] * (90 + 251) / 0.75)
+
+
+def test_the_judge_s_options_are_passed_on(tmp_path: Path) -> None:
+    words = ("--judge", "vllm:smollm2", "--judge-option", "memory=2e9", "--no-cache", "--json", tmp_path / "plan.json")
+    experiments("reproduce", "lave-2", "--dry-run", "--data", tmp_path, *words)
+    (step,) = read(tmp_path / "plan.json")["steps"]
+    assert "--judge vllm:smollm2 --baselines --judge-option memory=2e9 --no-cache mode=published" in step["command"]
+
+
+def test_texts_are_counted_where_the_file_is(data: Path) -> None:
+    experiments("reproduce", "here", "--dry-run", "--data", data, "--json", data / "plan.json")
+    steps = {step["command"].split()[3]: step for step in read(data / "plan.json")["steps"]}
+    assert (steps["sugarcrepe"]["texts"], steps["sugarcrepe"]["counted"], steps["sugarcrepe"]["missing"]) == (
+        2,
+        True,
+        "",
+    )
+    assert steps["thumb"]["texts"] is None
+
+
+def test_it_runs_what_is_there_and_says_what_is_not(data: Path) -> None:
+    done = experiments("reproduce", "here", "--data", data, "--count", "1", "--json", data / "numbers.json")
+    assert done.code == 0, done.err
+    numbers = read(data / "numbers.json")
+    assert [step["table"] for step in numbers["steps"]] == ["sugarcrepe"]
+    assert numbers["steps"][0]["rows"][0]["metrics"]["posh"]["value"] == 1.0
+    assert "thumb: left out" in " ".join(done.out.split())
+    assert len(numbers["left_out"]) == 6
+
+
+def test_without_any_data_it_ends_in_words(tmp_path: Path) -> None:
+    done = experiments("reproduce", "lave-2", "--data", tmp_path)
+    assert done.code == 1
+    assert "lave: left out" in done.err
+    assert "it is from https://huggingface.co/datasets/mair-lab/lave-human-feedback" in done.err

@@ -1,0 +1,90 @@
+"""Scenes as a recipe's data: the right columns, nothing of the truth in them, and wrong options are refused."""
+
+import json
+from typing import Any
+
+import pytest
+
+from experiments.scenes.parts import scenes_of, scenes_part
+from experiments.scenes.referee import judge_description
+from experiments.scenes.rows import scenes as scenes_rows
+from experiments.scenes.truth import scene_named
+from experiments.scenes.world import draw
+from spanreward.training.data.load import load_data
+
+SCENES = scenes_part(level=2, count=12, references=3, seed=5)
+COLUMNS = ("id", "image", "prompt", "reference", "context", "criteria", "scene", "level", "objects")
+
+
+def test_scenes_rows() -> None:
+    dataset = load_data(SCENES)
+    scenes = scenes_of(SCENES)
+    assert sorted(dataset.column_names) == sorted(COLUMNS)
+    assert len(dataset) == len(scenes) == 12
+    for row, scene in zip(dataset, scenes, strict=True):
+        assert row["prompt"] == [{"role": "user", "content": "Describe the picture."}]
+        assert row["image"].convert("RGB").tobytes() == draw(scene).tobytes()
+        assert len(row["reference"]) == 3
+        assert len(row["criteria"]) == len(scene.objects)
+        assert judge_description(" ".join(row["criteria"]), scene).f1 == 1.0
+        assert all(judge_description(text, scene).f1 == 1.0 for text in (*row["reference"], row["context"]))
+    assert len(set(dataset["id"])) == 12
+
+
+def test_the_referee_finds_the_scene_that_a_row_names() -> None:
+    data = scenes_part(**SCENES.options | {"split": "test", "count": 300})
+    rows, scenes = load_data(data), scenes_of(data)
+    assert [scene_named(name) for name in rows["scene"]] == scenes
+    assert rows["objects"][:] == [str(len(scene.objects)) for scene in scenes]
+    assert set(rows["level"]) == {"2"}
+
+
+def test_scenes_rows_are_the_same_each_time() -> None:
+    first, second = load_data(SCENES), load_data(SCENES)
+    assert first["reference"] == second["reference"]
+    assert first["reference"] != load_data(scenes_part(**SCENES.options | {"seed": 6}))["reference"]
+
+
+def test_terse_scenes_say_less() -> None:
+    data = scenes_part(**SCENES.options | {"keep_object": 0.6, "keep_attribute": 0.55})
+    rows = list(zip(load_data(data), scenes_of(data), strict=True))
+    truths = [judge_description(text, scene) for row, scene in rows for text in row["reference"]]
+    assert all(truth.precision == 1.0 for truth in truths)
+    assert sum(truth.recall for truth in truths) / len(truths) < 0.6
+    assert all(judge_description(row["context"], scene).f1 == 1.0 for row, scene in rows)
+
+
+def test_one_sft_row_per_reference() -> None:
+    plain, rows = load_data(SCENES), load_data(SCENES, completions=True)
+    assert sorted(rows.column_names) == sorted({*COLUMNS, "completion"})
+    assert len(rows) == 36
+    completions = [row["completion"] for row in rows]
+    assert all(len(turn) == 1 and turn[0]["role"] == "assistant" for turn in completions)
+    assert [turn[0]["content"] for turn in completions] == [text for row in plain for text in row["reference"]]
+    assert all(row["completion"][0]["content"] in row["reference"] for row in rows)
+
+
+def test_no_row_holds_the_contents() -> None:
+    """A reward sees every column: only what a judge reads may say what is in the picture."""
+    rows = load_data(SCENES, completions=True)
+    for row, scene in zip(rows, [scene for scene in scenes_of(SCENES) for _ in range(3)], strict=True):
+        told = ("image", "reference", "context", "criteria", "completion")
+        others = json.dumps({key: value for key, value in row.items() if key not in told})
+        assert not any(word in others for thing in scene.objects for word in (thing.shape, thing.color, thing.size))
+        assert not row["image"].info
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"level": 7}, r"levels \[1, 2, 3\], not 7"),
+        ({"split": "dev"}, "train, validation and test, not 'dev'"),
+        ({"ask": "riddles"}, "descriptions, questions or both, not 'riddles'"),
+        ({"keep_object": 1.5}, r"keep_object.*1\.5"),
+        ({"keep_attribute": -0.1}, r"keep_attribute.*-0\.1"),
+        ({"unsure": 1.5}, r"unsure.*1\.5"),
+    ],
+)
+def test_options_that_are_wrong(options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        next(scenes_rows(**options))

@@ -1,0 +1,32 @@
+"""The SVG of a text with its spans coloured."""
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from hypothesis import example, given, strategies as st
+
+from experiments.span_picture import cells, layout, span_picture
+from spanreward.training.evaluation.coloured_text import LEVELS
+from tests.support.invented_report import span
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+
+
+@given(texts, st.integers(2, 20))
+@example("aaa\xadb", 3)  # a soft hyphen has no width, and may stand behind the last column
+def test_layout_places_every_character_inside_the_lines(text: str, columns: Any) -> None:
+    places = layout(text, columns)
+    assert len(places) == len(text)
+    assert places == sorted(places)
+    assert all(column + cells(c) <= columns for (_, column), c in zip(places, text, strict=True) if not c.isspace())
+
+
+def test_span_picture_is_xml_and_holds_the_text(tmp_path: Path) -> None:
+    text = 'A <red> "circle" & a 円 \x00, beside a blue square.\nAnd more.'
+    spans = [span(text, "<red>", 0.0), span(text, "blue square", 1.0)]
+    span_picture(tmp_path / "p.svg", text, spans, title="A & B", columns=24)
+    root = ElementTree.parse(tmp_path / "p.svg").getroot()
+    drawn = "".join(element.text for element in root.iter("{http://www.w3.org/2000/svg}text"))
+    assert text.replace("\n", "").replace("\x00", "\ufffd").replace(" ", "") in drawn.replace(" ", "")
+    assert {LEVELS[0].fill, LEVELS[4].fill} <= {e.get("fill") for e in root.iter("{http://www.w3.org/2000/svg}rect")}

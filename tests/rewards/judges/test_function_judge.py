@@ -1,0 +1,93 @@
+"""A judge from a function: what is read as a rating, what is counted, what fails."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from spanreward import Failure, FunctionJudge, Question, Rating, Status
+
+LETTERS = ("A", "B", "C")
+
+
+def asked(text: str) -> Question:
+    return Question([{"role": "user", "content": text}])
+
+
+def rated(answer: Any, scale: tuple[str, ...] = ("1", "2", "3", "4", "5")) -> Rating | Failure:
+    (found,) = FunctionJudge("j", lambda text: answer).rate([asked("?")], scale)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("answer", "mean"),
+    [
+        *((5, 5.0), (3.25, 3.25), (1.0, 1.0), ("4", 4.0), ("Rating: 3/5", 3.0), ("I give it 2 out of 5.", 2.0)),
+        *(("From 1 to 5 this is a 3.5", 3.5), ({"5": 0.5, "1": 0.25}, 0.25 / 0.75 + 5 * 0.5 / 0.75)),
+    ],
+)
+def test_what_is_a_rating(answer: Any, mean: float) -> None:
+    assert rated(answer).mean == pytest.approx(mean)
+
+
+def test_the_mass_of_a_distribution_is_kept() -> None:
+    assert rated({"5": 0.5, "1": 0.25}).mass == 0.75
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [None, "", "no idea", 0, 6, -1, math.nan, math.inf, "7", {}, {"5": 0.0}, {"5": 2.0}, {"5": -1}, {"1": math.nan}],
+)
+def test_what_is_none(answer: Any) -> None:
+    found = rated(answer)
+    assert isinstance(found, Failure)
+    assert found.status is Status.UNPARSED
+
+
+def test_a_distribution_by_numbers() -> None:
+    assert rated({5: 1.0}).mean == 5
+
+
+def test_pictures_are_refused() -> None:
+    question = Question([{"role": "user", "content": "?"}], images=(Image.new("RGB", (2, 2)),))
+    with pytest.raises(ValueError, match="j reads text only, and the question has pictures"):
+        FunctionJudge("j", lambda text: 5).rate([question])
+
+
+def test_letters() -> None:
+    assert rated("The better one is B.", LETTERS).probabilities == {"A": 0, "B": 1, "C": 0}
+    assert rated("Be careful", LETTERS).status is Status.UNPARSED
+    assert rated(2, LETTERS).status is Status.UNPARSED
+
+
+def test_a_prompt_and_a_parser_and_what_is_counted() -> None:
+    seen: list[str] = []
+
+    def ask(text: str) -> str:
+        seen.append(text)
+        return json.dumps({"rating": len(seen)})
+
+    judge = FunctionJudge("json", ask, "{question}\nAs JSON.", lambda text: json.loads(text)["rating"])
+    assert [rating.mean for rating in judge.rate([asked("a"), asked("{b}")])] == [1, 2]
+    assert judge.write([asked("c")], max_tokens=5) == ['{"rating": 3}']
+    assert seen == ["a\nAs JSON.", "{b}\nAs JSON.", "c\nAs JSON."]
+    assert judge.usage.questions == 3
+    assert judge.usage.seconds > 0
+
+
+def test_one_answer_that_cannot_be_parsed_costs_one_question() -> None:
+    judge = FunctionJudge("json", lambda text: "not JSON" if text == "a" else "3", parse=json.loads)
+    first, second = judge.rate([asked("a"), asked("b")])
+    assert (first.status, second.mean) == (Status.ERROR, 3)
+    assert rated({"5": "high"}).status is Status.ERROR
+    silent = FunctionJudge("silent", lambda text: "hm")
+    assert silent.rate([asked("a")])[0].status is Status.UNPARSED
+    assert silent.usage.unparsed == 1
+
+
+@pytest.mark.parametrize("prompt", ["Rate this.", "{question} {answer}", ""])
+def test_a_prompt_without_its_question_is_refused(prompt: str) -> None:
+    with pytest.raises(ValueError, match=r"placeholder \{question\} and no other"):
+        FunctionJudge("j", str, prompt)

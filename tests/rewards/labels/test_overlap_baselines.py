@@ -1,0 +1,68 @@
+"""Baselines by hand, and a sentence for each that the machine lacks."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from spanreward.rewards.labels import overlap_baselines
+from spanreward.rewards.labels.overlap_baselines import ReferenceOverlap, baselines, bleu, rouge_l, word_count
+from spanreward.rewards.verdict import Sample, Status
+
+
+def test_bleu_by_hand() -> None:
+    pytest.importorskip("sacrebleu", reason="the extra baselines is not installed")
+    of = bleu()
+    assert of("a dog runs on the grass", ["a dog runs on the grass"]) == pytest.approx(1.0)
+    # precisions 5/6, 3/5, 2/4, 1/3, no brevity penalty
+    expected = (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25
+    assert of("a cat runs on the grass", ["a dog runs on the grass"]) == pytest.approx(expected)
+
+
+def test_rouge_l_by_hand() -> None:
+    pytest.importorskip("rouge_score", reason="the extra baselines is not installed")
+    # the longest common subsequence is "dog on grass": 3 of 4 and 3 of 5, and a second reference does not lower it
+    assert rouge_l()("dogs sit on grass", ["the dog on green grass", "a car"]) == pytest.approx(2 * 3 / 9)
+
+
+def test_words_are_a_share() -> None:
+    assert word_count("a red dog", []) == 0.0003
+    assert ReferenceOverlap("words", word_count, fewest=0).assess([Sample("", "a b")])[0].score == 0.0002
+
+
+def test_people_s_answers_stand_in_for_references() -> None:
+    metrics, _ = baselines(answers=True)
+    named = {metric.__name__: metric for metric in metrics}
+    sample = Sample("", "two dogs", question="How many?", answers=("two dogs", "two", "2"))
+    assert named["exact_match"].assess([sample])[0].score == 1.0
+    (verdict,) = named["vqa_accuracy"].assess([sample])
+    assert (verdict.status, verdict.note) == (Status.NOT_APPLICABLE, "it needs 4 references or answers, got 3")
+
+
+def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("sacrebleu", "rouge_score.rouge_scorer", "nltk.corpus"):
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr("spanreward.rewards.judges.match.word_vectors.PACKAGE", "no_such_package")
+    metrics, left_out = baselines(spans=True)
+    assert [metric.__name__ for metric in metrics] == ["words", "bag_of_words"]
+    titles = [sentence.split(":")[0] for sentence in left_out]
+    assert titles[:5] == ["BLEU", "ROUGE-L", "METEOR", "S-BERTScore", "4GramEmbed"]
+    assert "BLEU: left out, sacrebleu is not installed: pip install 'spanreward[baselines]'." in left_out
+    assert any("CLIPScore: left out, its weights are not on this machine" in sentence for sentence in left_out)
+
+
+def test_wordnet_is_asked_for_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = pytest.importorskip("nltk.corpus", reason="the extra baselines is not installed")
+
+    def nothing() -> None:
+        raise LookupError("a page of advice")
+
+    monkeypatch.setattr(corpus, "wordnet", SimpleNamespace(ensure_loaded=nothing))
+    with pytest.raises(LookupError, match="nltk's WordNet is not on this machine"):
+        overlap_baselines.meteor()
+
+
+def test_a_folder_without_clip(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"there is no CLIP in .*: give a folder that holds config\.json"):
+        baselines(clip=tmp_path)

@@ -1,0 +1,195 @@
+"""MLLM-as-a-Judge's other forms: a group ranked in one question, a score, and an analysis before either."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from scipy.stats import spearmanr
+
+from spanreward.rewards import PairwiseReward, Sample, Status
+from spanreward.rewards.judges.judge import Failure, Question
+from spanreward.rewards.judges.probe import RankingProbe
+from spanreward.rewards.pairwise.ranking import read_ranking, votes_of
+from spanreward.rewards.verdict import Verdict
+from tests.support.group_judges import ANALYSIS, GroupJudge
+
+CONTEXT = "A red circle is above a blue star, on a green ground."
+GOOD, FAIR, POOR = "A red circle above a blue star.", "A red circle with a star.", "A circle is shown."
+WORTH = {GOOD: 1.0, FAIR: 0.5, POOR: 0.25}
+
+
+def group(*texts: str) -> list[Sample]:
+    return [Sample("Describe.", text, context=CONTEXT) for text in texts]
+
+
+def scores(verdicts: Sequence[Verdict]) -> list[float]:
+    return [verdict.score for verdict in verdicts if verdict.score is not None]
+
+
+@pytest.mark.parametrize(
+    ("answer", "ranking"),
+    [
+        ("2, 3, 1", [1, 2, 0]),
+        ("Text 2 > Text 3 > Text 1", [1, 2, 0]),
+        ("Of the 3 texts:\n2,3,1\n", [1, 2, 0]),
+        ("[[2]], [[3]], [[1]]", [1, 2, 0]),
+        ("2, 3", None),
+        ("2, 3, 3", None),
+        ("1, 2, 3, 4", None),
+        ("Text 2 is the best", None),
+        ("\u0662, \u0663, \u0661", None),
+        ("", None),
+    ],
+)
+def test_a_ranking_is_read_from_the_last_line_with_numbers(answer: str, ranking: list[int] | None) -> None:
+    assert read_ranking(answer, 3) == ranking
+
+
+@given(st.permutations(range(5)))
+def test_a_ranking_that_was_written_is_read(ranking: list[int]) -> None:
+    assert read_ranking(", ".join(str(place + 1) for place in ranking), 5) == ranking
+
+
+@given(st.permutations(range(4)))
+def test_two_equal_rankings_decide_every_pair_and_mirror_each_other(ranking: list[int]) -> None:
+    for (one, other), votes in votes_of(ranking, ranking, 4).items():
+        assert votes.outcome == (1 if ranking.index(one) < ranking.index(other) else -1)
+        assert sorted(votes.slots) == [False, True]
+
+
+def test_a_group_is_ranked_from_both_ends() -> None:
+    judge = GroupJudge(WORTH.__getitem__)
+    verdicts = PairwiseReward(judge, form="batch").assess(group(FAIR, POOR, GOOD))
+    assert scores(verdicts)[2] > scores(verdicts)[0] > scores(verdicts)[1]
+    assert verdicts[2].parts["won"] == 1
+    assert verdicts[2].parts["first_slot"] == 0.5
+    ((forward, backward),) = judge.written
+    assert forward.probe == RankingProbe("Describe.", (FAIR, POOR, GOOD), CONTEXT)
+    assert backward.probe.texts == (GOOD, POOR, FAIR)
+    for question in (forward, backward):
+        content = question.messages[0]["content"]
+        assert all(content.count(text) == 1 for text in (GOOD, FAIR, POOR))
+        assert content[slice(*question.description)] == GOOD  # the longest
+
+
+def test_a_ranking_says_what_the_pairs_say() -> None:
+    judge = GroupJudge(WORTH.__getitem__)
+    by_pairs, by_rank = (PairwiseReward(judge, form=form).assess(group(FAIR, POOR, GOOD)) for form in ("pair", "batch"))
+    assert scores(by_rank) == pytest.approx(scores(by_pairs), abs=1e-9)
+
+
+def test_a_judge_that_repeats_the_order_decides_nothing() -> None:
+    judge = GroupJudge(WORTH.__getitem__, ranks=lambda texts: ", ".join(str(n + 1) for n in range(len(texts))))
+    for verdict in PairwiseReward(judge, form="batch").assess(group(GOOD, FAIR, POOR)):
+        assert verdict.score == pytest.approx(0.5, abs=1e-6)
+        assert (verdict.parts["tied"], verdict.parts["orders_disagree"], verdict.parts["first_slot"]) == (1, 1, 1)
+
+
+def test_an_unreadable_ranking_is_no_score() -> None:
+    judge = GroupJudge(WORTH.__getitem__, ranks=lambda texts: "I cannot tell." if texts[0] == GOOD else "1, 2, 3")
+    for verdict in PairwiseReward(judge, form="batch").assess(group(GOOD, FAIR, POOR)):
+        assert (verdict.score, verdict.status) == (None, Status.UNPARSED)
+        assert "no ranking of 3 texts: 'I cannot tell.'" in verdict.note
+
+
+def test_equal_and_empty_texts_are_not_shown() -> None:
+    judge = GroupJudge(WORTH.__getitem__)
+    verdicts = PairwiseReward(judge, form="batch").assess(group(GOOD, POOR, "", GOOD))
+    assert [len(question.probe.texts) for question in judge.written[0]] == [2, 2]
+    assert verdicts[2].status is Status.EMPTY
+    assert verdicts[0].score == pytest.approx(verdicts[3].score)
+    assert verdicts[0].parts["tied"] == pytest.approx(1 / 3)
+    silent = GroupJudge(WORTH.__getitem__)
+    alike = PairwiseReward(silent, form="batch").assess(group(GOOD, GOOD))
+    assert silent.written == [] or silent.written == [[]]
+    assert scores(alike) == pytest.approx([0.5, 0.5], abs=1e-6)
+
+
+def test_a_score_is_the_mean_of_the_rating() -> None:
+    judge = GroupJudge(WORTH.__getitem__)
+    verdicts = PairwiseReward(judge, form="score").assess([*group(GOOD, FAIR), *group("")])
+    assert scores(verdicts) == pytest.approx([1.0, 0.5, 0.0])
+    assert verdicts[1].parts["rating"] == 3.0
+    (asked,) = judge.rated
+    assert [question.messages[0]["content"][slice(*question.description)] for question in asked] == [GOOD, FAIR]
+    failing = GroupJudge(WORTH.__getitem__, fails=lambda question: True)
+    assert PairwiseReward(failing, form="score").assess(group(GOOD))[0].status is Status.TIMEOUT
+
+
+@pytest.mark.parametrize("options", [{}, {"form": "batch"}, {"form": "score"}])
+def test_the_judge_analyses_first(options: dict[str, str]) -> None:
+    judge = GroupJudge(WORTH.__getitem__)
+    verdicts = PairwiseReward(judge, analyse=True, **options).assess(group(FAIR, GOOD))
+    assert scores(verdicts)[1] > scores(verdicts)[0]
+    analyses = judge.written[0]
+    decisions = judge.rated[0] if judge.rated else judge.written[1]
+    assert len(analyses) == len(decisions) == 2
+    for analysis, decision in zip(analyses, decisions, strict=True):
+        first, second = analysis.messages[0]["content"], decision.messages[0]["content"]
+        assert "Do not decide yet." in first
+        assert ANALYSIS not in first
+        assert second.count(ANALYSIS) == 1  # braces of the judge's are no placeholders
+        assert first[slice(*analysis.description)] == second[slice(*decision.description)] in (GOOD, FAIR)
+
+
+def test_an_analysis_that_failed_is_a_failed_vote() -> None:
+    def no_analysis(question: Question) -> bool:
+        return question.probe is None
+
+    judge = GroupJudge(WORTH.__getitem__, fails=no_analysis)
+    for form in ("pair", "batch", "score"):
+        for verdict in PairwiseReward(judge, form=form, analyse=True).assess(group(FAIR, GOOD)):
+            assert verdict.status is Status.TIMEOUT
+    assert not any(judge.rated)
+    assert isinstance(judge._write(Question([])), Failure)
+
+
+@pytest.mark.parametrize("analyse", [False, True])
+@pytest.mark.parametrize("form", ["pair", "batch", "score"])
+def test_the_cost_is_what_is_asked(form: str, analyse: bool) -> None:
+    texts = [f"a red circle {number}" for number in range(8)]
+    judge = GroupJudge(lambda text: int(text[-1]) / 8)
+    reward = PairwiseReward(judge, form=form, analyse=analyse)
+    reward.assess(group(*texts))
+    asked = [question for call in (*judge.rated, *judge.written) for question in call]
+    cost = reward.cost(4, 1)
+    assert cost.questions * 8 == len(asked)
+    assert cost.prompt_tokens > 60 * cost.questions
+    assert cost.written_tokens >= cost.questions * (1 if form != "batch" and not analyse else 96)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"form": "batch", "anchor": "anchor"}, "anchor is for form \"pair\", and form is 'batch'"),
+        ({"form": "score", "schedule": "swiss"}, "schedule is for form \"pair\", and form is 'score'"),
+        ({"form": "batch", "smooth": True}, "smooth is for form \"pair\", and form is 'batch'"),
+    ],
+)
+def test_options_that_say_nothing_in_a_form(options: dict[str, object], sentence: str) -> None:
+    with pytest.raises(ValueError, match="leave out") as error:
+        PairwiseReward(GroupJudge(WORTH.__getitem__), **options)
+    assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize(("right", "floor", "ceiling"), [(1.0, 0.999, 1.0), (0.8, 0.5, 0.99)])
+def test_a_group_is_ranked_by_a_judge_that_is_sometimes_wrong(right: float, floor: float, ceiling: float) -> None:
+    """Twenty groups of eight; with chance 1 - right a ranking is a random one. Two questions a group."""
+    quality = {f"A thing with a number, which is {number}.": number / 8 for number in range(8)}
+    generator = np.random.default_rng(0)
+
+    def ranks(texts: Sequence[str]) -> str:
+        places = sorted(range(len(texts)), key=lambda place: -quality[texts[place]])
+        if generator.random() > right:
+            places = generator.permutation(len(texts)).tolist()
+        return ", ".join(str(place + 1) for place in places)
+
+    correlations = []
+    for _ in range(20):
+        texts = generator.permutation(list(quality)).tolist()
+        judge = GroupJudge(quality.__getitem__, ranks=ranks)
+        verdicts = PairwiseReward(judge, form="batch").assess(group(*texts))
+        assert len(judge.written[0]) == 2
+        correlations.append(spearmanr(scores(verdicts), [quality[text] for text in texts]).statistic)
+    assert floor < float(np.mean(correlations)) <= ceiling + 1e-9

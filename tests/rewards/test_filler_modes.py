@@ -1,0 +1,29 @@
+"""mode="published" of pairwise and criteria: nothing is charged for words that say nothing."""
+
+import pytest
+
+from spanreward import CriteriaReward, FunctionJudge, PairwiseReward, Sample
+
+CERTAIN = FunctionJudge("certain", lambda text: 5)
+TEXT = "A red circle above a blue square. "
+CONTEXT = "A red circle."
+
+
+def score(reward: CriteriaReward | PairwiseReward, text: str) -> float:
+    (verdict,) = reward.assess([Sample("Describe.", text, context=CONTEXT, criteria=("Names the circle.",))])
+    assert verdict.score is not None
+    return verdict.score
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda mode: CriteriaReward(CERTAIN, evidence="context", mode=mode),
+        lambda mode: PairwiseReward(CERTAIN, form="score", evidence="context", mode=mode),
+    ],
+    ids=["criteria", "pairwise"],
+)
+def test_what_is_written_four_times_is_charged_in_default_mode_alone(make: object) -> None:
+    assert score(make("published"), TEXT * 4) == 1.0
+    assert score(make("default"), TEXT * 4) < 0.5
+    assert score(make("default"), TEXT) == score(make("published"), TEXT) == 1.0

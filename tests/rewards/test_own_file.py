@@ -1,0 +1,118 @@
+"""A metric and a judge of one's own, named by their file in a recipe or on a command line."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from spanreward.rewards import MatchJudge, build_reward, load_judge
+from spanreward.training.commands import main as command
+
+REWARDS = """
+from dataclasses import dataclass
+from spanreward.rewards import Reward, Verdict
+
+@dataclass
+class Count:
+    words: int
+
+class WordReward(Reward):
+    def __init__(self, most: int = 10, name: str = "words") -> None:
+        super().__init__(name)
+        self.most = most
+
+    def assess(self, samples):
+        counts = [Count(len(sample.completion.split())) for sample in samples]
+        return [Verdict(min(count.words / self.most, 1.0)) for count in counts]
+
+class LongReward(Reward):
+    def __init__(self, judge, name):
+        super().__init__(name)
+        self.judge, self.judges = judge, (judge,)
+"""
+JUDGES = """
+from spanreward.rewards.judges import Judge, Rating
+
+class SureJudge(Judge):
+    name = "sure"
+
+    def __init__(self, level: int = 5, *, model: str = "none") -> None:
+        self.level = level
+
+    def rate(self, questions, scale=("1", "2", "3", "4", "5")):
+        return [Rating({entry: float(entry == str(self.level)) for entry in scale}) for _ in questions]
+
+    def write(self, questions, max_tokens):
+        return ["x" for _ in questions]
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_rewards.py").write_text(REWARDS)
+    (tmp_path / "my_judges.py").write_text(JUDGES)
+    return tmp_path
+
+
+def test_a_metric_takes_its_options_and_a_judge_where_it_wants_one() -> None:
+    reward = build_reward("my_rewards.py:WordReward", MatchJudge(), {"most": 4})
+    assert reward([""], ["one two"]) == [0.5]
+    assert (reward.__name__, reward.judges) == ("words", ())
+    judge = MatchJudge()
+    asking = build_reward("my_rewards.py:LongReward", judge, {})
+    assert (asking.__name__, asking.judges) == ("long", (judge,))
+    assert type(asking).__module__ == type(reward).__module__
+
+
+def test_a_file_hides_no_module_of_its_name(folder: Path) -> None:
+    (folder / "json.py").write_text(REWARDS)
+    (folder / "below").mkdir()
+    (folder / "below" / "json.py").write_text(REWARDS.replace("int = 10", "int = 2"))
+    for path, score in (("json.py", 0.2), ("below/json.py", 1.0), (f"{folder}/json.py", 0.2)):
+        assert build_reward(f"{path}:WordReward", MatchJudge(), {})([""], ["one two"]) == [score]
+    assert sys.modules["json"] is json
+    assert json.loads("[1]") == [1]
+
+
+def test_a_judge_takes_its_options() -> None:
+    judge = load_judge("my_judges.py:SureJudge", level=2, model="mine")
+    assert build_reward("posh", judge, {})([""], ["A star."], reference=["A star."]) == pytest.approx([0.4])
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("none.py:WordReward", "there is no file none.py in "),
+        (
+            "my_rewards.py:Words",
+            "my_rewards.py has no class Words that is a Reward: derive it from spanreward.rewards.reward.",
+        ),
+        ("my_rewards.py:Count", "my_rewards.py has no class Count that is a Reward"),
+        ("words", "A metric of your own is FILE.py:NAME."),
+    ],
+)
+def test_what_is_no_metric(name: str, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        build_reward(name, MatchJudge(), {})
+
+
+def test_options_that_do_not_exist() -> None:
+    with pytest.raises(ValueError, match="did you mean 'most'"):
+        build_reward("my_rewards.py:WordReward", MatchJudge(), {"mots": 4})
+    with pytest.raises(ValueError, match="did you mean 'level'"):
+        load_judge("my_judges.py:SureJudge", levle=4)
+    with pytest.raises(ValueError, match=r"has no class Sure that is a Judge"):
+        load_judge("my_judges.py:Sure")
+
+
+def test_both_on_the_command_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "rows.jsonl").write_text(json.dumps({"completion": "A star.", "reference": "A star."}) + "\n")
+    for metric, judge in (("my_rewards.py:WordReward", "match"), ("posh", "my_judges.py:SureJudge")):
+        words = ["spanreward", "score", metric, "--judge", judge, "--input", "rows.jsonl", "--output", f"{judge}.jsonl"]
+        monkeypatch.setattr(sys, "argv", words)
+        command.main()
+    assert json.loads(Path("match.jsonl").read_text())["score"] == 0.2
+    assert json.loads(Path("my_judges.py:SureJudge.jsonl").read_text())["score"] == 1.0

@@ -1,0 +1,45 @@
+"""`spanreward labels spans`: r of a metric's credit with people's labels, the advice, one sentence for mistakes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import spanreward
+
+
+def test_a_labelled_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    sample = tmp_path / "labels.jsonl"
+    said = {"reference": "A red circle. A blue star.", "completion": "A green circle. A blue star."}
+    rows = [{"id": number, **said, "mistakes": [["green"], [[2, 7]]][number % 2]} for number in range(24)]
+    sample.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = spanreward("labels", "spans", sample, "--json", tmp_path / "found.json")
+    assert done.code == 0, done.err
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["reliability"]["all"] | {"r": 1, "low": 1, "high": 1} == {
+        **{"r": 1, "low": 1, "high": 1, "completions": 24, "phrases": 96, "wrong": 0.25, "blamed": 0.25}
+    }
+    assert found["reliability"]["attribute"]["r"] == pytest.approx(1)
+    assert found["reliability"]["entity"]["r"] is None  # none of them is wrong
+    assert found["advice"].startswith("span_coef=0.5 with span_rule=add_centred")
+    assert found["advice"] in " ".join(done.out.split())
+
+
+def refused(sample: Path) -> str:
+    done = spanreward("labels", "spans", sample)
+    assert done.code == 1
+    assert "Traceback" not in done.err
+    return done.err
+
+
+def test_a_labelled_sample_that_cannot_be_used(tmp_path: Path) -> None:
+    sample = tmp_path / "labels.jsonl"
+    row = {"id": 1, "completion": "A star.", "reference": "A star.", "mistakes": ["circle"]}
+    sample.write_text(json.dumps(row))
+    assert "must hold spans of its text of 7 characters, got 'circle'" in refused(sample)
+    sample.write_text(json.dumps({**row, "mistakes": [], "reference": "!!"}))
+    assert "none of 1 completions has a verdict; the first: no reference" in refused(sample)
+    del row["mistakes"]
+    sample.write_text(json.dumps(row))
+    assert "has no column 'mistakes'" in refused(sample)

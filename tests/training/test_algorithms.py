@@ -1,0 +1,44 @@
+"""`algorithm: grpo` and `dapo` are one trainer; they differ in the loss that TRL takes unless the recipe names one."""
+
+from typing import Any
+
+import pytest
+
+from experiments.scenes.parts import SCENES, TINY
+from spanreward.training.recipe import RecipeError, check_recipe, trainer_config
+
+
+def recipe(algorithm: str, **trainer: Any) -> Any:
+    rewards = [] if algorithm == "sft" else [{"metric": "posh"}]
+    part = {"policy": {"model": TINY}, "data": {"source": SCENES}, "rewards": rewards}
+    return check_recipe({"algorithm": algorithm, "output": "out", "trainer": trainer, **part})
+
+
+def loss_type(made: Any) -> str:
+    return trainer_config(made.algorithm)(output_dir="out", use_cpu=True, bf16=False, **made.trainer).loss_type
+
+
+def test_the_loss_is_the_algorithms() -> None:
+    assert loss_type(recipe("grpo")) == "grpo"
+    assert loss_type(recipe("dapo")) == "dapo"
+
+
+def test_a_loss_that_the_recipe_names_stays() -> None:
+    assert loss_type(recipe("grpo", loss_type="dr_grpo")) == "dr_grpo"
+
+
+def test_a_recipe_that_a_run_wrote_is_the_same_recipe() -> None:
+    made = recipe("grpo", beta=0.1)
+    assert check_recipe(made.model_dump()) == made
+
+
+@pytest.mark.parametrize("algorithm", ["grpo", "dapo"])
+def test_both_need_a_reward(algorithm: str) -> None:
+    with pytest.raises(RecipeError, match=f"a {algorithm} recipe needs at least one entry under rewards"):
+        check_recipe({"algorithm": algorithm, "output": "out", "policy": {"model": TINY}, "data": {"source": SCENES}})
+
+
+def test_sft_takes_no_check_of_rewards() -> None:
+    part = {"policy": {"model": TINY}, "data": {"source": SCENES}, "output": "out"}
+    with pytest.raises(RecipeError, match=r"check.loss_falls says nothing of a grpo run: use check.reward_rises"):
+        check_recipe({"algorithm": "grpo", "rewards": [{"metric": "posh"}], "check": {"loss_falls": True}, **part})

@@ -1,0 +1,1 @@
+"""`spanreward labels`: what people's labels say of a metric."""

@@ -1,0 +1,117 @@
+"""`spanreward labels votes`: win rates with intervals over prompts (docs/labels.md)."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from spanreward.rewards.comparison.figures import NONE, interval, number
+from spanreward.rewards.comparison.resampling import Interval
+from spanreward.rewards.labels.votes import VoteResults, measure_votes
+from spanreward.training.evaluation.tables import table_with
+
+HELP = "win rates from the votes of a judge or of people on file"
+DESCRIPTION = "Win rates with intervals over prompts from votes on file (docs/labels.md)."
+SCORE = {"mllm_bench": "win rate", "wildvision_bench": "score", "iiw_votes": "net preference"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, help="a folder with votes.jsonl, laid out as docs/labels.md says")
+
+
+def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+    results = measure_votes(arguments.folder)
+    tables = [main_table(results), level_table(results), unreadable_table(results)]
+    tables += [order_table(results), length_table(results)]
+    if results.warnings:
+        notes = Table(title="Notes", show_header=False)
+        for sentence in results.warnings:
+            notes.add_row(sentence)
+        tables.append(notes)
+    return results.to_json(), [table for table in tables if table.row_count]
+
+
+def main_table(results: VoteResults) -> Table:
+    against = f" against {results.anchor}" if results.anchor else ""
+    table = Table(title=f"Votes{against}, in percent, 95 % over prompts")
+    table.add_column("model", overflow="fold")
+    published = any(isinstance(model, dict) and "ci95" in model for model in results.published.values())
+    five = results.layout != "mllm_bench"
+    columns = [f"{SCORE[results.layout]} [95 %]", *(["published"] if published else [])]
+    for column in (*columns, *(["win rate", "reward"] if five else []), *count_names(results), "unreadable", "prompts"):
+        table.add_column(column, justify="right")
+    for name, model in results.models.items():
+        cells = [f"{shown(model.score)} {reach(model.interval)}"]
+        cells += [published_interval(results.published.get(name))] if published else []
+        cells += [shown(model.win_rate), shown(model.reward)] if five else []
+        table.add_row(name, *cells, *map(str, (*model.counts.values(), model.unreadable, model.prompts)))
+    return table
+
+
+def count_names(results: VoteResults) -> list[str]:
+    """Returns the outcomes as column heads: short, and without the names of the two sides."""
+    if results.layout == "mllm_bench":
+        return ["win", "loss", "situation 1", "situation 2", "unable", "tie"]
+    return [name.replace("_", " ") for name in next(iter(results.models.values())).counts]
+
+
+def order_table(results: VoteResults) -> Table:
+    title = f"Both orders (all models: they agree on {number(results.swap_consistency)} of the pairs)"
+    table = table_with(title, ["model"], ["orders agree", "decided votes for the first slot"])
+    for name, model in results.models.items():
+        if model.swap_consistency is not None:
+            table.add_row(name, number(model.swap_consistency), number(model.first_slot))
+    return table
+
+
+def level_table(results: VoteResults) -> Table:
+    """Wins, ties and losses by slice, as in MLLM-Bench's table 5."""
+    slices = list(dict.fromkeys(part for model in results.models.values() for part in model.slices))
+    table = table_with("Wins / ties / losses by level", ["model"], slices)
+    if results.layout == "mllm_bench" and slices:
+        for name, model in results.models.items():
+            table.add_row(name, *("/".join(map(str, model.slices.get(part, (0, 0, 0)))) for part in slices))
+    return table
+
+
+def unreadable_table(results: VoteResults) -> Table:
+    score = SCORE[results.layout].capitalize()
+    title = f"{score} if unreadable votes were something else, and without filled-in labels"
+    treated = ("unreadable", "left out", "as ties", "as losses", "as wins", "filled in", "without these too")
+    table = table_with(title, ["model"], treated)
+    for name, model in results.models.items():
+        if model.unreadable or model.unspoken:
+            cells = [str(model.unreadable), shown(model.score), *map(shown, model.treated.values())]
+            table.add_row(name, *cells, str(model.unspoken), shown(model.without_unspoken))
+    return table
+
+
+def length_table(results: VoteResults) -> Table:
+    title = "Win rate at equal length, ties half, in percent, 95 % over prompts (lengths in words)"
+    rates = ("raw", "controlled", "matched", "pairs matched", "longer", "lengths shared")
+    table = table_with(title, ["model"], rates)
+    table.add_column("why not")
+    for name, model in results.models.items():
+        if (length := model.length) is not None:
+            found = [(getattr(length, of), getattr(length, f"{of}_interval")) for of in rates[:3]]
+            cells = [NONE if rate is None else f"{100 * rate:.1f} {reach(bounds, 100)}" for rate, bounds in found]
+            numbers = (str(length.matched_pairs), number(length.longer), number(length.overlap))
+            table.add_row(name, *cells, *numbers, length.note)
+    return table
+
+
+def shown(value: float | None) -> str:
+    return number(value, 2)
+
+
+def reach(bounds: Interval | None, scale: float = 1) -> str:
+    return NONE if bounds is None else interval(scale * bounds.low, scale * bounds.high, 1)
+
+
+def published_interval(model: Any) -> str:
+    """Returns the source's score and interval, which it gives as distances; "-" where it gives none."""
+    match model:
+        case {"score": int() | float() as score, "ci95": [int() | float() as low, int() | float() as high]}:
+            return f"{shown(score)} {interval(score + low, score + high, 1)}"
+    return NONE

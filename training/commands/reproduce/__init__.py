@@ -1,1 +1,0 @@
-"""`spanreward reproduce`: what each table of the papers needs, and what of it this machine can run."""

@@ -1,0 +1,35 @@
+"""A command with subcommands. Each is a module with HELP, DESCRIPTION, `add_arguments` and `measure`.
+
+run("spanreward labels", __doc__, {"spans": spans, "table": table})
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from spanreward.training.commands.json_file import write_json
+
+
+def run(prog: str, about: str | None, modules: Mapping[str, Any]) -> None:
+    """Run the subcommand on the command line: print its tables and, with --json PATH, write its numbers."""
+    form = argparse.RawDescriptionHelpFormatter
+    width = max(map(len, modules))
+    listed = "\n".join(f"  {name:{width}}  {module.HELP}" for name, module in modules.items())
+    parser = argparse.ArgumentParser(prog, description=about, epilog=f"commands:\n{listed}", formatter_class=form)
+    parser.add_argument("command", choices=modules, metavar="COMMAND", help="one of those below")
+    name = parser.parse_args(sys.argv[1:2]).command
+    command = argparse.ArgumentParser(f"{prog} {name}", description=modules[name].DESCRIPTION, formatter_class=form)
+    modules[name].add_arguments(command)
+    command.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
+    arguments = command.parse_intermixed_args(sys.argv[2:])
+    try:
+        numbers, tables = modules[name].measure(arguments)
+        write_json(arguments.json, numbers)
+    except (ValueError, OSError, ImportError, RuntimeError) as error:  # RuntimeError: a judge without an answer
+        sys.exit(f"{prog}: {error}")
+    for shown in tables:
+        Console(width=max(Console().width, 140)).print(shown)
