@@ -13,8 +13,7 @@ The share is in `parts["filler"]`. Each piece of filler becomes a span of score 
 its own tokens get the blame. docs/filler.md lists the kinds of filler.
 
 The limits were set on texts by people (docs/evidence/filler.md): in each set of captions at most 1 % of them lose more
-than .01. The function words are English. A text with a prompt or references in another script is judged by the other
-rules.
+than .01. The function words are English; texts in other scripts are judged by the other rules.
 """
 
 import re

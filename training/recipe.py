@@ -301,7 +301,9 @@ def apply_override(data: dict[str, Any], override: str) -> None:
     *parents, last = key.split(".")
     place: Any = data
     for name in parents:
-        place = place[index_of(name, place, key)] if isinstance(place, list) else place.setdefault(name, {})
+        if isinstance(place, dict) and place.get(name) is None:
+            place[name] = {}
+        place = place[index_of(name, place, key) if isinstance(place, list) else name]
         if not isinstance(place, (dict, list)):
             raise RecipeError(f"{key} cannot be set: {name} holds {place!r}.")
     place[index_of(last, place, key) if isinstance(place, list) else last] = read_yaml(text, f"the value of {key}")

@@ -1,11 +1,11 @@
-"""Compares what a recipe's `check` says must hold after a run with what the run logged.
+"""Compares what a run logged with the conditions in its recipe's `check`.
 
     results = check_run("outputs/try", recipe)     # [CheckResult("reward_rises", ...)], also in outputs/try/check.json
     print_checks(results)
 
-"At first" and "at last" are the first and the last tenth of the logged steps, at least one step each. This looks at a
-curve and is no statistical test: rewards of few steps are noisy. A run prints a failed check last, in red, and a report
-of the run shows it first. With `spanreward train --strict` it makes the exit code 2.
+"At first" and "at last" are the first and the last tenth of the logged steps, at least one step each. A check looks at
+a curve and is no statistical test: rewards of few steps are noisy. A run prints failed checks last, in red, and a
+report of the run shows them first. With `spanreward train --strict` a failed check makes the exit code 2.
 """
 
 import json

@@ -19,6 +19,7 @@ from spanreward.rewards.own_file import own_function
 from spanreward.rewards.reward import Reward
 from spanreward.training.recipe import FilePart, Recipe, RecipeError, load_recipe, trainer_config
 from spanreward.training.run import SupervisedTrainer, lora_config, refusals, run
+from spanreward.training.run_checks import check_run, print_checks
 
 
 def main() -> None:
@@ -29,7 +30,9 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         recipe = load_recipe(arguments.recipe, arguments.overrides)
-        print(run(recipe, resume=arguments.resume, build=build_trainer))
+        output = run(recipe, resume=arguments.resume, build=build_trainer)
+        print(output)
+        print_checks(check_run(output, recipe))
     except RecipeError as error:
         sys.exit(f"{parser.prog}: {error}")
 

@@ -2,8 +2,8 @@
 
     FourGrams().assess([Sample("", "A red circle above a box.", references=("A blue circle on a box.",))])[0].spans
 
-A text is cut into pieces: runs of four words (4GramEmbed) or the components of its scene graph (SGEmbed). A piece is as
-right as the most similar piece of the other text is similar to it. The paper embeds with Qwen3-Embedding-8B; here any
+A text is cut into pieces: runs of four words (4GramEmbed) or the components of its scene graph (SGEmbed). A piece is
+rated by its largest cosine with any piece of the other text. The paper embeds with Qwen3-Embedding-8B; here any
 sentence-transformers model with mean pooling serves. The paper gives no coarse scores; those here are mean cosines.
 """
 

@@ -63,7 +63,7 @@ class Columns(BaseModel):
 
     @model_validator(mode="after")
     def judged_texts(self) -> Self:
-        """One text is rated or marked; one of several is preferred."""
+        """Raises ValueError unless ratings and marks are of `completion`, preferences and votes of `completions`."""
         of_one, of_several = self.ratings or self.mistakes or self.omissions, self.preferences or self.best
         if bool(self.completion) == bool(self.completions):
             raise ValueError("give either completion or completions")

@@ -122,7 +122,7 @@ def accuracy_of_best() -> Measure:
 
 
 def alarms() -> tuple[Measure, Measure]:
-    """PoSh, table 2: how well words with low span scores match the words that people marked, at the best threshold."""
+    """Macro F1 of low-scoring words against people's marks, best threshold: mistakes, omissions (PoSh, table 2)."""
 
     def mistakes(record: Record, verdicts: Sequence[Verdict]) -> list[tuple[float, bool]]:
         return marked(record.samples[0].completion, record.mistakes, verdicts[0].spans) if points(verdicts[0]) else []

@@ -151,7 +151,7 @@ def measure_one(measure: Measure, records: Sequence[Record], verdicts: Judged) -
 
 
 def answer_slices(record: Record) -> Sequence[str]:
-    """A model on a dataset, LAVE's table 9 (questions that yes or no answers, and the others), and all."""
+    """The record's slices: its own (model and dataset), ALL, and "binary" (yes or no) or "other" (LAVE, table 9)."""
     kind = "binary" if is_binary(record.samples[0].answers) else "other"
     return (record.slice, kind, ALL) if record.slice else (kind, ALL)
 

@@ -1,6 +1,6 @@
-"""Builds the questions about one text, or about two texts in this order.
+"""Builds the question about one text, or about two texts in the given order.
 
-shown = show(sample, "picture")                       # what the judge sees beside the texts, or what the row lacks
+shown = show(sample, "picture")                       # what the judge sees beside the texts; a str if the row lacks it
 ask(prompts, shown, "first text", "second text")      # a Question, to be answered with A, B or C
 ask_score(prompts, shown, "a text")                   # a Question, to be answered with 1 to 5
 """

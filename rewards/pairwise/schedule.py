@@ -19,8 +19,8 @@ def swiss_round(
 ) -> list[tuple[int, int]]:
     """Returns the pairs of the next round: from the top, each player and the next one that it has not met.
 
-    A player without such an opponent sits out. chances: the standings so far, 0.5 for a player without one. Of equals,
-    the first in `players` is higher.
+    A player without such an opponent sits out. chances: each player's Bradley-Terry chance so far, which orders them;
+    0.5 for a player that has none. Of equals, the first in `players` is higher.
     """
     left = sorted(players, key=lambda player: -chances.get(player, 0.5))
     pairs = []

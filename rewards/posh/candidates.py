@@ -3,7 +3,7 @@
     candidates(view, 0, found={}, wording=wording, first_pass=True)     # circle, red circle, circle above square, ...
 
 A name must distinguish the entity from others with the same head: by an attribute, another head, the whole that it is
-part of, or a relation. `Candidate.phrase` is the published form, which a judge rewrites; `fluent` is worded by rule.
+part of, or a relation. `Candidate.phrase` is worded as in PoSh, for a judge to rewrite; `fluent` by rule.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -16,6 +16,7 @@ from spanreward.training.recipe import (
     JudgePart,
     MixedPart,
     RecipeError,
+    apply_override,
     check_recipe,
     load_recipe,
     read_mapping,
@@ -158,6 +159,12 @@ def test_override_without_a_value(override: str) -> None:
     with pytest.raises(RecipeError, match="key=value") as error:
         load_recipe(DAPO, [override])
     assert repr(override) in str(error.value)
+
+
+def test_an_override_below_what_a_run_wrote_as_null() -> None:
+    data = {"validation": None}
+    apply_override(data, "validation.path=held_out.jsonl")
+    assert data == {"validation": {"path": "held_out.jsonl"}}
 
 
 def test_override_below_a_value() -> None:

@@ -7,10 +7,8 @@
 
     data: {source: "my_data.py:rows", options: {split: train}}
 
-The function is called with `options` and returns mappings, one per row: a list, a generator or a `datasets.Dataset`. A
-picture is a PIL image or a path from the working folder. rows.py says what the keys mean. Two more kinds of key are
-read here. `completion`, a text or several, is what SFT learns in place of the references. Any other key is a column for
-rewards and referees of your own (`Sample.columns`), which no published metric reads.
+The function returns mappings, one per row. A picture is a PIL image or a path. Beside the keys of rows.py, `completion`
+is what SFT learns in place of the references. Other keys are columns for rewards of your own (`Sample.columns`).
 """
 
 import inspect
@@ -54,9 +52,11 @@ def own_records(data: FilePart) -> Iterator[Mapping[str, Any]]:
     try:
         function = own_function(data.source)
         inspect.signature(function).bind(**data.options)
+        for number, record in enumerate(function(**data.options), start=1):
+            if not isinstance(record, Mapping):
+                raise RecipeError(f"{data.source} row {number} must be a mapping from keys to values, got {record!r}.")
+            yield record
+    except RecipeError:
+        raise
     except (ValueError, TypeError) as error:
         raise RecipeError(f"the data of {data.source} cannot be asked for with {data.options}: {error}") from error
-    for number, record in enumerate(function(**data.options), start=1):
-        if not isinstance(record, Mapping):
-            raise RecipeError(f"{data.source} row {number} must be a mapping from keys to values, got {record!r}.")
-        yield record

@@ -41,7 +41,7 @@ def rows_of(part: JsonlPart | HubPart | FilePart) -> tuple[str, ...]:
     if isinstance(part, HubPart):
         return part.id, part.subset or "", part.split
     if isinstance(part, FilePart):
-        return part.source, *(f"{name}={value}" for name, value in sorted(part.options.items()))
+        return part.source, *(f"{name}={value}" for name, value in sorted(part.options.items()) if name != "count")
     return (part.path,)
 
 

@@ -110,8 +110,8 @@ def listed(names: Sequence[str]) -> str:
 def contradictions(
     later: str, earlier: str, entries: Mapping[str, Mapping[str, Any]], referees: Mapping[str, Referee]
 ) -> tuple[list[str], list[str]]:
-    """Returns warnings and notes where a trained reward and other metrics point in opposite directions. It is a warning
-    where both intervals over prompts exclude 0, and a note where one of the two signs may be chance.
+    """Returns warnings and notes on a trained reward and other metrics whose differences have opposite signs. A metric
+    goes into a warning if its interval over prompts and the reward's exclude 0, else into a note: a sign may be chance.
     """
     warnings, notes = [], []
     mains = [metric for metric in entries if referees[metric].main and entries[metric]["mean"] is not None]

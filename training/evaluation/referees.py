@@ -1,10 +1,10 @@
 """Who judges a comparison: the reward that a model was trained on, another judge, or a metric without a judge.
 
     trained_on(sides)                                   # {("posh", "match")}: metric and judge, from the run folders
-    referees(rewards, parts, trained, metrics)          # {"posh_f1": Referee("trained", "posh by match", True)}
+    referees(rewards, parts, trained, metrics)          # {"posh_f1": Referee("trained", "posh by match", main=True)}
 
-A reward that a policy has learned to please says least about whether the policy is better. So each metric has a kind,
-and a comparison tells where the kinds disagree.
+A reward that a policy has learned to please says least about whether the policy is better. So each metric is "trained",
+"untrained" (another judge) or "judgeless", and a comparison tells where these kinds disagree.
 """
 
 import json

@@ -107,7 +107,7 @@ def first_pairs(results: Mapping[str, Any]) -> list[str]:
 
 
 def filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str, list[int]]]]:
-    """Returns the filters of prompts, those with two values or more: (name, {value: numbers of its prompts})."""
+    """Returns the filters of prompts that have two values or more, as (name, {value: indices of its prompts})."""
     places: dict[str, Sequence[Sequence[str]]] = {
         "outcome": [(one.outcome,) for one in examples],
         "the last answer is": [(one.length,) for one in examples],

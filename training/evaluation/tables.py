@@ -20,8 +20,8 @@ def table_with(title: str, left: Iterable[str], right: Iterable[str] = (), **opt
 
 
 def tables_of(results: dict[str, Any]) -> list[Table]:
-    """Returns the models' means, the differences with their verdicts, win rates beside length, the slices where a model
-    got worse, and the ranking of three models or more.
+    """Returns the tables of the models' means, the differences with their verdicts, the win rates (raw and at equal
+    length), the slices where a later model is lower (if any), and the ranking (of three models or more).
     """
     of_runs = "; {over seeds}" if len(set(results["seeds"])) >= 3 else ""
     what = f"{results['prompts']} held-out prompts, seeds {results['seeds']}: mean [95 % over prompts{of_runs}]"

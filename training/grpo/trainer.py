@@ -225,7 +225,7 @@ class SpanGRPOTrainer(ResumingTrainer):
             recorder.keep(samples, [r.verdicts[recorder.__name__] for r in drafted], self._log_metric)
 
     def _stop_when_judges_fail(self, fraction: float) -> None:
-        """Raises JudgeFailure on all ranks or on none: `fraction` is over all ranks."""
+        """Raises JudgeFailure, on all ranks or none, if `fraction` (over all ranks) exceeds max_failed_fraction."""
         if fraction <= self.args.max_failed_fraction:
             return
         notes = [verdict.note for recorder in self.recorders for verdict in recorder.verdicts if verdict.status.failed]

@@ -2,8 +2,7 @@
 
     dry_run(load_recipe("recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml"), "accelerate_configs/zero3.yaml", "plan.json")
 
-Counts come from the recipe and from TRL's defaults. A number that depends on the completions, or on data that is not
-on this machine, is marked as an estimate. training/plan/memory.py computes the memory.
+Counts come from the recipe and TRL's defaults. A number that depends on completions or absent data is an estimate.
 """
 
 import json

@@ -151,11 +151,11 @@ class VllmJudge(LocalJudge):
         self._open(then_sleep=self._depth == 0)
 
     def _open(self, then_sleep: bool = False) -> None:
-        """Starts the engine if it does not run. then_sleep: it sleeps before the next engine of this machine starts.
+        """Starts the engine if it does not run. then_sleep: it sleeps before another engine on this machine may start.
 
-        Raises ModuleNotFoundError without vLLM, FileNotFoundError for a folder without an adapter, ValueError for an
-        adapter of too large a rank and for engines of several ranks on the same devices, and what vLLM raises when it
-        cannot load the model.
+        Raises ModuleNotFoundError without vLLM, FileNotFoundError for a folder without an adapter, ValueError for too
+        large a LoRA rank and for a tensor-parallel engine on any LOCAL_RANK but 0 (the engines would share devices),
+        and what vLLM raises when it cannot load the model.
         """
         if self._engine is not None:
             return
@@ -267,8 +267,8 @@ class VllmJudge(LocalJudge):
         self.usage.peak_memory_bytes = max(self.usage.peak_memory_bytes, held)
 
     def _check(self, end: float) -> None:
-        """Raises RuntimeError if the engine does not answer as when it was new: then its weights, or its adapter's,
-        came back changed (vLLM #53888).
+        """Raises RuntimeError if the woken engine's log-probabilities differ from those of the new engine. Then its
+        weights, or its adapter's, were not restored as they were before its sleep (vLLM #53888).
         """
         now = self._answer_to_check(end, tuple(self._at_start))
         worst = max(abs(now[token] - before) for token, before in self._at_start.items())
@@ -338,7 +338,7 @@ class VllmJudge(LocalJudge):
         ]
 
     def _failure(self) -> Failure:
-        """The Failure of all questions until the outermost `with` ends."""
+        """Returns the Failure that every question gets from now until the outermost `with judge:` ends."""
         troubles = ", then ".join(self._failures)
         if len(self._failures) < ATTEMPTS:
             within = f"no answer within {self.deadline:g} s" + (f": {troubles}" if troubles else "")

@@ -2,20 +2,20 @@
 
     MatchJudge().rate([Question(messages, probe=PresenceProbe("A red circle.", "attribute", Mention("circle"), "red"))])
 
-It reads `Question.probe` and never the prose. It knows words and not their meaning: lemmas must be equal (2 and two
+It reads `Question.probe` and never the prompt. It knows words and not their meaning: lemmas must be equal (2 and two
 are), an attribute must belong to the thing in question, and a relation must connect the two things in question. So it
-does not find synonyms, nor most of what the parser got wrong. All the probability is on one rating:
+does not find synonyms, nor most of what the parser got wrong. All the probability is on one rating, except as 1 says:
 
     5  found
     4  found in other words of the same stem or place: "sits in" / "in", "next to" / "near", "with" / "wears",
        "snowy" / "snow covered", "coffee cup" / "cup of coffee", "a group of men" / "men", "left corner" / "left"
-    3  the text has the words, but gives neither them nor the things that they connect to something else
+    3  the text has the words, but the parser tied them to nothing (for a relation: to neither of its two things)
     2  the text has a thing of that name, but describes it otherwise
     1  not found. 5 % of the probability is on 2, because other words may say it. None of it is on 2 for a colour, a
-       count or one side of two that the text does not give, and for a relation that the text gives otherwise
+       count or one of two opposites that the text does not give, and for a relation that the text gives otherwise
 
-Of several things with the name, those with most of the attributes and relations that the question's own text gives the
-thing count, and one that fits is enough. rate_answer.py, rate_criteria.py and compare_texts.py have its other answers.
+Of several things with the name, those count that share most attributes and relations with the thing in the question's
+source text. One that fits is enough. rate_answer.py, rate_criteria.py and compare_texts.py answer other probes.
 """
 
 from collections import OrderedDict

@@ -128,8 +128,8 @@ class ServedList(BaseModel):
 class Trouble(Exception):
     """An error that another attempt may not meet.
 
-    patient: it comes from the server's state, not from the question. away: there was no answer in time. after: seconds
-    that the server asks to wait.
+    patient: it comes from the server's state, not from the question, so `Endpoint.ask` retries until the deadline.
+    away: no response came (unreachable, late or cut off). after: seconds that the server asks to wait.
     """
 
     def __init__(self, message: str, patient: bool, after: float = 0.0, away: bool = False) -> None:

@@ -145,7 +145,7 @@ class RemoteJudge(Judge):
     def _input(self, question: Question, room: int | None) -> tuple[str, int]:
         """Returns the question's part of a request, as JSON, and how many characters of its description were cut.
 
-        Raises ValueError for a question that does not fit.
+        room: as `_room` returns it. Raises ValueError for a question that does not fit into it.
         """
 
     def start(self) -> None:

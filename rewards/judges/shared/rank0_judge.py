@@ -44,7 +44,7 @@ class _JudgeCall:
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """Calls of equal kind are put to the judge together."""
+        """The call's judge, scale and max_tokens. Calls of equal kind are put to the judge together."""
         return self.judge, self.scale, self.max_tokens
 
 

@@ -62,7 +62,8 @@ def test_a_wheel_brings_every_file_that_needs_no_checkout() -> None:
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["data-files"]
     brought = {
         path.relative_to(ROOT).as_posix()
-        for target, (pattern,) in listed.items()
+        for target, patterns in listed.items()
+        for pattern in patterns
         for path in ROOT.glob(pattern)
         if target == f"share/spanreward/{Path(pattern).parent}"
     }

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from spanreward.training.data.load import load_data
+from spanreward.training.data.own import own_records
 from spanreward.training.recipe import FilePart, JsonlPart, MixedPart, RecipeError
 
 ROWS = """
@@ -67,6 +68,12 @@ def test_keys_of_other_names() -> None:
     assert "photo" not in row
     learned = [row["completion"][0]["content"] for row in load_data(data, completions=True)]
     assert learned == ["One.", "Two."]
+
+
+def test_an_option_that_the_function_refuses_is_one_sentence(folder: Path) -> None:
+    (folder / "picky.py").write_text("def rows(split):\n    raise ValueError(f'no split {split}')\n    yield {}\n")
+    with pytest.raises(RecipeError, match=r"the data of picky.py:rows cannot be asked for with .*: no split dev"):
+        list(own_records(FilePart(source="picky.py:rows", options={"split": "dev"})))
 
 
 def test_no_more_rows_are_asked_for_than_are_wanted() -> None:

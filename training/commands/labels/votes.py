@@ -50,7 +50,7 @@ def main_table(results: VoteResults) -> Table:
 
 
 def count_names(results: VoteResults) -> list[str]:
-    """Returns the outcomes as column heads: short, and without the names of the two sides."""
+    """Returns a column head per outcome in `ModelVotes.counts`: short, and naming neither the model nor the anchor."""
     if results.layout == "mllm_bench":
         return ["win", "loss", "situation 1", "situation 2", "unable", "tie"]
     return [name.replace("_", " ") for name in next(iter(results.models.values())).counts]
