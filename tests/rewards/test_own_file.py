@@ -1,8 +1,11 @@
 """A metric and a judge of one's own, named by their file in a recipe or on a command line."""
 
 import json
+import pickle
 import re
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -116,3 +119,12 @@ def test_both_on_the_command_line(folder: Path, monkeypatch: pytest.MonkeyPatch)
         command.main()
     assert json.loads(Path("match.jsonl").read_text())["score"] == 0.2
     assert json.loads(Path("my_judges.py:SureJudge.jsonl").read_text())["score"] == 1.0
+
+
+@pytest.mark.parametrize("name", ["rewards.py:WordReward", "json.py:WordReward"])
+def test_it_is_pickled_and_reaches_a_spawned_process(folder: Path, name: str) -> None:
+    (folder / name.partition(":")[0]).write_text(REWARDS)
+    reward = build_reward(name, MatchJudge(), {"most": 4})
+    assert type(pickle.loads(pickle.dumps(reward))) is type(reward)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        assert pool.submit(reward, [""], ["one two"]).result() == [0.5]
