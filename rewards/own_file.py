@@ -52,8 +52,8 @@ def own_class(name: str, base: type) -> type:
     Raises ValueError for a missing file or class, and for a class that does not derive from `base`.
     """
     found = own_object(name)
-    path, _, wanted = name.rpartition(":")
     if not (isinstance(found, type) and issubclass(found, base)):
+        path, _, wanted = name.rpartition(":")
         raise ValueError(f"{path} has no class {wanted} that is a {base.__name__}: derive it from {base.__module__}.")
     return found
 

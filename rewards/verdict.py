@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 LEFT_OUT = 0.5  # missed spans with a lower score are shown as left out
+LARGEST = 1e6  # of a credit or a part, in absolute value: one NaN or 1e300 in a step would destroy the policy
 
 
 class Status(StrEnum):
@@ -91,6 +92,8 @@ class Span:
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end:
             raise ValueError(f"a span needs 0 <= start < end, got start {self.start} and end {self.end}")
+        if not abs(self.credit) <= LARGEST:
+            raise ValueError(f"a span's credit must be a finite number of at most {LARGEST:g}, got {self.credit}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,8 @@ class Verdict:
             raise ValueError(f"status {self.status!s} with score {self.score}: only ok and empty verdicts have a score")
         if self.score is not None and not 0.0 <= self.score <= 1.0:
             raise ValueError(f"a score lies in [0, 1], got {self.score}")
+        if wrong := {name: value for name, value in self.parts.items() if not abs(value) <= LARGEST}:
+            raise ValueError(f"a verdict's parts must be finite numbers of at most {LARGEST:g}, got {wrong}")
 
     @property
     def left_out(self) -> tuple[Span, ...]:

@@ -17,6 +17,7 @@ from typing import Literal
 from spanreward.rewards.cost import Cost, tokens_in
 from spanreward.rewards.criteria.questions import CriteriaPrompts, ask_criterion, ask_vote, load_prompts, read_criteria
 from spanreward.rewards.evidence import EVIDENCE, Evidence, evidence_columns
+from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once
 from spanreward.rewards.naming import MODES, Mode, check_choice
@@ -44,7 +45,7 @@ class CriteriaReward(Reward):
 
     def __init__(
         self,
-        judge: Judge,
+        judge: Judge | str,
         form: Literal["pointwise", "pairwise"] = "pointwise",
         evidence: Evidence = "picture",
         mode: Mode = "default",
@@ -54,8 +55,8 @@ class CriteriaReward(Reward):
         check_choice("form", form, ("pointwise", "pairwise"))
         check_choice("evidence", evidence, EVIDENCE)
         check_choice("mode", mode, MODES)
-        self.judge = judge
-        self.judges = (judge,)
+        self.judge = as_judge(judge)
+        self.judges = (self.judge,)
         self.form = form
         self.mode = mode
         self.evidence: Evidence = evidence

@@ -27,7 +27,7 @@ from spanreward.rewards.harmonic.prompts import Criterion, chosen_criteria, load
 from spanreward.rewards.harmonic.questions import Shown, ask, ask_why, show
 from spanreward.rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, aggregate, check_weighting, unit
 from spanreward.rewards.harmonic.spans import Place, ablation_spans, at_most, charged_parts, sentence_spans, without
-from spanreward.rewards.judges import load_judge
+from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
 from spanreward.rewards.language.parse import split_sentences
@@ -82,7 +82,7 @@ class HarmonicReward(Reward):
 
     def __init__(
         self,
-        judge: Judge,
+        judge: Judge | str,
         text_judge: Judge | str | None = None,
         task: str = "ic",
         criteria: str | Path | Sequence[str | Path] | None = None,
@@ -104,8 +104,8 @@ class HarmonicReward(Reward):
         check_choice("mode", mode, MODES)
         check_weighting(gamma, SIGMA_FLOOR)
         self.criteria = chosen_criteria(self.prompts, criteria)
-        self.judge = judge
-        self.text_judge = load_judge(text_judge) if isinstance(text_judge, str) else text_judge or judge
+        self.judge = as_judge(judge)
+        self.text_judge = as_judge(text_judge or self.judge)
         needed = [self._judge_of(criterion) for criterion in self.criteria]
         self.judges = tuple({id(one): one for one in needed}.values())
         self.task = task

@@ -1,12 +1,7 @@
 """Judges: they rate questions and write texts. `load_judge` makes one by its name.
 
-judge.py, probe.py, usage.py   the interface, questions as typed data, counters
-by_name.py                     judges by the names that recipes and command lines use
-match/                         without a model: from the words of the references
-local/                         a model on this machine: transformers, or vLLM beside the policy
-remote/                        a model behind HTTP
-encoding/                      chats as token ids, in which text from a policy never becomes a control token
-shared/                        one judge for all ranks, and a cache of answers
+match/ needs no model, local/ runs one on this machine, remote/ asks one behind HTTP. encoding/ makes chats token ids,
+in which text from a policy never becomes a control token. shared/ has the cache and the judge that all ranks share.
 """
 
 from spanreward.rewards.judges.by_name import closing, load_judge

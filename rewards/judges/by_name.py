@@ -41,15 +41,9 @@ def load_judge(
     ChatJudge), any name that the server has. The model loads when the judge is first started or asked. For `smollm2`,
     min_mass is 0: a rating counts however little probability is on the scale.
 
-    Args:
-        spec: the judge's name.
-        cache: True keeps the answers in the cache folder (CachedJudge), a path in that file. None is True for judges
-            with a model, so not for `match`.
-        placement: `rank0` for one judge that all ranks share (Rank0Judge).
-        options: arguments of the judge's class, such as memory or deadline.
-
-    Raises:
-        ValueError: for a name, placement or option that does not exist.
+    cache: True keeps the answers in the cache folder (CachedJudge), a path in that file. None is True for judges with a
+    model, so not for `match`. placement: `rank0` for one judge that all ranks share (Rank0Judge). options: arguments of
+    the judge's class, such as memory or deadline. Raises ValueError for an unknown name, placement or option.
     """
     if placement not in PLACEMENTS:
         raise ValueError(unknown("placement", placement, PLACEMENTS))
@@ -57,6 +51,15 @@ def load_judge(
     if cache or (cache is None and has_model):
         judge = CachedJudge(judge, cache if isinstance(cache, str | Path) else None)
     return Rank0Judge(judge) if placement == "rank0" else judge
+
+
+def as_judge(judge: Judge | str) -> Judge:
+    """Returns the judge, or the one that `load_judge` makes of its name. Raises ValueError for anything else."""
+    if isinstance(judge, str):
+        return load_judge(judge)
+    if not isinstance(judge, Judge):
+        raise ValueError(f"a judge is a Judge or its name, such as 'match' or 'vllm:MODEL', got {judge!r}")
+    return judge
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from spanreward.rewards.cost import Cost, tokens_in
 from spanreward.rewards.filler import beside, charge_filler, find_filler
+from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.lave.candidate import JUDGED_CHARACTERS, find_candidate, whole_candidate
@@ -78,7 +79,7 @@ class LaveReward(Reward):
 
     def __init__(
         self,
-        judge: Judge,
+        judge: Judge | str,
         rationale: bool = True,
         smooth: bool = False,
         demonstrations: str | Path | Mapping[str, Any] | None = None,
@@ -100,8 +101,8 @@ class LaveReward(Reward):
         self.mode = mode
         self.candidate = candidate
         self.evidence = evidence or ("context" if mode == "default" else "none")
-        self.judge = judge
-        self.judges = (judge,)
+        self.judge = as_judge(judge)
+        self.judges = (self.judge,)
         self.rationale = rationale
         self.smooth = smooth
         self.filter_references = filter_references

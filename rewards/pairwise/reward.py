@@ -21,6 +21,7 @@ from typing import Literal
 
 from spanreward.rewards.cost import Cost, tokens_in
 from spanreward.rewards.evidence import EVIDENCE, Evidence, evidence_columns
+from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Rating
 from spanreward.rewards.judges.shared.cached_judge import question_keys, rate_once
 from spanreward.rewards.naming import MODES, Mode, check_choice
@@ -63,7 +64,7 @@ class PairwiseReward(Reward):
 
     def __init__(
         self,
-        judge: Judge,
+        judge: Judge | str,
         form: Literal["pair", "batch", "score"] = "pair",
         anchor: Literal["anchor", "reference"] | None = None,
         schedule: Literal["round-robin", "swiss"] = "round-robin",
@@ -84,8 +85,8 @@ class PairwiseReward(Reward):
         for option, value, default in given:
             if form != "pair" and value != default:
                 raise ValueError(f'{option} is for form "pair", and form is {form!r}: leave out {option}={value!r}')
-        self.judge = judge
-        self.judges = (judge,)
+        self.judge = as_judge(judge)
+        self.judges = (self.judge,)
         self.form = form
         self.mode = mode
         self.anchor = anchor

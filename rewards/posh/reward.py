@@ -27,6 +27,7 @@ from hashlib import sha256
 from typing import Any
 
 from spanreward.rewards.cost import WORDS_PER_TOKEN, Cost
+from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.language.reader import Reader, load_reader
 from spanreward.rewards.language.scene_graph import SceneGraph
@@ -102,7 +103,7 @@ class PoshReward(Reward):
 
     def __init__(
         self,
-        judge: Judge,
+        judge: Judge | str,
         prompts: PromptSource | None = None,
         mode: Mode = "default",
         pipeline: Any = None,
@@ -116,8 +117,8 @@ class PoshReward(Reward):
         super().__init__(name)
         check_choice("mode", mode, MODES)
         beta_of(score)
-        self.judge = judge
-        self.judges = (judge,)
+        self.judge = as_judge(judge)
+        self.judges = (self.judge,)
         self.prompts = load_prompts(prompts)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
         self.mode = mode

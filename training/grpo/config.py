@@ -55,8 +55,8 @@ class SpanGRPOConfig(GRPOConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         cache = self.soft_overlong_cache
-        if self.span_coef < 0:
-            raise ValueError(f"span_coef must be 0 or more, got {self.span_coef}")
+        if not 0 <= self.span_coef < float("inf"):
+            raise ValueError(f"span_coef must be a finite number of 0 or more, got {self.span_coef}")
         if self.span_rule not in SPAN_RULES:
             raise ValueError(unknown("span_rule", self.span_rule, SPAN_RULES))
         if not 0 <= self.max_failed_fraction <= 1:

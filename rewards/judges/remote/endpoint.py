@@ -152,13 +152,7 @@ class Call:
 
 
 class Endpoint:
-    """One OpenAI-compatible server.
-
-    url: with or without `/v1`. deadline: seconds that messages name; `ask` gets what is left of it. concurrency: the
-    most questions under way at a time. connect_timeout, read_timeout: seconds, per attempt.
-
-    Raises ValueError for a url that is not http or https, or contains a user or password.
-    """
+    """One OpenAI-compatible server. RemoteJudge says what the arguments are, and what is raised."""
 
     def __init__(
         self,

@@ -43,8 +43,7 @@ class RemoteJudge(Judge):
         deadline: seconds for one call or, within `with judge:`, for all calls together. A question without an answer by
             then is a TIMEOUT.
         concurrency: the most questions under way at a time, at each server.
-        connect_timeout: seconds, per attempt.
-        read_timeout: seconds, per attempt.
+        connect_timeout, read_timeout: seconds, per attempt.
         start_deadline: seconds within which a spawned server must answer.
 
     Raises:

@@ -223,7 +223,7 @@ def test_it_is_a_reward_for_trl() -> None:
     assert {"pairwise/won", "pairwise/orders_disagree", "pairwise/first_slot", "pairwise/failed_fraction"} <= set(
         logged
     )
-    assert pickle.loads(pickle.dumps(PairwiseReward(None))).prompts == reward.prompts
+    assert pickle.loads(pickle.dumps(PairwiseReward("match"))).prompts == reward.prompts
 
 
 RANKED = [("round-robin", 1.0, 0.999), ("round-robin", 0.85, 0.85), ("round-robin", 0.7, 0.55)]

@@ -156,7 +156,7 @@ def test_span_credit_without_a_reward_that_gives_spans_is_refused(tmp_path: Path
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"span_coef": -1.0}, "span_coef must be 0 or more"),
+        ({"span_coef": -1.0}, "span_coef must be a finite number of 0 or more"),
         ({"max_failed_fraction": -0.1}, "max_failed_fraction must be in"),
         ({"max_failed_fraction": 50}, "max_failed_fraction must be in"),
     ],
