@@ -1,6 +1,7 @@
 """A number that is not finite is refused where a span, a verdict or a configuration is made."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ def test_a_coefficient(tmp_path: Path, coefficient: float) -> None:
 
 def test_a_reward_that_makes_one_is_a_failed_judgment_and_no_number() -> None:
     class Broken(Reward):
-        def assess(self, samples: list[Sample]) -> list[Verdict]:
+        def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
             return [Verdict(0.5, spans=(Span(0, 1, 0.5, math.nan, "word", "", 0),)) for _ in samples]
 
     (verdict,) = Broken("broken").judge_samples([Sample("", "a")])
