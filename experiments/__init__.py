@@ -2,7 +2,7 @@
 
     python -m experiments --help
 
-scenes/        drawn pictures of which everything is known: a recipe's data, policy and referee
+scenes/        drawn pictures with fully known contents: a recipe's data, policy and referee
 judging/       a small language model that learns to judge Scenes, and how right it is
 span_credit/   does credit for spans teach faster than the scalar
 hacking/       texts that ask for reward without earning it

@@ -4,9 +4,9 @@ python -m experiments --help
 python -m experiments credit run outputs/credit
 """
 
-import argparse
-import sys
 from importlib import import_module
+
+from spanreward.training.commands.main import choose
 
 COMMANDS = {  # each command: its module, and what it is for
     "agreement": ("commands.agreement.command", "how well metrics and judges agree with people and with the truth"),
@@ -19,16 +19,8 @@ COMMANDS = {  # each command: its module, and what it is for
 
 
 def main() -> None:
-    listed = "\n".join(f"  {name:9}  {purpose}" for name, (_, purpose) in COMMANDS.items())
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments",
-        description="What proves the claims of this repository.",
-        epilog=f"commands:\n{listed}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of those below")
-    command = parser.parse_args(sys.argv[1:2]).command
-    sys.argv = [f"python -m experiments {command}", *sys.argv[2:]]
+    about = "What proves the claims of this repository."
+    command = choose("python -m experiments", about, {name: purpose for name, (_, purpose) in COMMANDS.items()})
     import_module(f"experiments.{COMMANDS[command][0]}").main()
 
 

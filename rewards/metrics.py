@@ -12,8 +12,8 @@ from spanreward.rewards.criteria import CriteriaReward
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.lave import LaveReward
-from spanreward.rewards.naming import unknown
-from spanreward.rewards.own_file import is_own, own_class, own_object
+from spanreward.rewards.naming import check_known, unknown
+from spanreward.rewards.own_file import is_own, own_class, own_instance
 from spanreward.rewards.pairwise import PairwiseReward
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.reward import Reward
@@ -35,21 +35,14 @@ def build_reward(metric: str, judge: Judge, options: dict[str, Any]) -> Reward:
 
     Raises ValueError for an unknown metric or option, and for an invalid value.
     """
-    if is_own(metric):
-        if isinstance(own := own_object(metric), Reward):
-            if options:
-                raise ValueError(f"{metric} is a reward already and takes no options, got {options}")
-            return own
-        kind = own_class(metric, Reward)
-    elif metric in METRICS:
-        kind = METRICS[metric]
-    else:
+    if (own := own_instance(metric, Reward, options)) is not None:
+        return own
+    if not is_own(metric) and metric not in METRICS:
         raise ValueError(f"{unknown('metric', metric, METRICS)} A metric of your own is FILE.py:NAME.")
+    kind = own_class(metric, Reward) if is_own(metric) else METRICS[metric]
     parameters = inspect.signature(kind).parameters
     valid = [name for name in parameters if name != "judge"]
-    for option in options:
-        if option not in valid:
-            raise ValueError(unknown(f"option of {metric}", option, valid))
+    check_known(f"option of {metric}", options, valid)
     given: dict[str, Any] = {"judge": judge} if "judge" in parameters else {}
     if "name" in parameters and parameters["name"].default is inspect.Parameter.empty:
         given["name"] = kind.__name__.removesuffix("Reward").lower()

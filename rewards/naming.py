@@ -1,7 +1,7 @@
 """Checks of names and options, with one sentence as the error."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
 Mode = Literal["default", "published"]  # for training, hard to exploit; as in the paper
@@ -14,6 +14,13 @@ def unknown(kind: str, name: str, valid: Iterable[str], shown: str | None = None
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"valid are {', '.join(names)}."
     return f"unknown {kind} {shown or name!r}: {hint}"
+
+
+def check_known(kind: str, names: Iterable[str], valid: Collection[str]) -> None:
+    """Raises ValueError for the first of the names that is not a valid one."""
+    for name in names:
+        if name not in valid:
+            raise ValueError(unknown(kind, name, valid))
 
 
 def check_choice(option: str, value: object, valid: Sequence[str | None]) -> None:

@@ -9,7 +9,7 @@ the first folder above it without an __init__.py is appended to sys.path.
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
@@ -46,6 +46,15 @@ def own_object(name: str) -> Any:
     return vars(module_of(path)).get(wanted)
 
 
+def own_instance(name: str, base: type, options: Mapping[str, Any]) -> Any:
+    """Returns the object of FILE.py:NAME if it is a `base` already, else None. Raises ValueError if it gets options."""
+    if not (is_own(name) and isinstance(own := own_object(name), base)):
+        return None
+    if options:
+        raise ValueError(f"{name} is a {base.__name__.lower()} already and takes no options, got {options}")
+    return own
+
+
 def own_class(name: str, base: type) -> type:
     """Returns the class of FILE.py:CLASS. The file's path is relative to the working folder; it runs once per process.
 
@@ -61,8 +70,8 @@ def own_class(name: str, base: type) -> type:
 def own_function(name: str) -> Callable[..., Any]:
     """Returns the function of FILE.py:FUNCTION. Raises ValueError for a missing file or function."""
     found = own_object(name)
-    path, _, wanted = name.rpartition(":")
     if not callable(found):
+        path, _, wanted = name.rpartition(":")
         raise ValueError(f"{path} has no function {wanted}.")
     return found
 

@@ -7,7 +7,7 @@ LongerJudge().rate(questions)     # always the longer one, in words
 from collections.abc import Sequence
 from typing import Any
 
-from spanreward.rewards.judges.from_scores import in_words, level, order, prefer
+from spanreward.rewards.judges.from_scores import in_words, level, order, prefer, rating_of
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import PairProbe, QualityProbe, RankingProbe
 from spanreward.rewards.verdict import Status
@@ -29,7 +29,7 @@ class FirstJudge(Judge):
             return prefer(first, second, scale)
         if isinstance(probe, QualityProbe):
             (value,) = self.worth((probe.text,))
-            return Rating({entry: max(0.0, 1 - abs(float(entry) - level(value))) for entry in scale})
+            return rating_of(level(value), scale)
         return Failure(Status.UNPARSED, f"{self.name}: compares and rates texts, got {type(probe).__name__}")
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:

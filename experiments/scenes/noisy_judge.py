@@ -17,9 +17,8 @@ from typing import Any
 
 from experiments.scenes.referee import judge_description, read
 from experiments.scenes.world import Scene, Thing
-from spanreward.rewards.judges.from_scores import in_words, level, order, prefer
+from spanreward.rewards.judges.from_scores import in_words, level, order, prefer, rating_of
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
-from spanreward.rewards.judges.match.rate_criteria import rating_of
 from spanreward.rewards.judges.probe import MeetsProbe, PairProbe, QualityProbe, RankingProbe
 from spanreward.rewards.verdict import Status
 

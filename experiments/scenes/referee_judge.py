@@ -14,8 +14,8 @@ from typing import Any
 from experiments.scenes.questions import other_words
 from experiments.scenes.referee import ATTRIBUTES, SIDES, DescribedObject, Reading, judge_description, read
 from experiments.scenes.world import COLUMNS, ROWS, SHAPES, Scene
+from spanreward.rewards.judges.from_scores import rating_of
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
-from spanreward.rewards.judges.match.rate_criteria import rating_of
 from spanreward.rewards.judges.probe import AnswerProbe, CriterionProbe, Link, Mention, PresenceProbe
 from spanreward.rewards.language.answer_text import answer_words
 from spanreward.rewards.verdict import Status

@@ -33,7 +33,7 @@ from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
 from spanreward.rewards.language.parse import split_sentences
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
 from spanreward.rewards.length import charge_unread, judged_part
-from spanreward.rewards.naming import MODES, Mode, check_choice, unknown
+from spanreward.rewards.naming import MODES, Mode, check_choice, check_known, unknown
 from spanreward.rewards.reward import Reward
 from spanreward.rewards.verdict import Sample, Status, Verdict
 
@@ -97,8 +97,7 @@ class HarmonicReward(Reward):
     ) -> None:
         super().__init__(name)
         self.prompts = load_prompts(prompts)
-        if task not in self.prompts.tasks:
-            raise ValueError(unknown("task", task, self.prompts.tasks))
+        check_known("task", [task], self.prompts.tasks)
         check_choice("spans", spans, ("sentences", "ablation", "none"))
         check_choice("evidence", evidence, EVIDENCE)
         check_choice("mode", mode, MODES)

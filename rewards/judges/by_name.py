@@ -10,8 +10,8 @@ from typing import Any
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.judges.shared.cached_judge import CachedJudge
 from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
-from spanreward.rewards.naming import unknown
-from spanreward.rewards.own_file import is_own, own_class, own_object
+from spanreward.rewards.naming import check_known, unknown
+from spanreward.rewards.own_file import is_own, own_class, own_instance
 
 # A judge is named `kind:GIVEN`. By kind: the class, which is imported when it is needed, and what GIVEN stands for.
 KINDS = {
@@ -45,8 +45,7 @@ def load_judge(
     model, so not for `match`. placement: `rank0` for one judge that all ranks share (Rank0Judge). options: arguments of
     the judge's class, such as memory or deadline. Raises ValueError for an unknown name, placement or option.
     """
-    if placement not in PLACEMENTS:
-        raise ValueError(unknown("placement", placement, PLACEMENTS))
+    check_known("placement", [placement], PLACEMENTS)
     judge, has_model = _make(spec, options)
     if cache or (cache is None and has_model):
         judge = CachedJudge(judge, cache if isinstance(cache, str | Path) else None)
@@ -81,15 +80,11 @@ def options_of(judge_class: type[Judge]) -> list[str]:
 
 def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
     """Returns the judge, and whether its name gives a model."""
-    if is_own(spec) and isinstance(own := own_object(spec), Judge):
-        if options:
-            raise ValueError(f"{spec} is a judge already and takes no options, got {options}")
+    if (own := own_instance(spec, Judge, options)) is not None:
         return own, False
     judge_class, given = _parts(spec)
     valid = [option for option in options_of(judge_class) if option not in given]
-    for option in options:
-        if option not in valid:
-            raise ValueError(unknown(f"option of the judge {spec}:", option, valid))
+    check_known(f"option of the judge {spec}:", options, valid)
     # SmolLM2 puts 3 to 16 % on the digits for PoSh's questions, so MIN_MASS would refuse half of its ratings.
     if given.get("model") == "smollm2":
         options = {"min_mass": 0.0, **options}

@@ -7,11 +7,11 @@
 For an OpenAI-compatible server use `load_judge("server:URL#MODEL")`: it reads the distribution over the ratings.
 """
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from spanreward.rewards.judges.from_scores import rating_of
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.templates import fill, placeholders
 from spanreward.rewards.verdict import Status
@@ -93,11 +93,8 @@ def as_rating(answer: Any, scale: Sequence[str]) -> Rating | None:
         usable = all(0 <= share <= 1 for share in shares.values()) and 0 < mass <= 1.01
         return Rating({entry: share / mass for entry, share in shares.items()}, min(mass, 1.0)) if usable else None
     if isinstance(answer, int | float):
-        if not all(entry.isdecimal() for entry in scale) or not float(scale[0]) <= answer <= float(scale[-1]):
-            return None
-        above = math.ceil(answer) - answer
-        shares = {str(math.floor(answer)): above, str(math.ceil(answer)): 1 - above}
-        return Rating({entry: float(shares.get(entry, 0.0)) for entry in scale})
+        rates = all(entry.isdecimal() for entry in scale) and float(scale[0]) <= answer <= float(scale[-1])
+        return rating_of(answer, scale) if rates else None
     return read_rating(str(answer), scale)
 
 

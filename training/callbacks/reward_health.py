@@ -24,7 +24,7 @@ from accelerate.utils import gather_object
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from spanreward.rewards.filler import is_degenerate
-from spanreward.rewards.naming import unknown
+from spanreward.rewards.naming import check_known
 from spanreward.rewards.reward import LogMetric
 from spanreward.rewards.verdict import Sample
 from spanreward.training.callbacks.base import Watching, group_size
@@ -113,9 +113,7 @@ class RewardHealthCallback(Watching):
         prompts: EvaluationPrompts | None = None,
     ) -> None:
         super().__init__(recorders, prompts)
-        for problem in stop_on:
-            if problem not in PROBLEMS:
-                raise ValueError(unknown("problem in stop_on", problem, PROBLEMS))
+        check_known("problem in stop_on", stop_on, PROBLEMS)
         self.referee = referee
         self.limits = limits or Limits()
         self.stop_on = frozenset(stop_on)

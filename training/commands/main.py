@@ -8,6 +8,7 @@ On several processes a recipe is launched: accelerate launch -m spanreward train
 
 import argparse
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 
 # Each command: its module in spanreward.training.commands, and what it is for.
@@ -26,20 +27,24 @@ EXTRA = ("accelerate", "datasets", "matplotlib", "peft", "trl")  # what the extr
 
 
 def main() -> None:
-    width = max(map(len, COMMANDS))
-    listed = "\n".join(f"  {name:{width}}  {purpose}" for name, (_, purpose) in COMMANDS.items())
-    parser = argparse.ArgumentParser(
-        prog="spanreward",
-        description="Published vision-language judge metrics as TRL rewards, with token-level credit.",
-        epilog=f"commands:\n{listed}\n\n`spanreward COMMAND --help` explains each.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of those below")
-    command = parser.parse_args(sys.argv[1:2]).command
-    sys.argv = [f"spanreward {command}", *sys.argv[2:]]
+    about = "Published vision-language judge metrics as TRL rewards, with token-level credit."
+    command = choose("spanreward", about, {name: purpose for name, (_, purpose) in COMMANDS.items()})
     try:
         import_module(f"spanreward.training.commands.{COMMANDS[command][0]}").main()
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] not in EXTRA:
             raise
         sys.exit(f"spanreward {command} needs {error.name}, which is not installed: pip install 'spanreward[train]'.")
+
+
+def choose(prog: str, about: str | None, purposes: Mapping[str, str]) -> str:
+    """Returns the command on the command line, and leaves the words after it in sys.argv."""
+    width = max(map(len, purposes))
+    listed = "\n".join(f"  {name:{width}}  {purpose}" for name, purpose in purposes.items())
+    more = f"commands:\n{listed}\n\n`{prog} COMMAND --help` explains each."
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog, description=about, epilog=more, formatter_class=form)
+    parser.add_argument("command", choices=purposes, metavar="COMMAND", help="one of those below")
+    command: str = parser.parse_args(sys.argv[1:2]).command
+    sys.argv = [f"{prog} {command}", *sys.argv[2:]]
+    return command

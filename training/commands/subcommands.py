@@ -12,20 +12,17 @@ from typing import Any
 from rich.console import Console
 
 from spanreward.training.commands.json_file import write_json
+from spanreward.training.commands.main import choose
 
 
 def run(prog: str, about: str | None, modules: Mapping[str, Any]) -> None:
     """Run the subcommand on the command line: print its tables and, with --json PATH, write its numbers."""
+    name = choose(prog, about, {name: module.HELP for name, module in modules.items()})
     form = argparse.RawDescriptionHelpFormatter
-    width = max(map(len, modules))
-    listed = "\n".join(f"  {name:{width}}  {module.HELP}" for name, module in modules.items())
-    parser = argparse.ArgumentParser(prog, description=about, epilog=f"commands:\n{listed}", formatter_class=form)
-    parser.add_argument("command", choices=modules, metavar="COMMAND", help="one of those below")
-    name = parser.parse_args(sys.argv[1:2]).command
     command = argparse.ArgumentParser(f"{prog} {name}", description=modules[name].DESCRIPTION, formatter_class=form)
     modules[name].add_arguments(command)
     command.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
-    arguments = command.parse_intermixed_args(sys.argv[2:])
+    arguments = command.parse_intermixed_args()
     try:
         numbers, tables = modules[name].measure(arguments)
         write_json(arguments.json, numbers)

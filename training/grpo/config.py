@@ -14,7 +14,7 @@ from typing import Any
 from datasets import Dataset, IterableDataset
 from trl import GRPOConfig
 
-from spanreward.rewards.naming import unknown
+from spanreward.rewards.naming import check_known
 from spanreward.rewards.reward import Reward
 from spanreward.training.grpo.span_rules import SPAN_RULES
 
@@ -57,8 +57,7 @@ class SpanGRPOConfig(GRPOConfig):
         cache = self.soft_overlong_cache
         if not 0 <= self.span_coef < float("inf"):
             raise ValueError(f"span_coef must be a finite number of 0 or more, got {self.span_coef}")
-        if self.span_rule not in SPAN_RULES:
-            raise ValueError(unknown("span_rule", self.span_rule, SPAN_RULES))
+        check_known("span_rule", [self.span_rule], SPAN_RULES)
         if not 0 <= self.max_failed_fraction <= 1:
             raise ValueError(f"max_failed_fraction must be in [0, 1], got {self.max_failed_fraction}")
         if self.max_resamples < 1:

@@ -25,11 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from experiments.agreement.answers import SETS, measure_answers
-    from spanreward.rewards.naming import unknown
+    from spanreward.rewards.naming import check_known
 
-    for name in arguments.sets:
-        if name not in SETS:
-            raise ValueError(unknown("set", name, SETS))
+    check_known("set", arguments.sets, SETS)
     if arguments.count is not None and arguments.count < 1:
         raise ValueError(f"--count must be 1 or more, got {arguments.count}.")
     with open_metric("lave", arguments, {"rationale": not arguments.no_rationale}) as metric:

@@ -31,11 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from experiments.agreement.captions import SETS, measure_people
-    from spanreward.rewards.naming import unknown
+    from spanreward.rewards.naming import check_known
 
-    for name in arguments.sets:
-        if name not in SETS:
-            raise ValueError(unknown("set", name, SETS))
+    check_known("set", arguments.sets, SETS)
     if arguments.metric == "harmonic":
         return measure_criteria(arguments)
     if arguments.metric in ("4grams", "scene_graphs") and arguments.options:

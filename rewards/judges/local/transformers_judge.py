@@ -26,7 +26,7 @@ from spanreward.rewards.judges.encoding.prompt import Prompt, runs
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.local.local_judge import LocalJudge
 from spanreward.rewards.judges.local.weights import QUANTIZATIONS, Quantization, load_model
-from spanreward.rewards.naming import unknown
+from spanreward.rewards.naming import check_known
 from spanreward.rewards.verdict import Status
 
 log = logging.getLogger(__name__)
@@ -69,8 +69,8 @@ class TransformersJudge(LocalJudge):
         max_length: int | None = None,
         min_mass: float = MIN_MASS,
     ) -> None:
-        if quantization is not None and quantization not in QUANTIZATIONS:
-            raise ValueError(unknown("quantization", quantization, QUANTIZATIONS))
+        if quantization is not None:
+            check_known("quantization", [quantization], QUANTIZATIONS)
         super().__init__(model, max_length, min_mass, adapter)
         self.batch_size = batch_size
         self.device = device or rank_device()

@@ -22,10 +22,11 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
+from spanreward.rewards.judges.from_scores import rating_of
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.match.compare_texts import Comparison, compare, ranking, values_of
 from spanreward.rewards.judges.match.rate_answer import rate_answer
-from spanreward.rewards.judges.match.rate_criteria import rate_criteria, rating_of
+from spanreward.rewards.judges.match.rate_criteria import rate_criteria
 from spanreward.rewards.judges.match.text_index import TextIndex
 from spanreward.rewards.judges.probe import AnswerProbe, CriterionProbe, PhraseProbe, PresenceProbe, RankingProbe
 from spanreward.rewards.judges.usage import Usage

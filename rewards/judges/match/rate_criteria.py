@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from spanreward.rewards.judges.from_scores import rating_of
 from spanreward.rewards.judges.judge import Failure, Rating
 from spanreward.rewards.judges.match.text_index import PLACES, WRONG, TextIndex
 from spanreward.rewards.judges.probe import CriterionProbe, Link, Mention, PresenceProbe
@@ -87,11 +88,6 @@ def surplus(said: SceneGraph, there: TextIndex) -> frozenset[int]:
         if namesakes and not several and not name <= PLACES and counts[name] > len(namesakes):
             beyond.add(number)
     return frozenset(beyond)
-
-
-def rating_of(level: float, scale: Sequence[str]) -> Rating:
-    """Returns the distribution with mean `level` on one entry of the scale, or on two neighbours."""
-    return Rating({entry: max(0.0, 1 - abs(float(entry) - level)) for entry in scale})
 
 
 def spread(levels: Sequence[float], scale: Sequence[str]) -> Rating:

@@ -43,10 +43,9 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from spanreward.rewards.labels.correlation_test import answer_tests
     from spanreward.rewards.labels.overlap_baselines import baselines
     from spanreward.rewards.labels.tables import TABLES, fill_table, judge_records, unscored
-    from spanreward.rewards.naming import unknown
+    from spanreward.rewards.naming import check_known
 
-    if arguments.table not in TABLES:
-        raise ValueError(unknown("table", arguments.table, TABLES))
+    check_known("table", [arguments.table], TABLES)
     if arguments.count is not None and arguments.count < 1:
         raise ValueError(f"--count must be 1 or more, got {arguments.count}.")
     table = TABLES[arguments.table]
