@@ -5,8 +5,6 @@ data, told = held_out_data(recipe, as_written)     # told: [] or what a reader m
 `as_written` is the recipe's file without the changes of the command line: data named there are the user's choice.
 """
 
-from collections.abc import Sequence
-
 from spanreward.training.data.hub import split_names
 from spanreward.training.recipe import DataPart, FilePart, HubPart, JsonlPart, MixedPart, Recipe
 
@@ -20,8 +18,8 @@ def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[st
     if recipe.validation_data is not None:
         return recipe.validation_data, []
     data = recipe.data
-    trained = [rows_of(part) for part in parts_of(as_written.data)]
-    chosen = [instead(part) if rows_of(part) in trained else part for part in parts_of(data)]
+    trained = [rows_of(part) for part in as_written.data.parts]
+    chosen = [instead(part) if rows_of(part) in trained else part for part in data.parts]
     told = [
         f"compared on rows that the recipe trains on ({' '.join(filter(None, rows_of(part)))}), as no validation or "
         "test split is known: name others with --set validation.path=FILE, validation.split=SPLIT or "
@@ -30,10 +28,6 @@ def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[st
         if rows_of(part) in trained
     ]
     return data.model_copy(update={"parts": chosen}) if isinstance(data, MixedPart) else chosen[0], told
-
-
-def parts_of(data: DataPart) -> Sequence[JsonlPart | HubPart | FilePart]:
-    return data.parts if isinstance(data, MixedPart) else [data]
 
 
 def rows_of(part: JsonlPart | HubPart | FilePart) -> tuple[str, ...]:

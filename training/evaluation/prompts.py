@@ -7,6 +7,7 @@ prompts.slices["asked for"]                                     # [("question",)
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from spanreward.training.data.jsonl import read_records, readable_picture
 from spanreward.training.data.load import load_data
 from spanreward.training.data.own import own_records
 from spanreward.training.data.rows import prompt_for, read_values
-from spanreward.training.evaluation.held_out import held_out, held_out_data, parts_of
+from spanreward.training.evaluation.held_out import held_out, held_out_data
 from spanreward.training.recipe import DataPart, FilePart, HubPart, JsonlPart, Recipe, RecipeError
 
 Values = tuple[str, ...]  # of one row in one slice: usually one, several where a column holds a list, none
@@ -105,22 +106,19 @@ def columns_of(data: DataPart, ids: Sequence[str], columns: Sequence[str]) -> di
     """Returns these columns of the data's own files, per row. Raises RecipeError for one that no row has."""
     if not columns:
         return {}
-    parts = parts_of(data)
-    records = [records_of(part) for part in parts]
-    found: dict[str, list[Values]] = {name: [] for name in columns}
-    for row in ids:
-        part, _, number = row.rpartition("/") if len(parts) > 1 else ("0", "", row)
-        record = records[int(part)][int(number) - 1]
-        for name in columns:
-            found[name].append(values_of(record.get(name)))
-    check_slices(found, " and ".join(part.source for part in parts))
+    places = [(int(part or 0), int(number)) for part, _, number in (row.rpartition("/") for row in ids)]
+    last = max((number for _, number in places), default=0)
+    records = [records_of(part, last) for part in data.parts]
+    chosen = [records[part][number - 1] for part, number in places]
+    found = {name: [values_of(record.get(name)) for record in chosen] for name in columns}
+    check_slices(found, " and ".join(part.source for part in data.parts))
     return found
 
 
-def records_of(part: JsonlPart | HubPart | FilePart) -> Any:
-    """Returns a block's records as they were written; the row `id` is at place id - 1."""
-    if isinstance(part, FilePart):
-        return list(own_records(part))
+def records_of(part: JsonlPart | HubPart | FilePart, last: int) -> Any:
+    """Returns a block's records as they were written, at least up to the row `last`; row `id` is at place id - 1."""
+    if isinstance(part, FilePart):  # whose function may give rows without end
+        return list(islice(own_records(part), last))
     if isinstance(part, JsonlPart):
         return [record for _, record in read_records(Path(part.path))]
     split = load_split(part)

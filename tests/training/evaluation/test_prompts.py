@@ -12,7 +12,7 @@ from PIL import Image
 from experiments.scenes.parts import SCENES, scenes_of, scenes_part
 from spanreward.training.evaluation.prompts import prompts_of, prompts_of_file
 from spanreward.training.evaluation.slices import usable
-from spanreward.training.recipe import HubPart, JsonlPart, MixedPart, RecipeError
+from spanreward.training.recipe import FilePart, HubPart, JsonlPart, MixedPart, RecipeError
 
 
 def rows_file(path: Path, rows: Any) -> str:
@@ -71,6 +71,17 @@ def test_a_data_file_or_a_column_that_is_not_there(tmp_path: Path) -> None:
         prompts_of_file(path, 10, ["capability"])
     with pytest.raises(RecipeError, match=f"--slice capability: no row of {re.escape(SCENES)} has this column"):
         prompts_of(scenes_part(count=2), ["capability"])
+
+
+def test_a_function_without_end_is_asked_for_the_rows_that_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Image.new("RGB", (4, 4), "red").save(tmp_path / "a.png")
+    body = "    for n in count():\n        yield {'image': 'a.png', 'reference': 'One.', 'era': n}\n"
+    (tmp_path / "endless.py").write_text("from itertools import count\n\ndef rows():\n" + body)
+    data = FilePart(source="endless.py:rows", count=3)
+    assert prompts_of(data, ["era"]).slices["era"] == [("0",), ("1",), ("2",)]
 
 
 def test_columns_of_the_datas_own_files(tmp_path: Path) -> None:
