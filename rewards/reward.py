@@ -12,6 +12,7 @@ A reward works in any trainer that calls `reward(prompts, completions, **columns
 
 import logging
 import sys
+from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Protocol, runtime_checkable
@@ -80,6 +81,12 @@ class Reward:
             return " or ".join(map(repr, self.one_of))
         return None
 
+    def unscored(self, verdicts: Sequence[Verdict]) -> str:
+        """Returns a clause that says why verdicts have no score, and which columns the metric reads."""
+        first = next(verdict for verdict in verdicts if verdict.score is None)
+        reads = " and ".join(map(repr, (*self.columns, *self.one_of)))
+        return f"{self.__name__}, which reads {reads or 'no column'}, says {first.note or first.status.value!r}"
+
     def lacks(self, missing: str, where: str, present: Sequence[str]) -> ValueError:
         """Returns the error for a missing column. where: the data that has the columns `present`."""
         needed = f"{self.__name__} needs the dataset column {missing}, and {where} has {present}"
@@ -135,10 +142,20 @@ class Reward:
             with ExitStack() as awake:
                 for judge in self.judges_to_wake:
                     awake.enter_context(judge)
-                return self.assess(samples)
+                return checked(self.assess(samples), len(samples))
         except Exception as error:
             log.exception("%s could not judge a batch of %d completions", self.__name__, len(samples))
             return [Verdict(None, Status.ERROR, note=f"{type(error).__name__}: {error}") for _ in samples]
+
+
+def checked(verdicts: Any, count: int) -> list[Verdict]:
+    """Returns what `assess` returned. Raises TypeError unless it is a list with one Verdict for each of the samples."""
+    if not isinstance(verdicts, list) or len(verdicts) != count:
+        got = f"{len(verdicts)} in a list" if isinstance(verdicts, list) else repr(verdicts)[:80]
+        raise TypeError(f"assess must return a list of {count} verdicts, one for each sample, got {got}")
+    if wrong := [verdict for verdict in verdicts if not isinstance(verdict, Verdict)]:
+        raise TypeError(f"assess must return a list of verdicts, got {wrong[0]!r:.80} in it")
+    return verdicts
 
 
 @runtime_checkable
@@ -151,7 +168,9 @@ class Explaining(Protocol):
 
 
 def summarise(verdicts: Sequence[Verdict]) -> dict[str, float]:
-    """Returns the mean of every part over the verdicts that have it, `failed_fraction` and `empty_fraction`."""
+    """Returns the mean of every part over the verdicts that have it, and as fractions of all verdicts those whose judge
+    failed, those that are empty, and those without a score by their status.
+    """
     if not verdicts:
         return {}
     values: dict[str, list[float]] = {}
@@ -159,9 +178,12 @@ def summarise(verdicts: Sequence[Verdict]) -> dict[str, float]:
         for part, value in verdict.parts.items():
             values.setdefault(part, []).append(value)
     summary = {part: sum(column) / len(column) for part, column in sorted(values.items())}
-    summary["failed_fraction"] = sum(v.status.failed for v in verdicts) / len(verdicts)
-    summary["empty_fraction"] = sum(v.status is Status.EMPTY for v in verdicts) / len(verdicts)
-    return summary
+    counts = Counter(verdict.status for verdict in verdicts)
+    fractions = {status: counts[status] / len(verdicts) for status in Status}
+    summary["failed_fraction"] = sum(counts[status] for status in Status if status.failed) / len(verdicts)
+    summary["empty_fraction"] = fractions.pop(Status.EMPTY)
+    del fractions[Status.OK]
+    return summary | {f"unscored_fraction/{status}": fraction for status, fraction in fractions.items()}
 
 
 def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sample:

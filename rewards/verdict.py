@@ -8,6 +8,7 @@ verdict.score                      # 0.83, or None when the judge failed
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from numbers import Real
 from typing import Any
 
 LEFT_OUT = 0.5  # missed spans with a lower score are shown as left out
@@ -28,6 +29,11 @@ class Status(StrEnum):
     def failed(self) -> bool:
         """Whether the judge is to blame for the missing score, and neither the completion nor the data."""
         return self in (Status.UNPARSED, Status.TIMEOUT, Status.ERROR)
+
+
+def is_sound(value: Any) -> bool:
+    """Whether the value is a finite number of at most LARGEST in absolute value."""
+    return isinstance(value, Real) and abs(float(value)) <= LARGEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +98,7 @@ class Span:
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end:
             raise ValueError(f"a span needs 0 <= start < end, got start {self.start} and end {self.end}")
-        if not abs(self.credit) <= LARGEST:
+        if not is_sound(self.credit):
             raise ValueError(f"a span's credit must be a finite number of at most {LARGEST:g}, got {self.credit}")
 
 
@@ -126,9 +132,9 @@ class Verdict:
         scored = self.status in (Status.OK, Status.EMPTY)
         if scored != (self.score is not None):
             raise ValueError(f"status {self.status!s} with score {self.score}: only ok and empty verdicts have a score")
-        if self.score is not None and not 0.0 <= self.score <= 1.0:
-            raise ValueError(f"a score lies in [0, 1], got {self.score}")
-        if wrong := {name: value for name, value in self.parts.items() if not abs(value) <= LARGEST}:
+        if self.score is not None and not (is_sound(self.score) and 0.0 <= self.score <= 1.0):
+            raise ValueError(f"a score is a number in [0, 1], got {self.score!r}")
+        if wrong := {name: value for name, value in self.parts.items() if not is_sound(value)}:
             raise ValueError(f"a verdict's parts must be finite numbers of at most {LARGEST:g}, got {wrong}")
 
     @property

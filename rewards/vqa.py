@@ -1,7 +1,7 @@
 """The metrics that LAVE is compared with: pure functions of an answer and people's answers, in [0, 1].
 
     vqa_accuracy("2 dogs", ["two dogs"] * 2 + ["dogs"] * 8)      # 0.6
-    soft_vqa_accuracy("dog", ["dogs"] * 10)                      # 0.75
+    token_f1("two brown dogs", ["two dogs"])                     # 0.8
 
 They compare normalised answers (rewards/language/answer_text.py). The whole text is the answer: a sentence around it
 counts as part of it.
@@ -9,8 +9,6 @@ counts as part of it.
 
 from collections import Counter
 from collections.abc import Sequence
-
-from rapidfuzz.distance import Levenshtein
 
 from spanreward.rewards.language.answer_text import normalise
 
@@ -31,27 +29,6 @@ def vqa_accuracy(answer: str, answers: Sequence[str]) -> float:
     return sum(min(1.0, (sum(same) - own) / AGREED) for own in same) / len(same)
 
 
-def soft_vqa_accuracy(answer: str, answers: Sequence[str]) -> float:
-    """Returns the mean of the three highest max(0, 1 - CER) (Hu et al. 2022): edits in place of equality. CER is the
-    number of edited characters over the length of the person's answer. Raises ValueError for fewer than three answers.
-    """
-    if len(answers) < AGREED:
-        raise ValueError(f"soft VQA accuracy needs {AGREED} answers or more, got {len(answers)}")
-    likeness = sorted((_likeness(normalise(answer), normalise(other)) for other in answers), reverse=True)
-    return sum(likeness[:AGREED]) / AGREED
-
-
-def exact_match(answer: str, answers: Sequence[str]) -> float:
-    """Returns 1 when the answer equals any of the answers, else 0."""
-    return float(normalise(answer) in {normalise(other) for other in answers})
-
-
-def contains(answer: str, answers: Sequence[str]) -> float:
-    """Returns 1 when the characters of any of the answers occur in the answer, also across words, else 0."""
-    text = normalise(answer)
-    return float(any(wanted in text for wanted in map(normalise, answers) if wanted))
-
-
 def token_f1(answer: str, answers: Sequence[str]) -> float:
     """Returns the F1 of the words as multisets against the best single answer (Rajpurkar et al. 2016); 0 of none."""
     return best_f1(normalise(answer).split(), [normalise(other).split() for other in answers])
@@ -61,9 +38,3 @@ def best_f1(words: Sequence[str], others: Sequence[Sequence[str]]) -> float:
     """Returns the highest F1 of the words with any of the others, all as multisets; 0 of no words or no others."""
     own = Counter(words)
     return max((2 * (own & Counter(other)).total() / max(len(words) + len(other), 1) for other in others), default=0.0)
-
-
-def _likeness(answer: str, reference: str) -> float:
-    if not reference:
-        return float(not answer)
-    return max(0.0, 1 - Levenshtein.distance(answer, reference) / len(reference))

@@ -15,6 +15,8 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from spanreward.training.needs import lacking
+
 if TYPE_CHECKING:  # `as`: names that type checkers take for public
     from spanreward.rewards.batching import BatchingReward as BatchingReward
     from spanreward.rewards.criteria import CriteriaReward as CriteriaReward
@@ -83,7 +85,12 @@ __all__ = list(MODULES)
 def __getattr__(name: str) -> Any:
     if name not in MODULES:
         raise AttributeError(f"module 'spanreward' has no attribute {name!r}")
-    return getattr(import_module(f"spanreward.{MODULES[name]}"), name)
+    try:
+        return getattr(import_module(f"spanreward.{MODULES[name]}"), name)
+    except (ImportError, RuntimeError) as error:
+        if told := lacking(name, error):
+            raise ImportError(told) from error
+        raise
 
 
 def __dir__() -> list[str]:

@@ -18,7 +18,7 @@ USES = {
     "rewards.comparison": set(),
     "rewards.pairwise": {"rewards.judges", "rewards.comparison"},
     "rewards.criteria": {"rewards.judges", "rewards.pairwise"},
-    "rewards.labels": {"rewards.language", "rewards.judges", "rewards.posh", "rewards.lave", "rewards.comparison"},
+    "rewards.labels": {"rewards.lave", "rewards.comparison"},
     "training.grpo": {"rewards.judges"},
     "training.data": {"rewards.language"},
     "training.evaluation": {

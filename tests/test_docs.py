@@ -98,11 +98,11 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 
 def glossary() -> list[re.Pattern[str]]:
-    """The keys of docs/logged_keys.md, NAME and CRITERION standing for any name."""
+    """The keys of docs/logged_keys.md, NAME, CRITERION and CAUSE standing for any name."""
     rows = re.findall(r"^\| (`[^|]*) \|", (ROOT / "docs/logged_keys.md").read_text(), re.MULTILINE)
     keys = [key for row in rows for key in re.findall(r"`([^`]+)`", row)]
     keys += [f"posh/{side}_{kind}" for side in ("precision", "recall") for kind in ("entity", "attribute", "relation")]
-    return [re.compile(re.sub("NAME|CRITERION", "[a-z]+", re.escape(key))) for key in keys]
+    return [re.compile(re.sub("NAME|CRITERION|CAUSE", "[a-z_]+", re.escape(key))) for key in keys]
 
 
 def test_every_key_that_is_logged_is_in_the_glossary(tmp_path: Path) -> None:
@@ -114,7 +114,18 @@ def test_every_key_that_is_logged_is_in_the_glossary(tmp_path: Path) -> None:
     trainer.add_callback(RewardHealthCallback(trainer.recorders, referee=lambda sample: 0.5))
     trainer.train()
     logged = {key for line in trainer.state.log_history for key in line}
-    ours = ("posh/", "lave/", "harmonic/", "judge/", "spans/", "health/", "sampling/", "reasoning/", "rewards/soft")
+    ours = (
+        "posh/",
+        "lave/",
+        "harmonic/",
+        "judge/",
+        "spans/",
+        "health/",
+        "sampling/",
+        "reasoning/",
+        "advantages/",
+        "rewards/soft",
+    )
     known = glossary()
     found = sorted(key for key in logged if key.startswith(ours) and not key.endswith("/std"))
     assert len(found) > 40

@@ -20,6 +20,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from spanreward.rewards.naming import unknown
 from spanreward.rewards.own_file import is_own
 from spanreward.training.recipe_file import RecipeError, read_mapping, read_yaml
+from spanreward.training.trainer_settings import fault
 
 Column = Literal["image", "reference", "question", "answers", "context", "anchor", "criteria", "bbox", "task"]
 
@@ -239,13 +240,17 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
         recipe = Recipe.model_validate(data)
     except ValidationError as error:
         raise RecipeError(explain(error)) from None
-    valid = [field.name for field in fields(trainer_config(recipe.algorithm)) if field.init]
-    for key in recipe.trainer:
-        if key not in valid:
-            raise RecipeError(unknown("recipe key", key, valid, shown=f"trainer.{key}"))
+    config = trainer_config(recipe.algorithm)
+    valid = [field.name for field in fields(config) if field.init]
     for key in ("output_dir", "seed", "reward_weights"):
         if key in recipe.trainer:
             raise RecipeError(f"trainer.{key} is set by the recipe itself: use output, seed or rewards instead.")
+    for key, value in recipe.trainer.items():
+        if key not in valid:
+            raise RecipeError(unknown("recipe key", key, valid, shown=f"trainer.{key}"))
+        if wrong := fault(config, key, value):
+            quotes = " (YAML reads a bare no or off as False: quote it)" if value is False else ""
+            raise RecipeError(f"recipe key trainer.{key}: {wrong}, got {value!r}{quotes}.")
     if recipe.algorithm != "sft" and not recipe.rewards:
         raise RecipeError(f"a {recipe.algorithm} recipe needs at least one entry under rewards, as {{metric: posh}}.")
     if recipe.algorithm == "grpo":
@@ -288,7 +293,7 @@ def trainer_config(algorithm: str) -> Any:
         from trl import SFTConfig
 
         return SFTConfig
-    from spanreward.training.grpo.trainer import SpanGRPOConfig
+    from spanreward.training.grpo.config import SpanGRPOConfig
 
     return SpanGRPOConfig
 

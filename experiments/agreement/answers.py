@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from experiments.agreement import answer_sets
+from experiments.agreement import answer_metrics, answer_sets
 from experiments.agreement.captions import CHUNK
 from experiments.agreement.measures import RIGHT_ABOVE, cohen_kappa
 from spanreward.rewards import vqa
@@ -27,13 +27,13 @@ from spanreward.rewards.reward import Reward
 from spanreward.rewards.verdict import Sample
 
 Metric = Callable[[str, Sequence[str]], float]
-MATCHES: dict[str, Metric] = {"exact_match": vqa.exact_match, "contains": vqa.contains}
+MATCHES: dict[str, Metric] = {"exact_match": answer_metrics.exact_match, "contains": answer_metrics.contains}
 OVERLAPS: dict[str, Metric] = {
-    "exact_match": vqa.exact_match,
-    "contains": vqa.contains,
+    "exact_match": answer_metrics.exact_match,
+    "contains": answer_metrics.contains,
     "token_f1": vqa.token_f1,
     "vqa_accuracy": vqa.vqa_accuracy,
-    "soft_vqa_accuracy": vqa.soft_vqa_accuracy,
+    "soft_vqa_accuracy": answer_metrics.soft_vqa_accuracy,
 }
 
 

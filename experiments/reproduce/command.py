@@ -4,7 +4,7 @@
     python -m experiments reproduce here --data ../shared/data --json here.json
     python -m experiments reproduce lave-2 --data my_data --judge server:http://127.0.0.1:8000#lmsys/vicuna-13b-v1.3
 
-Every step is a `spanreward labels table` command, which is printed, with all baselines that the machine has.
+Every step is a command `python -m experiments agreement table`, which is printed.
 docs/evidence/reproduce.md has the figures of what was run.
 """
 
@@ -19,11 +19,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from experiments.commands.agreement import table as agreement_table
 from experiments.reproduce.steps import REPRODUCTIONS, Step
 from spanreward.training.commands.json_file import write_json
-from spanreward.training.commands.labels import table as agreement_table
 from spanreward.training.commands.metric_options import add_judge_options
 
+COMMAND = ("python", "-m", "experiments", "agreement", "table")
 ELSEWHERE = ("prompts", "reader", "pipeline", "coref")  # options that change no cost and may not be on this machine
 
 
@@ -63,9 +64,9 @@ def main() -> None:
 
 
 def words_of(step: Step, arguments: argparse.Namespace) -> list[str]:
-    """What follows `spanreward labels table`."""
+    """What follows COMMAND."""
     judge = arguments.judge or step.judge
-    words = [step.table, str(arguments.data / step.file), "--judge", judge, "--baselines"]
+    words = [step.table, str(arguments.data / step.file), "--judge", judge]
     for option in arguments.judge_option:
         words += ["--judge-option", option]
     if arguments.cache is not None:
@@ -114,7 +115,7 @@ def plan(arguments: argparse.Namespace) -> dict[str, Any]:
         table.add_row(
             f"{step.table}, {step.metric or TABLES[step.table].metric}", judge, *shown, "missing" if absent else "there"
         )
-        command = shlex.join(["spanreward", "agreement", "table", *words_of(step, arguments)])
+        command = shlex.join([*COMMAND, *words_of(step, arguments)])
         steps.append({"command": command, "missing": absent, "needs": list(step.needs), **asdict(load)})
     console = Console(width=max(Console().width, 140))
     console.print(table)
@@ -173,7 +174,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
             left_out.append(f"{step.table}: left out, {absent}.")
             continue
         words = words_of(step, arguments)
-        console.print(f"$ {shlex.join(['spanreward', 'agreement', 'table', *words])}", markup=False, soft_wrap=True)
+        console.print(f"$ {shlex.join([*COMMAND, *words])}", markup=False, soft_wrap=True)
         numbers, tables = agreement_table.measure(parser.parse_intermixed_args(words))
         done.append({"command": words, **numbers})
         for table in tables:

@@ -39,7 +39,7 @@ LAVE_NEEDS = ("the judge's weights: lmsys/vicuna-13b-v1.3",)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One file through one table of `spanreward labels table`.
+    """One file through one table of `python -m experiments agreement table`.
 
     Attributes:
         table: its name there.

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from spanreward.rewards.http_client import without_secret
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.judges.shared.cached_judge import CachedJudge
 from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
@@ -84,7 +85,7 @@ def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
         return own, False
     judge_class, given = _parts(spec)
     valid = [option for option in options_of(judge_class) if option not in given]
-    check_known(f"option of the judge {spec}:", options, valid)
+    check_known(f"option of the judge {without_secret(spec)}:", options, valid)
     # SmolLM2 puts 3 to 16 % on the digits for PoSh's questions, so MIN_MASS would refuse half of its ratings.
     if given.get("model") == "smollm2":
         options = {"min_mass": 0.0, **options}
@@ -99,11 +100,11 @@ def _parts(spec: str) -> tuple[type[Judge], dict[str, str]]:
         return _class(spec), {}
     kind, _, given = spec.partition(":")
     if kind not in KINDS:
-        raise ValueError(f"{unknown('judge', kind, KINDS, spec)} A judge is {FORMS}.")
+        raise ValueError(f"{unknown('judge', kind, KINDS, without_secret(spec))} A judge is {FORMS}.")
     names = [part.lower() for part in KINDS[kind][1].split("#")]
     values = given.split("#", len(names) - 1)
     if not all(names) or not all(values) or len(values) < len(names):
-        raise ValueError(f"the judge {spec!r} is not complete, or has too much: a judge is {FORMS}.")
+        raise ValueError(f"the judge {without_secret(spec)!r} is not complete, or has too much: a judge is {FORMS}.")
     return _class(kind), dict(zip(names, values, strict=True))
 
 

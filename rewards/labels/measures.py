@@ -4,7 +4,7 @@
     measure.statistic([item for record, verdicts in judged for item in measure.items(record, verdicts)])
 
 A criterion is compared with the part of the metric's verdict that is about it, else with the verdict's score: people's
-mistakes with PoSh's precision, and any criterion with BLEU's only score.
+mistakes with PoSh's precision, and any criterion with the only score of a metric without parts.
 """
 
 from collections.abc import Callable, Sequence

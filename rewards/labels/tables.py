@@ -2,7 +2,7 @@
 
     table = TABLES["docent-coarse"]
     records = table.read(Path("coarse.jsonl"))
-    judged = {metric.__name__: judge_records(records, metric) for metric in (PoshReward(judge), *baselines)}
+    judged = {metric.__name__: judge_records(records, metric) for metric in (PoshReward(judge), other_metric)}
     for row in fill_table(table, records, judged):
         row.slice, row.measure, row.metrics["posh"].value, row.metrics["posh"].interval
 
@@ -63,7 +63,6 @@ class Table:
         metric: the paper's metric.
         measures: the rows of every slice.
         columns: the packaged column map of its file.
-        granular: whether it measures spans; then the paper's span baselines belong to it.
         pictures: whether the paper's metric is shown pictures.
         slices: the parts of the table that a record is in.
     """
@@ -72,7 +71,6 @@ class Table:
     metric: str
     measures: tuple[Measure, ...]
     columns: str
-    granular: bool = False
     pictures: bool = False
     slices: Callable[[Record], Sequence[str]] = lambda record: (record.slice, ALL) if record.slice else (ALL,)
 
@@ -184,7 +182,7 @@ THUMB = correlations(("overall", "correctness", "completeness"), True, {"Pearson
 
 TABLES: dict[str, Table] = {
     "docent-coarse": Table("PoSh, tables 3 and 6", "posh", COARSE, "docent_coarse"),
-    "docent-granular": Table("PoSh, table 2", "posh", measures.alarms(), "docent_granular", granular=True),
+    "docent-granular": Table("PoSh, table 2", "posh", measures.alarms(), "docent_granular"),
     "caparena": Table("PoSh, tables 3 and 6", "posh", CAPARENA, "caparena"),
     "mmhe-best": Table("HarmonicEval, table 2", "harmonic", (measures.accuracy_of_best(),), "mmhe_best", pictures=True),
     "mmhe-criteria": Table(

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from spanreward.rewards.http_client import without_secret
 from spanreward.rewards.language.coref import coref_method
 from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.rules import Mode
@@ -61,7 +62,10 @@ def load_reader(reader: str | Reader | None, pipeline: Any = None, coref: Any = 
     if not isinstance(reader, str):
         return reader
     if not reader.startswith(SERVER):
-        raise ValueError(f"a reader is named server:URL, such as server:http://127.0.0.1:8077, got {reader!r}")
+        got = repr(without_secret(reader))
+        raise ValueError(f"a reader is named server:URL, such as server:http://127.0.0.1:8077, got {got}")
     if not isinstance(pipeline, str | None) or not isinstance(coref, str):
-        raise ValueError(f"{reader} has its own pipeline and coreference: name those it must have, or leave them out")
+        raise ValueError(
+            f"{without_secret(reader)} has its own pipeline and coreference: name those it must have, or leave them out"
+        )
     return ServerReader(reader.removeprefix(SERVER), pipeline, None if coref == "rules" else coref)

@@ -7,9 +7,10 @@
 text as given.
 """
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import SkipValidation, TypeAdapter
 
 CharacterSpan = tuple[int, int]
 Source = Literal["verb", "prep", "poss"]
@@ -43,7 +44,7 @@ class Relation:
     subject: int
     object: int
     relation: str
-    source: Source
+    source: Annotated[Source, SkipValidation]  # published files have others too
     sentence_idxs: list[int]
     text_spans: list[CharacterSpan]
 
@@ -68,19 +69,30 @@ class SceneGraph:
         return {key: value for key, value in asdict(self).items() if value or key not in ("misplaced", "unasserted")}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Reads what `to_dict` wrote, also after a JSON round trip. Raises KeyError or TypeError on other data."""
+    def from_dict(cls, data: dict[str, Any]) -> "SceneGraph":
+        """Reads what `to_dict` wrote, also after a JSON round trip. Raises ValueError for data of another form."""
+        return _GRAPH.validate_python(data)
 
-        def pairs(spans: Iterable[Iterable[int]]) -> list[CharacterSpan]:
-            return [tuple(span) for span in spans]  # type: ignore[misc]
 
-        entities = []
-        for entity in data["entities"]:
-            of_attributes = {text: pairs(spans) for text, spans in entity["attribute_text_spans"].items()}
-            own = {"text_spans": pairs(entity["text_spans"]), "attribute_text_spans": of_attributes}
-            entities.append(Entity(**{**entity, **own}))
-        relations = [
-            Relation(**{**relation, "text_spans": pairs(relation["text_spans"])}) for relation in data["relations"]
-        ]
-        noted = [pairs(data.get(name, ())) for name in ("misplaced", "unasserted")]
-        return cls(entities, relations, list(data["sentences"]), *noted)
+_GRAPH = TypeAdapter(SceneGraph)
+
+
+def check_places(graph: SceneGraph, text: str) -> None:
+    """Raises ValueError unless all that the graph points to is there: characters of the text, sentences, entities."""
+    named: list[Entity | Relation] = [*graph.entities, *graph.relations]
+    described = [(one.text_spans, one.sentence_idxs) for one in named]
+    for entity in graph.entities:
+        for attribute in entity.attributes:
+            if attribute not in entity.attribute_text_spans.keys() & entity.attribute_sentence_idxs.keys():
+                raise ValueError(f"the attribute {attribute[:40]!r} has no place")
+        described += zip(entity.attribute_text_spans.values(), entity.attribute_sentence_idxs.values(), strict=False)
+    spans = [graph.misplaced, graph.unasserted, *(of_one for of_one, _ in described)]
+    if any(not 0 <= start < end <= len(text) for of_one in spans for start, end in of_one):
+        raise ValueError(f"a span is not within the {len(text)} characters of its text")
+    if any(not 0 <= number < len(graph.sentences) for _, of_one in described for number in of_one):
+        raise ValueError(f"a sentence is not one of the {len(graph.sentences)}")
+    if any(relation.source not in get_args(Source) for relation in graph.relations):
+        raise ValueError(f"a relation's source is not one of {', '.join(get_args(Source))}")
+    numbers = [number for relation in graph.relations for number in (relation.subject, relation.object)]
+    if any(not 0 <= number < len(graph.entities) for number in numbers):
+        raise ValueError(f"a relation is not between two of the {len(graph.entities)} entities")

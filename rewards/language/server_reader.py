@@ -9,19 +9,19 @@ A request that reaches no reader is sent again after growing random pauses, `att
 attempt and at the deadline the call raises ReaderFailure. The server is in reader_server.py.
 """
 
-import json
-import time
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import Annotated, TypeVar
 
 import httpx2 as httpx
-from pydantic import BaseModel, ValidationError
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+from pydantic import AfterValidator, BaseModel, ValidationError
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
+from spanreward.rewards.http_client import BadAnswer, Server, exchange, legible, run
 from spanreward.rewards.language.parse import SURROGATE
 from spanreward.rewards.language.rules import Mode
-from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.language.scene_graph import SceneGraph, check_places
 from spanreward.rewards.verdict import Status
 
 PORT = 8077
@@ -32,7 +32,8 @@ LONGEST_TEXT = 1_000_000  # characters that spaCy reads of a text, unless a pipe
 CONNECT_TIMEOUT = 5.0  # seconds
 BACKOFF = wait_random_exponential(multiplier=0.5, max=8.0)  # seconds
 AWAY = (502, 503, 504)
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+ANSWER = 1 << 16  # bytes of an answer beside its graphs
+GRAPH = 256  # bytes of the graphs for each character; short captions have up to 40, a list of single letters 57
 
 
 class ReaderFailure(OSError):
@@ -47,12 +48,22 @@ class Retryable(Exception):
     """A failed attempt after which another may succeed."""
 
 
+def plain(name: str) -> str:
+    """Returns the name. Raises ValueError if it is blank or does not fit into a note as it is."""
+    if not name.strip() or legible(name) != name:
+        raise ValueError("no name")
+    return name
+
+
+Name = Annotated[str, AfterValidator(plain)]
+
+
 class ReaderInfo(BaseModel):
     """What a reader says about itself: its pipeline's name and version, its coreference, its version of spanreward."""
 
-    pipeline: str
-    coref: str
-    version: str
+    pipeline: Name
+    coref: Name
+    version: Name
 
     @property
     def name(self) -> str:
@@ -63,10 +74,11 @@ class ReaderInfo(BaseModel):
 class Reading(ReaderInfo):
     """An answer: the reader and one graph per text."""
 
-    graphs: list[dict[str, Any]]
+    graphs: list[SceneGraph]
 
 
 Answer = TypeVar("Answer", bound=ReaderInfo)
+Result = TypeVar("Result")
 
 
 class ServerReader:
@@ -79,18 +91,14 @@ class ServerReader:
         attempts: how often a request is sent at most.
 
     Raises:
-        ValueError: for a url that is not http or https.
+        ValueError: as `Server.at`.
     """
 
     def __init__(
         self, url: str, pipeline: str | None = None, coref: str | None = None, deadline: float = 600, attempts: int = 8
     ) -> None:
-        parsed = httpx.URL(url)
-        if parsed.scheme not in ("http", "https") or not parsed.host:
-            raise ValueError(f"the reader's url {url!r} is not of the form http://127.0.0.1:{PORT}")
-        self.url = url.rstrip("/")
-        self.host = parsed.host
-        self.port = parsed.port or {"http": 80, "https": 443}[parsed.scheme]
+        self.server = Server.at(url, "the reader's url")
+        self.url = self.server.url
         self.pipeline = pipeline
         self.coref = coref
         self.deadline = deadline
@@ -100,64 +108,85 @@ class ServerReader:
     def name(self) -> str:
         """Returns the reader's pipeline and coreference, which it asks for once. Raises ReaderFailure."""
         if self._name is None:
-            end = time.monotonic() + CONNECT_TIMEOUT
-            with self._client() as client:
-                self._name = self._checked(self._ask(ReaderInfo, client, "/reader", None, end, attempts=1))
+            self._name = self._checked(run(self._within(min(self.deadline, CONNECT_TIMEOUT), self._who)))
         return self._name
 
     def read(self, texts: Sequence[str], mode: Mode) -> list[SceneGraph]:
         """Returns one graph per text, as `describe` in the reader's process. Raises ReaderFailure and nothing else."""
-        end = time.monotonic() + self.deadline
-        with self._client() as client:
-            return [graph for some in batches(texts) for graph in self._read(client, some, mode, end)]
 
-    def _read(self, client: httpx.Client, texts: Sequence[str], mode: Mode, end: float) -> list[SceneGraph]:
-        body = json.dumps({"texts": [sendable(text) for text in texts], "mode": mode}).encode()
-        reading = self._ask(Reading, client, "/graphs", body, end, self.attempts)
+        async def read_all(client: httpx.AsyncClient) -> list[SceneGraph]:
+            return [graph for some in batches(texts) for graph in await self._read(client, some, mode)]
+
+        return run(self._within(self.deadline, read_all))
+
+    async def _within(self, seconds: float, work: Callable[[httpx.AsyncClient], Awaitable[Result]]) -> Result:
+        """Returns what the work returns with a client. Raises ReaderFailure after so many seconds."""
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                self.server.client(httpx.Timeout(None, connect=CONNECT_TIMEOUT)) as client,
+            ):
+                return await work(client)
+        except TimeoutError as error:
+            late = f"the reader at {self.url} did not answer within {seconds:g} s"
+            raise ReaderFailure(late, Status.TIMEOUT) from error
+
+    async def _who(self, client: httpx.AsyncClient) -> ReaderInfo:
+        return await self._ask(ReaderInfo, client, "GET", "/reader", None, ANSWER, attempts=1)
+
+    async def _read(self, client: httpx.AsyncClient, texts: Sequence[str], mode: Mode) -> list[SceneGraph]:
+        sent = [sendable(text) for text in texts]
+        largest = ANSWER + GRAPH * sum(map(len, sent))
+        body = {"texts": sent, "mode": mode}
+        reading = await self._ask(Reading, client, "POST", "/graphs", body, largest, self.attempts)
         self._name = self._checked(reading)
         if len(reading.graphs) != len(texts):
             raise ReaderFailure(f"the reader at {self.url} gave {len(reading.graphs)} graphs for {len(texts)} texts")
         try:
-            return [SceneGraph.from_dict(graph) for graph in reading.graphs]
-        except (KeyError, TypeError) as error:
-            raise ReaderFailure(f"the reader at {self.url} gave something that is no graph: {error!r}") from error
+            for graph, text in zip(reading.graphs, sent, strict=True):
+                check_places(graph, text)
+        except ValueError as error:
+            raise ReaderFailure(f"the reader at {self.url} gave something that is no graph: {error}") from error
+        return reading.graphs
 
-    def _ask(
-        self, kind: type[Answer], client: httpx.Client, path: str, body: bytes | None, end: float, attempts: int
+    async def _ask(
+        self,
+        kind: type[Answer],
+        client: httpx.AsyncClient,
+        method: str,
+        path: str,
+        body: object,
+        largest: int,
+        attempts: int,
     ) -> Answer:
-        """Returns the answer to a POST with `body`, or to a GET where `body` is None. Raises ReaderFailure."""
-        retrying = Retrying(
+        """Returns the answer of at most `largest` bytes. Raises ReaderFailure."""
+        retrying = AsyncRetrying(
             retry=retry_if_exception_type(Retryable), wait=BACKOFF, stop=stop_after_attempt(attempts), reraise=True
         )
         try:
-            response = retrying(self._ask_once, client, path, body, end)
+            content: bytes = await retrying(self._ask_once, client, method, path, body, largest)
         except Retryable as error:
             asked = f"asked {attempts} times, at last: " if attempts > 1 else ""
             problem = f"no reader answers at {self.url}: {self._start()} ({asked}{error})"
             raise ReaderFailure(problem, Status.TIMEOUT) from error
         try:
-            return kind.model_validate_json(response.content)
+            return kind.model_validate_json(content)
         except ValidationError as error:
             raise ReaderFailure(f"{self.url} does not answer as a reader does: {self._start()}") from error
 
-    def _ask_once(self, client: httpx.Client, path: str, body: bytes | None, end: float) -> httpx.Response:
+    async def _ask_once(self, client: httpx.AsyncClient, method: str, path: str, body: object, largest: int) -> bytes:
         """Makes one attempt. Raises Retryable or ReaderFailure."""
-        left = end - time.monotonic()
-        late = ReaderFailure(f"the reader at {self.url} did not answer within {self.deadline:g} s", Status.TIMEOUT)
-        if left <= 0:
-            raise late
-        timeout = httpx.Timeout(left, connect=min(left, CONNECT_TIMEOUT))
         try:
-            response = client.request("GET" if body is None else "POST", path, content=body, timeout=timeout)
-        except (httpx.ReadTimeout, httpx.WriteTimeout) as error:
-            raise late from error
-        except httpx.TransportError as error:
-            raise Retryable(f"{type(error).__name__} {error}".strip()) from error
+            response, content = await exchange(client, method, path, body, largest)
+        except httpx.RequestError as error:
+            raise Retryable(legible(f"{type(error).__name__} {error}")) from error
+        except BadAnswer as error:
+            raise ReaderFailure(f"{self.url} does not answer as a reader does: {error}") from error
         if response.status_code in AWAY:
             raise Retryable(f"it answers {response.status_code}")
         if not response.is_success:
-            raise ReaderFailure(f"{self.url} answers {response.status_code}: {response.text[:300]}")
-        return response
+            raise ReaderFailure(f"{self.url} answers {response.status_code}: {legible(content)}")
+        return content
 
     def _checked(self, info: ReaderInfo) -> str:
         """Returns the reader's name. Raises ReaderFailure if the reader has changed or another one is wanted."""
@@ -179,10 +208,7 @@ class ServerReader:
         """Returns how to start the reader that is wanted."""
         pipeline = f" --pipeline {self.pipeline}" if self.pipeline else ""
         coref = f" --coref {self.coref}" if self.coref else ""
-        return f"start one with spanreward read --serve --port {self.port}{pipeline}{coref}"
-
-    def _client(self) -> httpx.Client:
-        return httpx.Client(base_url=self.url, trust_env=self.host not in LOOPBACK)  # no proxy to this machine itself
+        return f"start one with spanreward read --serve --port {self.server.port}{pipeline}{coref}"
 
 
 def batches(texts: Sequence[str]) -> Iterator[list[str]]:

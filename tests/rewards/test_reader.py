@@ -22,6 +22,7 @@ from spacy.tokens import Doc
 
 from experiments.scenes.language import describe
 from experiments.scenes.world import make_scenes
+from spanreward.rewards.http_client import Server
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.language import server_reader
@@ -141,7 +142,7 @@ def test_a_reader_that_hangs_is_left_at_the_deadline(tmp_path: Path) -> None:
             "no reader answers",
         ),
         (200, json.dumps({**TOLD, "graphs": []}), 0, "gave 0 graphs for 1 texts"),
-        (200, json.dumps({**TOLD, "graphs": [{"entities": 3}]}), 0, "something that is no graph"),
+        (200, json.dumps({**TOLD, "graphs": [{"entities": 3}]}), 0, "does not answer as a reader does"),
         (200, json.dumps({**TOLD, "version": "0.0.7", "graphs": []}), 0, "is spanreward 0.0.7, and this is"),
         (200, "<html>", 0, "does not answer as a reader does: start one with spanreward read --serve"),
         (200, json.dumps({"data": []}), 0, "does not answer as a reader does"),
@@ -175,7 +176,7 @@ def test_a_reader_that_is_another_than_it_was_or_must_be_is_refused(url: str) ->
     reader = ServerReader(url)
     assert reader.name() == NAME
     with reader_thread(LocalReader(SMALL, "none")) as other:
-        reader.url = other
+        reader.server = Server.at(other, "the reader's url")
         with pytest.raises(
             ReaderFailure, match=f"was {NAME} and is {SMALL} 3.8.0, coref none: start it again as it was"
         ):
@@ -199,7 +200,7 @@ def test_a_reader_that_is_not_there_is_told_how_to_start_it() -> None:
 def test_wrong_names_are_refused() -> None:
     with pytest.raises(ValueError, match=r"a reader is named server:URL, such as .*, got 'http://here'"):
         PoshReward(MatchJudge(), reader="http://here")
-    with pytest.raises(ValueError, match="the reader's url 'here' is not of the form http"):
+    with pytest.raises(ValueError, match="the reader's url 'here' does not begin with http"):
         PoshReward(MatchJudge(), reader="server:here")
     with pytest.raises(ValueError, match="name those it must have, or leave them out"):
         PoshReward(MatchJudge(), reader="server:http://here", coref=lambda docs: [])

@@ -120,6 +120,12 @@ def test_unequal_lengths_are_refused() -> None:
         Fixed()([PROMPT], ["x", "y"], reference=["A star.", "A cat."])
 
 
+def causes(name: str, **shares: float) -> dict[str, float]:
+    """The log's shares of completions without a score, by cause."""
+    statuses = ("not_applicable", "unparsed", "timeout", "error")
+    return {f"{name}/unscored_fraction/{status}": shares.get(status, 0.0) for status in statuses}
+
+
 def test_what_breaks_becomes_none_with_a_status_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     logged: dict[str, float] = {}
     with caplog.at_level(logging.ERROR):
@@ -128,7 +134,7 @@ def test_what_breaks_becomes_none_with_a_status_and_is_logged(caplog: pytest.Log
     (record,) = caplog.records
     assert record.getMessage() == "fixed could not judge a batch of 3 completions"
     assert record.exc_info[1].args == ("the judge is gone",)
-    assert logged == {"fixed/failed_fraction": 1.0, "fixed/empty_fraction": 0.0}
+    assert logged == {"fixed/failed_fraction": 1.0, "fixed/empty_fraction": 0.0, **causes("fixed", error=1.0)}
     _, verdicts = Broken().judge_completions([PROMPT], ["x"], reference=["y"])
     assert verdicts == [Verdict(None, Status.ERROR, note="RuntimeError: the judge is gone")]
 
@@ -159,6 +165,7 @@ def test_every_part_is_logged_as_the_mean_of_those_that_have_it() -> None:
         "fixed/precision_entity": pytest.approx(0.3),
         "fixed/failed_fraction": pytest.approx(1 / 5),
         "fixed/empty_fraction": pytest.approx(1 / 5),
+        **causes("fixed", timeout=1 / 5, not_applicable=1 / 5),
     }
     assert summarise([]) == {}
 
@@ -180,6 +187,7 @@ def test_posh_logs_precision_and_recall_apart() -> None:
         "words/filler": 0.0,
         "words/failed_fraction": 0.0,
         "words/empty_fraction": 0.0,
+        **causes("words"),
     }
 
 
@@ -200,7 +208,7 @@ def test_a_score_is_there_exactly_when_the_status_says_so(status: Any) -> None:
 @pytest.mark.parametrize("score", [-0.01, 1.01, float("nan"), float("inf")])
 def test_a_score_lies_between_0_and_1(score: Any) -> None:
     assert [Verdict(edge).score for edge in (0.0, 1.0)] == [0.0, 1.0]
-    with pytest.raises(ValueError, match=r"a score lies in \[0, 1\], got"):
+    with pytest.raises(ValueError, match=r"a score is a number in \[0, 1\], got"):
         Verdict(score)
 
 

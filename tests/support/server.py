@@ -18,6 +18,10 @@ LOST = "lost connection"
 CUT = "a body that ends too soon"
 
 
+class Raw(bytes):
+    """What the server writes instead of a response."""
+
+
 class Server:
     """An OpenAI-compatible server on 127.0.0.1 which rates a prompt that says "give 4" with 4: p(4) = 0.8, p(2) = 0.1,
     and the rest on what only looks like a rating.
@@ -77,6 +81,9 @@ class Server:
                     self.reply(how, b'{"error": "so it is"}')
                 elif isinstance(how, tuple):
                     self.reply(how[0], b"".join(how[2:]), how[1])
+                elif isinstance(how, Raw):
+                    self.wfile.write(how)
+                    self.close_connection = True
                 elif isinstance(how, bytes):
                     self.reply(200, how)
                 else:

@@ -144,10 +144,10 @@ def test_a_judge_is_a_name_or_a_mapping() -> None:
 
 @pytest.mark.parametrize("text", ["2e-3", "1E5", "3.e-2", "-1e+3"])
 def test_scientific_numbers_are_numbers_in_file_and_override(text: str, tmp_path: Path) -> None:
-    path = with_data(tmp_path, "{source: rows.py:rows}", f"trainer: {{max_steps: {text}}}\n")
-    assert load_recipe(path).trainer["max_steps"] == float(text)
-    assert load_recipe(DAPO, [f"trainer.learning_rate={text}"]).trainer["learning_rate"] == float(text)
-    assert load_recipe(DAPO, [f"trainer.report_to=[{text}]"]).trainer["report_to"] == [float(text)]
+    path = with_data(tmp_path, "{source: rows.py:rows}", f"trainer: {{adam_epsilon: {text}}}\n")
+    assert load_recipe(path).trainer["adam_epsilon"] == float(text)
+    assert load_recipe(DAPO, [f"trainer.adam_epsilon={text}"]).trainer["adam_epsilon"] == float(text)
+    assert load_recipe(DAPO, [f"data.options.levels=[{text}]"]).data.options["levels"] == [float(text)]
 
 
 def test_text_that_only_begins_like_a_number_stays_text() -> None:

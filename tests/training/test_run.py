@@ -176,7 +176,7 @@ def test_one_judge_that_does_not_end_does_not_keep_the_others(
 
 @pytest.mark.parametrize(
     ("trainer", "message"),
-    [({"span_coef": -1}, "span_coef must be a finite number of 0 or more"), ({"num_generations": 3}, "divisible")],
+    [({"span_coef": -1}, "greater than or equal to 0, got -1"), ({"num_generations": 3}, "divisible")],
 )
 def test_what_the_trainer_refuses_is_one_line(tmp_path: Path, trainer: Any, message: str) -> None:
     with pytest.raises(RecipeError, match=message) as error:

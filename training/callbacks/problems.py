@@ -5,6 +5,7 @@ training/callbacks/reward_health.py measures them. This file is quick to import.
 
 PROBLEMS = {
     "failed": "a judge fails on most completions",
+    "unscored": "no completion of a batch has a score",
     "zero_variance": "all completions of a prompt have one score",
     "saturation": "nearly all completions have the whole reward",
     "length": "completions are far longer or shorter than at the start",

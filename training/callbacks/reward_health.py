@@ -38,7 +38,8 @@ Referee = Callable[[Sample], float | None]
 
 SATURATED = 0.99
 TRUNCATED = "completions/clipped_ratio"  # TRL's key
-LOGGED_ELSEWHERE = ("failed_fraction", "reward", "length")  # as judge/failed_fraction, reward, completions/mean_length
+# As judge/failed_fraction, NAME/unscored_fraction, reward and completions/mean_length.
+LOGGED_ELSEWHERE = ("failed_fraction", "unscored_fraction", "reward", "length")
 NGRAM = 4
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+|[^\w\s]")  # kana and CJK do not space their words
 
@@ -69,10 +70,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class CompletionRow:
-    """One completion. scores: of each reward. failed: why it could not be judged, or None. Lengths in characters."""
+    """One completion. scores: of each reward. failed: why it could not be judged, or None. unscored: why no reward
+    scores it though no judge failed, or None. Lengths in characters.
+    """
 
     scores: tuple[float | None, ...]
     failed: str | None
+    unscored: str | None
     length: int
     reference_length: int
     repetition: float
@@ -109,7 +113,7 @@ class RewardHealthCallback(Watching):
         recorders: Sequence[Recorder],
         referee: Referee | None = None,
         limits: Limits | None = None,
-        stop_on: Collection[str] = ("failed",),
+        stop_on: Collection[str] = ("failed", "unscored"),
         prompts: EvaluationPrompts | None = None,
     ) -> None:
         super().__init__(recorders, prompts)
@@ -136,7 +140,9 @@ class RewardHealthCallback(Watching):
             self._history.setdefault(name, []).append(value)
             if log_metric is not None and name not in LOGGED_ELSEWHERE:
                 log_metric(f"health/{name}", value)
-        self._found |= problems(self._history, self.limits, [row.failed for row in rows if row.failed is not None])
+        reasons = {"failed": [row.failed for row in rows], "unscored": [row.unscored for row in rows]}
+        why = {problem: next(filter(None, of_rows), "") for problem, of_rows in reasons.items()}
+        self._found |= problems(self._history, self.limits, why)
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         super().on_step_end(args, state, control)
@@ -160,10 +166,13 @@ class RewardHealthCallback(Watching):
         rows = []
         for sample, verdicts in zip(self.recorders[0].samples, judged, strict=True):
             notes = [verdict.note or verdict.status.value for verdict in verdicts if verdict.status.failed]
+            pairs = zip(self.recorders, verdicts, strict=True)
+            without = [recorder.reward.unscored([verdict]) for recorder, verdict in pairs if verdict.score is None]
             rows.append(
                 CompletionRow(
                     scores=tuple(verdict.score for verdict in verdicts),
                     failed=notes[0] if notes else None,
+                    unscored="; ".join(without) if len(without) == len(verdicts) and not notes else None,
                     length=len(sample.completion),
                     reference_length=max(map(len, sample.references), default=0),
                     repetition=repetition(sample.completion),
@@ -193,6 +202,7 @@ def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
     truths = [row.truth for row in rows if row.truth is not None]
     numbers = {
         "failed_fraction": mean([row.failed is not None for row in rows]),
+        "unscored_fraction": mean([row.unscored is not None for row in rows]),
         "saturated_fraction": mean([all(s is None or s >= SATURATED for s in row.scores) for row in judged]),
         "reward": mean([row.reward for row in judged if row.reward is not None]),
         "length": mean([row.length for row in rows]),
@@ -252,14 +262,21 @@ def runaway(history: Mapping[str, Sequence[float]], limits: Limits) -> str:
     return ""
 
 
-def problems(history: Mapping[str, Sequence[float]], limits: Limits, reasons: Sequence[str]) -> dict[str, str]:
-    """Returns {problem: a sentence} for the numbers so far. reasons: why the last batch's completions failed."""
+def problems(history: Mapping[str, Sequence[float]], limits: Limits, why: Mapping[str, str]) -> dict[str, str]:
+    """Returns {problem: a sentence} for the numbers so far. why: the reason of the last batch's first completion
+    that is "failed", and of the first that is "unscored".
+    """
     found: dict[str, str] = {}
     failed = history["failed_fraction"][-1]
     if failed > limits.failed_fraction:
         found["failed"] = (
             f"{failed:.0%} of the batch's completions could not be judged (limit {limits.failed_fraction:.0%}): look "
-            f"to the judge, whose first reason is: {reasons[0]}"
+            f"to the judge, whose first reason is: {why['failed']}"
+        )
+    if history["unscored_fraction"][-1] == 1.0:
+        found["unscored"] = (
+            f"no completion of the batch has a score, so there is nothing to learn: {why['unscored']}; fill the "
+            "column, or leave out the rows without it."
         )
     recent = {name: mean(values[-limits.window :]) for name, values in history.items()}
     first = {name: mean(values[: limits.window]) for name, values in history.items()}

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 
+from spanreward.training.needs import lacking
+
 # Each command: its module in spanreward.training.commands, and what it is for.
 COMMANDS = {
     "score": ("score", "score the completions of a JSONL file with a metric"),
@@ -23,7 +25,6 @@ COMMANDS = {
     "labels": ("labels.command", "compare a metric, its spans or votes with people's labels"),
     "read": ("read", "parse texts for PoSh, or serve its parser from an environment of its own"),
 }
-EXTRA = ("accelerate", "datasets", "matplotlib", "peft", "trl")  # what the extra train installs
 
 
 def main() -> None:
@@ -31,10 +32,10 @@ def main() -> None:
     command = choose("spanreward", about, {name: purpose for name, (_, purpose) in COMMANDS.items()})
     try:
         import_module(f"spanreward.training.commands.{COMMANDS[command][0]}").main()
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.split(".")[0] not in EXTRA:
-            raise
-        sys.exit(f"spanreward {command} needs {error.name}, which is not installed: pip install 'spanreward[train]'.")
+    except (ImportError, RuntimeError) as error:
+        if told := lacking(f"spanreward {command}", error):
+            sys.exit(told)
+        raise
 
 
 def choose(prog: str, about: str | None, purposes: Mapping[str, str]) -> str:

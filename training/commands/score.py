@@ -71,6 +71,9 @@ def main() -> None:
     if metric.settings["parsed_by"]:
         table.add_row("read by", metric.settings["parsed_by"])
     Console().print(table)
+    if not summary.scored:
+        statuses = ", ".join(summary.statuses)
+        sys.exit(f"{parser.prog}: no row was scored ({statuses}): `note` in {arguments.output} says why.")
 
 
 @contextmanager

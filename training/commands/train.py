@@ -20,8 +20,9 @@ The output folder gets:
 A policy or judge with a hub id, and data with `source: hub`, are downloaded at their first use (HF_HUB_OFFLINE=1:
 never).
 
-exit codes: 0 trained; 1 not possible as asked, or stopped, with one sentence that says why; 2 trained, with a failed
-check and --strict; 143 ended by SIGTERM (accelerate launch turns it into 1).
+exit codes: 0 trained, or planned; 1 not possible as asked or (with --dry-run) on this machine, or stopped, with one
+sentence that says why; 2 trained, with a failed check and --strict; 143 ended by SIGTERM (accelerate launch turns it
+into 1).
 
 SIGTERM writes a checkpoint at the end of the step and ends the judges and every rank. A second one ends the run at
 once. accelerate launch with one process does not pass SIGTERM on: send it to the training process itself.
@@ -45,8 +46,8 @@ def main() -> None:
     stop_on = f"save the policy and end the run at the first of these problems; the log warns of all: {problems}"
     parser.add_argument("--stop-on", nargs="+", default=[], choices=PROBLEMS, metavar="PROBLEM", help=stop_on)
     parser.add_argument("--strict", action="store_true", help="exit with 2 where a check of the recipe fails")
-    plan = "print what would run (models, judges, memory, steps, questions, data); nothing is loaded"
-    parser.add_argument("--dry-run", action="store_true", help=plan)
+    plan = "print what is missing here and what would run (models, judges, memory, steps, questions, data)"
+    parser.add_argument("--dry-run", action="store_true", help=f"{plan}; nothing is loaded")
     parser.add_argument("--json", metavar="PATH", help="with --dry-run: write the same numbers there")
     config = "with --dry-run: the configuration that you would launch with (default: one process)"
     parser.add_argument("--accelerate-config", metavar="PATH", help=config)
@@ -61,7 +62,9 @@ def main() -> None:
         if arguments.dry_run:
             from spanreward.training.plan.dry_run import dry_run
 
-            dry_run(recipe, arguments.accelerate_config, arguments.json)
+            here = dry_run(recipe, arguments.accelerate_config, arguments.json)["here"]
+            if stops := [f"{what}: {one['found']}" for what, one in here.items() if one["stops"]]:
+                raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
             return
         train(recipe, arguments.resume, arguments.stop_on, arguments.strict, parser.prog)
     except RecipeError as error:

@@ -102,8 +102,8 @@ class SpanGRPOConfig(GRPOConfig):
 
 
 def read_config(args: GRPOConfig | None, model: Any) -> SpanGRPOConfig:
-    """Returns the SpanGRPOConfig for SpanGRPOTrainer's `args`. A GRPOConfig leaves our settings at their defaults. None
-    does too, and writes into the folder that GRPOTrainer would use.
+    """Returns the SpanGRPOConfig for SpanGRPOTrainer's `args`. A GRPOConfig leaves our settings at their defaults, and
+    a warning says so. None does too, and writes into the folder that GRPOTrainer would use.
     """
     if isinstance(args, SpanGRPOConfig):
         return args
@@ -112,6 +112,11 @@ def read_config(args: GRPOConfig | None, model: Any) -> SpanGRPOConfig:
         return SpanGRPOConfig(f"{name.split('/')[-1]}-GRPO")
     config = object.__new__(SpanGRPOConfig)  # TRL's __post_init__ has run, and would take its results for settings
     vars(config).update({one.name: one.default for one in fields(SpanGRPOConfig)} | vars(args))
+    log.warning(
+        "args is a %s, which has no span_coef: spans are off, and this is TRL's GRPOTrainer; for spans pass "
+        "SpanGRPOConfig(..., span_coef=0.5), and without this warning SpanGRPOConfig(...).",
+        type(args).__name__,
+    )
     return config
 
 

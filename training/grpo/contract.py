@@ -1,17 +1,20 @@
 """The private methods and attributes of TRL and transformers that SpanGRPOTrainer overrides or reads.
 
-    differences()      # one clause for each that differs from TRL 1.16; () where nothing does
-
-TRL is free to change them. The trainer compares the methods' parameters when it is imported and the attributes when it
-is built. A difference is one warning and not an error, since a change may be harmless.
+TRL is free to change them. The trainer checks them when it is built. What differs is a warning and not an error, since
+a change may be harmless. What is gone is an error.
 """
 
 import inspect
+import logging
 from importlib.metadata import version
 from typing import Any
 
 from transformers import Trainer
 from trl import GRPOTrainer
+
+from spanreward.training.needs import TRL
+
+log = logging.getLogger(__name__)
 
 # By method: its first parameters after self. Further ones are passed on unread.
 METHODS: dict[tuple[type, str], tuple[str, ...]] = {
@@ -37,27 +40,24 @@ ATTRIBUTES = (
 WRITTEN_FOR = "TRL 1.16 and transformers 5.19"
 
 
-def differences(methods: dict[tuple[type, str], tuple[str, ...]] = METHODS) -> tuple[str, ...]:
-    """Returns a clause for each method that is gone or begins with other parameters."""
-    found = []
-    for (owner, name), wanted in methods.items():
-        method = vars(owner).get(name)
-        if method is None:
-            found.append(f"{owner.__name__} has no {name}")
-            continue
-        parameters = tuple(inspect.signature(method).parameters)[1 : len(wanted) + 1]
-        if parameters != wanted:
-            found.append(f"{owner.__name__}.{name} takes ({', '.join(parameters)}) and not ({', '.join(wanted)})")
-    return tuple(found)
+def check_contract(trainer: Any) -> None:
+    """Warns of a method whose first parameters differ. trainer: as GRPOTrainer's constructor leaves it.
 
-
-def missing_attributes(trainer: Any) -> tuple[str, ...]:
-    return tuple(f"a GRPOTrainer has no {name}" for name in ATTRIBUTES if not hasattr(trainer, name))
-
-
-def warning(found: tuple[str, ...]) -> str:
-    return (
-        f"SpanGRPOTrainer was written for {WRITTEN_FOR}, and TRL {version('trl')} with transformers "
-        f"{version('transformers')} differs: {'; '.join(found)}. Rewards and callbacks work with TRL's own GRPOTrainer "
-        "as ever; dynamic sampling, spans and resuming may not."
-    )
+    Raises ValueError for a method or attribute that is gone.
+    """
+    installed = f"TRL {version('trl')} with transformers {version('transformers')}"
+    gone = [f"{owner.__name__}.{name}" for owner, name in METHODS if not hasattr(owner, name)]
+    gone += [f"GRPOTrainer.{name}" for name in ATTRIBUTES if not hasattr(trainer, name)]
+    if gone:
+        raise ValueError(
+            f"SpanGRPOTrainer needs {', '.join(gone)}, which {installed} lacks: pip install 'trl{TRL}', or use rewards "
+            "(as reward_funcs of TRL's own GRPOTrainer) and callbacks, which work here too."
+        )
+    for (owner, name), wanted in METHODS.items():
+        taken = tuple(inspect.signature(getattr(owner, name)).parameters)[1 : len(wanted) + 1]
+        if taken != wanted:
+            log.warning(
+                "SpanGRPOTrainer was written for %s, and in %s %s.%s takes (%s) and not (%s): dynamic sampling, spans "
+                "and resuming may fail; rewards and callbacks work with TRL's own GRPOTrainer as ever.",
+                *(WRITTEN_FOR, installed, owner.__name__, name, ", ".join(taken), ", ".join(wanted)),
+            )

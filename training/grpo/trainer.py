@@ -39,9 +39,10 @@ from trl.rewards import get_soft_overlong_punishment
 
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.reward import Reward
+from spanreward.rewards.verdict import LARGEST
 from spanreward.training.grpo import credit as spans
 from spanreward.training.grpo.config import SpanGRPOConfig, check_parts, read_config
-from spanreward.training.grpo.contract import differences, missing_attributes, warning
+from spanreward.training.grpo.contract import check_contract
 from spanreward.training.grpo.dynamic_sampling import STATE_FILE, DynamicSampling, Rollout
 from spanreward.training.grpo.judge_metrics import gather_step
 from spanreward.training.grpo.overlap import Overlap
@@ -51,12 +52,14 @@ from spanreward.training.grpo.resuming import ResumingTrainer
 from spanreward.training.grpo.span_rules import SPAN_RULES
 
 log = logging.getLogger(__name__)
-if changed := differences():
-    log.warning(warning(changed))
 
 
 class JudgeFailure(RuntimeError):
     """Too many completions could not be judged. The message, the same on every rank, gives the first reason."""
+
+
+class NothingScored(RuntimeError):
+    """No completion of a step has a score. The message, the same on every rank, names the cause and the columns."""
 
 
 @dataclass(slots=True)
@@ -65,7 +68,8 @@ class Batch:
 
     drafting: they are only sampled and judged; other results of TRL are thrown away. drafted: completions that were
     sampled and judged before and that TRL now scores. ids, logprobs: as sampled. parts: of completions that begin with
-    reasoning. failed: for each completion whether a judge failed on it.
+    reasoning. failed: for each completion whether a judge failed on it. unusable: bool, (rows of all ranks,), which of
+    them have a reward that is infinite or huge.
     """
 
     rows: list[dict[str, Any]]
@@ -75,13 +79,15 @@ class Batch:
     logprobs: list[list[float]] | None = None
     parts: list[Parts] | None = None
     failed: list[bool] = field(default_factory=list)
+    unusable: torch.Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.bool))
 
 
 class SpanGRPOTrainer(ResumingTrainer):
     """TRL's GRPOTrainer with token-level advantages from spans.
 
     Takes GRPOTrainer's arguments, in its order. `args` is a SpanGRPOConfig; a GRPOConfig leaves our settings at their
-    defaults. Raises ValueError for rewards, data and settings that do not fit together.
+    defaults, with spans off. Raises ValueError for rewards, data and settings that do not fit together, and for a TRL
+    that lacks what contract.py lists.
     """
 
     args: SpanGRPOConfig
@@ -100,14 +106,14 @@ class SpanGRPOTrainer(ResumingTrainer):
         check_parts(args, rewards, functions, given)
         if args.world_size > 1:
             check_deadlines(rewards, args.ddp_timeout)
+        self._scoring = len(functions)  # the rewards that say something of a completion beside its length
         if args.soft_overlong_cache is not None:
             assert args.max_completion_length is not None  # SpanGRPOConfig sees to it
             functions.append(get_soft_overlong_punishment(args.max_completion_length, args.soft_overlong_cache))
             args = copy.copy(args)
             args.reward_weights = [*(args.reward_weights or [1.0] * (len(functions) - 1)), 1.0]
         super().__init__(model, functions or None, args, **given)
-        if lacking := missing_attributes(self):
-            log.warning(warning(lacking))
+        check_contract(self)
         self.overlap = Overlap(self.recorders, self._log_metric)
         self.sampling = DynamicSampling(self.train_dataset, args) if args.dynamic_sampling else None
         self._batch = Batch([])
@@ -124,10 +130,12 @@ class SpanGRPOTrainer(ResumingTrainer):
         if self.sampling is not None and self.model.training:
             self._batch = self._draft_batch(inputs)
         output = super()._generate_and_score_completions(self._batch.rows)
-        for recorder in self.recorders:
-            recorder.advantages = output["advantages"].tolist()
+        advantages = output["advantages"].tolist()
         if self.args.span_coef > 0:
             self._add_span_credit(output)
+        self._drop_unusable(output["advantages"])
+        for recorder in self.recorders:
+            recorder.advantages = advantages
         return output
 
     # 1. Dynamic sampling.
@@ -197,7 +205,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         self, inputs: list[dict[str, Any]], prompts: list[Any], completions: list[Any], completion_ids_list: list[Any]
     ) -> torch.Tensor:
         if not self.recorders:
-            return super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+            return self._usable(super()._calculate_rewards(inputs, prompts, completions, completion_ids_list))
         columns = columns_of(inputs)
         if self._batch.drafted is None:
             self._usage = self._usage.plus(self.overlap.finish(prompts, completions, columns, self._batch.parts))
@@ -214,8 +222,15 @@ class SpanGRPOTrainer(ResumingTrainer):
         if self._batch.drafting:
             rows = len(prompts) * self.accelerator.num_processes
             return torch.zeros(rows, len(self.reward_funcs), device=self.accelerator.device)
-        rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+        rewards = self._usable(super()._calculate_rewards(inputs, prompts, completions, completion_ids_list))
+        if self.model.training and step.metrics["judge/failed_fraction"] != 1:
+            self._stop_when_nothing_is_scored(rewards)
         return rewards.masked_fill(step.failed.unsqueeze(1), torch.nan)  # in every column: TRL leaves the row out
+
+    def _usable(self, rewards: torch.Tensor) -> torch.Tensor:
+        """Returns the rewards, (rows of all ranks, R), with NaN in each row that has one above LARGEST."""
+        self._batch.unusable = (rewards.abs() > LARGEST).any(dim=1)
+        return rewards.masked_fill(self._batch.unusable.unsqueeze(1), torch.nan)
 
     def _recall(self, drafted: list[Rollout], prompts: Any, completions: Any, columns: dict[str, list[Any]]) -> None:
         """Give every recorder the verdicts that it found when the batch was drafted."""
@@ -235,7 +250,34 @@ class SpanGRPOTrainer(ResumingTrainer):
             f"{self.args.max_failed_fraction:.0%}); the first reason, on rank {first[0]}: {first[1]}"
         )
 
-    # 5. The spans' credit.
+    def _stop_when_nothing_is_scored(self, rewards: torch.Tensor) -> None:
+        """Raises NothingScored, on all ranks or none, if no completion has a score. rewards: (rows of all ranks, R)."""
+        if not rewards[:, : self._scoring].isnan().all():
+            return
+        own = ["; ".join(recorder.reward.unscored(recorder.verdicts) for recorder in self.recorders)]
+        raise NothingScored(
+            f"none of this step's {len(rewards)} completions has a score, so there is nothing to learn: "
+            f"{gather_object(own)[0]}; fill the column, or leave out the rows without it."
+        )
+
+    # 5. The spans' credit, and what must not reach the loss.
+
+    def _drop_unusable(self, advantages: torch.Tensor) -> None:
+        """Sets the advantages, (B,) or (B, T), to 0 in rows with one that is not finite or a reward above LARGEST.
+
+        Logs the fraction of such rows. Raises JudgeFailure, on all ranks or none, above max_failed_fraction.
+        """
+        lost = ~advantages.isfinite().reshape(len(advantages), -1).all(dim=1)
+        lost |= self._batch.unusable[self.accelerator.process_index * len(lost) :][: len(lost)]
+        advantages[lost] = 0.0
+        fraction = self.accelerator.gather(lost.float()).mean().item()
+        if self.recorders:  # without them the log is TRL's
+            self._mode_metrics()["advantages/unusable_fraction"].append(fraction)
+        if fraction > self.args.max_failed_fraction:
+            raise JudgeFailure(
+                f"{fraction:.0%} of this step's completions have a reward or an advantage that is not finite or above "
+                f"{LARGEST:g} (max_failed_fraction is {self.args.max_failed_fraction:.0%}): mend the reward function."
+            )
 
     def _add_span_credit(self, output: dict[str, Any]) -> None:
         """Replace `output["advantages"]`, (B,), by advantages of tokens, (B, T)."""

@@ -19,8 +19,8 @@ from rich.table import Table
 
 from spanreward.rewards.cost import WORDS_PER_TOKEN
 from spanreward.rewards.judges.local.kv_cache import tokens_that_fit
-from spanreward.rewards.own_file import is_own
 from spanreward.rewards.reward import Reward
+from spanreward.training.plan.here import engine_here, gpus_here, is_hub_id, policy_here
 from spanreward.training.plan.known_models import size_by_name
 from spanreward.training.plan.memory import PROCESS, Plan, Size
 from spanreward.training.recipe import DataPart, FilePart, HubPart, JudgePart, Recipe, RecipeError, trainer_config
@@ -44,15 +44,22 @@ class Launch:
 
 
 def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: str | None = None) -> dict[str, Any]:
-    """Print the plan, write it to `json_path` if that is given, and return it. Raises RecipeError as a run would."""
+    """Print what this machine has and the plan, write both to `json_path` if that is given, and return them. Raises
+    RecipeError as a run would, but not for what this machine lacks, which is in the plan as `here`.
+    """
     launch = read_launch(accelerate_config)
     rewards = build_rewards(recipe.rewards)  # opens nothing, and refuses unknown names
     settings = settings_of(recipe)
+    here = findings(recipe, settings, launch)
+    console = Console()
+    for name, (found, stops) in here.items():
+        console.print(f"{name}: {found}", style="red" if stops else None, markup=False, soft_wrap=True)
     policy = size_by_name(recipe.policy.model)
     learns = f"LoRA of rank {recipe.policy.lora.r}" if recipe.policy.lora else "all weights"
     rows = row_count(recipe.data, recipe.algorithm == "sft")
     plan: dict[str, Any] = {
         "recipe": {"algorithm": recipe.algorithm, "output": recipe.output, "folder": folder_state(recipe)},
+        "here": {name: {"found": found, "stops": stops} for name, (found, stops) in here.items()},
         "launch": {"config": accelerate_config, **asdict(launch)},
         "policy": {"model": recipe.policy.model, "parameters": policy.parameters if policy else None, "learns": learns},
         "judges": judge_facts(recipe),
@@ -65,7 +72,7 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: str
     table = Table("", "what would run", title="Dry run: nothing is loaded, downloaded or written", show_lines=True)
     for name, text in lines(plan):
         table.add_row(name, text)
-    Console().print(table)
+    console.print(table)
     if json_path is not None:
         Path(json_path).write_text(json.dumps(plan, indent=2) + "\n")
     return plan
@@ -73,6 +80,17 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: str
 
 def settings_of(recipe: Recipe) -> dict[str, Any]:
     return {field.name: field.default for field in fields(trainer_config(recipe.algorithm))} | recipe.trainer
+
+
+def findings(recipe: Recipe, settings: dict[str, Any], launch: Launch) -> dict[str, tuple[str, bool]]:
+    """Returns what this machine has for the policy, each judge and the launch, as here.py says."""
+    found = {"policy": policy_here(recipe.policy.model)}
+    found |= {f"judge {judge.name}": engine_here(judge_model(judge.name)[0]) for judge, _ in asked_judges(recipe)}
+    if settings.get("use_vllm"):
+        found["trainer.use_vllm"] = engine_here("vllm")
+    if not settings["use_cpu"]:
+        found["GPUs"] = gpus_here(launch.processes // launch.machines)
+    return found
 
 
 def read_launch(path: str | None) -> Launch:
@@ -158,13 +176,10 @@ def describe_data(data: DataPart) -> str:
 def downloads(recipe: Recipe) -> list[str]:
     """Returns what the first use downloads where the hub's cache does not have it."""
     data = [part.id for part in recipe.data.parts if isinstance(part, HubPart)]
-    judges = [judge_model(fact["name"]) for fact in judge_facts(recipe)]
+    judges = [judge_model(judge.name) for judge, _ in asked_judges(recipe)]
     models = [recipe.policy.model, *(model for kind, model in judges if kind in ("vllm", "transformers"))]
-    ids = [model for model in models if model.count("/") == 1 and model[0] not in "./~" and not is_own(model)]
-    return [
-        *(f"data {name}" for name in data if not Path(name).exists()),
-        *(f"model {name}" for name in ids if not Path(name).exists()),
-    ]
+    missing = [f"data {name}" for name in data if not Path(name).exists()]
+    return missing + [f"model {name}" for name in models if is_hub_id(name)]
 
 
 def row_count(data: DataPart, completions: bool) -> int | None:
@@ -208,12 +223,8 @@ def step_facts(recipe: Recipe, settings: dict[str, Any], processes: int, rows: i
             "steps_per_batch": repeated / accumulation,
             "dynamic_sampling": settings["dynamic_sampling"],
         }
-    if settings["max_steps"] > 0:
-        facts["optimizer_steps"] = settings["max_steps"]
-    else:
-        known = None if passes is None else math.ceil(math.ceil(passes / accumulation) * settings["num_train_epochs"])
-        facts["optimizer_steps"] = known
-    return facts
+    whole = None if passes is None else math.ceil(math.ceil(passes / accumulation) * settings["num_train_epochs"])
+    return {**facts, "optimizer_steps": settings["max_steps"] if settings["max_steps"] > 0 else whole}
 
 
 def question_facts(

@@ -17,17 +17,9 @@ from spanreward.training.plan.memory import Size, size_of
 def text(
     hidden: int, intermediate: int, layers: int, heads: int, kv_heads: int, context: int, tied: Any = False, **more: Any
 ) -> dict[str, Any]:
-    return {
-        "max_position_embeddings": context,
-        "hidden_size": hidden,
-        "intermediate_size": intermediate,
-        "num_hidden_layers": layers,
-        "num_attention_heads": heads,
-        "num_key_value_heads": kv_heads,
-        "vocab_size": 151_936,
-        "tie_word_embeddings": tied,
-        **more,
-    }
+    sizes = {"hidden_size": hidden, "intermediate_size": intermediate, "max_position_embeddings": context}
+    counts = {"num_hidden_layers": layers, "num_attention_heads": heads, "num_key_value_heads": kv_heads}
+    return {**sizes, **counts, "vocab_size": 151_936, "tie_word_embeddings": tied, **more}
 
 
 def picture_model(kind: str, vision: dict[str, Any], text_config: dict[str, Any]) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def measure_criteria(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
 
 
 def embedding_metric(name: str) -> Any:
-    from spanreward.rewards.labels.baselines import FourGrams, GraphPieces
+    from experiments.agreement.embedding_baselines import FourGrams, GraphPieces
 
     return FourGrams() if name == "4grams" else GraphPieces()
 

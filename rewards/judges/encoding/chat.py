@@ -26,6 +26,7 @@ from spanreward.rewards.judges.encoding.prompt import Prompt
 from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.verdict import Status
 
+LARGEST_MASS = 1.01  # of all tokens together, with room for rounding; more is no distribution
 MIN_MASS = 0.05  # with less probability on the scale, the judge answers something else than a rating
 LONGEST_WORD = 64  # characters; a longer run without spaces may be cut anywhere
 JOINER = "\u200d"  # ZERO WIDTH JOINER, which joins two emoji into one
@@ -222,12 +223,15 @@ def rating_from_logprobs(
 ) -> Rating | Failure:
     """Reads a distribution over the scale from natural log-probabilities by token id. A missing token counts as 0.
 
-    scale: the token ids of each entry. UNPARSED if a log-probability is NaN or above 0, or if less than min_mass of the
-    probability is on the scale.
+    scale: the token ids of each entry. UNPARSED if a log-probability is NaN or above 0, if the tokens have more than
+    LARGEST_MASS together, or if less than min_mass of the probability is on the scale.
     """
     wrong = [value for value in logprobs.values() if not value <= 1e-3]  # also NaN
     if wrong:
         return Failure(Status.UNPARSED, f"the judge gave {wrong[0]} as a log-probability")
+    given = sum(map(math.exp, logprobs.values()))
+    if given > LARGEST_MASS:
+        return Failure(Status.UNPARSED, f"the judge gave {given:.0%} of probability, which is no distribution")
     masses = {entry: sum(math.exp(logprobs[i]) for i in ids if i in logprobs) for entry, ids in scale.items()}
     mass = sum(masses.values())
     if mass < min_mass or mass == 0.0:

@@ -7,37 +7,34 @@
 A question is asked again after growing random pauses, which are no shorter than the server's Retry-After. If the server
 is away, silent or busy (no connection, 408, 425, 429, 502, 503, 504), this goes on until the deadline. If it fails on
 the question (any other 5xx, an answer that is cut short or not JSON), the question is asked ATTEMPTS times. Any other
-status is final: 401, 403 and 404 for all questions of the call. The key is read from SPANREWARD_API_KEY at each call.
-
-At most LARGEST_ANSWER bytes of an answer are read. A compressed answer is refused, because it may expand to gigabytes.
+status is final: 401, 403 and 404 for all questions of the call. At most ANSWER + TOKEN * max_tokens bytes of an answer
+are read.
 """
 
 import asyncio
-import os
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import httpx2 as httpx
-from pydantic import BaseModel, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
+from spanreward.rewards.http_client import KEY, BadAnswer, Server, exchange, legible
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.verdict import Status
 
-T = TypeVar("T")
 Body = Mapping[str, Any]  # the JSON of a request, or some of its fields
-KEY = "SPANREWARD_API_KEY"
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 ATTEMPTS = 6  # for errors that the question itself probably causes
 BACKOFF = wait_random_exponential(multiplier=0.5, max=10.0)  # seconds: at random up to 0.5, 1, 2, 4, 8, 10, 10 ...
 BUSY = (408, 425, 429, 502, 503, 504)
 NO_ACCESS = (401, 403, 404)
 UNKNOWN_FIELDS = (400, 422)
-LARGEST_ANSWER = 1 << 22  # bytes; a rating with 20 log-probabilities has about 2,000
+ANSWER = 1 << 16  # bytes beside the text; a rating with 20 log-probabilities has about 2,000
+TOKEN = 64  # bytes of the text for each token that was asked for
+LIST = 1 << 22  # bytes of a list of models
 
 
 class TopLogprob(BaseModel):
@@ -117,7 +114,7 @@ class Served(BaseModel):
     """
 
     id: str
-    root: str | None = None
+    root: Annotated[str, AfterValidator(legible)] | None = None
     max_model_len: int | None = None
 
 
@@ -162,16 +159,9 @@ class Endpoint:
         connect_timeout: float = 5.0,
         read_timeout: float = 60.0,
     ) -> None:
-        parsed = httpx.URL(url)
-        if parsed.userinfo:
-            raise ValueError(f"the judge's url for {parsed.host} has a user or password in it: put a key into {KEY}")
-        if parsed.scheme not in ("http", "https") or not parsed.host:
-            raise ValueError(
-                f"the judge's url {url!r} does not begin with http:// or https://: give one such as http://127.0.0.1:8000"
-            )
-        self.url = url.rstrip("/").removesuffix("/v1")
-        self.host = parsed.host
-        self.port = parsed.port or {"http": 80, "https": 443}[parsed.scheme]
+        server = Server.at(url, "the judge's url")
+        self.server = replace(server, url=server.url.removesuffix("/v1"))
+        self.url = self.server.url
         self.deadline = deadline
         self.concurrency = concurrency
         self.connect_timeout = connect_timeout
@@ -182,9 +172,9 @@ class Endpoint:
         """Returns the model's entry in the server's list; None if there is none, or no list within connect_timeout."""
         try:
             async with asyncio.timeout(self.connect_timeout), self.client() as client:
-                response, content = await _exchange(client, "GET", "/v1/models", None)
+                response, content = await exchange(client, "GET", "/v1/models", None, LIST)
                 models = ServedList.model_validate_json(content if response.is_success else b"")
-        except (TimeoutError, httpx.HTTPError, Trouble, ValidationError):
+        except (TimeoutError, httpx.HTTPError, BadAnswer, ValidationError):
             return None
         return next((served for served in models.data if served.id == model), None)
 
@@ -233,14 +223,17 @@ class Endpoint:
     async def post(self, call: Call, body: Body) -> Answer:
         """Makes one attempt. Raises Trouble for an error that another attempt may not meet."""
         extras = call.extras if self._takes_extras else {}
+        path, largest = f"/v1/{call.path}", ANSWER + TOKEN * body["max_tokens"]
         try:
-            response, content = await _exchange(call.client, "POST", f"/v1/{call.path}", {**body, **extras})
+            response, content = await exchange(call.client, "POST", path, {**body, **extras}, largest)
             if response.status_code in UNKNOWN_FIELDS and extras:
-                response, content = await _exchange(call.client, "POST", f"/v1/{call.path}", body)
+                response, content = await exchange(call.client, "POST", path, body, largest)
                 if response.is_success:
                     self._takes_extras = False
         except httpx.RequestError as error:
-            raise Trouble(f"{type(error).__name__} {error}".strip(), patient=True, away=True) from error
+            raise Trouble(legible(f"{type(error).__name__} {error}"), patient=True, away=True) from error
+        except BadAnswer as error:
+            raise Trouble(str(error), patient=False) from error
         status = response.status_code
         if status in NO_ACCESS:
             advice = f"put the key it wants into {KEY}"
@@ -254,8 +247,7 @@ class Endpoint:
         if status in BUSY or status >= 500:
             raise Trouble(f"it answers {status}", status in BUSY, _seconds(response.headers.get("Retry-After", "0")))
         if not response.is_success:
-            said = content[:300].decode(errors="replace")
-            return Failure(Status.ERROR, f"{self.url} refuses the question with {status}: {said}")
+            return Failure(Status.ERROR, f"{self.url} refuses the question with {status}: {legible(content)}")
         try:
             return ServerAnswer.model_validate_json(content)
         except ValidationError as error:
@@ -263,14 +255,8 @@ class Endpoint:
 
     def client(self) -> httpx.AsyncClient:
         """A client for `concurrency` connections, which open when they are needed."""
-        key = os.environ.get(KEY, "").strip()
-        return httpx.AsyncClient(
-            base_url=self.url,
-            headers={"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})},
-            timeout=httpx.Timeout(self.read_timeout, connect=self.connect_timeout, pool=None),
-            limits=httpx.Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency),
-            trust_env=self.host not in LOOPBACK,  # requests to this machine go past any proxy
-        )
+        timeout = httpx.Timeout(self.read_timeout, connect=self.connect_timeout, pool=None)
+        return self.server.client(timeout, self.concurrency)
 
 
 def pause(attempt: int) -> float:
@@ -278,29 +264,6 @@ def pause(attempt: int) -> float:
     state = RetryCallState(AsyncRetrying(), None, (), {})
     state.attempt_number = attempt
     return BACKOFF(state)
-
-
-def run(work: Coroutine[Any, Any, T]) -> T:
-    """Runs the coroutine, also if an event loop is already running, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, work).result()
-
-
-async def _exchange(client: httpx.AsyncClient, method: str, path: str, body: Any) -> tuple[httpx.Response, bytes]:
-    """Returns a response and its content. Raises Trouble if it is compressed or too large."""
-    async with client.stream(method, path, json=body) as response:
-        if response.headers.get("Content-Encoding", "identity") != "identity":
-            raise Trouble("its answer is compressed, though it was asked not to", patient=False)
-        content = b""
-        async for part in response.aiter_raw():
-            content += part
-            if len(content) > LARGEST_ANSWER:
-                raise Trouble(f"its answer has more than {LARGEST_ANSWER:,} bytes", patient=False)
-    return response, content
 
 
 def _trouble(state: RetryCallState) -> Trouble:

@@ -11,20 +11,23 @@ import math
 import time
 import uuid
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Self
 
 from spanreward.rewards.cache_folder import CACHE
+from spanreward.rewards.http_client import run
 from spanreward.rewards.judges.encoding.chat import MIN_MASS, rating_from_logprobs, rating_from_top
 from spanreward.rewards.judges.encoding.prompt import ask_once
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, by_reading
 from spanreward.rewards.judges.model_files import files_hash, model_folder
-from spanreward.rewards.judges.remote.endpoint import Answer, Body, Endpoint, Served, ServerAnswer, run
+from spanreward.rewards.judges.remote.endpoint import Answer, Body, Endpoint, Served, ServerAnswer
 from spanreward.rewards.judges.remote.pool import Pool
 from spanreward.rewards.judges.remote.spawned_server import HOST, Spawned
 from spanreward.rewards.verdict import Status
 
 log = logging.getLogger(__name__)
+CALIBRATION = Question([{"role": "user", "content": "Answer with one digit from 1 to 5, and nothing else: 3"}])
 
 
 class RemoteJudge(Judge):
@@ -68,10 +71,10 @@ class RemoteJudge(Judge):
     ) -> None:
         settings = (deadline, concurrency, connect_timeout, read_timeout)
         first, *others = [Endpoint(one.strip(), *settings) for one in url.split(",")]
-        if spawn and (others or first.host != HOST):
+        if spawn and (others or first.server.host != HOST):
             raise ValueError(f"a spawned server listens on {HOST} only, not {url!r}: give http://{HOST}:PORT")
         self.endpoint: Endpoint | Pool = Pool([first, *others]) if others else first
-        self.port = first.port
+        self.port = first.server.port
         self.model = model
         self.spawn = spawn
         self.options = tuple(options)
@@ -148,8 +151,10 @@ class RemoteJudge(Judge):
         """
 
     def start(self) -> None:
-        """Spawns the server, or checks that it serves the model. Raises RuntimeError if it does not or the spawned
-        server does not come up, and ValueError if two servers serve different models.
+        """Spawns the server, or checks that it serves the model, and asks CALIBRATION.
+
+        Raises RuntimeError if the server does not come up, does not serve the model, or gives no distribution over the
+        scale. Raises ValueError if two servers serve different models.
         """
         self._spawn()
         if not self.spawn and self.served is None:
@@ -157,6 +162,9 @@ class RemoteJudge(Judge):
                 f"{self.endpoint.url}: /v1/models does not list the judge's model {self.model!r}, or does not answer: "
                 "start the server, or name the model as it does."
             )
+        (answer,) = self.rate([CALIBRATION])
+        if isinstance(answer, Failure):
+            raise RuntimeError(f"{self.endpoint.url} cannot rate with {self.model!r}: {answer.message}.")
 
     def _spawn(self) -> None:
         """Starts the server if it is to be spawned and does not run."""
@@ -204,7 +212,11 @@ class RemoteJudge(Judge):
         first = logprobs.first() if logprobs is not None else []
         if not first:
             return Failure(Status.UNPARSED, "the server gave no log-probabilities: serve the model with them")
+        tokens = Counter(token for token, _ in first)
         words = [self._word(token) for token, _ in first]
+        twice = [word for word, (token, _) in zip(words, first, strict=True) if tokens[token] > 1 and word.strip()]
+        if any(entry in word for word in twice for entry in scale):
+            return Failure(Status.UNPARSED, f"the judge gave the token {twice[0]!r} twice, which is no distribution")
         values = {place: math.nan if value is None else value for place, (_, value) in enumerate(first)}
         if top:
             return rating_from_top(values, words, scale, cut)

@@ -13,6 +13,7 @@ otherwise it is a Failure.
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +28,7 @@ from spanreward.rewards.judges.remote.spawned_server import MAX_LOGPROBS
 from spanreward.rewards.judges.smollm2 import smollm2_folder
 
 TOKEN_ID = "token_id:"
+ID = re.compile(f"{TOKEN_ID}(0|[1-9][0-9]{{0,8}})")
 
 
 class ServerJudge(RemoteJudge):
@@ -76,11 +78,14 @@ class ServerJudge(RemoteJudge):
         return {"logprobs": top or MAX_LOGPROBS}, extras
 
     def _word(self, token: str) -> str:
-        """A server that knows `return_tokens_as_token_ids` names a token by its id; others name it by its text."""
+        """A server that knows `return_tokens_as_token_ids` names a token by its id; others name it by its text.
+
+        What is no id of the tokenizer is "", which is no rating.
+        """
         if not token.startswith(TOKEN_ID):
             return token
-        number = int(token.removeprefix(TOKEN_ID))
-        return self.encoder.words[number] if number < len(self.encoder.words) else ""
+        found = ID.fullmatch(token)
+        return self.encoder.words[int(found[1])] if found and int(found[1]) < len(self.encoder.words) else ""
 
     def _room(self, questions: Sequence[Question], reserve: int) -> int | None:
         served = self.served if any(start < end for start, end in (q.description for q in questions)) else None

@@ -58,12 +58,12 @@ def test_the_judge_s_options_are_passed_on(tmp_path: Path) -> None:
     words = ("--judge", "vllm:smollm2", "--judge-option", "memory=2e9", "--no-cache", "--json", tmp_path / "plan.json")
     experiments("reproduce", "lave-2", "--dry-run", "--data", tmp_path, *words)
     (step,) = read(tmp_path / "plan.json")["steps"]
-    assert "--judge vllm:smollm2 --baselines --judge-option memory=2e9 --no-cache mode=published" in step["command"]
+    assert "--judge vllm:smollm2 --judge-option memory=2e9 --no-cache mode=published" in step["command"]
 
 
 def test_texts_are_counted_where_the_file_is(data: Path) -> None:
     experiments("reproduce", "here", "--dry-run", "--data", data, "--json", data / "plan.json")
-    steps = {step["command"].split()[3]: step for step in read(data / "plan.json")["steps"]}
+    steps = {step["command"].split()[5]: step for step in read(data / "plan.json")["steps"]}
     assert (steps["sugarcrepe"]["texts"], steps["sugarcrepe"]["counted"], steps["sugarcrepe"]["missing"]) == (
         2,
         True,

@@ -22,11 +22,12 @@ from spanreward.training.grpo.recorder import Recorder
 from tests.support.tiny_trainer import Scored
 
 ROW = CompletionRow(
-    scores=(0.5,), failed=None, length=10, reference_length=0, repetition=0.0, degenerate=False, truth=None
+    scores=(0.5,), failed=None, unscored=None, length=10, reference_length=0, repetition=0.0, degenerate=False,
+    truth=None,
 )  # fmt: skip
 STEADY = {
-    "failed_fraction": 0.0, "saturated_fraction": 0.0, "reward": 0.5, "length": 100.0, "length_ratio": 1.0,
-    "repetition": 0.1, "degenerate_fraction": 0.0,
+    "failed_fraction": 0.0, "unscored_fraction": 0.0, "saturated_fraction": 0.0, "reward": 0.5, "length": 100.0,
+    "length_ratio": 1.0, "repetition": 0.1, "degenerate_fraction": 0.0,
 }  # fmt: skip
 
 
@@ -42,6 +43,7 @@ def test_numbers_of_a_batch_by_hand() -> None:
     numbers = health(rows, group=2)
     assert numbers == {
         "failed_fraction": 0.0,
+        "unscored_fraction": 0.0,
         "saturated_fraction": 0.25,
         "reward": pytest.approx((0.75 + 0.75 + 1.0 + 0.3) / 4),
         "length": 30.0,
@@ -113,7 +115,7 @@ def test_repetition(text: str, expected: float) -> None:
 def told(changes: dict[str, list[float]], limits: Limits | None = None, batches: int = 20) -> set[str]:
     """The problems after some batches, steady but for the changes."""
     history = {name: [value] * batches for name, value in STEADY.items()} | changes
-    return set(problems(history, limits or Limits(), ["late"]))
+    return set(problems(history, limits or Limits(), {"failed": "late", "unscored": "no reference"}))
 
 
 def test_steady_numbers_are_no_problem() -> None:
@@ -124,6 +126,7 @@ def test_steady_numbers_are_no_problem() -> None:
     ("problem", "changes"),
     [
         ("failed", {"failed_fraction": [0.0] * 19 + [0.6]}),
+        ("unscored", {"unscored_fraction": [0.0] * 19 + [1.0]}),
         ("zero_variance", {"zero_variance_groups": [0.0] * 10 + [0.85] * 10}),
         ("saturation", {"saturated_fraction": [0.0] * 10 + [0.95] * 10}),
         ("length", {"length": [100.0] * 10 + [210.0] * 10}),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from spanreward.training.commands import main as module
+from spanreward.training.needs import EXTRA
 from tests.support.paths import ROOT
 
 WITHOUT_EXTRA = """
@@ -21,7 +22,7 @@ main()
 
 def without_extra(*arguments: str) -> subprocess.CompletedProcess[str]:
     """`spanreward` where none of the extra train's packages can be imported."""
-    command = [sys.executable, "-c", WITHOUT_EXTRA.format(names=module.EXTRA), *arguments]
+    command = [sys.executable, "-c", WITHOUT_EXTRA.format(names=EXTRA), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
 
 

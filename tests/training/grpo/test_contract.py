@@ -3,16 +3,30 @@
 import ast
 import inspect
 import re
+from importlib.metadata import version
 from typing import Any
 
+import pytest
 from trl import GRPOTrainer
 
-from spanreward.training.grpo.contract import ATTRIBUTES, METHODS, differences, missing_attributes, warning
+from spanreward.training.grpo import contract
+from spanreward.training.grpo.contract import ATTRIBUTES, METHODS, check_contract
+from spanreward.training.needs import TRL
 from tests.support.paths import ROOT
+from tests.support.tiny_trainer import Scored, make_trainer, scenes
 
 
-def test_the_installed_version_is_as_the_trainer_knows_it() -> None:
-    assert differences() == ()
+class Complete:
+    """What GRPOTrainer's constructor leaves."""
+
+
+for _name in ATTRIBUTES:
+    setattr(Complete, _name, None)
+
+
+def test_the_installed_version_is_as_the_trainer_knows_it(caplog: pytest.LogCaptureFixture) -> None:
+    check_contract(Complete())
+    assert caplog.messages == []
 
 
 def test_every_method_that_is_overridden_or_called_is_listed() -> None:
@@ -29,18 +43,42 @@ def test_every_method_that_is_overridden_or_called_is_listed() -> None:
         assert theirs | private <= listed | set(ATTRIBUTES), name
 
 
-def test_what_differs_is_one_sentence() -> None:
+def test_a_method_that_takes_something_else_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     class Other:
         def _generate(self, prompts: Any, images: Any) -> None: ...
 
         def _log_metric(self, metric: Any, value: Any) -> None: ...
 
-    wanted = {(Other, "_generate"): ("prompts",), (Other, "_log_metric"): ("name", "value"), (Other, "_gone"): ()}
-    found = differences(wanted)
-    assert found == ("Other._log_metric takes (metric, value) and not (name, value)", "Other has no _gone")
-    assert "differs: Other._log_metric takes" in warning(found)
-    assert "\n" not in warning(found)
+    wanted = {(Other, "_generate"): ("prompts",), (Other, "_log_metric"): ("name", "value")}
+    monkeypatch.setattr(contract, "METHODS", wanted)
+    check_contract(Complete())
+    (message,) = caplog.messages
+    assert "Other._log_metric takes (metric, value) and not (name, value)" in message
+    assert f"TRL {version('trl')}" in message
+    assert "\n" not in message
 
 
-def test_attributes_that_are_gone() -> None:
-    assert missing_attributes(object()) == tuple(f"a GRPOTrainer has no {name}" for name in ATTRIBUTES)
+def test_a_method_that_is_gone_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contract, "METHODS", {(GRPOTrainer, "_generate"): ("prompts",), (GRPOTrainer, "_gone"): ()})
+    with pytest.raises(ValueError, match=r"SpanGRPOTrainer needs GRPOTrainer\._gone, which TRL [\d.]+ with ") as error:
+        check_contract(Complete())
+    assert f"pip install 'trl{TRL}'" in str(error.value)
+    assert "rewards (as reward_funcs of TRL's own GRPOTrainer) and callbacks, which work here too" in str(error.value)
+
+
+def test_an_attribute_that_trls_constructor_no_longer_sets_is_an_error_there_and_not_in_a_step(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with TRL 1.8, which has no eos_token_ids."""
+    plain = GRPOTrainer.__init__
+
+    def without(self: Any, *arguments: Any, **named: Any) -> None:
+        plain(self, *arguments, **named)
+        del self.eos_token_ids
+
+    monkeypatch.setattr(GRPOTrainer, "__init__", without)
+    without.__signature__ = inspect.signature(plain)  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match=r"SpanGRPOTrainer needs GRPOTrainer\.eos_token_ids, which TRL"):
+        make_trainer(tmp_path, scenes(), [Scored(lambda sample: 0.5)])

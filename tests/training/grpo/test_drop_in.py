@@ -40,6 +40,18 @@ def test_arguments_in_trls_order_and_its_own_config(tmp_path: Path) -> None:
     assert not [key for line in trainer.state.log_history for key in line if key.startswith(("judge/", "spans/"))]
 
 
+def test_trls_own_config_has_no_spans_and_that_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    model, processor = load_policy(TINY, seed=1)
+    parts = {"train_dataset": scenes(), "processing_class": processor}
+    with caplog.at_level(logging.WARNING, "spanreward.training.grpo.config"):
+        SpanGRPOTrainer(model, PoshReward(MatchJudge()), SpanGRPOConfig(str(tmp_path), **COMMON), **parts)
+        assert caplog.messages == []
+        SpanGRPOTrainer(model, PoshReward(MatchJudge()), GRPOConfig(str(tmp_path), **COMMON), **parts)
+    (message,) = caplog.messages
+    assert message.startswith("args is a GRPOConfig, which has no span_coef: spans are off")
+    assert "for spans pass SpanGRPOConfig(..., span_coef=0.5)" in message
+
+
 def test_without_settings_the_folder_is_trls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("spanreward.training.grpo.config.SpanGRPOConfig.__post_init__", lambda self: None)

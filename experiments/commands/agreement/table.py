@@ -1,0 +1,55 @@
+"""`python -m experiments agreement table`: `spanreward labels table` with the papers' baselines as further rows."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from spanreward.rewards.comparison.figures import NONE, interval
+from spanreward.training.commands.json_file import defined
+from spanreward.training.commands.labels import table as labels_table
+from spanreward.training.evaluation.tables import table_with
+
+HELP = "a paper's table: a metric and its baselines against people's judgments in a JSONL file"
+DESCRIPTION = f"""\
+`spanreward labels table` with every baseline that this machine has (docs/evidence/reproduce.md). The table lave also
+tests whether the metric's correlation with people is above a baseline's (LAVE, section 5.3).
+
+{labels_table.DESCRIPTION.replace("spanreward labels", "python -m experiments agreement")}"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    labels_table.add_arguments(parser)
+    parser.add_argument("--clip", type=Path, metavar="FOLDER", help="CLIP's weights, for CLIPScore")
+
+
+def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+    from experiments.agreement.correlation_test import answer_tests
+    from experiments.agreement.overlap_baselines import baselines
+
+    answers, spans = arguments.table == "lave", arguments.table == "docent-granular"
+    others, left_out = baselines(answers, spans, arguments.clip)
+    numbers, records, judged = labels_table.measure_all(arguments, others)
+    tests = [asdict(test) for test in answer_tests(records, judged, next(iter(judged)))] if answers else []
+    measures, notes = labels_table.tables_of(numbers)
+    for sentence in left_out:
+        notes.add_row(escape(sentence))
+    shown = [measures, *([test_table(tests)] if tests else []), notes]
+    return defined(numbers | {"tests": tests, "left_out": left_out}), shown
+
+
+def test_table(tests: Sequence[Mapping[str, Any]]) -> Table:
+    """LAVE's comparison of correlations (section 5.3)."""
+    resamples = tests[0]["spearman"]["resamples"]
+    title = f"Spearman, {tests[0]['metric']} less another, {resamples} resamples of questions"
+    table = table_with(title, ["other"], ["difference", "95 %", "p of the paper's t-test", "n"])
+    for test in tests:
+        found = test["spearman"]
+        bounds = interval(**found["interval"]) if found["interval"] else NONE
+        p = NONE if found["p"] != found["p"] else f"{found['p']:.2g}"
+        table.add_row(test["other"], f"{found['difference']:+.3f}", bounds, p, str(test["n"]))
+    return table

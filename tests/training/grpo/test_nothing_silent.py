@@ -1,0 +1,123 @@
+"""No number that is not finite reaches the weights, and a step in which nothing is scored is no step."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from datasets import Dataset
+
+from spanreward import PoshReward, RewardHealthCallback, Span, Verdict
+from spanreward.rewards.reward import summarise
+from spanreward.rewards.verdict import Sample, Status
+from spanreward.training.grpo.recorder import Recorder
+from spanreward.training.grpo.trainer import JudgeFailure, NothingScored
+from tests.support.tiny_trainer import Scored, advantages_of, make_trainer, scenes
+
+TEXTS = ["A red circle.", "A blue star.", "A green square.", "A large hexagon."] * 2
+
+
+@pytest.fixture(scope="module")
+def dataset() -> Dataset:
+    return scenes()
+
+
+def by_text(sample: Sample) -> float:
+    return TEXTS.index(sample.completion) / 10 if sample.completion in TEXTS else 0.5
+
+
+def huge(place: int, value: float = math.inf) -> Callable[..., list[float]]:
+    """A reward function of a user's own that returns a huge number for one completion."""
+    return lambda completions, **columns: [value if n == place else 0.1 * n for n in range(len(completions))]
+
+
+@pytest.mark.parametrize("span_coef", [0.0, 0.5])
+def test_a_row_whose_advantage_is_not_finite_is_dropped_and_counted(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, span_coef: float
+) -> None:
+    spans = (Span(0, 1, 0.5, 0.3, "entity", "", 0), Span(2, 5, 0.5, -0.3, "entity", "", 1))
+    reward = Scored(lambda sample: Verdict(by_text(sample), spans=spans))
+    settings = {"span_coef": span_coef, "max_failed_fraction": 0.5}
+    trainer = make_trainer(tmp_path, dataset, [reward, huge(1)], **settings)
+    output = advantages_of(trainer, dataset, TEXTS, monkeypatch)
+    advantages = output["advantages"]
+    assert advantages.isfinite().all()
+    assert advantages.reshape(8, -1).any(dim=1).tolist() == [True, False, *[True] * 6]
+    assert trainer._metrics["train"]["advantages/unusable_fraction"] == [1 / 8]
+    trainer = make_trainer(tmp_path, dataset, [reward, huge(1)], **{**settings, "max_failed_fraction": 0.1})
+    with pytest.raises(JudgeFailure, match=r"12% of this step's completions have .* not finite or above .* is 10%\)"):
+        advantages_of(trainer, dataset, TEXTS, monkeypatch)
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, 1e300, 1e38])
+@pytest.mark.parametrize("scale", ["none", "group", "batch"])
+def test_the_weights_stay_where_they_belong(tmp_path: Path, value: float, scale: str) -> None:
+    settings = {"max_failed_fraction": 1.0, "scale_rewards": scale, "max_grad_norm": 0.0}
+    trainer = make_trainer(tmp_path, scenes(), [Scored(by_text), huge(1, value)], **settings)
+    before = [parameter.clone() for parameter in trainer.model.parameters()]
+    trainer.train()
+    changes = [after - own for after, own in zip(trainer.model.parameters(), before, strict=True)]
+    assert all(change.abs().max() < 0.01 for change in changes)  # two steps of Adam at 1e-3
+    assert all(line["grad_norm"] < 10 for line in trainer.state.log_history if "grad_norm" in line)
+    assert any(change.any() for change in changes)
+
+
+@pytest.mark.parametrize("empty", [[], [""], [" \n"]])
+def test_a_step_in_which_nothing_is_scored_stops(tmp_path: Path, empty: list[str]) -> None:
+    data = scenes().remove_columns("reference").add_column("reference", [empty] * 16)
+    trainer = make_trainer(tmp_path, data, [PoshReward("match")], span_coef=0.5)
+    with pytest.raises(
+        NothingScored,
+        match=r"none of this step's 8 completions has a score, .*: posh, which reads 'reference', says "
+        r"'no reference that names anything'; fill the column, or leave out the rows without it\.",
+    ):
+        trainer.train()
+    assert trainer.state.global_step == 0
+
+
+def test_a_step_with_a_score_goes_on(tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One scored row, by any reward function, is enough; and a judge that failed everywhere is another matter."""
+    nothing = Scored(lambda sample: Verdict(None, Status.NOT_APPLICABLE, note="no column"))
+    only_one = lambda completions, **_: [0.5] + [None] * (len(completions) - 1)  # noqa: E731
+    trainer = make_trainer(tmp_path, dataset, [nothing, only_one])
+    advantages_of(trainer, dataset, TEXTS, monkeypatch)
+    overlong = make_trainer(tmp_path, dataset, [nothing], soft_overlong_cache=8)
+    with pytest.raises(NothingScored, match="scored, which reads no column, says 'no column'"):
+        advantages_of(overlong, dataset, TEXTS, monkeypatch)  # a punishment of lengths is no score
+    failing = Scored(lambda sample: Verdict(None, Status.ERROR, note="gone"))
+    trainer = make_trainer(tmp_path, dataset, [failing], max_failed_fraction=1.0)
+    advantages_of(trainer, dataset, TEXTS, monkeypatch)
+    trainer = make_trainer(tmp_path, dataset, [nothing])
+    trainer.model.eval()
+    monkeypatch.setattr(
+        trainer,
+        "_generate_single_turn",
+        lambda *args, **kwargs: ([[5, trainer.processing_class.tokenizer.eos_token_id]] * 8, None),
+    )
+    trainer._generate_and_score_completions([dataset[0]] * 8)  # an evaluation may be of few rows
+
+
+def test_with_stock_trl_the_health_callback_stops(tmp_path: Path) -> None:
+    data = scenes().remove_columns("reference").add_column("reference", [[]] * 16)
+    reward = Recorder(PoshReward("match"))
+    health = RewardHealthCallback([reward])
+    trainer = make_trainer(tmp_path, data, [reward], stock=True, callbacks=[health])
+    trainer.train()
+    assert trainer.state.global_step == 1
+    assert "no completion of the batch has a score" in health.stopped
+    assert "posh, which reads 'reference'" in health.stopped
+
+
+def test_the_causes_are_shares() -> None:
+    verdicts: list[Any] = [Verdict(0.5), Verdict(0.0, Status.EMPTY)]
+    verdicts += [Verdict(None, status) for status in Status if status not in (Status.OK, Status.EMPTY)]
+    verdicts += [Verdict(None, Status.TIMEOUT)] * 2
+    assert summarise(verdicts) == {
+        "failed_fraction": 5 / 8,
+        "empty_fraction": 1 / 8,
+        "unscored_fraction/not_applicable": 1 / 8,
+        "unscored_fraction/unparsed": 1 / 8,
+        "unscored_fraction/timeout": 3 / 8,
+        "unscored_fraction/error": 1 / 8,
+    }

@@ -1,0 +1,107 @@
+"""What is said where training's packages are missing, or TRL is one that does not import here."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import spanreward
+from spanreward.training.commands import doctor
+from spanreward.training.needs import EXTRA, TRL, lacking
+from tests.support.paths import ROOT
+
+BLOCKED = """
+import sys
+class Blocker:
+    def find_spec(self, name, path, target=None):
+        if name.partition(".")[0] in {names}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Blocker())
+{code}
+"""
+EVERY = """
+import spanreward
+for name in spanreward.__all__:
+    try:
+        getattr(spanreward, name)
+    except ImportError as error:
+        print(f"{name}: {error}")
+"""
+OLD_TRL = {  # TRL 0.24 under transformers 5: its lazy import turns the missing module into a RuntimeError
+    "__init__.py": """
+import importlib
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    try:
+        importlib.import_module("trl.mergekit_utils")
+    except Exception as error:
+        raise RuntimeError(f"Failed to import trl.trainer because of the following error: {error}") from error
+""",
+    "mergekit_utils.py": "from mergekit.config import MergeConfiguration\n",
+}
+
+
+def python(code: str, path: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": path}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
+
+
+def last_line(done: subprocess.CompletedProcess[str]) -> str:
+    return done.stderr.strip().splitlines()[-1]
+
+
+def test_without_trl_the_trainer_says_what_to_install() -> None:
+    done = python(BLOCKED.format(names=["trl"], code="from spanreward import SpanGRPOTrainer"))
+    told = "ImportError: SpanGRPOTrainer needs trl, which is not installed: pip install 'spanreward[train]'."
+    assert last_line(done) == told
+
+
+def test_without_the_extra_every_public_name_works_or_says_what_to_install() -> None:
+    done = python(BLOCKED.format(names=[*EXTRA, "vllm"], code=EVERY))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert all(line.endswith("is not installed: pip install 'spanreward[train]'.") for line in lines)
+    refused = {line.partition(":")[0] for line in lines}
+    assert refused <= {name for name, module in spanreward.MODULES.items() if module.startswith("training.")}
+    assert {"SpanGRPOTrainer", "SpanGRPOConfig", "Recorder", "RewardHealthCallback"} <= refused
+
+
+@pytest.mark.parametrize(
+    ("code", "what"),
+    [
+        ("from spanreward import SpanGRPOTrainer", "ImportError: SpanGRPOTrainer"),
+        (
+            "import sys; sys.argv[1:] = ['train', 'recipes/quickstart/scenes-dapo.yaml']; "
+            "from spanreward.training.commands.main import main; main()",
+            "spanreward train",
+        ),
+    ],
+    ids=["import", "command"],
+)
+def test_a_trl_that_does_not_import_is_named_with_the_versions_that_do(tmp_path: Path, code: str, what: str) -> None:
+    (tmp_path / "trl").mkdir()
+    for name, text in OLD_TRL.items():
+        (tmp_path / "trl" / name).write_text(text)
+    (tmp_path / "trl-0.24.0.dist-info").mkdir()
+    (tmp_path / "trl-0.24.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: trl\nVersion: 0.24.0\n")
+    told = f"{what} needs TRL {TRL}, and TRL 0.24.0 does not import without mergekit: pip install 'trl{TRL}'."
+    assert last_line(python(code, str(tmp_path))) == told
+
+
+def test_other_errors_are_left_alone() -> None:
+    with pytest.raises(ModuleNotFoundError) as raised:
+        import nothing_of_that_name  # noqa: F401
+    assert lacking("it", raised.value) == ""
+    assert lacking("it", RuntimeError("the collective timed out")) == ""
+
+
+def test_the_versions_are_those_of_the_package() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert f"trl{TRL}" in extras["train"]
+    assert doctor.SUPPORTED["trl"] == TRL
+    assert {requirement.partition(">")[0] for requirement in extras["train"]} == set(EXTRA)

@@ -1,0 +1,82 @@
+"""Runs that are really launched, and ended by Ctrl-C, by a callback that raises, or not by W&B's folder."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import Trainer, TrainerCallback
+
+from experiments.scenes.parts import TINY
+from spanreward.training.recipe import load_recipe
+from spanreward.training.run import build_trainer, run
+from spanreward.training.run_folder import checkpoint_to_resume, checkpoints
+from tests.support.paths import ROOT
+
+HANGS = 240  # seconds: far more than it takes
+RECIPE = str(ROOT / "recipes/quickstart/scenes-dapo.yaml")
+SHRUNK = (
+    *(f"policy.model={TINY}", "data.count=8", "trainer.per_device_train_batch_size=4", "trainer.num_generations=4"),
+    *("trainer.max_completion_length=16", "trainer.soft_overlong_cache=4", "trainer.use_cpu=true"),
+    *("trainer.bf16=false", "trainer.save_strategy=steps", "trainer.save_steps=2"),
+)
+
+
+def launched(output: Path, *overrides: str, **environment: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "spanreward", "train", RECIPE, *SHRUNK, f"output={output}", *overrides]
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **environment}
+    return subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+
+
+def test_ctrl_c_leaves_the_checkpoint_of_its_step(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    process = launched(output, "trainer.max_steps=100000", "trainer.save_steps=50000")
+    try:
+        until = time.monotonic() + HANGS
+        while not (output / "verdicts.jsonl").exists() and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=HANGS)
+    finally:
+        process.kill()
+    assert process.returncode == 130, said
+    (checkpoint,) = checkpoints(output)
+    assert f"ended by SIGINT: {checkpoint} is written." in said
+    recipe = load_recipe(output / "recipe.yaml")
+    assert checkpoint_to_resume(recipe, processes=1) == checkpoint
+
+
+class Breaking(TrainerCallback):
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        if state.global_step == 3:
+            raise RuntimeError("no step 3 for me")
+
+
+def test_a_callback_that_raises_leaves_the_checkpoint_before_it(tmp_path: Path) -> None:
+    def breaking(*parts: Any) -> Trainer:
+        trainer = build_trainer(*parts)
+        trainer.add_callback(Breaking())
+        return trainer
+
+    recipe = load_recipe(RECIPE, [*SHRUNK, f"output={tmp_path / 'out'}", "trainer.max_steps=4"])
+    with pytest.raises(RuntimeError, match="no step 3 for me"):
+        run(recipe, build=breaking)
+    assert not (tmp_path / "out" / "model.safetensors").exists()
+    assert checkpoint_to_resume(recipe, processes=1).name == "checkpoint-2"
+    run(recipe, resume=True)
+    assert (tmp_path / "out" / "model.safetensors").exists()
+
+
+def test_a_folder_where_wandb_cannot_write_stops_no_run(tmp_path: Path) -> None:
+    """wandb says so and takes another one."""
+    pytest.importorskip("wandb")
+    elsewhere = {"WANDB_MODE": "offline", "WANDB_DIR": __file__, "TMPDIR": str(tmp_path)}
+    process = launched(tmp_path / "out", "trainer.max_steps=2", "trainer.report_to=wandb", **elsewhere)
+    _, said = process.communicate(timeout=HANGS)
+    assert process.returncode == 0, said
+    assert f"WARNING Unable to create root directory {__file__}" in said
+    assert list((tmp_path / "wandb").glob("offline-run-*"))
