@@ -2,6 +2,7 @@
 rewards pay for what they should not.
 
 python -m experiments benchmark posh --judge vllm:smollm2 --pairs pairs.jsonl --json posh.json
+python -m experiments benchmark adapters --json adapters.json
 python -m experiments benchmark judge --pairs pairs.jsonl --json judge.json
 python -m experiments benchmark memory --json memory.json
 python -m experiments benchmark spans --json spans.json
@@ -25,6 +26,7 @@ import sys
 from pathlib import Path
 
 from experiments.benchmark import (
+    adapters,
     fuzz,
     groups,
     hacking,
@@ -50,6 +52,7 @@ def main() -> None:
     commands = parser.add_subparsers(required=True)
     for name, help, module in (
         ("posh", "what PoSh asks", posh),
+        ("adapters", "how far pushes to vLLM move an adapter's base", adapters),
         ("judge", "how fast each judge answers the same questions", judge),
         ("memory", "what fits on which GPUs, by arithmetic", memory),
         ("spans", "what spans add to a training step", spans),

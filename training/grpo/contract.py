@@ -11,6 +11,7 @@ from typing import Any
 
 from transformers import Trainer
 from trl import GRPOTrainer
+from trl.generation.vllm_generation import VLLMGeneration
 
 from spanreward.training.needs import TRL
 
@@ -27,6 +28,8 @@ METHODS: dict[tuple[type, str], tuple[str, ...]] = {
     (GRPOTrainer, "_get_train_sampler"): ("dataset",),
     (GRPOTrainer, "_save_checkpoint"): ("model", "trial"),
     (GRPOTrainer, "_load_optimizer_and_scheduler"): ("checkpoint",),
+    (VLLMGeneration, "_iter_named_params"): (),
+    (VLLMGeneration, "_fix_param_name_to_vllm"): ("name", "extra_prefixes"),
     (Trainer, "_load_from_checkpoint"): ("resume_from_checkpoint", "model"),
     (Trainer, "_load_best_model"): (),
     (Trainer, "_save_rng_state"): ("output_dir",),

@@ -41,6 +41,7 @@ from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.reward import Reward
 from spanreward.rewards.verdict import LARGEST
 from spanreward.training.grpo import credit as spans
+from spanreward.training.grpo.adapter_push import keep_base
 from spanreward.training.grpo.config import SpanGRPOConfig, check_parts, read_config
 from spanreward.training.grpo.contract import check_contract
 from spanreward.training.grpo.dynamic_sampling import STATE_FILE, DynamicSampling, Rollout
@@ -114,6 +115,7 @@ class SpanGRPOTrainer(ResumingTrainer):
             args.reward_weights = [*(args.reward_weights or [1.0] * (len(functions) - 1)), 1.0]
         super().__init__(model, functions or None, args, **given)
         check_contract(self)
+        keep_base(self)
         self.overlap = Overlap(self.recorders, self._log_metric)
         self.sampling = DynamicSampling(self.train_dataset, args) if args.dynamic_sampling else None
         self._batch = Batch([])

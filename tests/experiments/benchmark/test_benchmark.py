@@ -165,6 +165,22 @@ def test_memory_is_computed(
         run(monkeypatch, benchmark, "memory", "--gpus", 0)
 
 
+def test_an_adapters_base_is_measured_with_both_pushes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, benchmark: Any
+) -> None:
+    path = tmp_path / "adapters.json"
+    small = ("--pushes", 3, "--width", 32, "--rate", 1e-3, "--seeds", 2)
+    run(monkeypatch, benchmark, "adapters", *small, "--json", path)
+    theirs, ours, single = json.loads(path.read_text())["rows"]
+    assert [row["base"] for row in (theirs, ours, single)] == ["bfloat16", "bfloat16", "float32"]
+    assert ours["drifts"] == [0.0, 0.0]
+    assert all(drift > 1e-3 for drift in theirs["drifts"])
+    assert all(0 < drift < 1e-3 for drift in single["drifts"])
+    run_wrongly = ("adapters", "--pushes", 0)
+    with pytest.raises(SystemExit, match="must be 1 or more"):
+        run(monkeypatch, benchmark, *run_wrongly)
+
+
 def test_spans_are_measured_beside_stock(
     monkeypatch: pytest.MonkeyPatch, benchmark: Any, files: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
