@@ -195,7 +195,7 @@ def readers(rewards: Sequence[Reward]) -> dict[str, str]:
 def start_judges(parts: Sequence[RewardPart], rewards: Sequence[Reward]) -> None:
     """Start the rewards' judges and print when each rank's local judges start and are ready. Raises RecipeError.
 
-    Large judges take minutes, and those of one machine start one after another.
+    Large judges take minutes. Those of one GPU start one after another, those of different GPUs at once.
     """
     pairs = zip(parts, rewards, strict=True)
     for part, judge in {id(judge): (part, judge) for part, reward in pairs for judge in reward.judges}.values():

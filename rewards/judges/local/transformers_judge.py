@@ -14,7 +14,6 @@ arguments are made.
 
 import copy
 import logging
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -24,6 +23,7 @@ from spanreward.rewards.judges.encoding.chat import MIN_MASS
 from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder
 from spanreward.rewards.judges.encoding.prompt import Prompt, runs
 from spanreward.rewards.judges.judge import Failure
+from spanreward.rewards.judges.local.device import rank_index
 from spanreward.rewards.judges.local.local_judge import LocalJudge
 from spanreward.rewards.judges.local.weights import QUANTIZATIONS, Quantization, load_model
 from spanreward.rewards.naming import check_known
@@ -35,10 +35,8 @@ T = TypeVar("T")
 
 
 def rank_device() -> str:
-    """The device of this rank, whether each rank sees all GPUs of the machine or only its own."""
-    if not torch.cuda.is_available():
-        return "cpu"
-    return f"cuda:{int(os.environ.get('LOCAL_RANK', '0')) % torch.cuda.device_count()}"
+    """The device of this rank."""
+    return f"cuda:{rank_index()}" if torch.cuda.is_available() else "cpu"
 
 
 class TransformersJudge(LocalJudge):

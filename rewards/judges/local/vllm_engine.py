@@ -1,6 +1,6 @@
 """The processes of a vLLM engine: starting them, waiting for them with a limit, and the memory they hold.
 
-with one_at_a_time(), environment(CUDA_VISIBLE_DEVICES="1"):
+with one_at_a_time([1]), environment(CUDA_VISIBLE_DEVICES="1"):
     engine = LLM(...)
 watched(lambda: engine.generate(requests), processes, end)      # raises if the engine is dead or hangs
 """
@@ -11,7 +11,8 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import wait
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,8 +20,14 @@ import torch
 
 from spanreward.rewards.background import in_background
 from spanreward.rewards.cache_folder import CACHE
+from spanreward.rewards.judges.local.device import rank_index
 
 T = TypeVar("T")
+
+VLLM = ">=0.28,<0.33"  # as in pyproject.toml
+# What is used of vLLM and is no interface of it (read in 0.28, 0.31, 0.32 and 0.33): of `vllm.envs`, and of an LLM.
+ENVS = ("_is_envs_cache_enabled", "disable_envs_cache", "enable_envs_cache")
+END = "llm_engine.engine_core.shutdown"
 
 LOOK_SECONDS = 0.5  # between two checks that the engine's processes are alive
 WAIT = 'cat; kill -KILL "$@" 2>/dev/null'  # cat ends when this process does, which holds the other end of its input
@@ -64,7 +71,7 @@ def watched(ask: Callable[[], T], processes: Sequence[Any], end: float) -> T:
 
 def free_memory() -> int:
     """Free bytes on this rank's GPU; 0 without one."""
-    return torch.cuda.mem_get_info(int(os.environ.get("LOCAL_RANK", "0")))[0] if torch.cuda.is_available() else 0
+    return torch.cuda.mem_get_info(rank_index())[0] if torch.cuda.is_available() else 0
 
 
 def family(pid: int) -> list[int]:
@@ -96,13 +103,28 @@ def environment(**values: str) -> Iterator[None]:
                 os.environ[name] = value
 
 
+def check_names(owner: Any, names: Iterable[str]) -> None:
+    """Raises RuntimeError for a name, or attributes with dots between, that an object of vLLM has no more."""
+    import vllm
+
+    for name in names:
+        try:
+            attrgetter(name)(owner)
+        except AttributeError as error:
+            raise RuntimeError(
+                f"vLLM {vllm.__version__} has no {name}, which vllm: judges need: pip install 'vllm{VLLM}', or put the "
+                "judge behind a server (server:URL#MODEL)."
+            ) from error
+
+
 @contextmanager
 def environment_read_anew() -> Iterator[None]:
     """Makes vLLM read the current environment, even if an engine in this process (such as TRL's colocated one) has
-    cached it (`vllm.envs`, the same in 0.28 and 0.32).
+    cached it. Raises RuntimeError for a vLLM without such a cache.
     """
     from vllm import envs
 
+    check_names(envs, ENVS)
     frozen = envs._is_envs_cache_enabled()
     envs.disable_envs_cache()
     try:
@@ -113,12 +135,17 @@ def environment_read_anew() -> Iterator[None]:
 
 
 @contextmanager
-def one_at_a_time() -> Iterator[None]:
-    """Lets one engine at a time start on a machine, because vLLM measures free memory at its start."""
+def one_at_a_time(gpus: Iterable[int]) -> Iterator[None]:
+    """Lets one engine at a time start on each of these GPUs (indices of visible ones; none is the CPU), because vLLM
+    measures a GPU's free memory at its start, and takes each change for its own (v1/worker/gpu_worker.py). Engines on
+    different GPUs share nothing: one worker meets itself in a file of its own, not at a port (uniproc_executor.py).
+    """
     CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / "vllm-start.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(lock, fcntl.LOCK_UN)  # closing is not enough: a forked engine has the file open too
+    names = sorted(str(torch.cuda.get_device_properties(gpu).uuid) for gpu in gpus) or ["cpu"]
+    with ExitStack() as locks:
+        for name in names:
+            lock = locks.enter_context((CACHE / f"vllm-start-{name}.lock").open("w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            # Closing is not enough: a forked engine has the file open too.
+            locks.callback(fcntl.flock, lock, fcntl.LOCK_UN)
+        yield

@@ -22,6 +22,7 @@ import multiprocessing
 import os
 import time
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Self
 
 import torch
@@ -29,6 +30,7 @@ import torch
 from spanreward.rewards.judges.encoding.chat import MIN_MASS
 from spanreward.rewards.judges.encoding.prompt import Prompt
 from spanreward.rewards.judges.judge import Failure
+from spanreward.rewards.judges.local.device import rank_index
 from spanreward.rewards.judges.local.kv_cache import bytes_per_token, tokens_that_fit
 from spanreward.rewards.judges.local.local_judge import LocalJudge
 from spanreward.rewards.judges.local.vllm_arguments import (
@@ -38,7 +40,9 @@ from spanreward.rewards.judges.local.vllm_arguments import (
     reading_arguments,
 )
 from spanreward.rewards.judges.local.vllm_engine import (
+    END,
     Guard,
+    check_names,
     environment,
     environment_read_anew,
     family,
@@ -57,7 +61,6 @@ ENGINE_ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "1",
     "VLLM_NO_USAGE_STATS": "1",  # no usage reports to vLLM's makers
     "TORCHELASTIC_USE_AGENT_STORE": "False",
-    "VLLM_ENGINE_READY_TIMEOUT_S": "1800",  # a large model from a slow disk takes more than vLLM's 600
 }
 CHECK = list(range(1, 17))  # the prompt that a woken engine must answer as the new engine did
 CHECK_TOKENS = 5  # how many of the likeliest tokens are compared
@@ -71,8 +74,8 @@ SLEEP_SECONDS = 600.0  # for an engine to fall asleep; the first time it pins ma
 class VllmJudge(LocalJudge):
     """A judge in vLLM's offline engine, which has its own process and sleeps outside `with judge:`.
 
-    With tensor_parallel 1 and LOCAL_RANK set, every rank has an engine on its own device. The engines of a machine
-    start one after another.
+    With tensor_parallel 1 and LOCAL_RANK set, every rank has an engine on its own device. The engines of a device
+    start one after another, those of different devices at once.
 
     Args:
         model: a hub id, a folder, or `smollm2`.
@@ -151,11 +154,12 @@ class VllmJudge(LocalJudge):
         self._open(then_sleep=self._depth == 0)
 
     def _open(self, then_sleep: bool = False) -> None:
-        """Starts the engine if it does not run. then_sleep: it sleeps before another engine on this machine may start.
+        """Starts the engine if it does not run. then_sleep: it sleeps before another engine on its GPU may start.
 
-        Raises ModuleNotFoundError without vLLM, FileNotFoundError for a folder without an adapter, ValueError for too
-        large a LoRA rank and for a tensor-parallel engine on any LOCAL_RANK but 0 (the engines would share devices),
-        and what vLLM raises when it cannot load the model.
+        Raises ModuleNotFoundError without vLLM, RuntimeError for a vLLM that lacks what is needed of it,
+        FileNotFoundError for a folder without an adapter, ValueError for too large a LoRA rank and for a
+        tensor-parallel engine on any LOCAL_RANK but 0 (the engines would share devices), and what vLLM raises when it
+        cannot load the model.
         """
         if self._engine is not None:
             return
@@ -170,7 +174,7 @@ class VllmJudge(LocalJudge):
             )
         if torch.cuda.is_available():
             torch.cuda.init()  # before the pinning below; otherwise this process too would see only the pinned device
-        with one_at_a_time():
+        with one_at_a_time(self._gpus()):
             others = multiprocessing.active_children()
             free = free_memory()
             try:
@@ -178,7 +182,9 @@ class VllmJudge(LocalJudge):
                     with environment_read_anew(), environment(**ENGINE_ENVIRONMENT, **self._pinned()):
                         from vllm import LLM
 
-                        self._engine = LLM(**self._arguments())
+                        engine = LLM(**self._arguments())
+                        check_names(engine, [END])
+                        self._engine = engine
                 finally:
                     self._processes = [child for child in multiprocessing.active_children() if child not in others]
                 self._guard = Guard(pid for child in self._processes for pid in family(child.pid))
@@ -195,7 +201,7 @@ class VllmJudge(LocalJudge):
     def close(self) -> None:
         """Ends the engine's processes, which frees their memory."""
         if self._engine is not None:
-            self._engine.llm_engine.engine_core.shutdown()
+            attrgetter(END)(self._engine)()
             self._engine = None
         if self._guard is not None:
             self._guard.release()
@@ -216,13 +222,18 @@ class VllmJudge(LocalJudge):
             **adapter_arguments(self.adapter),
         }
 
+    def _gpus(self) -> Sequence[int]:
+        """The GPUs that the engine may take, as indices of those that this process sees; none on a CPU."""
+        if self.tensor_parallel == 1 and torch.cuda.is_available():
+            return [rank_index()]
+        return range(torch.cuda.device_count())
+
     def _pinned(self) -> dict[str, str]:
         """The environment in which the engine's process sees only the rank's device."""
-        rank = os.environ.get("LOCAL_RANK")
-        if rank is None or self.tensor_parallel > 1 or not torch.cuda.is_available():
+        if "LOCAL_RANK" not in os.environ or self.tensor_parallel > 1 or not torch.cuda.is_available():
             return {}
-        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-        return {"CUDA_VISIBLE_DEVICES": visible.split(",")[int(rank)] if visible else rank}
+        visible, index = os.environ.get("CUDA_VISIBLE_DEVICES"), rank_index()
+        return {"CUDA_VISIBLE_DEVICES": visible.split(",")[index] if visible else str(index)}
 
     def _wake(self) -> None:
         if not self._asleep:

@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 import torch
+from packaging.specifiers import SpecifierSet
 from peft import LoraConfig, get_peft_model
 from scipy.stats import spearmanr
 from transformers import AutoModelForCausalLM
@@ -23,6 +24,7 @@ from spanreward.rewards.judges.encoding.chat import rating_from_logprobs
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.local.local_judge import LocalJudge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
+from spanreward.rewards.judges.local.vllm_engine import END, ENVS, VLLM, check_names
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from spanreward.rewards.judges.smollm2 import smollm2_folder
 from spanreward.rewards.verdict import Status
@@ -60,6 +62,27 @@ def compare(one: LocalJudge, two: LocalJudge, count: int) -> tuple[float, float]
     difference = max(abs(first[i] - second[i]) for first, second in pairs for i in ids)
     ratings = [[rating_from_logprobs(answer, scale, 0.0).mean for answer in pair] for pair in pairs]
     return difference, spearmanr(ratings).statistic
+
+
+@pytest.mark.vllm
+def test_the_installed_version_has_what_is_used_of_it(judge: VllmJudge) -> None:
+    import vllm
+
+    assert SpecifierSet(VLLM).contains(vllm.__version__)
+    check_names(vllm.envs, ENVS)
+    judge.start()
+    check_names(judge._engine, [END])
+
+
+@pytest.mark.vllm
+def test_an_engine_has_half_an_hour_to_start_though_trl_has_imported_vllm() -> None:
+    code = (
+        "from spanreward import SpanGRPOTrainer; import trl.generation.vllm_generation; "
+        "from vllm.v1.engine.core_client import VLLM_ENGINE_READY_TIMEOUT_S as seconds; print(seconds)"
+    )
+    kept = {name: value for name, value in os.environ.items() if name != "VLLM_ENGINE_READY_TIMEOUT_S"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=kept, check=True)
+    assert done.stdout.split()[-1] == "1800"
 
 
 @pytest.mark.vllm

@@ -7,9 +7,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -17,7 +18,7 @@ import pytest
 
 from spanreward.rewards.judges import Failure, Question, Rating
 from spanreward.rewards.judges.local.vllm_arguments import lora_rank
-from spanreward.rewards.judges.local.vllm_engine import Guard
+from spanreward.rewards.judges.local.vllm_engine import Guard, one_at_a_time
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from spanreward.rewards.verdict import Status
 from tests.support.fake_vllm import GB, install
@@ -107,14 +108,103 @@ def test_the_engine_inherits_no_store_of_torchrun(monkeypatch: pytest.MonkeyPatc
     assert os.environ["TORCHELASTIC_USE_AGENT_STORE"] == "True"
 
 
+def with_gpus(monkeypatch: pytest.MonkeyPatch, count: int) -> list[int]:
+    """As if the process saw so many GPUs. Returns a list to which those are added whose free memory is asked."""
+    asked: list[int] = []
+
+    def free(gpu: int) -> tuple[int, int]:
+        asked.append(gpu)
+        return list(range(count))[gpu], 80 * GB
+
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: count)
+    monkeypatch.setattr("torch.cuda.init", lambda: None)
+    monkeypatch.setattr("torch.cuda.mem_get_info", free)
+    monkeypatch.setattr("torch.cuda.get_device_properties", lambda gpu: SimpleNamespace(uuid=f"GPU-{gpu}"))
+    monkeypatch.setattr("torch.cuda.empty_cache", lambda: None)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("rank", "visible", "count", "pinned", "index"),
+    [
+        *[("3", "3", 1, "3", 0), ("3", None, 1, "0", 0), ("3", "GPU-5ca1ab1e", 1, "GPU-5ca1ab1e", 0)],  # SLURM's ways
+        *[("1", "4,5", 2, "5", 1), ("3", None, 4, "3", 3), (None, "4,5", 2, "4,5", 0)],
+    ],
+)
+def test_a_rank_has_its_gpu_though_it_sees_no_other(
+    monkeypatch: pytest.MonkeyPatch, model: str, rank: str, visible: str, count: int, pinned: str, index: int
+) -> None:
+    fake = install(monkeypatch)
+    asked = with_gpus(monkeypatch, count)
+    seen = []
+    monkeypatch.setattr(fake, "_call", lambda self, name: seen.append(os.environ.get("CUDA_VISIBLE_DEVICES")))
+    for name, value in (("LOCAL_RANK", rank), ("CUDA_VISIBLE_DEVICES", visible)):
+        monkeypatch.delenv(name, raising=False) if value is None else monkeypatch.setenv(name, value)
+    VllmJudge(model).start()
+    assert seen[0] == pinned
+    assert set(asked) == {index}
+
+
+def test_engines_on_different_gpus_start_at_once_and_those_on_one_after_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with_gpus(monkeypatch, 8)
+    started = []
+
+    def start(gpus: Sequence[int]) -> threading.Thread:
+        def wait() -> None:
+            with one_at_a_time(gpus):
+                started.append(list(gpus))
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        return thread
+
+    with one_at_a_time([1]):
+        start([0]).join(10.0)
+        assert started == [[0]]
+        waiting = [start([1]), start(range(8))]  # the second is a judge on all GPUs
+        time.sleep(0.2)
+        assert started == [[0]]
+    for thread in waiting:
+        thread.join(10.0)
+    assert len(started) == 3
+
+
+def test_a_judge_on_several_gpus_takes_them_all(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+    assert list(VllmJudge(model)._gpus()) == []
+    with_gpus(monkeypatch, 4)
+    assert list(VllmJudge(model, tensor_parallel=2)._gpus()) == [0, 1, 2, 3]
+    monkeypatch.setenv("LOCAL_RANK", "2")
+    assert list(VllmJudge(model)._gpus()) == [2]
+
+
+def test_a_vllm_that_lacks_what_is_used_of_it_is_named(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+    fake = install(monkeypatch)
+    told = r"vLLM 0\.32\.0 has no {}, which vllm: judges need: pip install 'vllm>=0\.28,<0\.33', or put"
+    with monkeypatch.context() as patch:
+        patch.delattr("tests.support.fake_vllm.Environment.disable_envs_cache")
+        with pytest.raises(RuntimeError, match=told.format("disable_envs_cache")):
+            VllmJudge(model).start()
+    assert fake.built == []
+    start = fake.__init__
+
+    def without(self: Any, **options: Any) -> None:
+        start(self, **options)
+        del self.llm_engine.engine_core
+
+    monkeypatch.setattr(fake, "__init__", without)
+    with pytest.raises(RuntimeError, match=told.format(r"llm_engine\.engine_core\.shutdown")):
+        VllmJudge(model).start()
+
+
 def test_cuda_is_initialised_before_a_device_is_pinned(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     """In a process that has touched CUDA only inside the pinned environment, other devices would be invisible."""
     fake = install(monkeypatch)
     order = []
-    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    with_gpus(monkeypatch, 2)
     monkeypatch.setattr("torch.cuda.init", lambda: order.append(("init", os.environ.get("CUDA_VISIBLE_DEVICES"))))
-    monkeypatch.setattr("torch.cuda.mem_get_info", lambda device: (0, 0))
-    monkeypatch.setattr("torch.cuda.empty_cache", lambda: None)
     monkeypatch.setattr(fake, "_call", lambda self, name: order.append((name, os.environ.get("CUDA_VISIBLE_DEVICES"))))
     monkeypatch.setenv("LOCAL_RANK", "1")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5")
@@ -245,12 +335,12 @@ def test_one_that_wakes_with_other_weights_is_started_anew(monkeypatch: pytest.M
 
 
 def test_the_engine_falls_asleep_before_the_next_one_starts(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
-    """Eight engines that pin main memory at once take longer than one after another."""
+    """The next one on its GPU measures what is free there."""
     fake = install(monkeypatch)
     order = []
 
     @contextmanager
-    def lock() -> Iterator[Any]:
+    def lock(gpus: Sequence[int]) -> Iterator[Any]:
         order.append("lock")
         yield
         order.append("unlock")
