@@ -34,7 +34,7 @@ def answers_by_vllm(
     policy = VllmJudge(path, memory, max_model_len=LONGEST, dtype=dtype, deadline=DEADLINE)
     policy.encoder.thinking = True
     questions = [Question(row["prompt"], (row["image"],) if row.get("image") else ()) for row in rows]
-    with closing([policy]), policy:
+    with policy, closing([policy]):  # it ends without falling asleep, which would copy its weights into main memory
         answers = policy.write_ids(questions, max_tokens)
     tokenizer = policy.encoder.tokenizer
     ends = {tokenizer.pad_token_id, tokenizer.eos_token_id}

@@ -19,6 +19,7 @@ from spanreward.training.evaluation.greedy import continue_prompts
 from spanreward.training.evaluation.held_out import held_out
 from spanreward.training.evaluation.vllm_answers import answers_by_vllm
 from spanreward.training.policy import load_policy
+from tests.support.fake_vllm import install
 
 MAX_TOKENS = 12
 
@@ -53,6 +54,20 @@ def test_a_policy_without_an_answer_ends_the_comparison(policy: str, monkeypatch
     rows = [{"id": "p7", "prompt": [{"role": "user", "content": "Describe it."}], "image": None}]
     with pytest.raises(RuntimeError, match="wrote no answer to p7 through vLLM: the engine died"):
         answers_by_vllm(policy, rows, MAX_TOKENS)
+
+
+def test_the_engine_ends_without_falling_asleep(policy: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Asleep it would first copy its weights into main memory, for nothing."""
+    fake = install(monkeypatch)
+    monkeypatch.setattr("spanreward.rewards.judges.local.vllm_engine.CACHE", tmp_path)
+    rows = [{"id": "p7", "prompt": [{"role": "user", "content": "Describe it."}], "image": None}]
+    answers_by_vllm(policy, rows, MAX_TOKENS)
+    assert fake.built[0].called == ["start", "check", "generate", "shutdown"]
+    fake.raises = {"start": [RuntimeError("no room")] * 2, "check": [RuntimeError("no answer")]}
+    for told in ("no room", "no room", "no answer"):
+        with pytest.raises(RuntimeError, match=told):
+            answers_by_vllm(policy, rows, MAX_TOKENS)
+    assert fake.built[-1].called[-1] == "shutdown"
 
 
 @pytest.mark.vllm
