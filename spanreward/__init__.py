@@ -8,7 +8,8 @@
 A name is imported when it is first used, so `import spanreward` loads neither torch nor TRL. It switches off what
 libraries report to their makers, unless the environment says otherwise: TRL of every trainer, `datasets` of every load,
 vLLM of every engine. The hub's library reads its switch when it is itself imported: import `spanreward` first, or set
-DO_NOT_TRACK=1.
+DO_NOT_TRACK=1. It also gives a vLLM engine 1800 s to start, because a large model from a slow disk takes more than
+vLLM's 600 s. vLLM reads that when it is itself imported, as TRL does.
 """
 
 import os
@@ -49,7 +50,7 @@ if TYPE_CHECKING:  # `as`: names that type checkers take for public
     from spanreward.training.grpo.trainer import SpanGRPOTrainer as SpanGRPOTrainer
 
 REPORTING_OFF = {"HF_HUB_DISABLE_TELEMETRY": "1", "HF_UPDATE_DOWNLOAD_COUNTS": "0", "VLLM_NO_USAGE_STATS": "1"}
-for _name, _value in REPORTING_OFF.items():
+for _name, _value in {**REPORTING_OFF, "VLLM_ENGINE_READY_TIMEOUT_S": "1800"}.items():
     os.environ.setdefault(_name, _value)
 
 PUBLIC = {  # each module's public names

