@@ -3,39 +3,49 @@
     spanreward doctor
     spanreward doctor --judge vllm:Qwen/Qwen2.5-14B-Instruct
     spanreward doctor --judge vllm:smollm2 --start          # does vLLM start at all? This is the smallest engine
-    spanreward doctor --recipe RECIPE --accelerate-config accelerate_configs/zero3.yaml
+    spanreward doctor --recipe RECIPE --accelerate-config accelerate_configs/zero3.yaml --start
 
-Checked are package versions, GPUs, main memory, the cache folder and the spaCy pipeline; of a recipe its memory, its
-judges and its reader; of a judge its name, engine, files and rating scale. With --start each judge is started, asked
-one question and ended. Nothing is downloaded, and without --start nothing is loaded onto a GPU. The exit code is 1
-where something is to be done.
+Checked are package versions, GPUs, main memory, the cache folder and the spaCy pipeline; of a recipe its memory (also
+pinned and shared), its network, its judges and its reader; of a judge its name, engine, files and rating scale. With
+--start each judge is started with the recipe's options, asked one question and ended, and then the engine that samples
+for the policy is started as TRL does. Nothing is downloaded, and without --start nothing is loaded onto a GPU. The exit
+code is 1 where something is to be done.
 """
 
 import argparse
 import importlib.util
 import os
+import resource
 import shutil
+import socket
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 from rich.console import Console
 from rich.table import Table
 
 from spanreward.rewards.cache_folder import CACHE
 from spanreward.rewards.judges.judge import RATING_SCALE
+from spanreward.rewards.judges.local.vllm_engine import VLLM
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
+from spanreward.training.needs import TRL
 
-# The versions that CI runs. vLLM and TRL have a table of their own for each other.
-SUPPORTED = {"torch": ">=2.9", "transformers": ">=5.15,<6", "spacy": ">=3.8.18", "trl": ">=1.16,<2", "vllm": ">=0.28"}
+SUPPORTED = {"torch": ">=2.9", "transformers": ">=5.15,<6", "spacy": ">=3.8.18", "trl": TRL, "vllm": VLLM}
 OPTIONAL = {"trl": "training needs it: pip install 'spanreward[train]'", "vllm": "vllm: judges need it; others do not"}
 SPARE_DISK = 5e9  # bytes
+SHARED = 1e9  # bytes that NCCL and vLLM's workers may take of /dev/shm; a container has 64 MB by default
+Asked = tuple[str, dict[str, Any]]  # a judge's name and its options
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +66,19 @@ def main() -> None:
     parser.add_argument("--start", action="store_true", help="start each judge too, and ask it one question")
     arguments = parser.parse_args()
     findings = [*versions(), *devices(), *folders(), own_reader()]
-    judges = list(arguments.judge)
+    judges: list[Asked] = [(name, {}) for name in dict.fromkeys(arguments.judge)]
     if arguments.recipe:
-        fits, asked = recipe_findings(arguments.recipe, arguments.accelerate_config)
-        findings += fits
-        judges += asked
-    names = list(dict.fromkeys(judges))
-    findings += [found for name in names for found in judge_findings(name)]
+        told, asked = recipe_findings(arguments.recipe, arguments.accelerate_config)
+        findings += told
+        judges += [one for one in asked if one not in judges]
+    findings += [found for name, options in judges for found in judge_findings(name, options)]
     if arguments.start:
-        findings += [started(name) for name in names if not name.startswith("match")]  # which answers no prose
+        findings += [started(*one) for one in judges if not one[0].startswith("match")]  # which answers no prose
+        findings += policy_started(arguments.recipe) if arguments.recipe and asked else []
     table = Table("", "what", "found", "what to do", show_lines=False)
     for one in findings:
         table.add_row({True: "ok", False: "NO", None: "-"}[one.ok], one.what, one.found, one.advice)
-    Console().print(table)
+    Console(markup=False).print(table)  # `[train]` is no markup
     sys.exit(int(any(one.ok is False for one in findings)))
 
 
@@ -81,8 +91,6 @@ def installed_version(name: str) -> str:
 
 
 def versions(installed: Callable[[str], str] = installed_version) -> Iterator[Finding]:
-    recent = sys.version_info >= (3, 11)
-    yield Finding("python", recent, ".".join(map(str, sys.version_info[:3])), "" if recent else "3.11 or newer")
     for name, supported in SUPPORTED.items():
         try:
             found = installed(name)
@@ -93,6 +101,18 @@ def versions(installed: Callable[[str], str] = installed_version) -> Iterator[Fi
         fits = SpecifierSet(supported).contains(found, prereleases=True)
         advice = f"{name}{supported} is supported: pip install '{name}{supported}'"
         yield Finding(name, fits, found, "" if fits else advice)
+        if name == "vllm":
+            yield from under_trl(found)
+
+
+def under_trl(vllm: str) -> Iterator[Finding]:
+    """Compares vLLM with the versions that TRL samples with, where TRL is installed. TRL itself only warns."""
+    with suppress(PackageNotFoundError):
+        for one in map(Requirement, requires("trl") or ()):
+            if one.name == "vllm" and not one.specifier.contains(Version(vllm).base_version):
+                found = f"{vllm}, and TRL {version('trl')} supports {one.specifier}"
+                advice = "judges may use it; for trainer.use_vllm: pip install -c constraints-cuda.txt vllm"
+                yield Finding("vllm for a policy", None, found, advice)
 
 
 def devices() -> Iterator[Finding]:
@@ -152,14 +172,14 @@ def server_reader(options: Mapping[str, Any]) -> Finding:
     return Finding(f"reader {name}", True, found)
 
 
-def judge_findings(name: str) -> Iterator[Finding]:
+def judge_findings(name: str, options: Mapping[str, Any]) -> Iterator[Finding]:
     from spanreward.rewards.judges import load_judge
     from spanreward.rewards.judges.local.local_judge import LocalJudge
     from spanreward.rewards.judges.model_files import model_folder
 
     what = f"judge {name}"
     try:
-        judge = load_judge(name)
+        judge = load_judge(name, **options)
     except (ValueError, ImportError) as error:
         yield Finding(what, False, "no such judge", str(error))
         return
@@ -181,27 +201,87 @@ def judge_findings(name: str) -> Iterator[Finding]:
         yield Finding(what, False, "cannot judge", " ".join(str(error).split()))
 
 
-def started(name: str) -> Finding:
+def started(name: str, options: Mapping[str, Any]) -> Finding:
     from spanreward.rewards.judges import Failure, Question, closing, load_judge
 
-    what = f"judge {name}"
     question = Question([{"role": "user", "content": "Rate from 1 to 5 how red a tomato is. Answer with the number."}])
-    began = time.monotonic()
-    try:
-        judge = load_judge(name)
+
+    def start() -> str:
+        judge = load_judge(name, **options)
         with closing([judge]):
             judge.start()
             (rating,) = judge.rate([question])
+        return rating.message if isinstance(rating, Failure) else ""
+
+    return tried(f"judge {name}", start)
+
+
+def tried(what: str, start: Callable[[], str]) -> Finding:
+    """start: returns why what it has started does not rate, or ""."""
+    began = time.monotonic()
+    try:
+        wrong = start()
     except Exception as error:
         return Finding(what, False, "does not start", " ".join(f"{type(error).__name__}: {error}".split()))
-    seconds = f"{time.monotonic() - began:.0f} s"
-    if isinstance(rating, Failure):
-        return Finding(what, False, f"started, and did not rate ({seconds})", rating.message)
-    return Finding(what, True, f"started, rated and ended in {seconds}")
+    found = f"started{', and did not rate' if wrong else ''} ({time.monotonic() - began:.0f} s)"
+    return Finding(what, not wrong, found, wrong)
 
 
-def recipe_findings(path: str, accelerate_config: str | None) -> tuple[list[Finding], list[str]]:
-    """Checks that a recipe can be read and, by the dry run's arithmetic, fits. Returns its judges' names too."""
+def policy_started(path: str) -> Iterator[Finding]:
+    """Starts the engine that samples for a recipe's policy, with the recipe's options and by TRL's own code. It ends
+    with this process. Untested on GPU.
+    """
+    from spanreward.training.plan.dry_run import settings_of
+    from spanreward.training.recipe import load_recipe
+
+    recipe = load_recipe(path)
+    settings = settings_of(recipe)
+    names = ("tensor_parallel_size", "gpu_memory_utilization", "enable_sleep_mode", "model_impl")
+
+    def start() -> str:
+        from accelerate import Accelerator
+        from trl.generation.vllm_generation import VLLMGeneration
+
+        options = {name: settings[f"vllm_{name}"] for name in names}
+        rounds = settings["steps_per_generation"] or settings["gradient_accumulation_steps"]
+        options["max_num_seqs"] = settings["per_device_train_batch_size"] * options["tensor_parallel_size"] * rounds
+        options["max_model_length"] = settings["vllm_max_model_length"]
+        model = SimpleNamespace(name_or_path=recipe.policy.model, named_modules=dict)
+        VLLMGeneration(model, Accelerator(), None, **options)
+        return ""
+
+    if settings.get("use_vllm") and settings["vllm_mode"] == "colocate":
+        yield tried(f"policy {recipe.policy.model}", start)
+
+
+def machine_findings(launch: Any, asleep: int, shm: Path = Path("/dev/shm")) -> Iterator[Finding]:
+    """What the ranks share and the sleeping judges pin, and by which interface gloo, which judges' ranks talk by, meets
+    other machines. asleep: bytes of main memory.
+    """
+    import psutil  # accelerate brings it
+
+    if launch.processes > launch.machines:
+        free = shutil.disk_usage(shm).free
+        advice = "docker run --shm-size=8g; in Kubernetes an emptyDir with `medium: Memory` at /dev/shm"
+        yield Finding(str(shm), free >= SHARED, f"{free / 1e9:.1f} GB free", "" if free >= SHARED else advice)
+    if launch.machines > 1:
+        given, there = os.environ.get("GLOO_SOCKET_IFNAME", ""), [name for _, name in socket.if_nameindex()]
+        known = set(given.split(",")) <= set(there) if given else None
+        advice = "" if known else f"the interface that the machines share, where gloo finds none: {', '.join(there)}"
+        yield Finding("GLOO_SOCKET_IFNAME", known, given or "not set", advice)
+    if asleep:
+        here = min(main_memory(), psutil.virtual_memory().available)
+        found = f"{asleep / 1e9:.0f} GB of main memory (computed); here {here / 1e9:.0f} GB are free"
+        advice = "" if asleep < here else "placement: rank0 keeps one copy, a server none"
+        yield Finding("judges asleep", asleep < here, found, advice)
+    limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
+    if resource.RLIM_INFINITY != limit < asleep:
+        advice = "InfiniBand and some drivers pin no more: ulimit -l unlimited, docker run --ulimit memlock=-1"
+        yield Finding("ulimit -l", None, f"{limit / 1e9:.2f} GB", advice)
+
+
+def recipe_findings(path: str, accelerate_config: str | None) -> tuple[list[Finding], list[Asked]]:
+    """Checks that a recipe can be read and, by the dry run's arithmetic, fits. Returns its judges too."""
     from spanreward.training.plan.dry_run import asked_judges, memory_facts, read_launch, settings_of
     from spanreward.training.recipe import RecipeError, load_recipe
 
@@ -213,9 +293,10 @@ def recipe_findings(path: str, accelerate_config: str | None) -> tuple[list[Find
         return [Finding(what, False, "cannot be run", str(error))], []
     findings = [server_reader(part.options) for part in recipe.rewards if part.options.get("reader") is not None]
     memory: dict[str, Any] = memory_facts(recipe, settings_of(recipe), launch)
-    names = [judge.name for judge, _ in asked_judges(recipe)]
+    judges = [(judge.name, judge.options) for judge, _ in asked_judges(recipe)]
+    findings += machine_findings(launch, memory.get("main_memory", 0))
     if "unknown" in memory:
-        return [*findings, Finding(what, None, "memory not computed", memory["unknown"])], names
+        return [*findings, Finding(what, None, "memory not computed", memory["unknown"])], judges
     import torch
 
     needed = max(sum(memory[phase].values()) for phase in ("training", "judging"))
@@ -226,9 +307,4 @@ def recipe_findings(path: str, accelerate_config: str | None) -> tuple[list[Find
     advice = "" if fits else "more or larger GPUs, another accelerate configuration, LoRA, or a judge behind a server"
     found = f"{needed / 1e9:.0f} GB on each of {gpus} GPUs (computed); here {count} of {there / 1e9:.0f} GB"
     findings.append(Finding(what, fits, found, advice))
-    asleep, here = memory["main_memory"], main_memory()
-    if asleep:
-        found = f"{asleep / 1e9:.0f} GB of main memory (computed); here {here / 1e9:.0f} GB"
-        advice = "" if asleep < here else "placement: rank0 keeps one copy, a server none"
-        findings.append(Finding("judges asleep", asleep < here, found, advice))
-    return findings, names
+    return findings, judges

@@ -11,9 +11,6 @@ It takes text models and image-text models; vLLM serves pictures only where torc
 started again once within a `with judge:`, so once within a step. If that does not help, its questions are Failures
 until the next `with judge:`. On a GPU the engine sleeps at level 1 outside `with judge:` (weights in main memory, no KV
 cache). On a CPU vLLM cannot sleep. The engine inherits the environment, for example VLLM_BATCH_INVARIANT=1.
-
-Tested on vLLM's CPU build. Written against the same interface but untested on a GPU: sleeping and waking, the pinning
-to a rank's device, `tensor_parallel` and `memory` as a fraction.
 """
 
 import importlib.util
@@ -55,13 +52,9 @@ from spanreward.rewards.verdict import Status
 
 log = logging.getLogger(__name__)
 
-# torchrun sets TORCHELASTIC_USE_AGENT_STORE for its ranks. An engine that inherits it waits for a store that is not its
-# own (vLLM up to 0.27.1; later versions set it themselves).
-ENGINE_ENVIRONMENT = {
-    "VLLM_ENABLE_V1_MULTIPROCESSING": "1",
-    "VLLM_NO_USAGE_STATS": "1",  # no usage reports to vLLM's makers
-    "TORCHELASTIC_USE_AGENT_STORE": "False",
-}
+# torchrun sets TORCHELASTIC_USE_AGENT_STORE for its ranks. Workers that meet at a port (ROCm; elsewhere they meet in a
+# file, vLLM's uniproc_executor.py) would wait for a store that is not their own.
+ENGINE_ENVIRONMENT = {"VLLM_ENABLE_V1_MULTIPROCESSING": "1", "TORCHELASTIC_USE_AGENT_STORE": "False"}
 CHECK = list(range(1, 17))  # the prompt that a woken engine must answer as the new engine did
 CHECK_TOKENS = 5  # how many of the likeliest tokens are compared
 CHECK_DIFFERENCE = 0.1  # of natural log-probabilities; small, because one prompt alone always runs the same kernels
@@ -174,7 +167,8 @@ class VllmJudge(LocalJudge):
             )
         if torch.cuda.is_available():
             torch.cuda.init()  # before the pinning below; otherwise this process too would see only the pinned device
-        with one_at_a_time(self._gpus()):
+        gpus = range(torch.cuda.device_count())
+        with one_at_a_time(gpus if self.tensor_parallel > 1 else gpus[rank_index() :][:1]):
             others = multiprocessing.active_children()
             free = free_memory()
             try:
@@ -221,12 +215,6 @@ class VllmJudge(LocalJudge):
             **reading_arguments(self.dtype, self.sees_pictures),
             **adapter_arguments(self.adapter),
         }
-
-    def _gpus(self) -> Sequence[int]:
-        """The GPUs that the engine may take, as indices of those that this process sees; none on a CPU."""
-        if self.tensor_parallel == 1 and torch.cuda.is_available():
-            return [rank_index()]
-        return range(torch.cuda.device_count())
 
     def _pinned(self) -> dict[str, str]:
         """The environment in which the engine's process sees only the rank's device."""

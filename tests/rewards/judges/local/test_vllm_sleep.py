@@ -172,12 +172,18 @@ def test_engines_on_different_gpus_start_at_once_and_those_on_one_after_another(
     assert len(started) == 3
 
 
-def test_a_judge_on_several_gpus_takes_them_all(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
-    assert list(VllmJudge(model)._gpus()) == []
+def test_a_judge_on_several_gpus_waits_for_them_all(
+    monkeypatch: pytest.MonkeyPatch, model: str, tmp_path: Path
+) -> None:
+    install(monkeypatch)
+    VllmJudge(model).start()
     with_gpus(monkeypatch, 4)
-    assert list(VllmJudge(model, tensor_parallel=2)._gpus()) == [0, 1, 2, 3]
     monkeypatch.setenv("LOCAL_RANK", "2")
-    assert list(VllmJudge(model)._gpus()) == [2]
+    VllmJudge(model).start()
+    assert {file.name for file in tmp_path.glob("*.lock")} == {"vllm-start-cpu.lock", "vllm-start-GPU-2.lock"}
+    monkeypatch.setenv("LOCAL_RANK", "0")
+    VllmJudge(model, tensor_parallel=2).start()
+    assert len(list(tmp_path.glob("vllm-start-GPU-*.lock"))) == 4
 
 
 def test_a_vllm_that_lacks_what_is_used_of_it_is_named(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
