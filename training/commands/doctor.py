@@ -111,7 +111,7 @@ def under_trl(vllm: str) -> Iterator[Finding]:
         for one in map(Requirement, requires("trl") or ()):
             if one.name == "vllm" and not one.specifier.contains(Version(vllm).base_version):
                 found = f"{vllm}, and TRL {version('trl')} supports {one.specifier}"
-                advice = "judges may use it; for trainer.use_vllm: pip install -c constraints-cuda.txt vllm"
+                advice = f"judges may use it; for trainer.use_vllm: pip install 'vllm{one.specifier}'"
                 yield Finding("vllm for a policy", None, found, advice)
 
 
