@@ -246,8 +246,8 @@ def policy_started(path: str) -> Iterator[Finding]:
         rounds = settings["steps_per_generation"] or settings["gradient_accumulation_steps"]
         options["max_num_seqs"] = settings["per_device_train_batch_size"] * options["tensor_parallel_size"] * rounds
         options["max_model_length"] = settings["vllm_max_model_length"]
-        model = SimpleNamespace(name_or_path=recipe.policy.model, named_modules=dict)
-        VLLMGeneration(model, Accelerator(), None, **options)
+        model: Any = SimpleNamespace(name_or_path=recipe.policy.model, named_modules=dict)
+        VLLMGeneration(model, Accelerator(), processing_class=model, **options)  # which it keeps for later
         return ""
 
     if settings.get("use_vllm") and settings["vllm_mode"] == "colocate":

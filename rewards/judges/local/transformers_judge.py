@@ -34,11 +34,6 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-def rank_device() -> str:
-    """The device of this rank."""
-    return f"cuda:{rank_index()}" if torch.cuda.is_available() else "cpu"
-
-
 class TransformersJudge(LocalJudge):
     """A judge that runs in this process through transformers.
 
@@ -71,7 +66,7 @@ class TransformersJudge(LocalJudge):
             check_known("quantization", [quantization], QUANTIZATIONS)
         super().__init__(model, max_length, min_mass, adapter)
         self.batch_size = batch_size
-        self.device = device or rank_device()
+        self.device = device or (f"cuda:{rank_index()}" if torch.cuda.is_available() else "cpu")
         on_cuda = self.device.startswith("cuda")
         self.dtype = ("bfloat16" if on_cuda else "float32") if dtype == "auto" else dtype
         self.quantization = quantization
