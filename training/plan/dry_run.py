@@ -255,7 +255,7 @@ def memory_facts(recipe: Recipe, settings: dict[str, Any], launch: Launch) -> di
     longest = settings.get("max_completion_length") or settings.get("max_length") or 1024
     tokens = settings["per_device_train_batch_size"] * (prompt_tokens(recipe.data) + longest)
     rank = recipe.policy.lora.r if recipe.policy.lora else None
-    alone = Plan(policy, NOTHING, launch.processes, launch.sharding, "server", rank, tokens)
+    alone = Plan(policy, NOTHING, launch.processes, launch.sharding, "server", rank, tokens, dtype=recipe.policy.dtype)
     plans: list[Plan] = []
     asleep = 0  # main memory of the fullest machine
     for judge, _ in asked_judges(recipe):

@@ -4,10 +4,11 @@
     for phase in (plan.training, plan.judging): print(phase, sum(phase.values()) / 1e9)
 
 Bytes of one GPU. Mixed-precision AdamW keeps per trained parameter 2 bytes of weights, 2 of gradients and 12 of
-optimizer state, a float32 copy and two moments (ZeRO, arXiv 1910.02054, section 3.1). SHARDED says which of these the
-GPUs divide. Gradient checkpointing keeps every layer's input (2 bytes a number) and all of one layer: 34 bytes a
-number, with an attention that keeps no scores (arXiv 2205.05198, equation 1). The logits are kept once in bfloat16 and
-twice in float32. A judge's KV cache has 4 bytes (a key and a value in bfloat16) per token, layer and number of its
+optimizer state, a float32 copy and two moments (ZeRO, arXiv 1910.02054, section 3.1). Without sharding, all weights of
+a bfloat16 policy have 4 bytes of optimizer state: PyTorch's AdamW keeps its moments in their dtype and no copy. SHARDED
+says what the GPUs divide. Gradient checkpointing keeps every layer's input (2 bytes a number) and all of one layer: 34
+bytes a number, with an attention that keeps no scores (arXiv 2205.05198, equation 1). Logits are kept once in bfloat16
+and twice in float32. A judge's KV cache has 4 bytes (a key and a value in bfloat16) per token, layer and number of its
 key-value heads. Its batch of BATCHED_TOKENS (rewards/judges/local/vllm_arguments.py) takes 28 bytes a number of the
 widest layer, which is assumed: the layer's input, its norm, queries, keys and values, and a feed-forward layer of 3.5
 times the width. The logits of BATCHED_PROMPTS are kept twice in float32. Judges are awake one after another.
@@ -55,12 +56,12 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A policy in training and its judge, both in bfloat16.
+    """A policy in training and its judge, which both compute in bfloat16.
 
     gpus: number of GPUs, with a training process each. sharding: a key of SHARDED. placement: of the judge, as in
     recipes; `server` has GPUs of its own. lora_rank: rank of adapters on all linear layers; None trains all weights.
     tokens: prompt and completion tokens of one forward and backward pass on one GPU. judge_parallel: GPUs that share a
-    judge. kv_tokens: tokens whose keys and values a judge can keep.
+    judge. kv_tokens: tokens whose keys and values a judge can keep. dtype: of the policy's weights as they are loaded.
     """
 
     policy: Size
@@ -72,6 +73,7 @@ class Plan:
     tokens: int = 8192
     judge_parallel: int = 1
     kv_tokens: int = 40_000
+    dtype: str = "float32"
 
     @property
     def trained(self) -> int:
@@ -80,22 +82,21 @@ class Plan:
     @property
     def state(self) -> dict[str, int]:
         """What stays on each GPU: the policy's weights, the optimizer's state and the process."""
-        adapters = 0 if self.lora_rank is None else self.trained
+        plain = (self.dtype, self.sharding, self.lora_rank) == ("bfloat16", "none", None)
         return {
-            "policy": self._share("weights", 2 * (self.policy.parameters + adapters)),
-            "optimizer": self._share("optimizer", 12 * self.trained),
+            "policy": self._share("weights", 2 * (self.policy.parameters + (self.trained if self.lora_rank else 0))),
+            "optimizer": self._share("optimizer", (4 if plain else 12) * self.trained),
             "process": PROCESS,
         }
 
     @property
     def training(self) -> dict[str, int]:
         """Each GPU in a backward pass, while the judge sleeps and only its process stays."""
-        policy = self.policy
-        numbers = self.tokens * policy.hidden
+        numbers = self.tokens * self.policy.hidden
         return {
             **self.state,
             "gradients": self._share("gradients", 2 * self.trained),
-            "activations": numbers * (2 * policy.layers + 34) + self.tokens * policy.vocabulary * 10,
+            "activations": numbers * (2 * self.policy.layers + 34) + self.tokens * self.policy.vocabulary * 10,
             "judge's process": 0 if self.placement == "server" else PROCESS,
         }
 
@@ -129,9 +130,8 @@ class Plan:
 
 def size_of(config: PretrainedConfig) -> Size:
     """Returns a model's exact size from its configuration, by building it without memory for its weights."""
-    kind: Any = AutoModelForCausalLM
-    if type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
-        kind = AutoModelForImageTextToText
+    pictures = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+    kind: Any = AutoModelForImageTextToText if pictures else AutoModelForCausalLM
     with torch.device("meta"):
         model = kind.from_config(config)
     text = config.get_text_config()

@@ -1,5 +1,7 @@
 """training/plan/memory.py: the formula by hand, and sizes of real architectures."""
 
+from dataclasses import replace
+
 import pytest
 from transformers import LlavaConfig, Qwen2Config
 
@@ -45,6 +47,15 @@ def test_adapters_are_all_that_is_trained() -> None:
     assert plan.trained == 90
     assert (plan.training["policy"], plan.training["gradients"]) == (2180, 180)
     assert plan.state["optimizer"] == 12 * 90
+
+
+@pytest.mark.parametrize(
+    ("sharding", "rank", "state"), [("none", None, 4 * 1000), ("zero2", None, 12 * 1000 // 4), ("none", 3, 12 * 90)]
+)
+def test_plain_adamw_keeps_bfloat16_moments_of_bfloat16_weights(sharding: str, rank: int | None, state: int) -> None:
+    plan = Plan(POLICY, JUDGE, gpus=4, sharding=sharding, lora_rank=rank, dtype="bfloat16")
+    assert plan.state["optimizer"] == state
+    assert plan.training == {**replace(plan, dtype="float32").training, "optimizer": state}
 
 
 def test_where_the_judge_is() -> None:
