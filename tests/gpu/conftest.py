@@ -10,7 +10,7 @@ value run first.
 import json
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -22,9 +22,8 @@ import torch
 from tests.support.paths import ROOT
 
 PACKED = ROOT / "build" / f"gpu_packages-{sys.version_info.major}.{sys.version_info.minor}"
-PATHS = [str(ROOT), *([str(PACKED)] if PACKED.is_dir() else [])]
-sys.path[:0] = [path for path in PATHS if path not in sys.path]
-os.environ["PYTHONPATH"] = os.pathsep.join([*PATHS, *filter(None, [os.environ.get("PYTHONPATH")])])  # for subprocesses
+if PACKED.is_dir():
+    sys.path.insert(0, str(PACKED))
 
 FIRST = (  # of most value first; the others follow in their files' order
     "test_the_cpus_ratings",
@@ -73,6 +72,15 @@ def figures(machine: Machine) -> Figures:
     found["device"] = torch.cuda.get_device_name() if machine.real else "none, on a CPU"
     found["versions"] = {package: version(package) for package in ("torch", "transformers", "trl")}
     return found
+
+
+@pytest.fixture(scope="session", autouse=True)
+def python_path() -> Iterator[None]:
+    """What subprocesses import: this checkout, the packed packages, and what was there."""
+    paths = [str(ROOT), str(PACKED), *filter(None, [os.environ.get("PYTHONPATH")])]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(paths))
+        yield
 
 
 @pytest.hookimpl(wrapper=True)
