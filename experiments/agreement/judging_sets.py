@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.labels.vote_folder import Line, Once, read_lines
+from experiments.agreement.vote_folder import Line, Once, read_lines
 from spanreward.rewards.pairwise.questions import Shown
 from spanreward.rewards.pictures import opened
 

@@ -150,7 +150,7 @@ def decided(outcome: int) -> dict[str, float]:
 
 
 def first_that_decides(votes: PairVotes) -> int:
-    """Returns 1, 0 or -1 by MLLM-Bench's rule, as rewards/labels/mllm_bench.py infers it from the published votes.
+    """Returns 1, 0 or -1 by MLLM-Bench's rule (experiments/agreement/mllm_bench.py infers it from the votes).
 
     Two orders that decide differently are a tie. If only one order decides, it counts.
     """

@@ -33,11 +33,12 @@ from spanreward.rewards.language.rules import Rules
 from spanreward.rewards.language.scene_graph import Entity, Relation, SceneGraph
 from spanreward.rewards.language.words import Word, read_words
 from spanreward.rewards.lave.rating import read_rating
-from spanreward.rewards.posh import repeats
+from spanreward.rewards.posh import PoshReward, repeats
 from spanreward.rewards.posh.candidates import Found, candidates
 from spanreward.rewards.posh.graph_view import GraphView, view_graph
 from spanreward.rewards.posh.interview import MOST_SAID, Interview
 from spanreward.rewards.posh.prompts import load_prompts
+from spanreward.rewards.verdict import Sample
 
 
 def chain(count: int, name: str = "dog", relation: str = "on") -> SceneGraph:
@@ -100,6 +101,22 @@ def test_each_mention_is_ranked_once_for_all_pronouns(monkeypatch: pytest.Monkey
     calls = counted(monkeypatch, coref_rules, "_rank")
     clusters_by_rule(words)
     assert 0 < len(calls) <= len(words)
+
+
+def test_a_noun_is_compared_with_those_of_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    words, _ = read_words(load_pipeline()(", ".join(f"the b{vowel}t{end}" for vowel in "aeiou" for end in "aeiou")))
+    calls = counted(monkeypatch, coref_rules, "_known")
+    clusters_by_rule(words)
+    assert len(calls) > 10
+    assert max(map(len, calls)) == 1
+
+
+def test_a_graph_is_indexed_once_for_all_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = counted(monkeypatch, TextIndex, "_meant")  # called by each new index
+    reward = PoshReward("match")
+    reward.assess([Sample("", "A red cat sits on the top of a mat.", references=("A cat with a hat sits on a mat.",))])
+    assert len(calls) == 2
+    assert reward.judge._given == {}  # type: ignore[attr-defined]
 
 
 class LookedUp(dict[int, Component]):

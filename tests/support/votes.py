@@ -1,4 +1,4 @@
-"""Small folders of votes in the layouts that `spanreward labels votes` reads."""
+"""Small folders of votes in the layouts that `python -m experiments agreement votes` reads."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -8,11 +8,12 @@
     python -m experiments agreement judge ../shared/data/vl_rewardbench --judge match
     python -m experiments agreement scenes --judge transformers:outputs/quickstart/seed0/judge
     python -m experiments agreement spans outputs/quickstart --models base sft --count 500
+    python -m experiments agreement votes ../shared/data/wildvision_bench
 
 Every subcommand prints tables and, with --json PATH, writes their numbers.
 """
 
-from experiments.commands.agreement import answers, filler, graphs, judging, people, scenes, spans, table
+from experiments.commands.agreement import answers, filler, graphs, judging, people, scenes, spans, table, votes
 from spanreward.training.commands.subcommands import run
 
 
@@ -26,6 +27,7 @@ def main() -> None:
         "judge": judging,
         "scenes": scenes,
         "spans": spans,
+        "votes": votes,
     }
     run("python -m experiments agreement", __doc__, modules)
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from experiments.agreement.votes import read_votes
 from spanreward.rewards.comparison.resampling import Array
 from spanreward.rewards.comparison.until_decided import STAKES, Decision, decide
-from spanreward.rewards.labels.votes import read_votes
 from tests.support.paths import DATA
 
 SETS = ("wildvision_bench", "mllm_bench", "iiw_votes")

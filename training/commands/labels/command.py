@@ -1,15 +1,14 @@
-"""What people's labels say of a metric: are its spans right, does it rank texts as people do, who wins by votes.
+"""What people's labels say of a metric: are its spans right, does it rank texts as people do.
 
     spanreward labels spans labels.jsonl --judge vllm:MODEL
     spanreward labels table docent-coarse coarse.jsonl --judge server:URL#qwen3-14b mode=published
-    spanreward labels votes votes/
 
 Every subcommand prints tables and, with --json PATH, writes their numbers.
 """
 
-from spanreward.training.commands.labels import spans, table, votes
+from spanreward.training.commands.labels import spans, table
 from spanreward.training.commands.subcommands import run
 
 
 def main() -> None:
-    run("spanreward labels", __doc__, {"spans": spans, "table": table, "votes": votes})
+    run("spanreward labels", __doc__, {"spans": spans, "table": table})

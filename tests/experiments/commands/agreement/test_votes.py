@@ -1,9 +1,9 @@
-"""`spanreward labels votes`: tables, the JSON that checks read, one sentence for a folder that cannot be used."""
+"""`agreement votes`: tables, the JSON that checks read, one sentence for a folder that cannot be used."""
 
 import json
 from pathlib import Path
 
-from tests.support.command import spanreward
+from tests.support.command import experiments
 from tests.support.votes import mllm, wildvision, write_lines
 
 
@@ -11,7 +11,7 @@ def test_it_writes_what_is_prescribed(tmp_path: Path) -> None:
     rows = [wildvision(f"q{n}", label) for n, label in enumerate(["B>>A", "A>B", "A=B", None])]
     folder = write_lines(tmp_path / "votes.jsonl", rows)
     (folder / "published.json").write_text(json.dumps({"models": {"m": {"score": 70.0, "ci95": [-1.5, 2.0]}}}))
-    done = spanreward("labels", "votes", folder, "--json", tmp_path / "out" / "numbers.json")
+    done = experiments("agreement", "votes", folder, "--json", tmp_path / "out" / "numbers.json")
     assert (done.code, done.err) == (0, "")
     numbers = json.loads((tmp_path / "out" / "numbers.json").read_text())
     assert list(numbers) == ["models"]
@@ -26,7 +26,7 @@ def test_both_orders_and_levels_are_shown(tmp_path: Path) -> None:
     folder = write_lines(tmp_path / "votes.jsonl", [mllm(0, "Answer2", "Answer1"), mllm(1, "Answer1", "Answer1")])
     questions = [{"id": n, "level": "Applying", "anchor_answer": "A text."} for n in (0, 1)]
     write_lines(tmp_path / "questions.jsonl", questions)
-    done = spanreward("labels", "votes", folder, "--json", tmp_path / "numbers.json")
+    done = experiments("agreement", "votes", folder, "--json", tmp_path / "numbers.json")
     assert done.code == 0
     numbers = json.loads((tmp_path / "numbers.json").read_text())["models"]["m"]
     assert list(numbers) == ["score", "win_rate", "counts", "unreadable", "interval"]
@@ -43,7 +43,7 @@ def test_both_orders_and_levels_are_shown(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_votes_is_one_sentence(tmp_path: Path) -> None:
-    done = spanreward("labels", "votes", tmp_path)
+    done = experiments("agreement", "votes", tmp_path)
     assert done.code == 1
     assert "votes.jsonl is missing: give a folder that holds votes.jsonl." in done.err
     assert "Traceback" not in done.err

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from scipy.stats import spearmanr
 
+from experiments.agreement.mllm_bench import SITUATIONS, TIE, UNABLE
+from experiments.agreement.votes import VoteResults, measure_votes
 from spanreward.rewards.comparison.resampling import Interval
-from spanreward.rewards.labels.mllm_bench import SITUATIONS, TIE, UNABLE
-from spanreward.rewards.labels.votes import VoteResults, measure_votes
 from tests.support.paths import DATA
 from tests.support.votes import iiw, mllm, wildvision, write_lines
 

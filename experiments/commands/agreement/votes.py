@@ -1,4 +1,4 @@
-"""`spanreward labels votes`: win rates with intervals over prompts (docs/labels.md)."""
+"""`python -m experiments agreement votes`: win rates with intervals over prompts (docs/evidence/votes.md)."""
 
 import argparse
 from pathlib import Path
@@ -6,18 +6,18 @@ from typing import Any
 
 from rich.table import Table
 
+from experiments.agreement.votes import VoteResults, measure_votes
 from spanreward.rewards.comparison.figures import NONE, interval, number
 from spanreward.rewards.comparison.resampling import Interval
-from spanreward.rewards.labels.votes import VoteResults, measure_votes
 from spanreward.training.evaluation.tables import table_with
 
 HELP = "win rates from the votes of a judge or of people on file"
-DESCRIPTION = "Win rates with intervals over prompts from votes on file (docs/labels.md)."
+DESCRIPTION = "Win rates with intervals over prompts from votes on file (docs/evidence/votes.md)."
 SCORE = {"mllm_bench": "win rate", "wildvision_bench": "score", "iiw_votes": "net preference"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", type=Path, help="a folder with votes.jsonl, laid out as docs/labels.md says")
+    parser.add_argument("folder", type=Path, help="a folder with votes.jsonl, laid out as docs/evidence/votes.md says")
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:

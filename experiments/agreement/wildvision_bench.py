@@ -10,7 +10,7 @@ label was filled in. A is the text shown first: with "model first" the model is 
 from collections.abc import Sequence
 from pathlib import Path
 
-from spanreward.rewards.labels.vote_folder import Battle, Line, Once, Vote, VoteFolder, check_labels, read_published
+from experiments.agreement.vote_folder import Battle, Line, Once, Vote, VoteFolder, check_labels, read_published
 
 LABELS = {"B>>A": 2, "B>A": 1, "A=B": 0, "A>B": -1, "A>>B": -2}  # seen from B
 ORDERS = {"anchor first": False, "model first": True}  # whether the model's text stood first

@@ -15,11 +15,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from experiments.agreement import iiw_votes, mllm_bench, wildvision_bench
+from experiments.agreement.vote_folder import SHOWN, Battle, Line, VoteFolder, read_lines
 from spanreward.rewards.comparison.length import LengthControl, control_length
 from spanreward.rewards.comparison.orders import first_slot_share, swap_consistency
 from spanreward.rewards.comparison.resampling import Interval, ratio_interval
-from spanreward.rewards.labels import iiw_votes, mllm_bench, wildvision_bench
-from spanreward.rewards.labels.vote_folder import SHOWN, Battle, Line, VoteFolder, read_lines
 
 READERS: dict[str, Callable[[Path, Sequence[Line]], VoteFolder]] = {  # by a key that no other layout has
     "vote_order1": mllm_bench.read,

@@ -9,7 +9,7 @@ The "model" of a battle is a comparison and a question, "DCI_Test / DCI / Halluc
 from collections.abc import Sequence
 from pathlib import Path
 
-from spanreward.rewards.labels.vote_folder import Battle, Line, Once, Vote, VoteFolder, check_labels
+from experiments.agreement.vote_folder import Battle, Line, Once, Vote, VoteFolder, check_labels
 
 ANSWERS = {"is substantially better": 2, "is marginally better": 1}
 NEUTRAL = "Neutral"

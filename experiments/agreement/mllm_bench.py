@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.labels.vote_folder import (
+from experiments.agreement.vote_folder import (
     Battle,
     Line,
     Once,
