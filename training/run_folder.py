@@ -34,6 +34,8 @@ from zipfile import BadZipFile, ZipFile
 import torch
 import yaml
 from safetensors import SafetensorError, safe_open
+from torch.serialization import get_unsafe_globals_in_checkpoint
+from transformers.trainer_pt_utils import safe_globals
 
 from spanreward.training.recipe import Recipe, RecipeError, check_recipe
 from spanreward.training.recipe_file import read_mapping
@@ -105,8 +107,9 @@ def checkpoint_to_resume(recipe: Recipe, processes: int) -> Path:
 
 
 def damage_of(checkpoint: Path) -> str:
-    """Returns which of its files was cut, as by a full disk or a machine that stopped; "" where none was.
+    """Returns which of its files cannot be loaded; "" where all can.
 
+    A full disk or a machine that stopped cuts files. Torch refuses a pickle that may run code.
     Weights are not read: torch's files are zip archives, which end with their table, and those of safetensors state
     their length.
     """
@@ -119,6 +122,11 @@ def damage_of(checkpoint: Path) -> str:
                     pass
             elif path.suffix in (".pt", ".pth", ".bin"):
                 ZipFile(path).close()
+            if path.suffix in (".pt", ".pth") and path.parent == checkpoint:  # Trainer loads these
+                with safe_globals():
+                    objects = get_unsafe_globals_in_checkpoint(path)
+                if objects:
+                    return f"{path.name} holds {objects[0]}, which is no weights and may run code"
         except (ValueError, RecursionError, SafetensorError, BadZipFile, NotImplementedError, OSError) as error:
             return f"{path.relative_to(checkpoint)}: {' '.join(str(error).split())}"
     return ""
@@ -255,6 +263,17 @@ def differences(first: Any, second: Any, path: str = "") -> dict[str, tuple[Any,
 def checkpoints(output: Path) -> list[Path]:
     found = [(re.fullmatch(r"checkpoint-(\d+)", path.name), path) for path in output.glob("checkpoint-*")]
     return [path for _, path in sorted((int(match[1]), path) for match, path in found if match)]
+
+
+def after_full_disk(output: Path) -> str:
+    """Returns what to do about a full disk."""
+    whole = [folder for folder in checkpoints(output) if (folder / STATE).is_file() and not damage_of(folder)]
+    if whole:
+        return f"make some, and go on from {whole[-1].name} with --resume (trainer.save_total_limit=2 keeps the newest)"
+    return (
+        "no whole checkpoint is there to go on from, so make room for at least one (the weights, and twice as much for "
+        "the optimizer), and begin again with overwrite=true and without --resume"
+    )
 
 
 def out_of_disk(error: BaseException) -> bool:

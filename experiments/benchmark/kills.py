@@ -8,10 +8,12 @@ import os
 import random
 import shlex
 import socket
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,23 +25,28 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.benchmark.kills_compare import compare
+from experiments.benchmark.kills_victim import PHASES, PLACE, lengths, phase_file, phase_of
 from experiments.benchmark.soak import family, kill, kill_session
 
 DESCRIPTION = """Launches the recipe with `accelerate launch` (several ranks on the CPU: torchrun) once undisturbed, in
 FOLDER/whole, and then again in FOLDER/killed0, where at random moments one of --victims gets SIGKILL: all (every
 process of the run, as when a machine stops), rank (one training process), judge (a process that a rank has started,
 such as vLLM's engine), server (the one of --server, which is then started again). Every second kill waits until there
-is a whole checkpoint, which most others come before; a launch that outlives its judge or server is struck again. It
-waits until the run has ended, and resumes it as a person would: with --resume where there is a whole checkpoint, else
-anew. A run that ends before all kills were made is compared, and another begins. Compared are weights, logged numbers,
-every verdict, and the caches; nothing may be left running. Not compared are times, memory, and how many questions were
-put, cached or tried again (judge/questions and the like): a resumed process begins with an empty memory, and asks the
-cache some questions again. In the recipe max_failed_fraction becomes 0, as completions without a score make another
-run, and every cache a file in FOLDER. The run must save checkpoints (trainer.save_strategy=steps,
-trainer.save_steps)."""
+is a whole checkpoint, which most others come before; a launch that outlives its judge or server is struck again. With
+--phases a kill waits for that phase of the training (saving: while a checkpoint is written; removing: while an older
+one is deleted, with trainer.save_total_limit), and comes at a random moment of it; each kill is counted by the phase
+that it hit, which the run itself keeps in a file. It waits until the run has ended, and resumes it as a person would:
+with --resume where there is a whole checkpoint, else anew. A run that ends before all kills were made is compared, and
+another begins. Compared are weights, logged numbers, every verdict, and the caches; nothing may be left running. Not
+compared are times, memory, and how many questions were put, cached or tried again (judge/questions and the like): a
+resumed process begins with an empty memory, and asks the cache some questions again. In the recipe max_failed_fraction
+becomes 0, as completions without a score make another run, and every cache a file in FOLDER. The run must save
+checkpoints (trainer.save_strategy=steps, trainer.save_steps)."""
 VICTIMS = ("all", "rank", "judge", "server")
 MARK = "SPANREWARD_KILLS"
+VICTIM = "experiments.benchmark.kills_victim"
 SETTLED = 0.5  # seconds between two looks
+SOON = 0.0005
 REPLACED = 5.0  # seconds at most after which a killed server is started again
 
 
@@ -49,6 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--times", type=int, default=20, help="kills (default 20)")
     parser.add_argument("--seed", type=int, default=0, help="of moments and victims (default 0)")
     parser.add_argument("--victims", nargs="+", choices=VICTIMS, default=["all", "rank"], help="(default all rank)")
+    aimed = "aim the kills at these, one after the other and again (default: at any moment)"
+    parser.add_argument("--phases", nargs="+", choices=PHASES, default=[], metavar="PHASE", help=aimed)
     parser.add_argument("--processes", type=int, default=1, help="ranks (default 1)")
     parser.add_argument("--accelerate-config", type=Path, metavar="PATH", help="launch with this (default: on the CPU)")
     parser.add_argument("--server", metavar="COMMAND", help="the judge's server, which the recipe's judges ask")
@@ -63,7 +72,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class Run:
-    """One launch of a recipe file; what it says goes to the log. `with Run(...)` leaves nothing of it running.
+    """One launch of a recipe file; what it says goes to the log, and beside it its phases (kills_victim.py).
+
+    `with Run(...)` leaves nothing of it running.
 
     All that it starts is known by a variable of the environment: ranks of torchrun and engines begin sessions of their
     own, and have no parent any more when the launcher is gone.
@@ -72,11 +83,13 @@ class Run:
     def __init__(self, arguments: argparse.Namespace, recipe: Path, more: list[str], log: Path) -> None:
         command, environment = launcher(arguments.processes, arguments.accelerate_config)
         self.mark = f"{MARK}={uuid4().hex}"
+        self.place = log.with_suffix("")  # of its phases
+        phase_file(self.place).unlink(missing_ok=True)  # of an earlier launch
         name, _, value = self.mark.partition("=")
         with log.open("ab") as file:
             self.process = subprocess.Popen(
-                [*command, "-m", "spanreward", "train", str(recipe), *more],
-                env={**os.environ, **environment, name: value},
+                [*command, "-m", VICTIM, "train", str(recipe), *more],
+                env={**os.environ, **environment, name: value, PLACE: str(self.place)},
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -96,7 +109,7 @@ class Run:
     @property
     def ranks(self) -> list[int]:
         """The processes that train: the launcher's own children which run the recipe."""
-        return [one for one in family(self.process.pid, deep=False)[1:] if "-m spanreward train" in words_of(one)]
+        return [one for one in family(self.process.pid, deep=False)[1:] if f"-m {VICTIM} train" in words_of(one)]
 
     @property
     def judges(self) -> list[int]:
@@ -151,12 +164,17 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         if last_checkpoint(folder / "whole") is None:
             raise ValueError("the run wrote no checkpoint: give trainer.save_steps below its number of steps")
         console.print(f"undisturbed: {duration:.0f} s")
-        lines, runs = disturb(arguments, folder, duration, place, console)
+        seen = lengths(folder / "whole")
+        if unseen := set(arguments.phases) - seen.keys():
+            raise ValueError(f"the undisturbed run was never {sorted(unseen)}, and has {sorted(seen)}: aim at these")
+        lines, runs = disturb(arguments, folder, duration, seen, place, console)
     numbers = {
         "times": len(lines),
         "seed": arguments.seed,
         "processes": arguments.processes,
         "seconds_undisturbed": duration,
+        "seconds_of_a_phase": {phase: statistics.median(seconds) for phase, seconds in seen.items()},
+        "kills_by_phase": dict(Counter(line["phase"] for line in lines)),
         "kills": lines,
         "runs": runs,
         "holds": all(not each["differences"] for each in runs) and not any(line["problem"] for line in lines),
@@ -166,11 +184,17 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def disturb(
-    arguments: argparse.Namespace, folder: Path, duration: float, place: list[Any], console: Console
+    arguments: argparse.Namespace,
+    folder: Path,
+    duration: float,
+    seen: dict[str, list[float]],
+    place: list[Any],
+    console: Console,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Kill so many times, resume each time, and compare every run that ends: a line a kill, and a line a run.
 
-    A launch that goes on without its judge or server is struck again. duration: seconds of an undisturbed run.
+    A launch that goes on without its judge or server is struck again. duration: seconds of an undisturbed run. seen:
+    seconds of each time that it was in a phase.
     """
     drawn = random.Random(arguments.seed)
     lines: list[dict[str, Any]] = []
@@ -184,7 +208,7 @@ def disturb(
         with Run(arguments, recipe, more, folder / f"{runs[-1]['name']}.log") as run:
             end = time.monotonic() + duration
             while len(lines) < arguments.times:
-                line = strike(arguments, run, output, drawn, end, len(lines) % 2 == 1, place)
+                line = strike(arguments, run, output, drawn, end, len(lines), seen, place)
                 if line is None:
                     break
                 lines.append(line | {"run": runs[-1]["name"], "launched_with": " ".join(more), "problem": ""})
@@ -214,26 +238,29 @@ def strike(
     output: Path,
     drawn: random.Random,
     end: float,
-    late: bool,
+    number: int,
+    seen: dict[str, list[float]],
     place: list[Any],
 ) -> dict[str, Any] | None:
-    """Kill a victim at a random moment from now until `end`, with late=True from the first whole checkpoint until then;
-    None where the run had ended by then.
+    """Kill a victim, and say what it hit; None where the run had ended by then.
+
+    With --phases it comes within the next one of these, else at a random moment from now until `end`, where every
+    second kill waits for the first whole checkpoint.
     """
-    began = time.monotonic()
-    if late:
-        await_checkpoint(run, output)
-    moment, wanted = drawn.uniform(time.monotonic(), max(end, time.monotonic())), drawn.choice(arguments.victims)
-    while time.monotonic() < moment:
-        if run.process.poll() is not None:
-            return None
-        time.sleep(0.05)
+    began, wanted = time.monotonic(), drawn.choice(arguments.victims)
+    aimed = arguments.phases[number % len(arguments.phases)] if arguments.phases else ""
+    if aimed:
+        await_phase(run, aimed, seen[aimed], drawn)
+    else:
+        await_moment(run, output, end, number % 2 == 1, drawn)
     if run.process.poll() is not None:
         return None
-    found = {"rank": run.ranks, "judge": run.judges}.get(wanted, [])
+    ranks = run.ranks
+    found = {"rank": ranks, "judge": run.judges if wanted == "judge" else []}.get(wanted, [])
     victim = wanted if found or wanted in ("all", "server") else "all"  # there is none of it yet
-    checkpoint = last_checkpoint(output)
     if victim == "all":
+        for rank in ranks:  # at once: to find the others takes longer than a phase
+            kill(rank)
         run.end()
     elif victim == "server":
         kill_session(place[0])
@@ -243,10 +270,34 @@ def strike(
         kill(drawn.choice(found))
     return {
         "victim": victim,
-        "drawn": "after the first checkpoint" if late else "at any moment",
-        "after_seconds": round(moment - began, 1),
-        "checkpoint": checkpoint,
+        "drawn": aimed or ("after the first checkpoint" if number % 2 else "at any moment"),
+        "after_seconds": round(time.monotonic() - began, 1),
+        "phase": phase_of(run.place),
+        "checkpoint": last_checkpoint(output),
+        "unfinished": unfinished(output),
     }
+
+
+def await_moment(run: Run, output: Path, end: float, late: bool, drawn: random.Random) -> None:
+    """Wait for a random moment until `end`, with late=True from the first whole checkpoint on, or the run's end."""
+    if late:
+        await_checkpoint(run, output)
+    moment = drawn.uniform(time.monotonic(), max(end, time.monotonic()))
+    while time.monotonic() < moment and run.process.poll() is None:
+        time.sleep(0.05)
+
+
+def await_phase(run: Run, phase: str, seconds: Sequence[float], drawn: random.Random) -> None:
+    """Wait until the run has been in a phase for a part of its median length, or has ended.
+
+    It is one of the first times that the run is in it. seconds: how long each time took in an undisturbed run.
+    """
+    for _ in range(drawn.randint(1, max(1, len(seconds) // 2))):
+        while phase_of(run.place) == phase and run.process.poll() is None:
+            time.sleep(SOON)
+        while phase_of(run.place) != phase and run.process.poll() is None:
+            time.sleep(SOON)
+    time.sleep(drawn.uniform(0, statistics.median(seconds)))
 
 
 def await_checkpoint(run: Run, output: Path) -> None:
@@ -261,6 +312,13 @@ def last_checkpoint(output: Path) -> str | None:
 
     written = [folder for folder in reversed(checkpoints(output)) if (folder / STATE).is_file()]
     return next((folder.name for folder in written if not damage_of(folder)), None)
+
+
+def unfinished(output: Path) -> list[str]:
+    """The names of the checkpoints in a run's folder that are not whole."""
+    from spanreward.training.run_folder import STATE, checkpoints, damage_of
+
+    return [folder.name for folder in checkpoints(output) if not (folder / STATE).is_file() or damage_of(folder)]
 
 
 def ended(run: Run, hangs: float) -> int | None:
@@ -359,14 +417,14 @@ def words_of(pid: int) -> str:
 
 def show(numbers: dict[str, Any]) -> None:
     table = Table(title=f"{numbers['times']} kills, seed {numbers['seed']}, {numbers['processes']} processes")
-    for column in ("victim", "after", "checkpoint", "launched with", "exit code", "problem"):
+    for column in ("victim", "aimed at", "hit", "checkpoint", "unfinished", "launched with", "exit code", "problem"):
         table.add_column(column)
     for line in numbers["kills"]:
-        after = f"{line['after_seconds']:.1f} s"
-        cells = (line["victim"], after, line["checkpoint"] or "none", line["launched_with"], str(line["exit_code"]))
-        table.add_row(*cells, line["problem"])
-    console = Console(stderr=True, width=110)
+        hit = (line["victim"], line["drawn"], line["phase"], line["checkpoint"] or "none", " ".join(line["unfinished"]))
+        table.add_row(*hit, line["launched_with"], str(line["exit_code"]), line["problem"])
+    console = Console(stderr=True, width=130)
     console.print(table)
+    console.print("by phase: " + ", ".join(f"{phase} {count}" for phase, count in numbers["kills_by_phase"].items()))
     for run in numbers["runs"]:
         found = "equal to the undisturbed run" if not run["differences"] else "; ".join(run["differences"])
         console.print(f"{run['name']}, killed {run['kills']} times: {found}")

@@ -61,7 +61,7 @@ _Best = dict[tuple[int, str], dict[_Thing, tuple[int, int]]]  # by sentence and 
 
 def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
     """Returns the clusters of one text. A mention is the one word that heads it."""
-    things: list[_Thing] = []
+    named: dict[tuple[str, bool], list[_Thing]] = defaultdict(list)  # by lemma and number
     thing_of: dict[Word, _Thing] = {}
     best: _Best = defaultdict(dict)
     rank = cache(_rank)  # in a long list of conjuncts the way to the first is long
@@ -72,10 +72,11 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
         elif word.text.lower() in PRONOUNS:
             thing = _antecedent(word, thing_of, best, rank)
         elif _is_mention(word):
-            thing = _known(word, things)
+            same_name = named[word.lemma, _is_plural(word)]
+            thing = _known(word, same_name)
             if thing is None:
                 thing = _Thing(word.lemma, _is_plural(word))
-                things.append(thing)
+                same_name.append(thing)
             thing.said |= _restrictions(word) | (_predicates(word) if word.head.is_copula and not rank(word) else set())
         if thing is not None:
             thing.mentions.append(word)
@@ -84,7 +85,8 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
             for kind in filter(thing.fits, KINDS):
                 in_sentence = best[word.sentence, kind]
                 in_sentence[thing] = min(place, in_sentence.get(thing, place))
-    return [[[word.index, word.index] for word in thing.mentions] for thing in things if len(thing.mentions) > 1]
+    in_order = dict.fromkeys(thing_of.values())
+    return [[[word.index, word.index] for word in thing.mentions] for thing in in_order if len(thing.mentions) > 1]
 
 
 def _is_mention(word: Word) -> bool:
@@ -96,9 +98,8 @@ def _is_plural(word: Word) -> bool:
     return word.tag in ("NNS", "NNPS")
 
 
-def _known(word: Word, things: Sequence[_Thing]) -> _Thing | None:
+def _known(word: Word, same_name: Sequence[_Thing]) -> _Thing | None:
     """Returns the thing that a definite noun refers to: the last that has all its modifiers, or the only one."""
-    same_name = [thing for thing in things if thing.lemma == word.lemma and thing.plural == _is_plural(word)]
     if not same_name or not _is_definite(word):
         return None
     restrictions = _restrictions(word)

@@ -49,6 +49,7 @@ def lemma(word: str) -> str:
     return IRREGULAR.get(word) or _regular(word)
 
 
+@lru_cache(maxsize=8192)
 def kin(word: str) -> frozenset[str]:
     """Returns base forms of nouns that an adjective may come from: "snowy" from "snow", "wooden" from "wood".
 
@@ -81,6 +82,7 @@ _GROUPS = [group.split() for group in _FORMS.strip(" ;\n").split(";")]
 IRREGULAR = {form: _regular(base) for base, *forms in _GROUPS for form in forms} | DIGITS
 
 
+@lru_cache(maxsize=8192)
 def is_plural(word: str) -> bool:
     """True for "stars" and "people", False for "star" and "glass". It looks at the word's form alone."""
     word = word.lower()

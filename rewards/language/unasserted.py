@@ -27,17 +27,6 @@ NO = word_set("no not nope or")  # a sentence of its own: "There is a circle. No
 HEADING = word_set(
     "in on part things what objects shapes and only description descriptions answer claim claims example"
 ).union(TAKING_BACK, SEEN, PICTURE, UNTRUE, NOT, NONE)
-BACK = word_set("this that it which is was are were all of the above everything a lie statement said following below")
-NO = word_set("no not nope or")  # a sentence of its own: "There is a circle. No."
-HEADING = (
-    TAKING_BACK
-    | SEEN
-    | PICTURE
-    | UNTRUE
-    | NOT
-    | NONE
-    | word_set("in on part things what objects shapes and only description descriptions answer claim claims example")
-)
 BACK = word_set("this it above")
 FORWARD = word_set("following below")
 WHOLE = word_set("all everything none nothing above")

@@ -2,10 +2,13 @@
 
 import errno
 import json
+import random
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import yaml
@@ -15,6 +18,7 @@ from safetensors.torch import save_file
 from experiments.scenes.parts import SCENES, TINY
 from spanreward.training.recipe import Recipe, RecipeError, check_recipe
 from spanreward.training.run_folder import (
+    after_full_disk,
     begin,
     check_new,
     checkpoint_to_resume,
@@ -134,6 +138,44 @@ def test_a_checkpoint_that_was_cut_is_passed_over(
     (tmp_path / "checkpoint-2" / name).write_bytes(b"")
     with pytest.raises(RecipeError, match=rf"every checkpoint in .* is damaged, such as checkpoint-2 \({name}: "):
         checkpoint_to_resume(recipe(tmp_path), processes=1)
+
+
+class Code:
+    def __reduce__(self) -> Any:
+        return print, ("run",)
+
+
+@pytest.mark.parametrize("name", ["optimizer.pt", "scheduler.pt", "rng_state.pth"])
+def test_a_pickle_with_code_is_a_sentence_and_is_not_run(
+    tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    begin(recipe(tmp_path), processes=1)
+    for step in (2, 4):
+        add_files(add_checkpoint(tmp_path, step))
+    random_states = {"python": random.getstate(), "numpy": np.random.get_state(), "cpu": torch.get_rng_state()}  # noqa: NPY002
+    torch.save(random_states, tmp_path / "checkpoint-4" / "rng_state.pth")  # as Trainer does
+    assert checkpoint_to_resume(recipe(tmp_path), processes=1).name == "checkpoint-4"
+    torch.save({"a": Code()}, tmp_path / "checkpoint-4" / name)
+    assert checkpoint_to_resume(recipe(tmp_path), processes=1).name == "checkpoint-2"
+    why = f"{name} holds builtins.print, which is no weights and may run code"
+    assert f"{tmp_path}/checkpoint-4 is damaged ({why}): the one before it is taken." in caplog.text
+    torch.save(Code(), tmp_path / "checkpoint-2" / name)
+    with pytest.raises(
+        RecipeError, match=rf"such as checkpoint-2 \({re.escape(why)}\): begin anew with overwrite=true"
+    ):
+        checkpoint_to_resume(recipe(tmp_path), processes=1)
+    assert "run" not in capfd.readouterr().out
+
+
+def test_after_a_full_disk(tmp_path: Path) -> None:
+    """Advice that would end in a refusal is not given."""
+    assert "begin again with overwrite=true and without --resume" in after_full_disk(tmp_path / "not there")
+    add_files(add_checkpoint(tmp_path, 2))
+    (tmp_path / "checkpoint-2" / "optimizer.pt").write_bytes(b"PK")  # there was no room
+    add_checkpoint(tmp_path, 4, whole=False)
+    assert "no whole checkpoint is there to go on from" in after_full_disk(tmp_path)
+    add_files(tmp_path / "checkpoint-2")
+    assert "go on from checkpoint-2 with --resume" in after_full_disk(tmp_path)
 
 
 @pytest.mark.parametrize("content", ["", '{"processes": 1', "[]", '{"resumed": []}'])

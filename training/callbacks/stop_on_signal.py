@@ -1,10 +1,10 @@
-"""StopOnSignal: on SIGTERM, as schedulers send it, a checkpoint, ended judges, and exit code 143 on every rank.
+"""StopOnSignal: on SIGTERM, as schedulers send it, or SIGINT (Ctrl-C), a checkpoint, and ended judges on every rank.
 
     stop = StopOnSignal()
     signal.signal(signal.SIGTERM, stop.receive)            # from now on; before the training it leaves at once
     trainer = SpanGRPOTrainer(..., callbacks=[stop])
     trainer.train()
-    if stop.stopped_at is not None: sys.exit(EXIT_CODE)    # the checkpoint of that step is in the output folder
+    if stop.stopped_at is not None: sys.exit(128 + stop.signal)    # the step's checkpoint is in the output folder
 
 The ranks agree at the end of a step, so that all save the same checkpoint, even if only one has received the signal. It
 is the next step from which a resumed run equals the uninterrupted one: the last of several passes over a batch of
@@ -37,10 +37,12 @@ class StopOnSignal(TrainerCallback):
 
     Attributes:
         stopped_at: the step at which a signal ended the training, or None.
+        signal: the one that this process received, SIGTERM where only another rank has received one.
     """
 
     def __init__(self) -> None:
         self.stopped_at: int | None = None
+        self.signal = signal.SIGTERM
         self._training = False
         self._received: float | None = None
 
@@ -49,11 +51,13 @@ class StopOnSignal(TrainerCallback):
             return  # the process is ending
         now = time.monotonic()
         if not self._training or (self._received is not None and now - self._received > SAME_SIGNAL):
+            if number == signal.SIGINT:
+                raise KeyboardInterrupt
             sys.exit(EXIT_CODE)
         if self._received is None:
-            self._received = now
-            told = "SIGTERM: a checkpoint is written at the end of this step; another SIGTERM ends the run at once."
-            print(f"spanreward: {told}", file=sys.stderr, flush=True)
+            self._received, self.signal = now, signal.Signals(number)
+            told = "a checkpoint is written at the end of this step; another one, 5 s later, ends the run at once."
+            print(f"spanreward: {self.signal.name}: {told}", file=sys.stderr, flush=True)
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         self._training = True

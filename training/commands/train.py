@@ -21,16 +21,17 @@ A policy or judge with a hub id, and data with `source: hub`, are downloaded at 
 never).
 
 exit codes: 0 trained, or planned; 1 not possible as asked or (with --dry-run) on this machine, or stopped, with one
-sentence that says why; 2 trained, with a failed check and --strict; 143 ended by SIGTERM (accelerate launch turns it
-into 1).
+sentence that says why; 2 trained, with a failed check and --strict; 143 ended by SIGTERM, 130 by Ctrl-C
+(accelerate launch turns them into 1).
 
-SIGTERM writes a checkpoint at the end of the step and ends the judges and every rank. A second one ends the run at
-once. accelerate launch with one process does not pass SIGTERM on: send it to the training process itself.
+SIGTERM and Ctrl-C write a checkpoint at the end of the step and end the judges and every rank. A second one, 5 s later,
+ends the run at once. accelerate launch with one process does not pass SIGTERM on: send it to the training itself.
 """
 
 import argparse
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 
@@ -77,14 +78,15 @@ def train(recipe: Any, resume: bool, stop_on: list[str], strict: bool, program: 
     """Train and print how the run ended. Exits with the code that the help states."""
     from accelerate import PartialState
 
-    from spanreward.training.callbacks.stop_on_signal import EXIT_CODE, StopOnSignal
+    from spanreward.training.callbacks.stop_on_signal import StopOnSignal
     from spanreward.training.grpo.trainer import JudgeFailure
     from spanreward.training.run import Unhealthy, run
     from spanreward.training.run_checks import check_run, print_checks
-    from spanreward.training.run_folder import out_of_disk
+    from spanreward.training.run_folder import after_full_disk, out_of_disk
 
     stop = StopOnSignal()
-    signal.signal(signal.SIGTERM, stop.receive)
+    for sent in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(sent, stop.receive)
     try:
         output = run(recipe, resume, stop, stop_on)
     except (JudgeFailure, Unhealthy) as error:  # on all ranks alike
@@ -96,16 +98,14 @@ def train(recipe: Any, resume: bool, stop_on: list[str], strict: bool, program: 
     except Exception as error:
         if not out_of_disk(error):
             raise
-        sys.exit(
-            f"{program}: there is no room left to write {recipe.output} ({error}): make some, and go on from the last "
-            "whole checkpoint with --resume (trainer.save_total_limit=2 keeps only the newest ones)."
-        )
+        advice = after_full_disk(Path(recipe.output))
+        sys.exit(f"{program}: there is no room left to write {recipe.output} ({error}): {advice}.")
     main_process = PartialState().is_main_process
     if stop.stopped_at is not None:
         if main_process:
-            told = f"ended by SIGTERM: {output}/checkpoint-{stop.stopped_at} is written. To go on:"
+            told = f"ended by {stop.signal.name}: {output}/checkpoint-{stop.stopped_at} is written. To go on:"
             print(f"{program}: {told} {program} {output}/recipe.yaml --resume", file=sys.stderr, flush=True)
-        sys.exit(EXIT_CODE)
+        sys.exit(128 + stop.signal)
     if main_process:
         results = check_run(output, recipe)
         print(f"The policy and its metrics are in {output}")

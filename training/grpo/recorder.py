@@ -24,6 +24,7 @@ from spanreward.rewards.reward import LogMetric, Reward, summarise
 from spanreward.rewards.verdict import Sample, Status, Verdict
 from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.reasoning import Parts, on_completion
+from spanreward.training.grpo.waiting import told_while_waiting
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +76,8 @@ class Recorder:
         if reasons:
             verdicts = [Verdict(None, Status.ERROR, note=reasons[0]) for _ in samples]
         else:
-            verdicts = self.reward.judge_samples(answers)
+            with told_while_waiting(f"the reward {self.__name__}"):
+                verdicts = self.reward.judge_samples(answers)
         if parts is not None:
             verdicts = [on_completion(verdict, part) for verdict, part in zip(verdicts, parts, strict=True)]
         self.keep(samples, verdicts, log_metric)

@@ -34,6 +34,7 @@ from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.rules import Mode
 from spanreward.rewards.verdict import Status
 
+REMEMBERED_GRAPHS = 256  # until the `with` ends
 REMEMBERED_TEXTS = 4096
 REMEMBERED_CHARACTERS = 500_000  # of all texts together; an index takes about 240 bytes per character
 
@@ -49,9 +50,13 @@ class MatchJudge(Judge):
         self.pipeline = pipeline
         self.coref = coref
         self._indexes: OrderedDict[tuple[str, Mode], TextIndex] = OrderedDict()  # least recently used first
+        self._given: dict[int, TextIndex] = {}  # by the id of a probe's graph, which the index holds
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "usage": Usage(), "_indexes": OrderedDict()}
+        return {**self.__dict__, "usage": Usage(), "_indexes": OrderedDict(), "_given": {}}
+
+    def __exit__(self, *error: Any) -> None:
+        self._given = {}
 
     @property
     def name(self) -> str:
@@ -103,9 +108,11 @@ class MatchJudge(Judge):
     def _indexes_of(self, probes: Sequence[PresenceProbe]) -> list[TextIndex]:
         """Returns per probe the index of its text. Texts without a graph are parsed together."""
         graphs = {id(probe.graph): probe.graph for probe in probes if probe.graph is not None}
-        given = {key: TextIndex(graph) for key, graph in graphs.items()}
+        if len(self._given) > REMEMBERED_GRAPHS:
+            self._given = {}
+        self._given |= {key: TextIndex(graph) for key, graph in graphs.items() if key not in self._given}
         own = self._parse([probe.text for probe in probes if probe.graph is None])
-        return [own[probe.text] if probe.graph is None else given[id(probe.graph)] for probe in probes]
+        return [own[probe.text] if probe.graph is None else self._given[id(probe.graph)] for probe in probes]
 
     def _parse(self, texts: Sequence[str], mode: Mode = "default") -> dict[str, TextIndex]:
         """Returns an index per text. Texts that it does not remember are parsed together."""

@@ -12,6 +12,7 @@ Failures are not kept. If the file cannot be used, the inner judge is asked (see
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -94,22 +95,25 @@ class CachedJudge(Judge):
         """Returns the ratings in order; equal questions get equal ratings. Raises what the inner judge raises when it
         is asked, and ValueError as the constructor does.
         """
-        return self._answers(questions, {"scale": list(scale)}, lambda unknown: self.judge.rate(unknown, scale))
+        return self._answers(Rating, questions, {"scale": list(scale)}, lambda new: self.judge.rate(new, scale))
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        return self._answers(questions, {"write": max_tokens}, lambda unknown: self.judge.write(unknown, max_tokens))
+        return self._answers(str, questions, {"write": max_tokens}, lambda new: self.judge.write(new, max_tokens))
 
     def _answers(
         self,
+        kind: type[T],
         questions: Sequence[Question],
         about: Mapping[str, Any],
         ask: Callable[[list[Question]], list[T | Failure]],
     ) -> list[T | Failure]:
         made_by = {"spanreward": version("spanreward"), "code": code_hash(), "judge": self.name}
         keys = question_keys(questions, {**made_by, **about})
-        found = self.store.read(list(dict.fromkeys(keys)))
-        answers: dict[str, T | Failure] = {key: _unpacked(value) for key, value in found.items()}
-        unknown = {key: question for key, question in zip(keys, questions, strict=True) if key not in found}
+        found = {key: _unpacked(value) for key, value in self.store.read(list(dict.fromkeys(keys))).items()}
+        answers: dict[str, T | Failure] = {key: answer for key, answer in found.items() if isinstance(answer, kind)}
+        unknown = {key: question for key, question in zip(keys, questions, strict=True) if key not in answers}
+        if garbled := found.keys() - answers.keys():
+            self.store.remove(garbled)
         if unknown:
             with self:
                 if not self._awake:  # once until the outermost `with` ends
@@ -198,9 +202,17 @@ def _packed(answer: Rating | str) -> bytes:
     return _json(answer)
 
 
-def _unpacked(packed: bytes) -> Any:
-    answer = json.loads(packed)
-    return Rating(**answer) if isinstance(answer, dict) else answer
+def _unpacked(packed: bytes) -> Rating | str | None:
+    """Returns the answer, None if it is not as it was packed."""
+    try:
+        answer = json.loads(packed)
+        if isinstance(answer, str):
+            return answer
+        rating = Rating(**answer)
+        numbers = [*rating.probabilities.values(), rating.mass, rating.cut]
+        return rating if all(math.isfinite(number) for number in numbers) else None
+    except (ValueError, TypeError, AttributeError, RecursionError, OverflowError):
+        return None
 
 
 def _json(data: Any) -> bytes:

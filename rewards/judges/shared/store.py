@@ -4,11 +4,12 @@
     store.write({"key": b"value"})
     store.read(["key", "other"])            # {"key": b"value"}
 
-A store never stops a run. If the file cannot be used (disk full, read-only, damaged, locked too long), it warns once;
-reads then find nothing and writes keep nothing. After a lock that took too long, it waits only IMPATIENCE until the
-file is free again. Each value has a hash; a damaged value is removed when it is read. A connection lives for one call,
-so a store can be pickled and its process forked. What a killed process had committed stays. The file must be on a
-local disk, because SQLite's write-ahead log does not work over a network.
+A store never stops a run. If the file cannot be used (disk full, read-only, locked too long), it warns once; reads
+then find nothing and writes keep nothing. After a lock that took too long, it waits only IMPATIENCE until the file is
+free again. Each value has a hash; a damaged value is removed when it is read. A damaged file is renamed (.damaged-1),
+and a new one begins. A connection lives for one call, so a store can be pickled and its process forked. What a killed
+process had committed stays. The file must be on a local disk, because SQLite's write-ahead log does not work over a
+network.
 
 Rows are in the order of their last use: a new row comes last, and a row of the older half moves to the end when it is
 read. Eviction deletes the first rows, which frees whole pages.
@@ -21,8 +22,9 @@ import logging
 import os
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from itertools import count
 from pathlib import Path
 
 log = logging.getLogger(__name__)
@@ -33,6 +35,9 @@ HASH_BYTES = 8
 MARKS = (0x5370616E, 1)  # SQLite's application_id ("Span") and user_version (of our format)
 KEPT = 63 / 64  # the share of max_bytes after an eviction; other processes wait for it, some seconds at 1 GiB
 SMALLEST = 1 << 16
+DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)  # ERROR: the table is not as made here
+WAL = 2  # the format in byte 18 of a file with a write-ahead log; SQLite writes to none of a later format
+BESIDE = ("", "-wal", "-shm")  # the files of one store
 
 TABLE = "CREATE TABLE answers (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value BLOB NOT NULL)"
 READ = """SELECT key, coalesce(CAST(value AS BLOB), x''),
@@ -55,63 +60,88 @@ class Store:
     def __init__(self, path: Path, max_bytes: int) -> None:
         if max_bytes < SMALLEST:
             raise ValueError(f"max_bytes is {max_bytes}, and a cache needs at least {SMALLEST}: give it more.")
+        if path.is_file() and os.access(path, os.R_OK) and not _is_store(path):
+            raise ValueError(
+                f"{path} is not a cache of ratings, or of another version: remove it, or give another path."
+            )
         self.path = path
         self.max_bytes = max_bytes
         self.damaged = 0
         self._warned = False
         self._busy = False  # locked by another process for longer than PATIENCE
-        self.read([])
 
     def read(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """Returns the values of the keys that exist. Raises ValueError as the constructor does."""
+        """Returns the values of the keys that exist."""
         found: dict[str, bytes] = {}
-        try:
-            if not self.path.exists():
-                return found
-            with self._connection() as connection:
-                rows = connection.execute(READ, (json.dumps(keys),)).fetchall()
-                asked = set(keys)  # a damaged index may return other rows
-                found = {
-                    key: sealed[HASH_BYTES:]
-                    for key, sealed, _ in rows
-                    if key in asked and sealed == _sealed(key, sealed[HASH_BYTES:])
-                }
-                wrong = [(key,) for key, *_ in rows if key not in found]
-                if wrong:
-                    self.damaged += len(wrong)
-                    log.warning("%d answers in the cache %s are damaged: they are asked again.", len(wrong), self.path)
-                    with connection:
-                        connection.executemany(REMOVE, wrong)
-                if _used_bytes(connection) > self.max_bytes // 2:  # in a smaller file the order does not matter yet
-                    with connection:
-                        connection.executemany(TO_THE_END, [(key,) for key, _, old in rows if old])
-        except (sqlite3.Error, OSError) as error:
-            self._warn(error)
+
+        def look(connection: sqlite3.Connection) -> None:
+            rows = connection.execute(READ, (json.dumps(keys),)).fetchall()
+            asked = set(keys)  # a damaged index may return other rows
+            found.update(
+                (key, sealed[HASH_BYTES:])
+                for key, sealed, _ in rows
+                if key in asked and sealed == _sealed(key, sealed[HASH_BYTES:])
+            )
+            wrong = {key for key, *_ in rows} - found.keys()
+            if wrong:
+                self.damaged += len(wrong)
+                log.warning("%d answers in the cache %s are damaged: they are asked again.", len(wrong), self.path)
+                _remove(connection, wrong | asked - found.keys())
+            if _used_bytes(connection) > self.max_bytes // 2:  # in a smaller file the order does not matter yet
+                with connection:
+                    connection.executemany(TO_THE_END, [(key,) for key, _, old in rows if old])
+
+        self._use(look)
         return found
 
     def write(self, values: Mapping[str, bytes]) -> None:
         """Keeps all values, or none if that fails. A key that exists keeps its value."""
-        try:
-            if not self.path.exists():
-                _create(self.path)
+
+        def keep(connection: sqlite3.Connection) -> None:
             sealed = ((key, _sealed(key, value)) for key, value in values.items())
-            with self._connection() as connection, connection:
+            with connection:
                 connection.executemany("INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)", sealed)
                 if _used_bytes(connection) > self.max_bytes:
                     while _used_bytes(connection) > KEPT * self.max_bytes:
                         connection.execute(OLDEST)
+
+        if self._use(keep, create=True):  # was damaged
+            self._use(keep, create=True)
+
+    def remove(self, keys: Collection[str]) -> None:
+        """Forgets these keys, such as those of values that are not what was asked for."""
+        self._use(lambda connection: _remove(connection, keys))
+
+    def _use(self, action: Callable[[sqlite3.Connection], None], create: bool = False) -> bool:
+        """Runs the action on the file, if it exists. Returns True if the file was damaged, and is now set aside."""
+        try:
+            if create and not self.path.exists():
+                _create(self.path)
+            if self.path.exists():
+                inode = self.path.stat().st_ino
+                try:
+                    with self._connection() as connection:
+                        action(connection)
+                except sqlite3.DatabaseError as error:
+                    code = error.sqlite_errorcode & 0xFF
+                    if not (code in DAMAGE or (code == sqlite3.SQLITE_READONLY and _page(self.path)[18] != WAL)):
+                        raise
+                    _set_aside(self.path, inode, error)
+                    return True
         except (sqlite3.Error, OSError) as error:
             self._warn(error)
+        return False
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        """Connects to the file. Raises ValueError if it is not a store of this version."""
-        patience = IMPATIENCE if self._busy else PATIENCE
-        with closing(sqlite3.connect(self.path, patience, isolation_level="IMMEDIATE")) as connection:
-            if _marks(connection) != MARKS:
-                raise ValueError(
-                    f"{self.path} is not a cache of ratings, or of another version: remove it, or give another path."
-                )
+        """Connects to the file and never makes one. Raises DatabaseError also if its marks are another file's."""
+        patience, place = IMPATIENCE if self._busy else PATIENCE, f"{self.path.absolute().as_uri()}?mode=rw"
+        with closing(sqlite3.connect(place, patience, isolation_level="IMMEDIATE", uri=True)) as connection:
+            pragmas = ("application_id", "user_version")
+            if tuple(connection.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas) != MARKS:
+                other = sqlite3.DatabaseError("it does not begin as a cache does")
+                other.sqlite_errorcode = sqlite3.SQLITE_NOTADB
+                raise other
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.text_factory = lambda text: text.decode(errors="replace")  # for damaged keys
             yield connection
@@ -135,7 +165,7 @@ def _create(path: Path) -> None:
     with _locked(path.parent), tempfile.TemporaryDirectory(prefix=path.name, dir=path.parent) as folder:
         if path.exists():  # another process was faster
             return
-        for rest in ("-wal", "-shm"):  # left by a killed process whose file was removed; SQLite would replay them
+        for rest in BESIDE[1:]:  # left by a killed process whose file was removed; SQLite would replay them
             path.with_name(path.name + rest).unlink(missing_ok=True)
         unfinished = Path(folder) / path.name
         with closing(sqlite3.connect(unfinished)) as connection:
@@ -157,16 +187,34 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(number)
 
 
-def _marks(connection: sqlite3.Connection) -> tuple[int, int]:
-    """application_id and user_version; zeros if it is not a file of SQLite."""
-    try:
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-    except sqlite3.DatabaseError as error:
-        if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
-            return (0, 0)
-        raise
-    return application, version
+def _is_store(path: Path) -> bool:
+    """Whether the file is a store of this version, as its first page says, of which one bit may be damaged."""
+    page = _page(path)
+    version = int.from_bytes(page[60:64], "big")
+    marked = page[:16] == b"SQLite format 3\0" and (int.from_bytes(page[68:72], "big"), version) == MARKS
+    return marked or (TABLE.encode() in page and (version ^ MARKS[1]).bit_count() < 2)
+
+
+def _page(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(4096)
+
+
+def _set_aside(path: Path, inode: int, error: sqlite3.DatabaseError) -> None:
+    """Renames a damaged store, unless another process has done so: then the file has another inode, or is missing."""
+    with _locked(path.parent):
+        if not path.exists() or path.stat().st_ino != inode:
+            return
+        aside = next(name for n in count(1) if not (name := path.with_name(f"{path.name}.damaged-{n}")).exists())
+        for rest in BESIDE:
+            if (file := path.with_name(path.name + rest)).exists():
+                file.rename(aside.with_name(aside.name + rest))
+    log.warning("the cache %s is damaged (%s): it is now %s, and a new one begins.", path, error, aside.name)
+
+
+def _remove(connection: sqlite3.Connection, keys: Collection[str]) -> None:
+    with connection:
+        connection.executemany(REMOVE, [(key,) for key in keys])
 
 
 def _used_bytes(connection: sqlite3.Connection) -> int:

@@ -49,7 +49,7 @@ def test_in_training_the_step_is_saved(stop: Any, arguments: Any, capsys: pytest
     control = step_end(stop, arguments, 4)
     assert (control.should_save, control.should_training_stop, stop.stopped_at) == (True, True, 4)
     stop.receive(signal.SIGTERM, None)  # while it leaves
-    assert capsys.readouterr().err.count("SIGTERM") == 2  # in one line
+    assert capsys.readouterr().err.count("SIGTERM") == 1
 
 
 def test_a_second_one_leaves_at_once_unless_it_is_the_same(stop: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,6 +62,22 @@ def test_a_second_one_leaves_at_once_unless_it_is_the_same(stop: Any, monkeypatc
     with pytest.raises(SystemExit) as end:
         stop.receive(signal.SIGTERM, None)
     assert end.value.code == 143
+
+
+def test_ctrl_c_is_the_same_and_then_an_interrupt(
+    stop: Any, arguments: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(stopping.time, "monotonic", lambda: now)
+    stop.receive(signal.SIGINT, None)
+    assert "SIGINT: a checkpoint is written at the end of this step" in capsys.readouterr().err
+    now += SAME_SIGNAL + 0.1
+    with pytest.raises(KeyboardInterrupt):
+        stop.receive(signal.SIGINT, None)
+    assert step_end(stop, arguments, 4).should_save
+    assert (stop.stopped_at, stop.signal) == (4, signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        StopOnSignal().receive(signal.SIGINT, None)  # before the training
 
 
 def test_at_the_last_step_the_run_is_finished_and_not_stopped(stop: Any, arguments: Any) -> None:

@@ -1,10 +1,13 @@
 """The Recorder outside our trainer: a reward like any other, that keeps what it judged."""
 
+import re
+import time
 from typing import Any, Self
 
 import pytest
 
 from spanreward.rewards import LaveReward, MatchJudge, PoshReward, Status
+from spanreward.training.grpo import waiting
 from spanreward.training.grpo.recorder import Recorder, awake, judge_step
 from tests.support.tiny_trainer import Scored
 
@@ -25,6 +28,24 @@ def test_a_call_judges_as_the_reward_does() -> None:
     assert [verdict.status for verdict in recorder.verdicts] == [Status.OK, Status.EMPTY, Status.NOT_APPLICABLE]
     assert [sample.id for sample in recorder.samples] == ["1", "2", "3"]
     assert recorder.__name__ == "posh"
+
+
+def test_a_reward_that_hangs_is_named_with_its_time(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(waiting, "EVERY", 0.05)
+    until = time.monotonic() + 60
+
+    def hang(sample: Any) -> float:
+        while "has not answered" not in caplog.text and time.monotonic() < until:
+            time.sleep(0.01)
+        return 0.5
+
+    assert Recorder(Scored(hang))(PROMPTS, TEXTS) == [0.5] * 3
+    assert re.search(r"the reward \w+ has not answered for \d+ s, and the run waits for it\.", caplog.text)
+    told = len(caplog.records)
+    time.sleep(0.2)
+    assert len(caplog.records) == told  # nobody waits any more
 
 
 def test_what_was_judged_before_a_call_is_not_judged_again_and_the_next_call_judges() -> None:

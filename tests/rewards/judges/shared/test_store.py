@@ -3,6 +3,7 @@
 import logging
 import multiprocessing
 import os
+import random
 import resource
 import signal
 import sqlite3
@@ -341,18 +342,83 @@ def test_a_damaged_value_is_none_and_makes_room_for_another(
     assert store.damaged == 1
 
 
-def test_a_damaged_file_is_said_once_and_left_to_its_owner(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_file_is_set_aside_and_a_new_one_begins(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     Store(path, MIB).write(rows("row", 1000))
     whole = path.read_bytes()
     damaged = whole[:4096] + b"\xa5" * (len(whole) - 4096)
     path.write_bytes(damaged)
-    store = Store(path, MIB)
+    path.with_name("ratings.sqlite.damaged-1").touch()  # of an earlier time
+    store, new = Store(path, MIB), rows("new", 1000)
     assert store.read(list(rows("row", 1000))) == {}
-    store.write(rows("new", 1000))
-    assert store.read(["row-1"]) == {}
+    store.write(new)
+    assert store.read([*new, "row-1"]) == new
     (message,) = warnings(caplog)
-    assert "malformed" in message
-    assert path.read_bytes() == damaged
+    assert "(database disk image is malformed): it is now ratings.sqlite.damaged-2, and a new one begins." in message
+    assert path.with_name("ratings.sqlite.damaged-2").read_bytes() == damaged
+
+
+READ_AND_WRITE = """
+import sys
+from pathlib import Path
+from spanreward.rewards.judges.shared.store import Store
+
+for path in sorted(Path(sys.argv[1]).glob("*.sqlite")):
+    store = Store(path, 1 << 20)
+    found = store.read([f"row-{number}" for number in range(300)] + ["by the first"])
+    assert all(value == f"row says {key[4:]}".encode() * 4 for key, value in found.items() if key != "by the first")
+    store.write({"by the second": b"2"})
+    assert store.read(["by the second"]) == {"by the second": b"2"}, path
+"""
+
+
+def test_one_flipped_bit_anywhere_stops_nobody(tmp_path: Path) -> None:
+    """In the header, in a page's header and table, and anywhere: 200 copies."""
+    path, values, chance = tmp_path / "whole", rows("row", 300), random.Random(0)
+    Store(path, MIB).write(values)
+    whole = path.read_bytes()
+    places = [chance.randrange(100) for _ in range(70)]
+    places += [chance.randrange(0, len(whole), 4096) + chance.randrange(200) for _ in range(70)]
+    places += [chance.randrange(len(whole)) for _ in range(60)]
+    for number, place in enumerate(places):
+        content = bytearray(whole)
+        content[place] ^= 1 << chance.randrange(8)
+        path = tmp_path / f"{number}.sqlite"
+        path.write_bytes(content)
+        store = Store(path, MIB)
+        found = store.read(list(values))
+        assert found.items() <= values.items()
+        store.write(values)
+        store.write({"by the first": b"1"})
+        assert store.read(list(values)).items() <= values.items()
+    command = [sys.executable, "-c", READ_AND_WRITE, str(tmp_path)]
+    subprocess.run(command, timeout=300, check=True, cwd=ROOT)
+
+
+def read_and_write(path: Path, name: str, start: Any) -> None:
+    store = Store(path, 16 * MIB)
+    start.wait()
+    for number in range(50):
+        values = rows(f"{name}.{number}", 20)
+        store.write(values)
+        assert store.read(list(values)).items() <= values.items()
+
+
+def test_a_file_damaged_under_several_processes_stops_none(path: Path) -> None:
+    start = FORK.Barrier(4)
+    Store(path, 16 * MIB).write(rows("before", 2000))
+    processes = [FORK.Process(target=read_and_write, args=(path, name, start)) for name in ("one", "two", "three")]
+    for process in processes:
+        process.start()
+    start.wait()
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xa5" * 4096 * 5)
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0, 0]
+    assert len(list(path.parent.glob("ratings.sqlite.damaged-*[0-9]"))) >= 1
+    Store(path, 16 * MIB).write({"after": b"1"})
+    assert Store(path, 16 * MIB).read(["after"]) == {"after": b"1"}
 
 
 def other_database(path: Path) -> None:
