@@ -47,9 +47,9 @@ class Spawned:
                 stderr=subprocess.STDOUT,
                 env={
                     "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB, CPU only
+                    "VLLM_NO_USAGE_STATS": "1",
                     **os.environ,
                     "TORCHELASTIC_USE_AGENT_STORE": "False",
-                    "VLLM_NO_USAGE_STATS": "1",
                 },
                 start_new_session=True,
             )

@@ -810,6 +810,7 @@ def vllm_judge() -> Iterator[Any]:
 @pytest.mark.vllm
 def test_the_same_numbers_as_transformers(vllm_judge: Any) -> None:
     questions = posh_questions(10)
+    before = replace(vllm_judge.usage)  # its start has asked a question
     with TransformersJudge("smollm2", dtype="float32", batch_size=8, min_mass=0.0) as other:
         pairs = list(zip(vllm_judge.rate(questions), other.rate(questions), strict=True))
     for one, two in pairs:
@@ -818,7 +819,7 @@ def test_the_same_numbers_as_transformers(vllm_judge: Any) -> None:
         for entry in SCALE:
             logs = [math.log(rating.probabilities[entry] * rating.mass) for rating in (one, two)]
             assert logs[0] == pytest.approx(logs[1], abs=0.05)
-    usage = vllm_judge.usage
+    usage = vllm_judge.usage.since(before)
     assert usage.prompt_tokens == sum(len(vllm_judge.encoder.encode(question.messages)) for question in questions)
     assert usage.generated_tokens == 10
     assert 0 < usage.cached_tokens < usage.prompt_tokens
