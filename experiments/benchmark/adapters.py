@@ -63,14 +63,14 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     return {**settings, "linear_parameters": sum(sizes), "rows": rows}
 
 
-def policy(width: int, dtype: torch.dtype, seed: int) -> Any:
-    """TRL's VLLMGeneration of a random policy of one layer with an adapter, without an engine."""
+def policy(width: int, dtype: torch.dtype, seed: int, **lora: Any) -> Any:
+    """TRL's VLLMGeneration of a random policy of one layer with an adapter, without an engine. lora: of LoraConfig."""
     torch.manual_seed(seed)
     config = LlamaConfig(
         vocab_size=64, hidden_size=width, intermediate_size=2 * width, num_hidden_layers=1, num_attention_heads=4
     )
     made: Any = VLLMGeneration.__new__(VLLMGeneration)
-    adapter = LoraConfig(r=16, lora_alpha=32, target_modules="all-linear")
+    adapter = LoraConfig(r=16, lora_alpha=32, target_modules="all-linear", **lora)
     model: Any = LlamaForCausalLM(config)
     made.model = get_peft_model(model.to(dtype), adapter)
     made._dist = SimpleNamespace(gather_params=lambda parameters: nullcontext(), is_fsdp=False)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from spanreward.rewards.judges.from_scores import rating_of
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.judge import LARGEST_MASS, RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.templates import fill, placeholders
 from spanreward.rewards.verdict import Status
 
@@ -90,7 +90,7 @@ def as_rating(answer: Any, scale: Sequence[str]) -> Rating | None:
         given = {str(entry): share for entry, share in answer.items()}
         shares = {entry: float(given.get(entry, 0.0)) for entry in scale}
         mass = sum(shares.values())
-        usable = all(0 <= share <= 1 for share in shares.values()) and 0 < mass <= 1.01
+        usable = all(0 <= share <= 1 for share in shares.values()) and 0 < mass <= LARGEST_MASS
         return Rating({entry: share / mass for entry, share in shares.items()}, min(mass, 1.0)) if usable else None
     if isinstance(answer, int | float):
         rates = all(entry.isdecimal() for entry in scale) and float(scale[0]) <= answer <= float(scale[-1])

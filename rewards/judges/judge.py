@@ -17,6 +17,7 @@ from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.verdict import Status
 
 RATING_SCALE = ("1", "2", "3", "4", "5")
+LARGEST_MASS = 1.01  # of all tokens or entries together, with room for rounding; more is no distribution
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,12 +98,15 @@ class ServerReader:
         self, url: str, pipeline: str | None = None, coref: str | None = None, deadline: float = 600, attempts: int = 8
     ) -> None:
         self.server = Server.at(url, "the reader's url")
-        self.url = self.server.url
         self.pipeline = pipeline
         self.coref = coref
         self.deadline = deadline
         self.attempts = attempts
         self._name: str | None = None
+
+    @property
+    def url(self) -> str:
+        return self.server.url
 
     def name(self) -> str:
         """Returns the reader's pipeline and coreference, which it asks for once. Raises ReaderFailure."""

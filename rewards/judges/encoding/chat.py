@@ -23,10 +23,9 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerBase
 
 from spanreward.rewards.judges.encoding.prompt import Prompt
-from spanreward.rewards.judges.judge import Failure, Question, Rating
+from spanreward.rewards.judges.judge import LARGEST_MASS, Failure, Question, Rating
 from spanreward.rewards.verdict import Status
 
-LARGEST_MASS = 1.01  # of all tokens together, with room for rounding; more is no distribution
 MIN_MASS = 0.05  # with less probability on the scale, the judge answers something else than a rating
 LONGEST_WORD = 64  # characters; a longer run without spaces may be cut anywhere
 JOINER = "\u200d"  # ZERO WIDTH JOINER, which joins two emoji into one

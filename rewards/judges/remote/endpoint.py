@@ -161,12 +161,15 @@ class Endpoint:
     ) -> None:
         server = Server.at(url, "the judge's url")
         self.server = replace(server, url=server.url.removesuffix("/v1"))
-        self.url = self.server.url
         self.deadline = deadline
         self.concurrency = concurrency
         self.connect_timeout = connect_timeout
         self.read_timeout = read_timeout
         self._takes_extras = True
+
+    @property
+    def url(self) -> str:
+        return self.server.url
 
     async def look_up(self, model: str) -> Served | None:
         """Returns the model's entry in the server's list; None if there is none, or no list within connect_timeout."""

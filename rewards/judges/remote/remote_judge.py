@@ -214,8 +214,9 @@ class RemoteJudge(Judge):
             return Failure(Status.UNPARSED, "the server gave no log-probabilities: serve the model with them")
         tokens = Counter(token for token, _ in first)
         words = [self._word(token) for token, _ in first]
-        twice = [word for word, (token, _) in zip(words, first, strict=True) if tokens[token] > 1 and word.strip()]
-        if any(entry in word for word in twice for entry in scale):
+        repeated = [word for word, (token, _) in zip(words, first, strict=True) if tokens[token] > 1]
+        twice = [word for word in repeated if any(entry in word for entry in scale)]
+        if twice:
             return Failure(Status.UNPARSED, f"the judge gave the token {twice[0]!r} twice, which is no distribution")
         values = {place: math.nan if value is None else value for place, (_, value) in enumerate(first)}
         if top:

@@ -188,7 +188,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _is_store(path: Path) -> bool:
-    """Whether the file is a store of this version, as its first page says, of which one bit may be damaged."""
+    """Whether the first page says that the file is a store of this version. One bit of the page may be damaged."""
     page = _page(path)
     version = int.from_bytes(page[60:64], "big")
     marked = page[:16] == b"SQLite format 3\0" and (int.from_bytes(page[68:72], "big"), version) == MARKS

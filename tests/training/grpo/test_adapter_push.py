@@ -1,16 +1,15 @@
 """An adapter's frozen base is bit-equal after fifty pushes to vLLM, and vLLM gets what TRL would give it."""
 
-from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from peft import LoraConfig, get_peft_model
-from transformers import LlamaConfig, LlamaForCausalLM
-from trl.generation.vllm_generation import VLLMGeneration
+from peft import LoraConfig
+from transformers import LlamaForCausalLM
 
+from experiments.benchmark.adapters import policy
 from spanreward.training.grpo.adapter_push import keep_base, merged_parameters
 from tests.support.tiny_trainer import Scored, make_trainer, scenes
 
@@ -19,16 +18,7 @@ RATE = 1e-4  # what Adam moves a weight in a step
 
 
 def generation(dtype: torch.dtype, **lora: Any) -> Any:
-    """TRL's VLLMGeneration of a small policy with an adapter, without an engine."""
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=32, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=2
-    )
-    model = get_peft_model(LlamaForCausalLM(config).to(dtype), LoraConfig(target_modules="all-linear", **lora))
-    made: Any = VLLMGeneration.__new__(VLLMGeneration)
-    made.model = model
-    made._dist = SimpleNamespace(gather_params=lambda parameters: nullcontext(), is_fsdp=False)
-    return made
+    return policy(32, dtype, 0, **lora)
 
 
 def learn(model: Any) -> None:

@@ -45,7 +45,7 @@ def test_a_reward_that_hangs_is_named_with_its_time(
     assert re.search(r"the reward \w+ has not answered for \d+ s, and the run waits for it\.", caplog.text)
     told = len(caplog.records)
     time.sleep(0.2)
-    assert len(caplog.records) == told  # nobody waits any more
+    assert len(caplog.records) == told  # the thread that told has ended
 
 
 def test_what_was_judged_before_a_call_is_not_judged_again_and_the_next_call_judges() -> None:

@@ -27,11 +27,10 @@ from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.verdict import Sample, Status
 from tests.support.liar import BARE, GRAPHS, PATIENT, RATINGS, SECRET, TRANSPORT, TWICE, as_bytes, legible
 from tests.support.server import CUT, LOST, Raw, Server, text_of
-from tests.support.tokenizer import tokenizer
 
 LIES = {**TRANSPORT, **RATINGS, **BARE}
 CHAT_LIES = {**LIES, "a token twice": TWICE}  # which a JSON object, as in completions, cannot hold
-ALL = {"status 401", "status 403", "status 404"}  # of a server that answers nobody
+ALL = {"status 401", "status 403", "status 404"}  # a server with such a status answers nobody
 SOON = 0.2  # seconds, the deadline where a lie is asked again until then
 SLACK = 20.0  # seconds, on a machine that does much else
 
@@ -46,13 +45,6 @@ def with_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(http_client.KEY, SECRET)
     for module in (endpoint, server_reader):
         monkeypatch.setattr(module, "BACKOFF", wait_random(0.001, 0.002))
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("tokenizer")
-    tokenizer().save_pretrained(folder)
-    return str(folder)
 
 
 @pytest.fixture(scope="module")

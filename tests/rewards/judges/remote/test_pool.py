@@ -20,7 +20,6 @@ from spanreward.rewards.judges.remote.pool import Pool, Stretches
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from spanreward.rewards.verdict import Status
 from tests.support.server import LOST, SOON, Server, text_of
-from tests.support.tokenizer import tokenizer
 
 COUNT = 120
 GIVEN = [str(1 + number % 5) for number in range(COUNT)]
@@ -32,13 +31,6 @@ QUESTIONS = [
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoint_module, "BACKOFF", wait_random(0.01, 0.05))
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("tokenizer")
-    tokenizer().save_pretrained(folder)
-    return str(folder)
 
 
 @pytest.fixture

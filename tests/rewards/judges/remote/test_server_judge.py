@@ -44,7 +44,7 @@ from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.verdict import Status
 from tests.support.posh_questions import posh_questions
 from tests.support.server import CUT, LOST, SCALE, SOON, Server, text_of
-from tests.support.tokenizer import ENCODER, tokenizer
+from tests.support.tokenizer import ENCODER
 
 
 def ask(content: str) -> Question:
@@ -59,13 +59,6 @@ def give(entry: object) -> Question:
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoint_module, "BACKOFF", wait_random(0.01, 0.05))
     monkeypatch.delenv(http_client.KEY, raising=False)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("tokenizer")
-    tokenizer().save_pretrained(folder)
-    return str(folder)
 
 
 @pytest.fixture
