@@ -79,7 +79,7 @@ def train(recipe: Any, resume: bool, stop_on: list[str], strict: bool, program: 
     from accelerate import PartialState
 
     from spanreward.training.callbacks.stop_on_signal import StopOnSignal
-    from spanreward.training.grpo.trainer import JudgeFailure
+    from spanreward.training.grpo.trainer import JudgeFailure, NothingScored
     from spanreward.training.run import Unhealthy, run
     from spanreward.training.run_checks import check_run, print_checks
     from spanreward.training.run_folder import after_full_disk, out_of_disk
@@ -89,7 +89,7 @@ def train(recipe: Any, resume: bool, stop_on: list[str], strict: bool, program: 
         signal.signal(sent, stop.receive)
     try:
         output = run(recipe, resume, stop, stop_on)
-    except (JudgeFailure, Unhealthy) as error:  # on all ranks alike
+    except (JudgeFailure, NothingScored, Unhealthy) as error:  # on all ranks alike
         state = PartialState()
         if state.is_main_process:
             print(f"{program}: training stopped: {error}", file=sys.stderr, flush=True)

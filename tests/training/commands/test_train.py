@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from experiments.scenes.parts import SCENES, TINY
+from spanreward.rewards import PoshReward, Status, Verdict
 from spanreward.training.callbacks.problems import PROBLEMS
 from spanreward.training.callbacks.reward_health import Limits, RewardHealthCallback
 from spanreward.training.commands.train import main
@@ -61,6 +62,15 @@ def test_a_failed_check_is_printed_last_and_strict_makes_it_an_exit_code(train: 
     assert (tmp_path / "run" / "model.safetensors").exists()
     code, out, _ = train("--strict", check={"max_truncated_fraction": 1.0})
     assert (code, "CHECK FAILED" in out) == (0, False)
+
+
+def test_a_step_without_a_score_is_a_sentence(train: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = Verdict(None, Status.NOT_APPLICABLE, note="no reference that names anything")
+    monkeypatch.setattr(PoshReward, "assess", lambda self, samples: [nothing] * len(samples))
+    code, _, err = train()
+    assert code == 1
+    assert "train.py: training stopped: none of this step's 4 completions has a score" in err
+    assert "Traceback" not in err
 
 
 def test_stop_on_ends_the_run_with_its_policy_saved(

@@ -50,6 +50,15 @@ def test_a_row_whose_advantage_is_not_finite_is_dropped_and_counted(
         advantages_of(trainer, dataset, TEXTS, monkeypatch)
 
 
+def test_a_step_whose_every_reward_is_huge_says_so(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everything = lambda completions, **_: [math.inf] * len(completions)  # noqa: E731
+    trainer = make_trainer(tmp_path, dataset, [Scored(by_text), everything])
+    with pytest.raises(JudgeFailure, match="100% of this step's completions have a reward or an advantage"):
+        advantages_of(trainer, dataset, TEXTS, monkeypatch)
+
+
 @pytest.mark.parametrize("value", [math.inf, -math.inf, 1e300, 1e38])
 @pytest.mark.parametrize("scale", ["none", "group", "batch"])
 def test_the_weights_stay_where_they_belong(tmp_path: Path, value: float, scale: str) -> None:
