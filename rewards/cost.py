@@ -16,6 +16,7 @@ class Cost:
         written_tokens: the most tokens that the judges write.
         exact: whether the number of questions is exact. Otherwise it is an average.
         how: where the numbers come from.
+        computed_tokens: those prompt tokens that a prefix cache does not have; None if not known.
     """
 
     questions: float
@@ -23,6 +24,7 @@ class Cost:
     written_tokens: float
     exact: bool
     how: str
+    computed_tokens: float | None = None
 
 
 def tokens_in(text: str) -> float:

@@ -2,12 +2,15 @@
 rewards pay for what they should not.
 
 python -m experiments benchmark posh --judge vllm:smollm2 --pairs pairs.jsonl --json posh.json
+python -m experiments benchmark ahead --metrics outputs/try/metrics.jsonl --json ahead.json
 python -m experiments benchmark adapters --json adapters.json
 python -m experiments benchmark judge --pairs pairs.jsonl --json judge.json
 python -m experiments benchmark memory --json memory.json
 python -m experiments benchmark spans --json spans.json
 python -m experiments benchmark overlap --json overlap.json
 python -m experiments benchmark sampling --json sampling.json
+python -m experiments benchmark rounds --json rounds.json
+python -m experiments benchmark requests --pairs pairs.jsonl --json requests.json
 python -m experiments benchmark hacking --json hacking.json
 python -m experiments benchmark search --policies outputs/quickstart/seed0/dapo --json search.json
 python -m experiments benchmark groups --json groups.json
@@ -27,6 +30,7 @@ from pathlib import Path
 
 from experiments.benchmark import (
     adapters,
+    ahead,
     fuzz,
     groups,
     hacking,
@@ -37,6 +41,8 @@ from experiments.benchmark import (
     parsing,
     posh,
     reader,
+    requests,
+    rounds,
     sampling,
     scale,
     search,
@@ -53,11 +59,14 @@ def main() -> None:
     for name, help, module in (
         ("posh", "what PoSh asks", posh),
         ("adapters", "how far pushes to vLLM move an adapter's base", adapters),
+        ("ahead", "what sampling ahead of training would save", ahead),
         ("judge", "how fast each judge answers the same questions", judge),
         ("memory", "what fits on which GPUs, by arithmetic", memory),
         ("spans", "what spans add to a training step", spans),
         ("overlap", "what judging beside log-probabilities saves", overlap),
         ("sampling", "what dynamic sampling saves and costs", sampling),
+        ("rounds", "how many rounds dynamic sampling takes", rounds),
+        ("requests", "how many single-token requests an engine takes a second", requests),
         ("hacking", "what rewards pay for texts that ask for reward", hacking),
         ("groups", "how well a group is ranked, and for how many questions", groups),
         ("parsing", "what the longest completions cost to parse", parsing),

@@ -50,6 +50,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
                 None if gpus > 1 else LORA_RANK,
                 arguments.tokens,
                 kv_tokens=arguments.kv_tokens,
+                dtype="bfloat16",
             )
             training, judging = plan.training, plan.judging
             peaks = sum(training.values()) / GB, sum(judging.values()) / GB

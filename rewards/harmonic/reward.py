@@ -39,6 +39,8 @@ from spanreward.rewards.verdict import Sample, Status, Verdict
 
 T = TypeVar("T")
 REASON_TOKENS = 120
+# Share of the prompt tokens that a prefix cache lacks (docs/evidence/cost.md), by `spans`.
+COMPUTED = {"none": 0.71, "sentences": 0.43, "ablation": 0.67}
 SENTENCES = 4  # of a completion, as `cost` assumes
 
 
@@ -136,7 +138,8 @@ class HarmonicReward(Reward):
         )
         count = len(self.criteria)
         how = "the criteria" if each == 1 else f"{count} criteria x (1 + {SENTENCES} sentences, assumed)"
-        return Cost(count * each, read * each, count * each, exact=each == 1, how=how)
+        computed = COMPUTED[self.spans] * read * each
+        return Cost(count * each, read * each, count * each, exact=each == 1, how=how, computed_tokens=computed)
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. A judge gets all its questions in one call, equal ones once."""

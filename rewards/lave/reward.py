@@ -115,11 +115,12 @@ class LaveReward(Reward):
 
     def cost(self, words: float, references: int) -> Cost:
         """Returns the cost of one question. The answer in a completion is short, however long the completion is."""
-        example = LaveExample("What is in the picture?", ("answer",) * PEOPLE, "answer", "")
-        read = tokens_in(self.prompts.text(example, False, self.rationale))
+        example = LaveExample("What is it that is seen?", ("answer",) * PEOPLE, "answer", "")
+        text = self.prompts.text(example, False, self.rationale)
+        read, computed = tokens_in(text), tokens_in(text[text.index(example.question) :])  # what is before is the same
         if self.rationale:
-            return Cost(1, read, RATIONALE_TOKENS, exact=True, how="a rationale with its rating, written")
-        return Cost(1, read, 1, exact=True, how="one rating")
+            return Cost(1, read, RATIONALE_TOKENS, True, "a rationale with its rating, written", computed)
+        return Cost(1, read, 1, True, "one rating", computed)
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, from one call to the judge. Equal questions are asked once, also later."""

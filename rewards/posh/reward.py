@@ -48,6 +48,7 @@ from spanreward.rewards.verdict import Sample, Status, Verdict
 
 REMEMBERED_REFERENCES = 4096
 QUESTIONS_PER_WORD = 0.56  # 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words
+COMPUTED_PER_QUESTION = 29  # prompt tokens that a prefix cache lacks, on descriptions of 200 words (evidence/cost.md)
 PROMPT_WORDS = 90  # words of a prompt beside the description in it
 PARSED_TOGETHER = 32  # samples, whose questions keep an engine busy while the next ones are parsed
 GIVEN = "given graphs"
@@ -140,7 +141,7 @@ class PoshReward(Reward):
         questions = round(QUESTIONS_PER_WORD * words * (1 + references))
         each = (PROMPT_WORDS + words) / WORDS_PER_TOKEN
         how = f"{QUESTIONS_PER_WORD} per word of the completion and each reference (measured), {words:.0f} words each"
-        return Cost(questions, questions * each, questions, exact=False, how=how)
+        return Cost(questions, questions * each, questions, False, how, questions * COMPUTED_PER_QUESTION)
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Parses every distinct text once and returns one Verdict per sample, in order."""

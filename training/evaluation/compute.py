@@ -9,11 +9,14 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
 from spanreward.training.evaluation.referees import recipe_of
+
+SECONDS = "seconds/"  # what phases' keys begin with
 
 
 def compute_of(
@@ -38,7 +41,8 @@ def compute_of(
 def training_of(run: str) -> dict[str, Any]:
     """Returns what recipe.yaml, versions.json and metrics.jsonl of a run folder say; {} without a recipe. steps, tokens
     (prompts and completions of all processes, as TRL counts them): the last that were logged. hours: of the whole run;
-    left out for a resumed run, whose log covers its last part only.
+    left out for a resumed run, whose log covers its last part only. seconds: of a step, by phase
+    (training/grpo/phases.py), mean of the logged ones; left out where none were logged.
     """
     folder = Path(run)
     recipe = recipe_of(run)
@@ -48,12 +52,15 @@ def training_of(run: str) -> dict[str, Any]:
     versions = json.loads((folder / "versions.json").read_text("utf-8")) if (folder / "versions.json").is_file() else {}
     last = {key: line[key] for line in lines for key in ("step", "num_tokens", "train_runtime") if key in line}
     hours = last["train_runtime"] / 3600 if "train_runtime" in last and not versions.get("resumed") else None
+    phases = sorted({key for line in lines for key in line if key.startswith(SECONDS)})
+    seconds = {key.removeprefix(SECONDS): fmean(line[key] for line in lines if key in line) for key in phases}
     known = {
         "algorithm": recipe.get("algorithm"),
         "from": (recipe.get("policy") or {}).get("model"),
         "steps": last.get("step"),
         "tokens": None if "num_tokens" not in last else int(last["num_tokens"]),
         "hours": hours,
+        "seconds": seconds or None,
         "processes": versions.get("processes"),
         "machine": versions.get("machine"),
     }

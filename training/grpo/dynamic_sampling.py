@@ -4,9 +4,9 @@
 
 A group whose completions all have the same reward has advantages of 0. DAPO (Yu et al. 2025, arXiv 2503.14476, section
 3.2, equation 11) leaves such groups out and samples until the batch is full. Here a batch is first drafted: completed
-and judged. For each group without variance a new prompt is drawn, completed and judged, in at most max_resamples
-rounds. Then TRL scores the full batch once, with the drafted completions and verdicts in place of its own, so that
-padding, log-probabilities, advantages and logs are those of the batch that is trained on.
+and judged. For groups without variance new prompts are drawn, completed and judged, in at most max_resamples rounds.
+Then TRL scores the full batch once, with the drafted completions and verdicts in place of its own, so that padding,
+log-probabilities, advantages and logs are those of the batch that is trained on.
 
 The reward that must vary is the weighted sum of the Rewards' scores. Other reward functions (a length punishment) and
 completions on which a judge failed do not count. New prompts come in an order of their own, which is the same on every
@@ -63,10 +63,20 @@ def mean_reward(rollouts: Sequence[Rollout], weights: Mapping[str, float]) -> fl
     return sum(rewards) / len(rewards) if rewards else math.nan
 
 
-def round_groups(missing: int, group_size: int, ranks: int) -> int:
-    """Returns how many groups to draw for `missing` ones: the fewest whose completions split evenly over the ranks."""
+def groups_to_draw(missing: int, useful: int, seen: int, batch: int) -> int:
+    """Returns how many groups to draw, at most `batch`, so that `missing` of them probably have variance.
+
+    useful: those of the groups `seen` so far that had variance; the rule of succession estimates the share from both.
+    Each round wakes the judges and, where TRL's engine sleeps, pushes the weights, so that few rounds with some groups
+    too many are cheaper than many without.
+    """
+    return min(batch, math.ceil(missing * (seen + 2) / (useful + 1)))
+
+
+def round_groups(wanted: int, group_size: int, ranks: int) -> int:
+    """Returns the fewest groups, `wanted` or more, whose completions split evenly over the ranks."""
     unit = ranks // math.gcd(group_size, ranks)
-    return -(-missing // unit) * unit
+    return -(-wanted // unit) * unit
 
 
 class PromptStream:
@@ -118,15 +128,18 @@ class DynamicSampling:
         reward = mean_reward([rollout for group in groups for rollout in group], weights)
         missing = [number for number, group in enumerate(groups) if not has_variance(group, weights)]
         replaced: dict[int, int] = {}  # group of the batch: row of the dataset
-        rounds = drawn = 0
+        rounds, drawn, useful = 0, 0, len(groups) - len(missing)
         while missing and rounds < self.max_resamples:
-            numbers = self.prompts.draw(round_groups(len(missing), size, ranks))
+            wanted = groups_to_draw(len(missing), useful, len(groups) + drawn, len(groups))
+            numbers = self.prompts.draw(round_groups(wanted, size, ranks))
             rows = share([row for row in numbers for _ in range(size)], rank, ranks)
             found = draft([self._read(row, inputs[0]) for row in rows])
             for row, group in zip(numbers, found, strict=True):
-                if missing and has_variance(group, weights):
-                    place = missing.pop(0)
-                    groups[place], replaced[place] = group, row
+                if has_variance(group, weights):
+                    useful += 1
+                    if missing:
+                        place = missing.pop(0)
+                        groups[place], replaced[place] = group, row
             rounds, drawn = rounds + 1, drawn + len(numbers)
         first = rank * len(inputs)
         batch = []

@@ -26,6 +26,7 @@ import json
 import logging
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -47,6 +48,7 @@ from spanreward.training.grpo.contract import check_contract
 from spanreward.training.grpo.dynamic_sampling import STATE_FILE, DynamicSampling, Rollout
 from spanreward.training.grpo.judge_metrics import gather_step
 from spanreward.training.grpo.overlap import Overlap
+from spanreward.training.grpo.phases import Phases
 from spanreward.training.grpo.reasoning import Parts, split_reasoning
 from spanreward.training.grpo.recorder import Recorder, check_deadlines, columns_of, failed_rows
 from spanreward.training.grpo.resuming import ResumingTrainer
@@ -116,6 +118,9 @@ class SpanGRPOTrainer(ResumingTrainer):
         super().__init__(model, functions or None, args, **given)
         check_contract(self)
         keep_base(self)
+        self.phases = Phases(self)
+        if self.recorders:  # without them the log is TRL's
+            self.add_callback(self.phases)
         self.overlap = Overlap(self.recorders, self._log_metric)
         self.sampling = DynamicSampling(self.train_dataset, args) if args.dynamic_sampling else None
         self._batch = Batch([])
@@ -176,7 +181,8 @@ class SpanGRPOTrainer(ResumingTrainer):
     def _generate_single_turn(self, *args: Any, **kwargs: Any) -> tuple[list[list[int]], list[list[float]] | None]:
         batch = self._batch
         if batch.drafted is None:
-            batch.ids, batch.logprobs = super()._generate_single_turn(*args, **kwargs)
+            with self.phases.clock("decode"):
+                batch.ids, batch.logprobs = super()._generate_single_turn(*args, **kwargs)
         else:
             batch.ids = [rollout.ids for rollout in batch.drafted]
             batch.logprobs = [r.logprobs for r in batch.drafted if r.logprobs is not None] or None
@@ -201,7 +207,10 @@ class SpanGRPOTrainer(ResumingTrainer):
     ) -> Any:
         if self._batch.drafting:
             return torch.zeros((len(input_ids), logits_to_keep), device=input_ids.device), None, None
-        return super()._get_per_token_logps_and_entropies(model, input_ids, attention_mask, logits_to_keep, **kwargs)
+        with nullcontext() if torch.is_grad_enabled() else self.phases.clock("logprobs"):  # the loss's are training
+            return super()._get_per_token_logps_and_entropies(
+                model, input_ids, attention_mask, logits_to_keep, **kwargs
+            )
 
     def _calculate_rewards(
         self, inputs: list[dict[str, Any]], prompts: list[Any], completions: list[Any], completion_ids_list: list[Any]
@@ -210,7 +219,11 @@ class SpanGRPOTrainer(ResumingTrainer):
             return self._usable(super()._calculate_rewards(inputs, prompts, completions, completion_ids_list))
         columns = columns_of(inputs)
         if self._batch.drafted is None:
-            self._usage = self._usage.plus(self.overlap.finish(prompts, completions, columns, self._batch.parts))
+            with self.phases.clock("judge"):
+                usage = self.overlap.finish(prompts, completions, columns, self._batch.parts)
+            self.phases.move("wake", "judge", usage.wake_seconds)
+            self.phases.move("sleep", "judge", usage.sleep_seconds)
+            self._usage = self._usage.plus(usage)
             self._judged += failed_rows(self.recorders, len(prompts))
         else:
             self._recall(self._batch.drafted, prompts, completions, columns)
@@ -275,7 +288,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         lost |= self._batch.unusable[self.accelerator.process_index * len(lost) :][: len(lost)]
         advantages[lost] = 0.0
         fraction = self.accelerator.gather(lost.float()).mean().item()
-        if self.recorders:  # without them the log is TRL's
+        if self.recorders:
             self._mode_metrics()["advantages/unusable_fraction"].append(fraction)
         if fraction > self.args.max_failed_fraction:
             raise JudgeFailure(

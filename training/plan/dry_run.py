@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import torch
 import yaml
 from accelerate.commands.config.config_args import load_config_from_file
 from rich.console import Console
@@ -30,6 +31,8 @@ from spanreward.training.run_folder import checkpoints
 GB = 1e9
 NOTHING = Size(parameters=0, layers=0, hidden=0, kv_numbers=0, vocabulary=0, linear=0, context=0)
 KV_TOKENS = 40_000  # assumed where the judge's options do not say how much memory its cache has
+GPU_MEMORY = 80_000_000_000  # assumed where there is none
+REQUESTS_A_SECOND = 1000  # of one engine, on one CPU core (docs/evidence/cost.md)
 PROMPT_TOKENS = 1024  # assumed: a picture and a question
 PIXELS_PER_TOKEN = 28 * 28  # of Qwen2.5-VL
 
@@ -67,7 +70,7 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: str
         "downloads": downloads(recipe),
         "steps": step_facts(recipe, settings, launch.processes, rows),
     }
-    plan["questions"] = question_facts(recipe, rewards, settings, plan["steps"])
+    plan["questions"] = question_facts(recipe, rewards, settings, plan["steps"], launch)
     plan["memory"] = memory_facts(recipe, settings, launch)
     table = Table("", "what would run", title="Dry run: nothing is loaded, downloaded or written", show_lines=True)
     for name, text in lines(plan):
@@ -228,9 +231,11 @@ def step_facts(recipe: Recipe, settings: dict[str, Any], processes: int, rows: i
 
 
 def question_facts(
-    recipe: Recipe, rewards: list[Reward], settings: dict[str, Any], steps: dict[str, Any]
+    recipe: Recipe, rewards: list[Reward], settings: dict[str, Any], steps: dict[str, Any], launch: Launch
 ) -> list[dict[str, Any]]:
-    """Returns for each reward what it asks its judges, per completion that it applies to and per batch of these."""
+    """Returns for each reward what it asks its judges, per completion that it applies to and per batch of these. For a
+    vLLM judge also its engines, and the seconds per batch that they need for requests alone.
+    """
     words = settings.get("max_completion_length", 0) * WORDS_PER_TOKEN
     facts: list[dict[str, Any]] = []
     for part, reward in zip(recipe.rewards, rewards, strict=True):
@@ -241,6 +246,12 @@ def question_facts(
             fact |= {"per_completion": cost.questions, "exact": cost.exact, "how": cost.how}
             fact |= {"prompt_tokens": round(cost.prompt_tokens), "written_tokens": round(cost.written_tokens)}
             fact |= {"per_batch": cost.questions * batch, "prompt_tokens_per_batch": round(cost.prompt_tokens * batch)}
+            if cost.computed_tokens is not None:
+                fact["computed_tokens_per_batch"] = round(cost.computed_tokens * batch)
+            if batch and judge_model(part.judge.name)[0] == "vllm":
+                parallel = int(part.judge.options.get("tensor_parallel", 1))
+                engines = max(1, launch.processes // parallel) if part.judge.placement == "per_rank" else 1
+                fact |= {"engines": engines, "request_seconds": fact["per_batch"] / REQUESTS_A_SECOND / engines}
         facts.append(fact)
     return facts
 
@@ -256,6 +267,11 @@ def memory_facts(recipe: Recipe, settings: dict[str, Any], launch: Launch) -> di
     tokens = settings["per_device_train_batch_size"] * (prompt_tokens(recipe.data) + longest)
     rank = recipe.policy.lora.r if recipe.policy.lora else None
     alone = Plan(policy, NOTHING, launch.processes, launch.sharding, "server", rank, tokens, dtype=recipe.policy.dtype)
+    if settings.get("use_vllm"):
+        share = settings["vllm_gpu_memory_utilization"] if settings["vllm_mode"] == "colocate" else 0
+        alone = replace(alone, engine=int(share * gpu_memory()), engine_sleeps=settings["vllm_enable_sleep_mode"])
+    rounds = settings.get("steps_per_generation") or settings["gradient_accumulation_steps"]
+    alone = replace(alone, written_tokens=tokens * rounds)
     plans: list[Plan] = []
     asleep = 0  # main memory of the fullest machine
     for judge, _ in asked_judges(recipe):
@@ -277,9 +293,15 @@ def memory_facts(recipe: Recipe, settings: dict[str, Any], launch: Launch) -> di
         "tokens_per_pass": tokens,
         "training": {**largest.training, **others},
         "judging": {**largest.judging, **others},
+        **({} if recipe.algorithm == "sft" else {"writing": {**largest.writing, **others}}),
         "main_memory": asleep,
-        "generation_engine": bool(settings.get("use_vllm")),
+        "gpu": gpu_memory(),
     }
+
+
+def gpu_memory() -> int:
+    """Returns the bytes of this machine's first GPU; GPU_MEMORY without one."""
+    return torch.cuda.get_device_properties(0).total_memory if torch.cuda.is_available() else GPU_MEMORY
 
 
 def prompt_tokens(data: DataPart) -> int:
@@ -338,6 +360,11 @@ def questions_text(fact: dict[str, Any]) -> str:
     about = "" if fact["exact"] else "about "
     counts = f"{about}{fact['per_completion']:,} per completion, {about}{fact['per_batch']:,} per batch"
     read = f"the judge reads about {fact['prompt_tokens_per_batch']:,} tokens per batch, pictures not counted"
+    if "computed_tokens_per_batch" in fact:
+        read += f", and computes {fact['computed_tokens_per_batch']:,} of them if its prefix cache keeps the rest"
+    if "engines" in fact:
+        rate = f"at {REQUESTS_A_SECOND:,} a second, about what vLLM does where the model has nothing to compute"
+        read += f"; the requests alone take {fact['request_seconds']:.1f} s, engines: {fact['engines']} ({rate})"
     return f"{fact['reward']}: {counts}, {read} ({fact['how']})"
 
 
@@ -347,9 +374,12 @@ def memory_text(memory: dict[str, Any]) -> str:
     texts = [
         f"while {phase}: {sum(memory[phase].values()) / GB:.1f} GB on a GPU = "
         + " + ".join(f"{part} {size / GB:.1f}" for part, size in memory[phase].items())
-        for phase in ("training", "judging")
+        for phase in ("writing", "judging", "training")
+        if phase in memory
     ]
     texts.append(f"main memory of a machine, for sleeping judges: {memory['main_memory'] / GB:.1f} GB")
-    also = "; TRL's engine that generates is not in it" if memory["generation_engine"] else ""
-    texts.append(f"computed for {memory['tokens_per_pass']:,} tokens per pass (prompts estimated), not measured{also}")
+    on = f"a GPU of {memory['gpu'] / GB:.0f} GB"
+    texts.append(
+        f"computed for {memory['tokens_per_pass']:,} tokens per pass (prompts estimated) and {on}, not measured"
+    )
     return "\n".join(texts)

@@ -3,18 +3,22 @@
     plan = Plan(policy=size_of(policy_config), judge=size_of(judge_config), gpus=4, sharding="zero3")
     for phase in (plan.training, plan.judging): print(phase, sum(phase.values()) / 1e9)
 
-Bytes of one GPU. Mixed-precision AdamW keeps per trained parameter 2 bytes of weights, 2 of gradients and 12 of
-optimizer state, a float32 copy and two moments (ZeRO, arXiv 1910.02054, section 3.1). Without sharding, all weights of
-a bfloat16 policy have 4 bytes of optimizer state: PyTorch's AdamW keeps its moments in their dtype and no copy. SHARDED
-says what the GPUs divide. Gradient checkpointing keeps every layer's input (2 bytes a number) and all of one layer: 34
-bytes a number, with an attention that keeps no scores (arXiv 2205.05198, equation 1). Logits are kept once in bfloat16
-and twice in float32. A judge's KV cache has 4 bytes (a key and a value in bfloat16) per token, layer and number of its
-key-value heads. Its batch of BATCHED_TOKENS (rewards/judges/local/vllm_arguments.py) takes 28 bytes a number of the
-widest layer, which is assumed: the layer's input, its norm, queries, keys and values, and a feed-forward layer of 3.5
-times the width. The logits of BATCHED_PROMPTS are kept twice in float32. Judges are awake one after another.
+Bytes of one GPU. Per trained parameter, mixed-precision AdamW keeps 16 (ZeRO, arXiv 1910.02054, section 3.1):
+DeepSpeed 2 of weights, 2 of gradients and 12 of optimizer state, a float32 copy and two moments; PyTorch alone, and
+FSDP, 4 of float32 weights, 4 of gradients and 8 of moments. Then autocast also keeps a bfloat16 copy of each weight
+that learns until its pass ends. Without sharding, all weights of a bfloat16 policy have 2, 2 and 4: PyTorch's AdamW
+keeps its moments in their dtype and no copy. SHARDED says what the GPUs divide. Of divided weights, ZeRO-3 holds up
+to LIVE whole ones in a pass (stage3_max_live_parameters), and FSDP those of two layers, one ahead. Gradient
+checkpointing keeps every layer's input (2 bytes a number) and all of one layer: 34 bytes a number, with an attention
+that keeps no scores (arXiv 2205.05198, equation 1). Logits are kept once in bfloat16 and twice in float32. A KV cache
+has 4 bytes (a key and a value in bfloat16) per token, layer and number of the key-value heads. A judge's batch of
+BATCHED_TOKENS (rewards/judges/local/vllm_arguments.py) takes 28 bytes a number of the widest layer, which is assumed:
+the layer's input, its norm, queries, keys and values, and a feed-forward layer of 3.5 times the width. The logits of
+BATCHED_PROMPTS are kept twice in float32. Judges are awake one after another. TRL's engine takes the share of the GPU
+that vllm_gpu_memory_utilization gives it. Where transformers writes, divided weights are gathered whole
+(ds3_gather_for_generation).
 
-Not counted: fragmentation, communication buffers, activations of pictures, and an engine that generates for the policy
-(TRL's sleeps while others work if `vllm_enable_sleep_mode` is on).
+Not counted: fragmentation, communication buffers, and activations of pictures.
 """
 
 from dataclasses import dataclass
@@ -30,6 +34,7 @@ PROCESS = 2_000_000_000  # assumed: what CUDA and its libraries keep for one pro
 # Main memory of a sleeping judge's weights / their size: vLLM copies each into a pinned block, which torch rounds up to
 # a power of two. The fused weights of a layer of Qwen3-14B, 73, 52, 357 and 178 MB, become 134, 67, 537 and 268.
 PINNED = 1.51
+LIVE = 1_000_000_000  # parameters
 SHARDED: dict[str, tuple[str, ...]] = {
     **{"none": (), "zero1": ("optimizer",), "zero2": ("optimizer", "gradients")},
     **dict.fromkeys(("zero3", "fsdp"), ("optimizer", "gradients", "weights")),
@@ -62,6 +67,9 @@ class Plan:
     recipes; `server` has GPUs of its own. lora_rank: rank of adapters on all linear layers; None trains all weights.
     tokens: prompt and completion tokens of one forward and backward pass on one GPU. judge_parallel: GPUs that share a
     judge. kv_tokens: tokens whose keys and values a judge can keep. dtype: of the policy's weights as they are loaded.
+    engine: bytes of TRL's engine on the GPU, 0 if it has GPUs of its own, None where transformers writes.
+    engine_sleeps: whether it is away while others work. written_tokens: prompt and completion tokens that transformers
+    has at once when it writes.
     """
 
     policy: Size
@@ -74,31 +82,57 @@ class Plan:
     judge_parallel: int = 1
     kv_tokens: int = 40_000
     dtype: str = "float32"
+    engine: int | None = None
+    engine_sleeps: bool = True
+    written_tokens: int = 8192
 
     @property
     def trained(self) -> int:
         return self.policy.parameters if self.lora_rank is None else self.lora_rank * self.policy.linear
 
     @property
+    def bytes_each(self) -> tuple[int, int, int]:
+        """Bytes of a trained parameter: weights, gradients, optimizer."""
+        if self.sharding.startswith("zero"):
+            return 2, 2, 12
+        return (2, 2, 4) if (self.dtype, self.sharding, self.lora_rank) == ("bfloat16", "none", None) else (4, 4, 8)
+
+    @property
     def state(self) -> dict[str, int]:
-        """What stays on each GPU: the policy's weights, the optimizer's state and the process."""
-        plain = (self.dtype, self.sharding, self.lora_rank) == ("bfloat16", "none", None)
+        """What stays on each GPU: the policy's weights, the optimizer's state, an engine without sleep, the process."""
+        weights, _, optimizer = self.bytes_each
+        frozen = 0 if self.lora_rank is None else self.policy.parameters
+        frozen *= 4 if self.dtype == "float32" and not self.sharding.startswith("zero") else 2
         return {
-            "policy": self._share("weights", 2 * (self.policy.parameters + (self.trained if self.lora_rank else 0))),
-            "optimizer": self._share("optimizer", (4 if plain else 12) * self.trained),
+            "policy": self._share("weights", frozen + weights * self.trained),
+            "optimizer": self._share("optimizer", optimizer * self.trained),
             "process": PROCESS,
+            **({"TRL's engine": self.engine} if self.engine and not self.engine_sleeps else {}),
         }
 
     @property
     def training(self) -> dict[str, int]:
         """Each GPU in a backward pass, while the judge sleeps and only its process stays."""
         numbers = self.tokens * self.policy.hidden
+        weights, gradients, _ = self.bytes_each
+        whole = {"zero3": min(self.policy.parameters, LIVE), "fsdp": 2 * self.policy.parameters // self.policy.layers}
+        copies = self.trained if weights == 4 and self.sharding == "none" and self.lora_rank is None else 0
         return {
             **self.state,
-            "gradients": self._share("gradients", 2 * self.trained),
+            "gradients": self._share("gradients", gradients * self.trained),
+            "copies of weights": 2 * (copies or whole.get(self.sharding, 0)),
             "activations": numbers * (2 * self.policy.layers + 34) + self.tokens * self.policy.vocabulary * 10,
             "judge's process": 0 if self.placement == "server" else PROCESS,
         }
+
+    @property
+    def writing(self) -> dict[str, int]:
+        """Each GPU while the policy writes and the judge sleeps."""
+        always = {**self.state, "judge's process": 0 if self.placement == "server" else PROCESS}
+        if self.engine is not None:
+            return {**always, **({"TRL's engine": self.engine} if self.engine else {})}
+        gathered = 2 * self.policy.parameters if "weights" in SHARDED[self.sharding] else 0
+        return {**always, "gathered weights": gathered, "KV cache": self.policy.kv_bytes * self.written_tokens}
 
     @property
     def judging(self) -> dict[str, int]:

@@ -14,7 +14,7 @@ import math
 import re
 import unicodedata
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -30,6 +30,7 @@ MIN_MASS = 0.05  # with less probability on the scale, the judge answers somethi
 LONGEST_WORD = 64  # characters; a longer run without spaces may be cut anywhere
 JOINER = "\u200d"  # ZERO WIDTH JOINER, which joins two emoji into one
 SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+AHEAD = 256  # questions whose texts are encoded together; their ids take about 1 MB
 LONG_TEXTS = 64  # descriptions whose tokens are cached; 20,000 tokens take 80 kB
 _SLOT = "slot-{}-for-content"
 _SLOTS = re.compile(r"(slot-\d+-for-content)")
@@ -63,6 +64,7 @@ class ChatEncoder:
         ]
         self._split = re.compile("|".join(patterns) or "(?!)")
         self._plain = _without_added_tokens(tokenizer)
+        self._ahead: dict[str, list[int]] = {}  # texts that were encoded together, and their ids
         for text, number in self._added.items():
             if number in self.control_ids and not self.control_ids.isdisjoint(self._plain_ids(text)):
                 raise ValueError(f"{tokenizer.name_or_path} reads {text!r} in a plain text as its control token")
@@ -71,17 +73,44 @@ class ChatEncoder:
 
     def encode(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
         """Returns the chat's ids, up to where the answer begins. Raises ValueError for roles the template refuses."""
-        contents = iter(message["content"] for message in messages)
         ids: list[int] = []
-        text = ""  # what stands between two control tokens is encoded in one piece, as usual
+        for piece in self._pieces(messages):
+            ids += [piece] if isinstance(piece, int) else self._plain_ids(piece)
+        return ids
+
+    def ahead(self, questions: Sequence[Question], room: int | None) -> Iterator[Question]:
+        """Yields the questions, for whose texts `prompt` and `fit` then have the ids. AHEAD questions at a time are
+        encoded together, which the tokenizer does on all cores. A description of more than `room` characters is not.
+        """
+        for start in range(0, len(questions), AHEAD):
+            several = questions[start : start + AHEAD]
+            sizes = [one.description[1] - one.description[0] for one in several]
+            short = [one for one, size in zip(several, sizes, strict=True) if not one.images and size <= (room or size)]
+            texts = list({text for one in short for text in self._texts(one)})
+            found = self._plain.encode_batch_fast([encodable(text) for text in texts], add_special_tokens=False)
+            self._ahead = {text: encoding.ids for text, encoding in zip(texts, found, strict=True)}
+            yield from several
+        self._ahead = {}
+
+    def _texts(self, question: Question) -> list[str]:
+        """The question's pieces of text; none where the template refuses its roles, which `encode` says."""
+        try:
+            return [piece for piece in self._pieces(question.messages) if isinstance(piece, str)]
+        except ValueError:
+            return []
+
+    def _pieces(self, messages: Sequence[Mapping[str, str]]) -> list[str | int]:
+        """The chat's control tokens as ids, and what stands between two of them as one text, encoded as a whole."""
+        contents = iter(message["content"] for message in messages)
+        pieces: list[str | int] = []
+        text = ""
         for part in self._layout(tuple(message["role"] for message in messages)):
             if isinstance(part, int):
-                ids += self._plain_ids(text)
-                ids.append(part)
+                pieces += [text, part] if text else [part]
                 text = ""
             else:
                 text += next(contents) if _SLOTS.fullmatch(part) else part
-        return ids + self._plain_ids(text)
+        return [*pieces, text] if text else pieces
 
     def prompt(self, question: Question, room: int) -> tuple[Prompt, int]:
         """Returns the result of `fit`, as a Prompt."""
@@ -174,7 +203,8 @@ class ChatEncoder:
         return [{"role": role, "content": content} for role, content in zip(roles, contents, strict=True)]
 
     def _plain_ids(self, text: str) -> list[int]:
-        return self._plain.encode(encodable(text), add_special_tokens=False).ids
+        known = self._ahead.get(text)
+        return known if known is not None else self._plain.encode(encodable(text), add_special_tokens=False).ids
 
     def _token_starts(self, text: str) -> Sequence[int]:
         """The character offset at which each token of the text begins."""

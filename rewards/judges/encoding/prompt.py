@@ -5,7 +5,7 @@ for run in runs(sorted(prompts)):
     run.shared                       # tokens that all of prompts[run.start : run.stop] begin with
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from typing import Any, TypeVar
@@ -73,7 +73,7 @@ def groups(prompts: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
 
 
 def ask_once(
-    questions: Sequence[Question],
+    questions: Iterable[Question],
     encode: Callable[[Question], tuple[Any, int]],
     ask: Callable[[list[Any]], Sequence[T | Failure]],
 ) -> tuple[list[T | Failure], list[int]]:
@@ -83,15 +83,18 @@ def ask_once(
     may become equal by it). If it raises ValueError, this question is a Failure and the others are asked.
     ask: is not called with an empty list.
     """
-    cuts = [0] * len(questions)
-    answers: list[T | Failure] = [Failure(Status.ERROR, "not asked")] * len(questions)
+    cuts: list[int] = []
+    answers: list[T | Failure] = []
     places: dict[Any, list[int]] = {}
     for number, question in enumerate(questions):
+        why, cut = "not asked", 0
         try:
-            key, cuts[number] = encode(question)
+            key, cut = encode(question)
             places.setdefault(key, []).append(number)
         except ValueError as error:
-            answers[number] = Failure(Status.ERROR, str(error))
+            why = str(error)
+        answers.append(Failure(Status.ERROR, why))
+        cuts.append(cut)
     order = sorted(places)
     if order:
         for key, answer in zip(order, ask(order), strict=True):

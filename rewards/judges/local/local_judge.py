@@ -169,4 +169,5 @@ class LocalJudge(Judge):
     ) -> tuple[list[T | Failure], list[int]]:
         """`ask_once` with the model's encoding, which leaves room for `reserve` tokens of the answer."""
         self.usage.questions += len(questions)
-        return ask_once(questions, lambda question: self.encoder.prompt(question, self.context - reserve), ask)
+        room, encoder = self.context - reserve, self.encoder
+        return ask_once(encoder.ahead(questions, room), lambda question: encoder.prompt(question, room), ask)

@@ -12,7 +12,7 @@ import time
 import uuid
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 from spanreward.rewards.cache_folder import CACHE
@@ -248,7 +248,11 @@ class RemoteJudge(Judge):
         self.usage.questions += len(questions)
         with self, self.usage.clock("seconds"):
             room = self._room(questions, fields["max_tokens"])
-            return ask_once(questions, lambda question: self._input(question, room), ask)
+            return ask_once(self._ahead(questions, room), lambda question: self._input(question, room), ask)
+
+    def _ahead(self, questions: Sequence[Question], room: int | None) -> Iterable[Question]:
+        """Yields the questions; a judge may prepare several at once."""
+        return questions
 
     def left(self) -> float:
         """Seconds of the deadline that are left within `with judge:`."""

@@ -14,7 +14,7 @@ otherwise it is a Failure.
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -90,6 +90,9 @@ class ServerJudge(RemoteJudge):
     def _room(self, questions: Sequence[Question], reserve: int) -> int | None:
         served = self.served if any(start < end for start, end in (q.description for q in questions)) else None
         return served.max_model_len - reserve if served is not None and served.max_model_len else None
+
+    def _ahead(self, questions: Sequence[Question], room: int | None) -> Iterable[Question]:
+        return self.encoder.ahead(questions, room)
 
     def _input(self, question: Question, room: int | None) -> tuple[str, int]:
         if room is None:

@@ -25,6 +25,9 @@ def test_what_a_run_folder_says(tmp_path: Path) -> None:
     run = folder(tmp_path / "run", LINES)
     said = {"algorithm": "dapo", "from": "base", "steps": 2, "tokens": 1200, "hours": 0.5, "processes": 2}
     assert training_of(run) == said | {"machine": "x86_64"}
+    assert "seconds" not in training_of(run)
+    clocked = [{**line, "seconds/judge": 3.0 * line["step"], "seconds/train": 1.0} for line in LINES[:2]]
+    assert training_of(folder(tmp_path / "clocked", clocked))["seconds"] == {"judge": 4.5, "train": 1.0}
     resumed = training_of(folder(tmp_path / "resumed", LINES, resumed=[{"checkpoint": "checkpoint-1"}]))
     assert "hours" not in resumed  # its log knows only the last part
     assert training_of(folder(tmp_path / "begun", LINES[:1]))["steps"] == 1

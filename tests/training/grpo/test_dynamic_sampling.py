@@ -14,6 +14,7 @@ from spanreward.rewards import Sample, Span, Status, Verdict
 from spanreward.training.grpo.dynamic_sampling import (
     PromptStream,
     Rollout,
+    groups_to_draw,
     has_variance,
     mean_reward,
     reward_of,
@@ -65,6 +66,14 @@ def test_rounds_split_evenly_over_the_ranks(missing: int, size: int, ranks: int,
     assert drawn * size % ranks == 0
     rows = list(range(drawn * size))
     assert [row for rank in range(ranks) for row in share(rows, rank, ranks)] == rows
+
+
+@pytest.mark.parametrize(
+    ("missing", "useful", "seen", "batch", "drawn"),
+    [(2, 6, 8, 8, 3), (4, 4, 8, 8, 8), (1, 1, 2, 2, 2), (8, 0, 8, 8, 8), (1, 7, 8, 8, 2), (3, 60, 64, 64, 4)],
+)
+def test_as_many_are_drawn_as_will_probably_do(missing: int, useful: int, seen: int, batch: int, drawn: int) -> None:
+    assert groups_to_draw(missing, useful, seen, batch) == drawn
 
 
 def test_prompts_are_drawn_reproducibly_and_every_row_once_a_pass() -> None:
@@ -133,8 +142,8 @@ def test_solved_prompts_are_replaced_and_all_else_is_as_if_the_new_ones_had_been
     output = step(trainer, [1, 2])
     drawn = sampled[2:]
     assert drawn == PromptStream(16, seed=3).draw(len(drawn))
-    odd = [row for row in drawn if row % 2]
-    assert odd == drawn[-1:]  # one was missing, so rounds of one prompt went on until it was no solved one
+    odd = [row for row in drawn if row % 2][:1]  # what a round finds beyond the one that was missing is dropped
+    assert not [row for row in drawn[:-2] if row % 2]  # half had variance: two at a time were drawn
     assert [int(text.split()[2]) for text in texts_of(trainer, output)] == [1] * 4 + odd * 4
     assert asked == [8]  # what is no Reward is only asked of the batch that is trained on
 
@@ -154,7 +163,7 @@ def test_solved_prompts_are_replaced_and_all_else_is_as_if_the_new_ones_had_been
     }
     assert counts == {
         "sampling/reward": [pytest.approx((sum(half_solved_of(1)) + 4) / 8)],
-        "sampling/rounds": [len(drawn)],
+        "sampling/rounds": [len(drawn) / 2],
         "sampling/drawn_groups": [len(drawn)],
         "sampling/resampled_groups": [1],
         "sampling/unfilled_groups": [0],

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from transformers import LlavaConfig, Qwen2Config
 
-from spanreward.training.plan.memory import PINNED, PROCESS, Plan, Size, size_of
+from spanreward.training.plan.memory import LIVE, PINNED, PROCESS, Plan, Size, size_of
 
 POLICY = Size(parameters=1000, layers=2, hidden=10, kv_numbers=4, vocabulary=50, linear=30, context=99)
 JUDGE = Size(parameters=4000, layers=3, hidden=16, kv_numbers=8, vocabulary=50, linear=40, context=99)
@@ -14,16 +14,17 @@ JUDGE = Size(parameters=4000, layers=3, hidden=16, kv_numbers=8, vocabulary=50, 
 def test_one_gpu_trains_everything() -> None:
     plan = Plan(POLICY, JUDGE, gpus=1, sharding="none", tokens=7, kv_tokens=5)
     assert plan.training == {
-        "policy": 2000,
-        "optimizer": 12_000,
+        "policy": 4000,
+        "optimizer": 8000,
         "process": PROCESS,
-        "gradients": 2000,
+        "gradients": 4000,
+        "copies of weights": 2000,
         "activations": 7 * 10 * 2 * 2 + 7 * 10 * 34 + 7 * 50 * 10,
         "judge's process": PROCESS,
     }
     assert plan.judging == {
-        "policy": 2000,
-        "optimizer": 12_000,
+        "policy": 4000,
+        "optimizer": 8000,
         "process": PROCESS,
         "judge": 8000,
         "KV cache": 4 * 3 * 8 * 5,
@@ -34,28 +35,55 @@ def test_one_gpu_trains_everything() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sharding", "weights", "gradients", "optimizer"),
-    [("zero1", 2000, 2000, 3000), ("zero2", 2000, 500, 3000), ("zero3", 500, 500, 3000), ("fsdp", 500, 500, 3000)],
+    ("sharding", "weights", "gradients", "optimizer", "copies"),
+    [
+        ("zero1", 2000, 2000, 3000, 0),
+        ("zero2", 2000, 500, 3000, 0),
+        ("zero3", 500, 500, 3000, 2000),  # all 1000 parameters are fewer than may be live
+        ("fsdp", 1000, 1000, 2000, 2000),  # both layers
+    ],
 )
-def test_what_each_way_of_sharding_divides_by_four(sharding: str, weights: int, gradients: int, optimizer: int) -> None:
+def test_what_each_way_of_sharding_divides_by_four(
+    sharding: str, weights: int, gradients: int, optimizer: int, copies: int
+) -> None:
     training = Plan(POLICY, JUDGE, gpus=4, sharding=sharding).training
-    assert (training["policy"], training["gradients"], training["optimizer"]) == (weights, gradients, optimizer)
+    found = [training[part] for part in ("policy", "gradients", "optimizer", "copies of weights")]
+    assert found == [weights, gradients, optimizer, copies]
 
 
-def test_adapters_are_all_that_is_trained() -> None:
-    plan = Plan(POLICY, JUDGE, gpus=1, sharding="none", lora_rank=3)
+def test_zero3_gathers_only_so_much() -> None:
+    large = replace(POLICY, parameters=7 * LIVE, layers=70)
+    assert Plan(large, JUDGE, gpus=4).training["copies of weights"] == 2 * LIVE
+    assert Plan(large, JUDGE, gpus=4, sharding="fsdp").training["copies of weights"] == 2 * LIVE // 5
+
+
+@pytest.mark.parametrize(("dtype", "weights"), [("float32", 4 * 1000), ("bfloat16", 2 * 1000)])
+def test_adapters_are_all_that_is_trained(dtype: str, weights: int) -> None:
+    plan = Plan(POLICY, JUDGE, gpus=1, sharding="none", lora_rank=3, dtype=dtype)
     assert plan.trained == 90
-    assert (plan.training["policy"], plan.training["gradients"]) == (2180, 180)
-    assert plan.state["optimizer"] == 12 * 90
+    assert (plan.training["policy"], plan.training["gradients"]) == (weights + 4 * 90, 4 * 90)
+    assert plan.state["optimizer"] == 8 * 90
+    assert plan.training["copies of weights"] == 0
 
 
-@pytest.mark.parametrize(
-    ("sharding", "rank", "state"), [("none", None, 4 * 1000), ("zero2", None, 12 * 1000 // 4), ("none", 3, 12 * 90)]
-)
-def test_plain_adamw_keeps_bfloat16_moments_of_bfloat16_weights(sharding: str, rank: int | None, state: int) -> None:
-    plan = Plan(POLICY, JUDGE, gpus=4, sharding=sharding, lora_rank=rank, dtype="bfloat16")
-    assert plan.state["optimizer"] == state
-    assert plan.training == {**replace(plan, dtype="float32").training, "optimizer": state}
+def test_plain_adamw_keeps_bfloat16_moments_of_bfloat16_weights() -> None:
+    plan = Plan(POLICY, JUDGE, gpus=4, sharding="none", dtype="bfloat16")
+    found = [plan.training[part] for part in ("policy", "gradients", "optimizer", "copies of weights")]
+    assert found == [2000, 2000, 4000, 0]
+    assert replace(plan, sharding="zero2").state["optimizer"] == 12 * 1000 // 4
+
+
+def test_what_writes() -> None:
+    plain = Plan(POLICY, JUDGE, gpus=4, placement="server", written_tokens=5)
+    assert plain.writing == {**plain.state, "judge's process": 0, "gathered weights": 2000, "KV cache": 4 * 2 * 4 * 5}
+    assert replace(plain, sharding="none").writing["gathered weights"] == 0
+    asleep = replace(plain, engine=700)
+    assert asleep.writing == {**plain.state, "judge's process": 0, "TRL's engine": 700}
+    assert (asleep.training, asleep.judging) == (plain.training, plain.judging)
+    awake = replace(asleep, engine_sleeps=False)
+    assert awake.writing == asleep.writing
+    assert all(phase["TRL's engine"] == 700 for phase in (awake.training, awake.judging))
+    assert sum(replace(plain, engine=0).writing.values()) == sum(plain.state.values())
 
 
 def test_where_the_judge_is() -> None:

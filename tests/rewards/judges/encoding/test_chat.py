@@ -152,6 +152,29 @@ def test_whatever_the_text_it_fits(text: str, room: Any) -> None:
     assert ids == ENCODER.encode([{"role": "user", "content": shown}])
 
 
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.text(st.characters(exclude_categories=()), max_size=60), max_size=5), st.integers(60, 200))
+def test_encoded_together_they_are_as_alone(texts: list[str], room: int) -> None:
+    refused = Question([{"role": "nobody", "content": "x"}])
+    questions = [*map(about, texts), refused, *map(about, texts)]
+
+    def fitted(question: Question) -> Any:
+        try:
+            return ENCODER.fit(question, room)
+        except ValueError as error:
+            return str(error)
+
+    assert [fitted(question) for question in ENCODER.ahead(questions, room)] == list(map(fitted, questions))
+
+
+def test_texts_are_encoded_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = ChatEncoder(tokenizer())
+    questions = [about(f"A red circle {number}.") for number in range(600)]
+    alone = [encoder.encode(question.messages) for question in questions]
+    monkeypatch.setattr(encoder._plain, "encode", None)
+    assert [encoder.fit(question, 300)[0] for question in encoder.ahead(questions, 300)] == alone
+
+
 def test_a_long_description_is_encoded_once_for_all_its_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = ChatEncoder(tokenizer())
     lengths = []
@@ -169,7 +192,7 @@ def test_a_long_description_is_encoded_once_for_all_its_questions(monkeypatch: p
     cuts = {encoder.fit(question, 300)[1] for question in questions}
     assert min(cuts) > 80_000
     assert sum(length >= 10_000 for length in lengths) == 1
-    pieces = 1 + sum(isinstance(part, int) for part in encoder._layout(("user",)))
+    pieces = sum(isinstance(piece, str) for piece in encoder._pieces(questions[0].messages))
     assert len(lengths) == 1 + 500 * 2 * pieces
     assert sum(lengths) < 2 * len(text) + 500 * 4000
 

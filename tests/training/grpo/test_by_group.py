@@ -1,0 +1,122 @@
+"""Span credit of one group: equal to the trainer's for a batch of one group, and carried through TRL's async parts."""
+
+import asyncio
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from trl import GRPOTrainer
+from trl.experimental.async_grpo.async_grpo_trainer import DataCollatorForRollout
+from trl.experimental.async_grpo.async_rollout_worker import RolloutGroup, TrainingSequence
+from trl.experimental.async_grpo.packing import TreeRow
+
+from spanreward.rewards import MatchJudge, PoshReward
+from spanreward.training.grpo.by_group import group_advantages
+from spanreward.training.grpo.recorder import Recorder
+from tests.support.paths import ROOT
+from tests.support.tiny_trainer import make_trainer, scenes
+from tests.support.tokenizer import tokenizer
+
+TEXTS = ["A red circle is above a blue square.", "A blue square.", "A green star and a red circle.", "Nothing."]
+
+
+def test_a_batch_of_one_group_has_the_trainers_advantages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = scenes()
+    settings: dict[str, Any] = {"per_device_train_batch_size": 4, "span_coef": 0.5, "max_completion_length": 64}
+    trainer = make_trainer(tmp_path, data, [PoshReward(MatchJudge())], **settings)
+    tokens = trainer.processing_class.tokenizer
+    ids = [tokens(text)["input_ids"] + [tokens.eos_token_id] for text in TEXTS]
+    ids[1].pop()  # as if it had been cut
+    monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", lambda *args, **kwargs: (ids, None))
+    trainer.model.train()
+    output = trainer._generate_and_score_completions([data[0]] * 4)
+    (recorder,) = trainer.recorders
+    texts = [sample.completion for sample in recorder.samples]
+    finished = [True, False, True, True]
+    found = group_advantages(
+        recorder.verdicts, texts, ids, finished, tokens.backend_tokenizer, recorder.advantages, 0.5
+    )
+    assert [len(row) for row in found] == list(map(len, ids))
+    for row, own in enumerate(found):
+        assert own == pytest.approx(output["advantages"][row, : len(own)].tolist(), abs=1e-6)
+    assert len(set(found[0])) > 2
+    assert len(set(found[1])) == 1
+
+
+def test_without_spans_all_tokens_have_the_scalar() -> None:
+    encode = tokenizer().backend_tokenizer
+    judged = PoshReward(MatchJudge())
+    verdicts = judged.assess(judged.read_samples([""] * 2, ["red", ""], reference=["A red dog."] * 2))
+    ids = [encode.encode("red", add_special_tokens=False).ids, []]
+    assert group_advantages(verdicts, ["red", ""], ids, [True, True], encode, [1.5, -1.5], 0.0) == [
+        [1.5] * len(ids[0]),
+        [],
+    ]
+
+
+def script() -> Any:
+    path = ROOT / "docs" / "other_trainers" / "trl_async.py"
+    spec = importlib.util.spec_from_file_location("trl_async", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_trls_async_loop_and_collator_carry_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parts of TRL's async trainer that a CPU can run: scoring a group, packing it, collating it."""
+    module = script()
+    tokens = tokenizer()
+    prompt = tokens("Describe it.")["input_ids"]
+    ids = [[*tokens(text)["input_ids"], tokens.eos_token_id] for text in TEXTS]
+    sequences = [
+        [
+            TrainingSequence(
+                [*prompt, *own], [0] * len(prompt) + [1] * len(own), [0.0] * (len(prompt) + len(own)), str(n)
+            )
+        ]
+        for n, own in enumerate(ids)
+    ]
+    group = RolloutGroup(
+        prompts=[[{"role": "user", "content": "Describe it."}]] * 4,
+        reward_kwargs={"reference": ["A red circle is above a blue square."] * 4},
+        completions=[[{"role": "assistant", "content": text}] for text in TEXTS],
+        completions_ids=ids,
+        completions_sequences=sequences,
+        tool_call_counts=[0] * 4,
+        tool_failure_counts=[0] * 4,
+        model_version=0,
+        group_id=0,
+        env_rewards=[None] * 4,
+        rollout_rewards=[None] * 4,
+    )
+    loop = object.__new__(module.SpanLoop)
+    recorder = Recorder(PoshReward(MatchJudge()))
+    loop.reward_funcs, loop.reward_func_names, loop._env_reward_types = [recorder], ["posh"], []
+    loop.tokenizer, loop.eos_token_ids = tokens, [tokens.eos_token_id]
+    samples = asyncio.run(loop._score_group(group))
+    row = TreeRow()
+    for sample in samples:
+        row.add(
+            {
+                "input_ids": sample.input_ids,
+                "completion_mask": sample.completion_mask,
+                "old_log_probs": sample.old_log_probs,
+                "advantage": sample.advantage,
+                "group_id": sample.group_id,
+                "metrics": sample.metrics,
+            }
+        )
+    expected = [value for sample in samples for value in sample.metrics[module.KEY]]
+    scalars = [sample.advantage for sample in samples for _ in range(int(sample.completion_mask.sum()))]
+    collate = DataCollatorForRollout(tokens.eos_token_id)
+    batch = module.by_token(collate)([[row]])
+    assert batch["advantages"][0].tolist() == pytest.approx(expected)
+    assert batch["advantages"].shape == batch["old_log_probs"].shape
+    assert np.abs(np.subtract(expected, scalars)).max() > 0.1
+    assert all(set(sample.metrics) == {"reward", "reward_std", "rewards/posh"} for sample in samples)
+    assert torch.isfinite(batch["advantages"]).all()

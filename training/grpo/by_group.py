@@ -1,0 +1,53 @@
+"""Span credit of one group of completions, for trainers that score a group at a time (docs/other_trainers.md).
+
+    advantages = group_advantages(verdicts, texts, ids, finished, tokenizer, scalars, span_coef=0.5)
+    advantages[0][3]                    # of the first completion's fourth token
+
+SpanGRPOTrainer takes the credit's baseline and deviation from a whole batch over all ranks, here both are the group's.
+With a batch of one group the advantages are equal.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from tokenizers import Tokenizer
+
+from spanreward.rewards.verdict import Verdict
+from spanreward.training.grpo import credit as spans
+from spanreward.training.grpo.span_rules import add_centred
+
+
+def group_advantages(
+    verdicts: Sequence[Verdict],
+    texts: Sequence[str],
+    ids: Sequence[Sequence[int]],
+    finished: Sequence[bool],
+    tokenizer: Tokenizer,
+    scalars: Sequence[float],
+    span_coef: float,
+) -> list[list[float]]:
+    """Returns an advantage for each sampled token of each completion, by the rule add_centred.
+
+    texts: as they were judged. ids: as they were sampled. finished: which completions ended by themselves. One that was
+    cut has its scalar alone, as one that was not judged or whose ids do not decode to its text. scalars: the
+    completions' advantages.
+    """
+    special = spans.special_ids(tokenizer)
+    tokens: dict[int, list[list[int]]] = {}
+    phrases: list[spans.Phrase] = []
+    for row, (verdict, text, own, ended) in enumerate(zip(verdicts, texts, ids, finished, strict=True)):
+        offsets = spans.token_offsets(tokenizer, special, own, text) if ended else None
+        mentions = spans.first_mentions(verdict.spans)
+        found = spans.tokens_of(mentions, offsets or [])
+        if not verdict.status.failed and len(set().union(*found)) >= spans.MIN_COVERED_TOKENS:
+            tokens[row] = found
+            phrases += spans.phrases_of(mentions, text, group=0)
+    residuals = iter(spans.residual_credit(phrases))
+    mask = torch.tensor([[t < len(own) for t in range(max(map(len, ids)))] for own in ids])
+    credit, covered = torch.zeros(mask.shape), torch.zeros_like(mask)
+    for row, found in tokens.items():
+        values, marks = spans.token_credit([next(residuals) for _ in found], found, len(ids[row]))
+        credit[row, : len(values)], covered[row, : len(marks)] = torch.tensor(values), torch.tensor(marks)
+    scaled = spans.scale_credit(credit, covered, spans.credit_std(spans.credit_moments(credit, covered)))
+    advantages = add_centred(torch.tensor(scalars), scaled, mask, span_coef)
+    return [row[: len(own)] for row, own in zip(advantages.tolist(), ids, strict=True)]

@@ -1,0 +1,72 @@
+"""Where the seconds of an optimizer step go: the metrics `seconds/...`, of the main process.
+
+    phases = Phases(trainer)            # a callback, which the trainer adds
+    with phases.clock("decode"):        # what inner clocks measure is theirs alone
+        ...
+
+    push        the policy's weights go to the engine that generates
+    decode      the policy writes
+    wake, judge, sleep      of the judges; a judge that began ahead (overlap.py) counts from where the step waits for it
+    logprobs    log-probabilities of the old policy and of the reference model
+    train       the rest: forward, backward, the optimizer, and the work between the other phases
+
+Their sum is the time from a step's begin to its end, without evaluation and saving. A step that trains on completions
+of an earlier one has 0 where nothing was done.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from transformers import TrainerCallback
+
+PHASES = ("push", "decode", "wake", "judge", "sleep", "logprobs")
+
+
+class Phases(TrainerCallback):
+    """Attributes: seconds: by phase, since the step began."""
+
+    def __init__(self, trainer: Any) -> None:
+        self.seconds = dict.fromkeys(PHASES, 0.0)
+        self._metrics = lambda: trainer._metrics["train"]
+        self._inner = 0.0  # seconds of the clocks inside the running one
+        self._began = time.perf_counter()
+        if trainer.use_vllm:
+            generation = trainer.vllm_generation
+            generation.sync_weights = self._clocked("push", generation.sync_weights)
+
+    @contextmanager
+    def clock(self, phase: str) -> Iterator[None]:
+        """Adds the time of the `with` block to `phase`. On a GPU, work that was queued before is waited for first."""
+        if torch.cuda.is_initialized():
+            torch.cuda.synchronize()
+        start, outer, self._inner = time.perf_counter(), self._inner, 0.0
+        try:
+            yield
+        finally:
+            taken = time.perf_counter() - start
+            self.seconds[phase] += taken - self._inner
+            self._inner = outer + taken
+
+    def move(self, phase: str, source: str, seconds: float) -> None:
+        """Counts `seconds` that `source` has as `phase`, for parts that are measured elsewhere."""
+        self.seconds[source] -= seconds
+        self.seconds[phase] += seconds
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.seconds = dict.fromkeys(PHASES, 0.0)
+        self._began = time.perf_counter()
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        whole = time.perf_counter() - self._began
+        for phase, seconds in {**self.seconds, "train": whole - sum(self.seconds.values())}.items():
+            self._metrics()[f"seconds/{phase}"].append(seconds)
+
+    def _clocked(self, phase: str, function: Any) -> Any:
+        def clocked(*args: Any, **kwargs: Any) -> Any:
+            with self.clock(phase):
+                return function(*args, **kwargs)
+
+        return clocked
