@@ -50,7 +50,7 @@ def test_ahead_reads_a_runs_phases(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "metrics.jsonl").write_text('{"loss": 1}\n')
     with pytest.raises(SystemExit, match="has no seconds/train"):
         run(monkeypatch, "ahead", "--metrics", tmp_path / "metrics.jsonl")
-    with pytest.raises(SystemExit, match="knows push, .*, got jugde"):
+    with pytest.raises(SystemExit, match=r"knows push, .*, got jugde"):
         run(monkeypatch, "ahead", "--seconds", "jugde=3")
 
 
