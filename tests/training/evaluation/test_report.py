@@ -121,6 +121,16 @@ def test_hostile_reasons_stay_text(tmp_path: Path) -> None:
     assert '<dt>harmonic clarity</dt><dd dir="auto">Clear.</dd>' in html
 
 
+def test_a_steps_seconds_are_shown_the_longest_first(tmp_path: Path) -> None:
+    results = summarise_models({"dapo": {"truth_f1": [[0.5]]}})
+    run = {"steps": 20, "seconds": {"decode": 1.25, "judge": 12.5, "push": 0.0}, "processes": 2}
+    results["compute"] = {"dapo": {"runs": 1, "tokens_written": None, "training": [run, {"steps": 3}]}}
+    write_report(tmp_path / "r.html", "T", results, {}, [], {})
+    page = (tmp_path / "r.html").read_text()
+    assert "steps 20 · a step: judge 12.50 s, decode 1.25 s · processes 2" in page
+    assert "push" not in page.partition('id="compute"')[2]
+
+
 def test_no_reasons_no_list(tmp_path: Path) -> None:
     assert 'class="reasons"' not in minimal_report(tmp_path / "r.html", "A square.", Verdict(0.5))
 
