@@ -11,6 +11,7 @@ python -m experiments benchmark overlap --json overlap.json
 python -m experiments benchmark sampling --json sampling.json
 python -m experiments benchmark rounds --json rounds.json
 python -m experiments benchmark requests --pairs pairs.jsonl --json requests.json
+python -m experiments benchmark verdicts --json verdicts.json
 python -m experiments benchmark hacking --json hacking.json
 python -m experiments benchmark search --policies outputs/quickstart/seed0/dapo --json search.json
 python -m experiments benchmark groups --json groups.json
@@ -48,6 +49,7 @@ from experiments.benchmark import (
     search,
     soak,
     spans,
+    verdicts,
 )
 from spanreward.training.commands.json_file import write_json
 
@@ -67,6 +69,7 @@ def main() -> None:
         ("sampling", "what dynamic sampling saves and costs", sampling),
         ("rounds", "how many rounds dynamic sampling takes", rounds),
         ("requests", "how many single-token requests an engine takes a second", requests),
+        ("verdicts", "how often a comparison says what is not so", verdicts),
         ("hacking", "what rewards pay for texts that ask for reward", hacking),
         ("groups", "how well a group is ranked, and for how many questions", groups),
         ("parsing", "what the longest completions cost to parse", parsing),

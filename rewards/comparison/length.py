@@ -4,20 +4,23 @@
 
 `controlled` is a logistic regression of the outcome on the length difference, read at a difference of 0. `matched` is
 the mean over pairs of nearly equal length; those where ours is longer and those where it is shorter count alike. A
-judge that looks at length alone gives 50 % by both.
+judge that looks at length alone gives 50 % by both. Intervals hold near 0 and 100 % too: that of all pairs is Wilson's
+(1927) with as many pairs as their dependence leaves, that of the regression is on the scale of log odds.
 """
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import t as student
 
-from spanreward.rewards.comparison.resampling import DRAWS, Array, Interval, drawn_sums, quantiles, ratio_interval
+from spanreward.rewards.comparison.resampling import DRAWS, Array, Interval, drawn_sums, quantiles
 
 MATCHED = 0.25  # how far the lengths of a matched pair may differ, as a share of the longer one
 SUPPORT = 0.05  # ours must be the longer on this share of the prompts, and the shorter on this share
 FEWEST = 5  # and on at least so many prompts each
-RIDGE = np.diag([0.0, 0.05, 0.005])  # keeps coefficients finite where length alone decides; the intercept is free
+RIDGE = np.diag([0.0, 0.05, 0.005])  # keeps coefficients finite where length alone decides
+DRAW = 1.0  # weight of an imaginary draw at equal length, which keeps the intercept finite where one side always wins
 STEPS = 50
 
 
@@ -72,14 +75,14 @@ def control_length(
     longer = 0.5 * (1 + np.sign(difference))
     numbers: dict[Hashable, int] = {}
     groups = np.array([numbers.setdefault(name, len(numbers)) for name in names])
-    raw_interval = ratio_interval(per_prompt(won, groups), per_prompt(np.ones_like(won), groups), draws)
+    raw_interval = share_interval(per_prompt(won, groups), per_prompt(np.ones_like(won), groups))
     near = np.abs(difference) <= MATCHED
     fewest = max(FEWEST, SUPPORT * len(np.unique(groups)))
     controlled, controlled_interval, matched, matched_interval, notes = None, None, None, None, []
     if fewer_side(difference, groups) < fewest:
         notes.append(f"ours is the longer in {longer.sum():g} of {len(won)} pairs: too one-sided for equal length")
     else:
-        controlled, controlled_interval = regress(won, difference, longer, groups, draws)
+        controlled, controlled_interval = regress(won, difference, longer, groups)
     if fewer_side(difference[near], groups[near]) < FEWEST:
         notes.append(f"only {near.sum()} pairs of nearly equal length, or all with the same side longer")
     else:
@@ -103,28 +106,49 @@ def fewer_side(difference: Array, groups: Array) -> int:
     return min(len(np.unique(groups[side * difference >= 0])) for side in (1, -1))
 
 
-def regress(won: Array, difference: Array, longer: Array, groups: Array, draws: int) -> tuple[float, Interval | None]:
+def share_interval(won: Array, counts: Array) -> Interval | None:
+    """Returns Wilson's interval of sum(won) / sum(counts), of wins and pairs per prompt; None for fewer than two.
+
+    The number of pairs is the one that, if they were independent, would have the variance that prompts show.
+    """
+    prompts, pairs = len(won), float(counts.sum())
+    if prompts < 2:
+        return None
+    share = float(won.sum()) / pairs
+    variance = prompts / (prompts - 1) * float(np.square(won - share * counts).sum()) / pairs**2
+    effective = min(share * (1 - share) / variance, pairs) if variance > 0 else float(prompts)
+    z = float(student.ppf(0.975, prompts - 1))
+    middle = (share + z**2 / (2 * effective)) / (1 + z**2 / effective)
+    half = z / (1 + z**2 / effective) * (share * (1 - share) / effective + z**2 / (4 * effective**2)) ** 0.5
+    return Interval(max(middle - half, 0.0), min(middle + half, 1.0))
+
+
+def regress(won: Array, difference: Array, longer: Array, groups: Array) -> tuple[float, Interval | None]:
     """Returns the win rate at equal length by logistic regression, and its interval. The regression knows which text is
-    longer and by which share of the longer one; at equal length both sides weigh the same. Every draw takes one Newton
-    step from the solution, with its own prompts.
+    longer and by which share of the longer one; at equal length both sides weigh the same. The interval is symmetric in
+    log odds, from the larger of the variance that prompts show (a sandwich) and the one that the model implies.
     """
     x = np.stack([np.ones_like(won), difference, np.sign(difference)], axis=1)
     weights = len(won) / 2 * (longer / longer.sum() + (1 - longer) / (1 - longer).sum())
+    draw = np.array([[1.0, 0.0, 0.0]]), np.array([0.5]), np.array([DRAW])
     coefficients = np.zeros(3)
     for _ in range(STEPS):
-        gradients, curvatures = derivatives(x, won, weights, coefficients)
-        step = np.linalg.solve(curvatures.sum(0) + RIDGE, gradients.sum(0) - RIDGE @ coefficients)
+        own, curvatures = derivatives(x, won, weights, coefficients)
+        prior, of_prior = derivatives(*draw, coefficients)
+        curvature = curvatures.sum(0) + of_prior.sum(0) + RIDGE
+        step = np.linalg.solve(curvature, own.sum(0) + prior.sum(0) - RIDGE @ coefficients)
         coefficients = coefficients + step * min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-12))
         if np.abs(step).max() < 1e-8:
             break
-    gradients, curvatures = derivatives(x, won, weights, coefficients)
-    of_prompts = per_prompt(np.concatenate([gradients, curvatures.reshape(-1, 9)], axis=1), groups)
     rate = float(sigmoid(coefficients[0]))
-    if len(of_prompts) < 2:
+    gradients = per_prompt(own, groups)
+    prompts = len(gradients)
+    if prompts < 2:
         return rate, None
-    sums = drawn_sums(of_prompts, draws)
-    steps = np.linalg.solve(sums[:, 3:].reshape(-1, 3, 3) + RIDGE, (sums[:, :3] - RIDGE @ coefficients)[..., None])
-    return rate, quantiles(sigmoid(coefficients[0] + steps[:, 0, 0]), len(of_prompts))
+    inverse = np.linalg.inv(curvature)
+    shown = inverse @ (prompts / (prompts - 1) * gradients.T @ gradients) @ inverse
+    half = float(student.ppf(0.975, prompts - 1) * max(shown[0, 0], inverse[0, 0]) ** 0.5)
+    return rate, Interval(float(sigmoid(coefficients[0] - half)), float(sigmoid(coefficients[0] + half)))
 
 
 def derivatives(x: Array, won: Array, weights: Array, coefficients: Array) -> tuple[Array, Array]:

@@ -1,15 +1,66 @@
-"""How many prompts, or training seeds, a comparison needs to find a difference.
+"""How many prompts and training seeds a comparison needs to find a difference.
 
     needed(spread=0.25, difference=0.02)      # 1,229 prompts: in 80 % of comparisons the interval excludes 0
     findable(spread=0.25, count=256)          # 0.044
+    spreads = spreads_of(differences)         # (seeds, prompts), from an earlier comparison
+    needed_with(spreads, 0.02, seeds=5)       # prompts, where the interval is over prompts and seeds together
 
-spread: the standard deviation of the paired differences per prompt (or seed), from an earlier comparison.
+spread: the standard deviation of the paired differences per prompt, from an earlier comparison.
 """
 
+from dataclasses import dataclass
+
+import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import nct, t as student
 
+from spanreward.rewards.comparison.resampling import Array
+
 MOST = 10_000_000
+FEWEST = 6  # prompts, below which a comparison decides nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Spreads:
+    """Variances of differences: between prompts, between training seeds, and of what is left of a single answer."""
+
+    prompts: float
+    seeds: float
+    rest: float
+
+
+def spreads_of(differences: Array) -> Spreads:
+    """Returns the variances in `differences`, (seeds, prompts) without NaN, two or more of each, by their mean squares.
+    A variance that comes out below 0 is 0.
+    """
+    seeds, prompts = differences.shape
+    by_prompt, by_seed = differences.mean(axis=0), differences.mean(axis=1)
+    left = differences - by_prompt - by_seed[:, None] + differences.mean()
+    rest = float(np.square(left).sum()) / ((seeds - 1) * (prompts - 1))
+    of_prompts, of_seeds = float(by_prompt.var(ddof=1)) - rest / seeds, float(by_seed.var(ddof=1)) - rest / prompts
+    return Spreads(max(of_prompts, 0.0), max(of_seeds, 0.0), rest)
+
+
+def power_with(spreads: Spreads, difference: float, seeds: int, prompts: int, level: float = 0.95) -> float:
+    """Returns the chance that the interval over prompts and seeds together (crossed.py) lies on the true side of 0."""
+    both = spreads.rest / (seeds * prompts)
+    of_prompts, of_seeds = spreads.prompts / prompts + both, spreads.seeds / seeds + both
+    variance = of_prompts + of_seeds - both
+    freedom = of_prompts**2 / (prompts - 1) + (of_seeds**2 + both**2 / (prompts - 1)) / (seeds - 1)
+    count = max(variance**2 / freedom, seeds - 1)
+    return float(nct.sf(student.ppf((1 + level) / 2, count), count, difference / variance**0.5))
+
+
+def needed_with(spreads: Spreads, difference: float, seeds: int, wanted: float = 0.8) -> int | None:
+    """Returns the fewest prompts, FEWEST or more, that with so many seeds find `difference` with a chance of `wanted`;
+    None where no number does, up to MOST.
+    """
+    counts = np.unique(np.geomspace(FEWEST, MOST, 400).astype(int))
+    found = next((n for n in counts.tolist() if power_with(spreads, difference, seeds, n) >= wanted), None)
+    if found is None:
+        return None
+    low = max(FEWEST - 1, int(counts[max(np.searchsorted(counts, found) - 1, 0)]) - 1)
+    return next(n for n in range(low + 1, found + 1) if power_with(spreads, difference, seeds, n) >= wanted)
 
 
 def power(spread: float, difference: float, count: int, level: float = 0.95) -> float:
@@ -20,7 +71,7 @@ def power(spread: float, difference: float, count: int, level: float = 0.95) -> 
 
 
 def needed(spread: float, difference: float, wanted: float = 0.8) -> int:
-    """Returns the smallest number of prompts (or seeds) that find `difference` with a chance of `wanted`. Raises
+    """Returns the smallest number of prompts, FEWEST or more, that find `difference` with a chance of `wanted`. Raises
     ValueError for a spread or difference that is not above 0, and for a number above MOST.
     """
     if not (spread > 0 and difference > 0):
@@ -33,11 +84,11 @@ def needed(spread: float, difference: float, wanted: float = 0.8) -> int:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if power(spread, difference, middle) >= wanted else (middle, high)
-    return high
+    return max(high, FEWEST)
 
 
 def findable(spread: float, count: int, wanted: float = 0.8) -> float:
-    """Returns the smallest difference that so many prompts (or seeds) find with a chance of `wanted`. Raises ValueError
+    """Returns the smallest difference that so many prompts find with a chance of `wanted`. Raises ValueError
     for a spread that is not above 0, and for fewer than two.
     """
     if not spread > 0 or count < 2:

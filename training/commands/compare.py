@@ -14,10 +14,12 @@ The recipe gives rewards and data. The rows are those of its `validation`, else 
 model was trained on stand under `referees` in the recipe, written as its rewards are. Without a recipe, --data names a
 JSONL file (`id`, and what the metric needs: `reference`, `image`, ...), and --metric and --judge say who scores.
 
-"Better" is printed where both 95 % intervals exclude 0: that over prompts, and that over three or more training seeds.
-The output folder holds results.json, completions.jsonl, report.html, comparator.json (for PAIR's LLM Comparator) and
-answers/, which the next comparison reads in place of sampling again. Failed checks of a training run, answers that are
-cut or padded, and metrics that contradict each other are printed last, in red, and first on the page; with --strict
+"Better" is printed where the 95 % interval over prompts and three or more training seeds together excludes 0, also
+after an adjustment for several pairs and referees, and no failed judgment could turn it. Files of answers are fixed
+systems (--fixed), whose interval is over prompts alone. Prompts about one picture are drawn together (--cluster).
+The output folder holds results.json, completions.jsonl, report.html, and answers/, which the next comparison reads in
+place of sampling again. Warnings (unequal failures, rows that were trained on, identical or constant answers, failed
+checks, cut or padded answers, referees that disagree) are printed last, in red, and first on the page; with --strict
 they make the exit code 2. docs/compare.md explains everything in it.
 """
 
@@ -56,6 +58,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", help=seeds)
     columns = "also compare by the values of this column of the data; may be repeated"
     parser.add_argument("--slice", action="append", default=[], dest="slices", metavar="COLUMN", help=columns)
+    cluster = "rows with the same value in this column of the data are drawn together (default: those with one picture)"
+    parser.add_argument("--cluster", default="", metavar="COLUMN", help=cluster)
+    fixed = (
+        "the models are fixed systems, not samples of what training gives: verdicts are over prompts alone (default "
+    )
+    fixed += "where all are files of answers)"
+    parser.add_argument("--fixed", action=argparse.BooleanOptionalAction, default=None, help=fixed)
     until = (
         "write all answers, then judge prompt after prompt until this metric, such as posh_f1, says which of the last "
     )
@@ -88,7 +97,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     from spanreward.rewards.judges import closing
     from spanreward.training.evaluation.comparison import Setup, compare
     from spanreward.training.evaluation.prompts import prompts_of_file, prompts_of_recipe
-    from spanreward.training.evaluation.sides import read_seeds, read_sides
+    from spanreward.training.evaluation.sides import is_answers, read_seeds, read_sides
     from spanreward.training.grpo.recorder import judges_of
     from spanreward.training.recipe import RewardPart, load_recipe
     from spanreward.training.run import build_rewards, readers
@@ -99,10 +108,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         raise ValueError(f"a comparison needs a prompt or more, got --prompts {arguments.prompts}.")
     if arguments.recipe:
         recipe = load_recipe(arguments.recipe, arguments.set)
-        prompts = prompts_of_recipe(recipe, load_recipe(arguments.recipe), arguments.prompts, arguments.slices)
+        chosen = arguments.prompts, arguments.slices, arguments.cluster
+        prompts = prompts_of_recipe(recipe, load_recipe(arguments.recipe), *chosen)
         learned, parts, trainer = recipe.rewards, [*recipe.rewards, *recipe.referees], recipe.trainer
     else:
-        prompts = prompts_of_file(arguments.data, arguments.prompts, arguments.slices)
+        prompts = prompts_of_file(arguments.data, arguments.prompts, arguments.slices, arguments.cluster)
         learned, parts, trainer = [], [RewardPart(metric=arguments.metric, judge=arguments.judge)], {}
     rewards = build_rewards([remembering(part, arguments.cache) for part in parts])
     read_by = readers(rewards)
@@ -120,6 +130,9 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         facts=facts(seeds, read_by),
         until=arguments.until_decided,
         reasoning_end=trainer.get("reasoning_end"),
+        fixed=all(is_answers(run) for runs in sides.values() for run in runs)
+        if arguments.fixed is None
+        else arguments.fixed,
     )
     with closing(judges_of(rewards)), Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task("checkpoints", total=sum(len(runs) for runs in sides.values()))

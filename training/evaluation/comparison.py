@@ -5,72 +5,35 @@ results = compare(setup, Path("outputs/comparison"))
 results.json       every number that is printed or shown, and more
 completions.jsonl  each answer with its scores, the first reward's verdict, and the judge's reasons
 report.html        one page for people
-comparator.json    the last two models, for PAIR's LLM Comparator
 answers/           what each policy wrote, for the next comparison
 """
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import binomtest
 
-from spanreward.rewards.reward import Reward
+from spanreward.rewards.comparison.multiplicity import holm
 from spanreward.rewards.scoring import to_json
+from spanreward.training.evaluation.cautions import alike, caveats, looks, lopsided, unsound
 from spanreward.training.evaluation.compute import compute_of
 from spanreward.training.evaluation.curves import read_curves
 from spanreward.training.evaluation.evaluate import Evaluation, evaluate
+from spanreward.training.evaluation.held_out import leaks
 from spanreward.training.evaluation.leaderboard import leaderboard
-from spanreward.training.evaluation.llm_comparator import comparator
-from spanreward.training.evaluation.outcomes import by_kind, contradictions, judge_pair, lost_by, sentence
-from spanreward.training.evaluation.prompts import Prompts
-from spanreward.training.evaluation.referees import Referee, metrics_of, recipe_of, referees, related, trained_on
+from spanreward.training.evaluation.outcomes import contradictions, judge_pair, lost_by, plain, sentence
+from spanreward.training.evaluation.referees import identity, metrics_of, recipe_of, referees, related, trained_on
 from spanreward.training.evaluation.report import pairs, write_report
+from spanreward.training.evaluation.setup import Setup
 from spanreward.training.evaluation.shown import ShownAnswer, shown_prompts
 from spanreward.training.evaluation.slices import compare_slices
 from spanreward.training.evaluation.statistics import independent, summarise_models, win_rate
 from spanreward.training.evaluation.until_decided import evaluate_until_decided
-from spanreward.training.recipe import RewardPart
-from spanreward.training.run_checks import failed_checks
 
 SHOWN = 500  # prompts on a page
-LOOKS = 0.05  # a larger share of cut or padded answers is told
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """What is compared, and by whom.
-
-    Attributes:
-        sides: {name: runs}, the same number of each.
-        seeds: the training seed of each run.
-        prompts: what they are asked.
-        parts: the rewards and referees as asked for; `rewards` are the same ones built, in this order.
-        learned: the rewards that models were trained on, where their folders do not say.
-        readers: what reads the texts, by the reward's name.
-        max_tokens: of an answer.
-        explain: the number of prompts for which the judge gives its reasons.
-        title, facts: of the page, and for its foot.
-        until: the metric that decides when to stop judging; None judges the answers to all prompts.
-        reasoning_end: the tag that ends the reasoning of policies that think first; only the text after it is judged.
-    """
-
-    sides: dict[str, list[str]]
-    seeds: list[int]
-    prompts: Prompts
-    parts: Sequence[RewardPart]
-    rewards: Sequence[Reward]
-    learned: Sequence[RewardPart]
-    readers: dict[str, str]
-    max_tokens: int
-    explain: int
-    title: str
-    facts: dict[str, str]
-    until: str | None = None
-    reasoning_end: str | None = None
 
 
 def compare(setup: Setup, output: Path, progress: Callable[[str], None] = lambda done: None) -> dict[str, Any]:
@@ -96,55 +59,63 @@ def compare(setup: Setup, output: Path, progress: Callable[[str], None] = lambda
         for side, runs in setup.sides.items()
     }
     write_report(output / "report.html", setup.title, results, curves, shown[:SHOWN], setup.facts)
-    (output / "comparator.json").write_text(json.dumps(comparator(shown, results), indent=1) + "\n")
     return results
 
 
 def stopped(until: Mapping[str, Any], sides: Sequence[str]) -> str:
     """Returns what a comparison until decided says, and what its other figures do not."""
     *_, earlier, later = sides
-    which = {1: f"{later} is better than {earlier}", -1: f"{earlier} is better than {later}"}
+    which = {1: f"{later} is higher than {earlier}", -1: f"{earlier} is higher than {later}"}
     said = f"{which[until['side']]} by" if until["side"] else f"{later} or {earlier}: undecided by"
     return (
         f"{said} {until['metric']} after {until['asked']} of {until['of']} prompts, valid whenever one stops (95 %, "
-        "over prompts); the other intervals are of these prompts and do not allow for stopping early"
+        "over prompts, of these models); the other intervals are of these prompts and do not allow for stopping early"
     )
 
 
 def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
     """Returns what results.json holds: see docs/compare.md. Raises ValueError where nothing could be judged."""
-    scores = evaluation.scores
+    scores, clusters = evaluation.scores, setup.prompts.clusters
     metrics = list(next(iter(scores.values())))
     scales = {metric: reward.scale for reward in setup.rewards for metric in metrics_of(reward)}
-    results = summarise_models(scores, setup.seeds, evaluation.failed, setup.sides, scales)
-    known = any(recipe_of(run) for runs in setup.sides.values() for run in runs)
-    trained = trained_on(setup.sides) if known else {(part.metric, part.judge.name) for part in setup.learned}
-    of_metric = referees(setup.rewards, setup.parts, trained, metrics)
+    rows = [0] * len(setup.seeds) if setup.fixed else setup.seeds
+    results = summarise_models(scores, rows, evaluation.failed, setup.sides, scales, clusters)
+    results |= {"seeds": setup.seeds, "fixed": setup.fixed}
+    told = {side: any(recipe_of(run) for run in runs) for side, runs in setup.sides.items()}
+    trained = trained_on(setup.sides)
+    if not any(told.values()):
+        trained = {(part.metric, identity(part.judge.name)) for part in setup.learned}
+    of_metric = referees(setup.rewards, setup.parts, trained, metrics, all(told.values()) or bool(setup.learned))
     mains = [metric for metric in metrics if of_metric[metric].main]
     if not mains:
         names = [reward.__name__ for reward in setup.rewards]
         raise ValueError(f"the rewards {names} apply to none of these answers, and no metric without a judge does.")
     looking, perhaps = looks(setup, results)
-    warnings = [*setup.prompts.told, *unsound(setup, metrics), *looking, *related(setup.sides, setup.parts)]
-    notes = [*perhaps, *caveats(setup, of_metric)]
-    results["slices"], results["sentences"] = {}, {}
+    leaked = leaks(setup.sides, setup.prompts.rows, setup.prompts.source)
+    warnings = [*lopsided(evaluation.failed), *alike(evaluation.answers), *setup.prompts.told, *leaked]
+    warnings += [*unsound(setup, metrics), *looking, *related(setup.sides, setup.parts)]
+    notes = [*perhaps, *setup.prompts.noted, *caveats(setup, of_metric)]
+    results |= {"slices": {}, "sentences": {}, "headlines": {}}
+    adjust(results["difference"], mains)
     named = pairs(results)
     for pair, entries in results["difference"].items():
         later, earlier = named[pair]
         one, two = scores[later], scores[earlier]
+        lone = lone_run(setup.sides[later], setup.sides[earlier], later, earlier)
         for metric, entry in entries.items():
-            entry |= judge_pair(entry, metric)
+            entry |= judge_pair(entry, metric, setup.fixed, lone)
             if metric in mains:
-                entry["win_rate"] = win_rate(one[metric], two[metric], one["words"], two["words"])
-        seeds = independent(setup.seeds, list(zip(setup.sides[later], setup.sides[earlier], strict=True)))
-        results["slices"][pair] = compare_slices(one, two, setup.prompts.slices, mains, seeds)
-        results["sentences"][pair] = sentence(later, earlier, entries, of_metric)
+                entry["win_rate"] = win_rate(one[metric], two[metric], one["words"], two["words"], clusters)
+        seeds = independent(rows, list(zip(setup.sides[later], setup.sides[earlier], strict=True)))
+        results["slices"][pair] = compare_slices(one, two, setup.prompts.slices, mains, seeds, clusters)
+        results["sentences"][pair] = sentence(later, earlier, entries, of_metric, setup.fixed, lone)
+        results["headlines"][pair] = plain(later, earlier, entries, of_metric)
         more = contradictions(later, earlier, entries, of_metric)
         warnings, notes = warnings + more[0], notes + more[1]
     results |= {
         "referees": {metric: asdict(one) for metric, one in of_metric.items()},
         "lost_by": lost_by(of_metric),
-        "leaderboard": leaderboard(results, scores, lost_by(of_metric)[0]),
+        "leaderboard": leaderboard(results, scores, lost_by(of_metric)[0], clusters),
         "parts": parts_by_kind(setup, evaluation),
         "compute": compute_of(setup.sides, {side: table.get("length") for side, table in scores.items()}),
         "data": setup.prompts.source,
@@ -156,49 +127,24 @@ def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
     return results
 
 
-def caveats(setup: Setup, of_metric: Mapping[str, Referee]) -> list[str]:
-    """Returns what limits the figures: no other judge, one seed of a model beside several of another."""
-    kinds = by_kind(of_metric)
-    told = []
-    if kinds["trained"] and not kinds["untrained"]:
-        told.append("every judge here is one that a model was trained on: name others under `referees` in the recipe")
-    for side, runs in setup.sides.items():
-        if len(runs) > len(set(runs)) == 1 and recipe_of(runs[0]):
-            told.append(
-                f"{side} is one run beside {len(runs)}: the figures do not say how far its own training seed moves it"
-            )
-    return told
-
-
-def unsound(setup: Setup, metrics: Sequence[str]) -> list[str]:
-    """Returns what comes before any number: rewards that apply to nothing, failed checks of a run."""
-    told = [
-        f"the reward {reward.__name__} applies to none of these answers, and is not in the tables"
-        for reward in setup.rewards
-        if metrics_of(reward)[0] not in metrics
+def adjust(difference: Mapping[str, Mapping[str, dict[str, Any]]], mains: Sequence[str]) -> None:
+    """Adds `holm` to the main metrics' entries: their p, adjusted over all pairs and referees."""
+    entries = [
+        entries[metric] for entries in difference.values() for metric in mains if entries[metric]["p"] is not None
     ]
-    return told + [
-        f"{side}, seed {seed}: the check {check.name} of its training failed: {check.found}, wanted {check.wanted}"
-        for side, runs in setup.sides.items()
-        for seed, run in zip(setup.seeds, runs, strict=True)
-        for check in failed_checks(run)
-    ]
+    for entry, adjusted in zip(entries, holm([entry["p"] for entry in entries]), strict=True):
+        entry["holm"] = adjusted
 
 
-def looks(setup: Setup, results: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Returns warnings and notes of runs with more than LOOKS of their answers cut or padded. It is a warning where
-    that is beyond chance over prompts (Wilson, 95 %), else a note.
+def lone_run(later: Sequence[str], earlier: Sequence[str], *names: str) -> str:
+    """Returns the name of a side that is one training run beside several of the other, "" for none. A run that the
+    others began from is fixed and no lone one.
     """
-    told: dict[bool, list[str]] = {True: [], False: []}
-    count = len(setup.prompts.rows)
-    words = {"truncated": "cut at the maximal length", "degenerate": "padded with words that say nothing"}
-    for metric, what in words.items():
-        for side, table in results["models"].items():
-            for seed, share in zip(setup.seeds, table[metric]["per_seed"] if metric in table else (), strict=False):
-                if share is not None and share > LOOKS:
-                    surely = binomtest(round(share * count), count).proportion_ci(method="wilson").low > LOOKS
-                    told[surely].append(f"{side}, seed {seed}: {share:.0%} of its answers here are {what}")
-    return told[True], told[False]
+    for runs, others, name in ((later, earlier, names[0]), (earlier, later, names[1])):
+        began = {Path(str((recipe_of(run).get("policy") or {}).get("model", ""))).resolve() for run in set(others)}
+        if len(set(runs)) == 1 < len(set(others)) and recipe_of(runs[0]) and Path(runs[0]).resolve() not in began:
+            return name
+    return ""
 
 
 def parts_by_kind(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:

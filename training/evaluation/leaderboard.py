@@ -3,16 +3,22 @@
 leaderboard(results, scores, "posh_f1")["rows"]     # [{"model": "dapo", "rank": 1, "mean": .9, "tied": ["sft"], ...}]
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 from spanreward.rewards.comparison.multiplicity import holm
-from spanreward.training.evaluation.slices import LEVEL, sign_flips
-from spanreward.training.evaluation.statistics import Array, differences, per_prompt
+from spanreward.training.evaluation.outcomes import LEVEL
+from spanreward.training.evaluation.slices import sign_flips
+from spanreward.training.evaluation.statistics import Array, differences, in_clusters
 
 
-def leaderboard(results: Mapping[str, Any], scores: Mapping[str, Mapping[str, Array]], metric: str) -> dict[str, Any]:
+def leaderboard(
+    results: Mapping[str, Any],
+    scores: Mapping[str, Mapping[str, Array]],
+    metric: str,
+    clusters: Sequence[int] | None = None,
+) -> dict[str, Any]:
     """Returns {"metric", "rows"}: the models by their mean; models without a score come last, without a rank.
 
     A rank is 1 plus the number of models that are higher beyond chance over prompts, at LEVEL, adjusted over all pairs
@@ -22,7 +28,7 @@ def leaderboard(results: Mapping[str, Any], scores: Mapping[str, Mapping[str, Ar
     means = {model: table[metric]["mean"] for model, table in results["models"].items()}
     known = [model for model in means if means[model] is not None]
     pairs = list(combinations(known, 2))
-    gaps = [per_prompt(differences(scores[one][metric], scores[two][metric])) for one, two in pairs]
+    gaps = [in_clusters(differences(scores[one][metric], scores[two][metric]), clusters)[0] for one, two in pairs]
     chances = [sign_flips(gap) if len(gap) else None for gap in gaps]
     adjusted = holm([1.0 if chance is None else chance for chance in chances])
     higher: dict[str, set[str]] = {model: set() for model in known}

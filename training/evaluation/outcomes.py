@@ -1,10 +1,11 @@
-"""When a comparison may say "better": where other prompts and another training seed would both keep the sign.
+"""When a comparison may say "better": where other prompts and other training seeds would keep the sign.
 
     judge_pair(entry, "posh_f1")        # {"verdict": "undecided", "over_prompts": "higher", "over_seeds": "undecided",
                                         #  "why": "undecided over seeds: 1 seed, 3 or more are needed"}
 
-A difference's interval over prompts holds the trained models fixed; its interval over seeds holds the prompts fixed.
-Each of them alone has called differences real that were not.
+"Better" needs an interval over prompts and seeds together on one side of 0, a p-value below LEVEL after Holm's
+adjustment over all pairs and referees, and a difference whose sign no failed judgment could turn. "Higher" is about
+these prompts and these models alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from spanreward.rewards.comparison.figures import NONE, estimate, interval, numb
 from spanreward.training.evaluation.referees import KINDS, Kind, Referee
 from spanreward.training.evaluation.statistics import MIN_SEEDS
 
+LEVEL = 0.05
 MIN_PROMPTS = 6  # a sign test of 5 differences of one sign has p = 2 / 2**5 = .06
 UNDECIDED = "undecided"
 WORDS = {  # by metric, for higher and lower: the verdict, and the word for these prompts alone
@@ -22,32 +24,40 @@ WORDS = {  # by metric, for higher and lower: the verdict, and the word for thes
     "truncated": (("worse", "better"), ("more", "fewer")),
     "degenerate": (("worse", "better"), ("more", "fewer")),
 }
+ORDER = ("better", "higher", "worse", "lower")
 USUAL = (("better", "worse"), ("higher", "lower"))
 
 
-def judge_pair(entry: Mapping[str, Any], metric: str) -> dict[str, str]:
-    """Returns the verdict on a difference, an entry of results.json, and why it is undecided where it is."""
-    prompts = sign(entry["low"], entry["high"]) if entry["counted"] >= MIN_PROMPTS else 0
-    seeds = sign(entry["runs_low"], entry["runs_high"])
-    why = []
+def judge_pair(entry: Mapping[str, Any], metric: str, fixed: bool = False, lone: str = "") -> dict[str, str]:
+    """Returns the verdict on a difference, an entry of results.json, and why it is undecided where it is.
+
+    An entry may have `holm`, its adjusted p-value, and `worst_case`. fixed: both sides are fixed systems, whose verdict
+    is over prompts alone. lone: the side that is one training run beside several of the other, "" for none.
+    """
+    prompts, seeds = sign(entry["low"], entry["high"]), sign(entry["runs_low"], entry["runs_high"])
+    ends, adjusted = entry.get("worst_case"), entry.get("holm")
+    why, more = [], []
     if entry["counted"] < MIN_PROMPTS:
         why.append(f"{UNDECIDED} over prompts: {count(entry['counted'], 'prompt')}, {MIN_PROMPTS} or more are needed")
     elif not prompts:
         why.append(f"{UNDECIDED} over prompts: the interval holds 0")
-    if entry["trained"] < MIN_SEEDS:
-        why.append(f"{UNDECIDED} over seeds: {count(entry['trained'], 'seed')}, {MIN_SEEDS} or more are needed")
-    elif not seeds:
-        why.append(f"{UNDECIDED} over seeds: the interval holds 0")
-    elif prompts == -seeds:
-        why.append("the intervals over prompts and over seeds contradict each other")
+    elif ends and min(prompts * end for end in ends) <= 0:
+        why.append(f"{UNDECIDED}: the {entry['failed']} failed judgments could turn it, to {ends[prompts < 0]:+.3f}")
+    elif adjusted is not None and adjusted >= LEVEL:
+        why.append(f"{UNDECIDED}: one of several differences, with an adjusted p of {adjusted:.2g} (Holm)")
+    if not fixed and entry["trained"] < MIN_SEEDS:
+        more.append(f"{UNDECIDED} over seeds: {count(entry['trained'], 'seed')}, {MIN_SEEDS} or more are needed")
+    elif not fixed and sign(entry["both_low"], entry["both_high"]) != prompts:
+        more.append(f"{UNDECIDED} over prompts and seeds together: the interval holds 0")
+    elif not fixed and lone:
+        more.append(f"{UNDECIDED} over seeds: {lone} is one training run")
     (better, worse), (higher, lower) = WORDS.get(metric, USUAL)
-    both = {(1, 1): better, (-1, -1): worse}
-    alone = {1: higher, -1: lower, 0: UNDECIDED}
+    prompts = 0 if why else prompts
     return {
-        "verdict": both.get((prompts, seeds), UNDECIDED),
-        "over_prompts": alone[prompts],
-        "over_seeds": alone[seeds],
-        "why": "; ".join(why),
+        "verdict": UNDECIDED if more or not prompts else better if prompts > 0 else worse,
+        "over_prompts": {1: higher, -1: lower, 0: UNDECIDED}[prompts],
+        "over_seeds": {1: higher, -1: lower, 0: UNDECIDED}[seeds],
+        "why": "; ".join(why + more),
     }
 
 
@@ -63,24 +73,42 @@ def count(number: int, what: str) -> str:
 
 
 def sentence(
-    later: str, earlier: str, entries: Mapping[str, Mapping[str, Any]], referees: Mapping[str, Referee]
+    later: str,
+    earlier: str,
+    entries: Mapping[str, Mapping[str, Any]],
+    referees: Mapping[str, Referee],
+    fixed: bool = False,
+    lone: str = "",
 ) -> str:
     """Returns a sentence on a pair: by which metrics the later model is better, worse or neither, and its length."""
     seeds = max(entry["trained"] for entry in entries.values())
+    limit = f"{count(seeds, 'seed')}, {MIN_SEEDS} or more are needed" if seeds < MIN_SEEDS else ""
+    limit = "" if fixed else limit or (f"{lone} is one training run" if lone else "")
     groups: dict[str, list[str]] = {}
     for metric, entry in entries.items():
         if referees[metric].main:
-            said_by = f"{label(metric)} {with_interval(entry)} ({KINDS[referees[metric].kind]})"
-            groups.setdefault(entry["verdict" if seeds >= MIN_SEEDS else "over_prompts"], []).append(said_by)
-    order = [word for word in ("better", "higher", "worse", "lower", UNDECIDED) if word in groups]
-    said = "; ".join(f"{word} by {listed(groups[word])}" for word in order)
+            kind = "" if fixed and referees[metric].kind == "unknown" else f" ({KINDS[referees[metric].kind]})"
+            said_by = f"{label(metric)} {with_interval(entry)}{kind}"
+            groups.setdefault(entry["over_prompts" if limit else "verdict"], []).append(said_by)
+    said = "; ".join(f"{word} by {listed(groups[word])}" for word in (*ORDER, UNDECIDED) if word in groups)
     length = in_length(entries["words"]["mean"])
-    if seeds >= MIN_SEEDS:
+    if not limit:
         return f"{later} against {earlier}: {said}; {length}."
-    return (
-        f"{later} against {earlier}: undecided over seeds ({count(seeds, 'seed')}, {MIN_SEEDS} or more are needed). "
-        f"On these prompts alone: {said}; {length}."
-    )
+    return f"{later} against {earlier}: undecided over seeds ({limit}). On these prompts alone: {said}; {length}."
+
+
+def plain(later: str, earlier: str, entries: Mapping[str, Mapping[str, Any]], referees: Mapping[str, Referee]) -> str:
+    """Returns the pair in a few words without figures: `dapo is better than sft by PoSh F1, and worse by overlap.`"""
+    mains = [metric for metric in entries if referees[metric].main]
+    sure = any(entries[metric]["verdict"] != UNDECIDED for metric in mains)
+    groups: dict[str, list[str]] = {}
+    for metric in mains:
+        groups.setdefault(entries[metric]["verdict" if sure else "over_prompts"], []).append(label(metric))
+    found = [f"{word} {{}}by {listed(groups[word])}" for word in ORDER if word in groups]
+    if not found:
+        return f"{later} against {earlier}: no difference that is beyond chance."
+    said = ", and ".join(found).replace("{}", f"than {earlier} ", 1).replace("{}", "")
+    return f"{later} is {said}{'' if sure else ', on these prompts'}."
 
 
 def with_interval(entry: Mapping[str, Any]) -> str:
@@ -91,9 +119,11 @@ def with_interval(entry: Mapping[str, Any]) -> str:
 
 
 def in_figures(entry: Mapping[str, Any], digits: int = 3, sign: str = "") -> str:
-    """Returns `0.040 [0.020, 0.060] {0.010, 0.070}`: the mean, its interval over prompts, and that over seeds."""
-    over_seeds = interval(entry.get("runs_low"), entry.get("runs_high"), digits)
-    braces = "" if over_seeds == NONE else f" {{{over_seeds[1:-1]}}}"
+    """Returns `0.040 [0.020, 0.060] {0.010, 0.070}`: the mean, its interval over prompts, and that over prompts and
+    seeds together, where there are seeds.
+    """
+    both = NONE if entry.get("runs_low") is None else interval(entry.get("both_low"), entry.get("both_high"), digits)
+    braces = "" if both == NONE else f" {{{both[1:-1]}}}"
     return estimate(entry["mean"], entry["low"], entry["high"], digits, sign) + braces
 
 
@@ -110,28 +140,29 @@ def listed(names: Sequence[str]) -> str:
 def contradictions(
     later: str, earlier: str, entries: Mapping[str, Mapping[str, Any]], referees: Mapping[str, Referee]
 ) -> tuple[list[str], list[str]]:
-    """Returns warnings and notes on a trained reward and other metrics whose differences have opposite signs. A metric
-    goes into a warning if its interval over prompts and the reward's exclude 0, else into a note: a sign may be chance.
+    """Returns warnings and notes on any two referees whose differences have opposite signs. It is a warning if both
+    intervals over prompts exclude 0, else a note: a sign may be chance. Where one of them was trained on, it says so.
     """
-    warnings, notes = [], []
+    warnings: list[str] = []
+    notes: list[str] = []
     mains = [metric for metric in entries if referees[metric].main and entries[metric]["mean"] is not None]
-    others = [metric for metric in mains if referees[metric].kind != "trained"]
-    said_by = {m: f"{label(m)} ({KINDS[referees[m].kind]}) {signed(entries[m])}" for m in others}
-    for trained in (metric for metric in mains if referees[metric].kind == "trained"):
-        one = entries[trained]
-        against = [other for other in others if one["mean"] * entries[other]["mean"] < 0]
+    ordered = sorted(mains, key=lambda metric: referees[metric].kind != "trained")
+    for place, metric in enumerate(ordered, start=1):
+        one = entries[metric]
+        against = [other for other in ordered[place:] if one["mean"] * entries[other]["mean"] < 0]
         sure = [m for m in against if {one["over_prompts"], entries[m]["over_prompts"]} == {"higher", "lower"}]
-        unsure = [metric for metric in against if metric not in sure]
-        said = f"{later} against {earlier}: {label(trained)}, which was trained on, is {signed(one)}"
+        said = f"{later} against {earlier}: {as_said([metric], entries, referees)}"
+        learned = "it has learned to please its reward, or the reward sees what the others do not"
+        why = learned if referees[metric].kind == "trained" else "look at what each of them sees"
         if sure:
-            warnings.append(
-                f"{said}, but {listed([said_by[m] for m in sure])}: it has learned to please its reward, or the reward "
-                "sees what the others do not"
-            )
-        if unsure:
-            names = listed([said_by[m] for m in unsure])
-            notes.append(f"{said}, and {names}, though one of the two may be chance")
+            warnings.append(f"{said}, but {as_said(sure, entries, referees)}: {why}")
+        if unsure := [other for other in against if other not in sure]:
+            notes.append(f"{said}, and {as_said(unsure, entries, referees)}, though one of the two may be chance")
     return warnings, notes
+
+
+def as_said(metrics: Sequence[str], entries: Mapping[str, Mapping[str, Any]], referees: Mapping[str, Referee]) -> str:
+    return listed([f"{label(m)} ({KINDS[referees[m].kind]}) {signed(entries[m])}" for m in metrics])
 
 
 def signed(entry: Mapping[str, Any]) -> str:
@@ -150,8 +181,9 @@ def by_kind(referees: Mapping[str, Referee]) -> dict[Kind, list[str]]:
 
 def lost_by(referees: Mapping[str, Referee]) -> list[str]:
     """Returns the main metrics in the order in which they may say who lost a prompt. Metrics without a judge come
-    first, then judges that were not trained on, then overlap, and the trained reward last.
+    first, then judges that were not trained on or may have been, then overlap, and the trained reward last.
     """
     groups = by_kind(referees)
     sure = [metric for metric in groups["judgeless"] if metric != "overlap"]
-    return [*sure, *groups["untrained"], *(["overlap"] if "overlap" in referees else []), *groups["trained"]]
+    others = [*groups["untrained"], *groups["unknown"], *(["overlap"] if "overlap" in referees else [])]
+    return [*sure, *others, *groups["judge"], *groups["trained"]]

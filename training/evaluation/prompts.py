@@ -5,6 +5,7 @@ prompts = prompts_of_file("rows.jsonl", count=256)              # ids, reference
 prompts.slices["asked for"]                                     # [("question",), ...], one entry per row
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -29,13 +30,16 @@ Values = tuple[str, ...]  # of one row in one slice: usually one, several where 
 @dataclass(frozen=True, slots=True)
 class Prompts:
     """rows: with `id`, `prompt`, `image` and what they are judged by. slices: {name: each row's values}. source: the
-    data block as plain data. told: sentences that a reader must know.
+    data block as plain data. clusters: a number for each row, the same for rows that are drawn together; None
+    where each is by itself. told: sentences that a reader must know. noted: those that matter less.
     """
 
     rows: list[dict[str, Any]]
     slices: Mapping[str, list[Values]]
     source: dict[str, Any]
+    clusters: list[int] | None = None
     told: list[str] = field(default_factory=list)
+    noted: list[str] = field(default_factory=list)
 
     def taken(self, numbers: Sequence[int]) -> "Prompts":
         """Returns these prompts, in this order."""
@@ -43,26 +47,54 @@ class Prompts:
             self,
             rows=[self.rows[number] for number in numbers],
             slices={name: [values[number] for number in numbers] for name, values in self.slices.items()},
+            clusters=None if self.clusters is None else [self.clusters[number] for number in numbers],
         )
 
 
-def prompts_of_recipe(recipe: Recipe, as_written: Recipe, count: int, columns: Sequence[str] = ()) -> Prompts:
-    """Returns the first `count` rows that the recipe does not train on; as_written: see held_out.py."""
+def prompts_of_recipe(
+    recipe: Recipe, as_written: Recipe, count: int, columns: Sequence[str] = (), cluster: str = ""
+) -> Prompts:
+    """Returns the first `count` rows that the recipe does not train on. as_written: see held_out.py."""
     data, told = held_out_data(recipe, as_written)
-    return prompts_of(held_out(data, count), columns, told)
+    prompts = prompts_of(held_out(data, count), columns, told, cluster)
+    return replace(prompts, noted=first_of(len(prompts.rows), count, None))
 
 
-def prompts_of(data: DataPart, columns: Sequence[str] = (), told: Sequence[str] = ()) -> Prompts:
-    """Returns every row of a data block, also sliced by these columns of its files."""
+def prompts_of(data: DataPart, columns: Sequence[str] = (), told: Sequence[str] = (), cluster: str = "") -> Prompts:
+    """Returns every row of a data block, also sliced by these columns of its files. Rows with the same value in the
+    column `cluster` are drawn together, without one those with the same picture.
+    """
     rows = list(load_data(data))
-    slices = {**slices_of(rows), **columns_of(data, [row["id"] for row in rows], columns)}
-    return Prompts(rows, slices, data.model_dump(), list(told))
+    found = columns_of(data, [row["id"] for row in rows], [*columns, *([cluster] if cluster else [])])
+    clusters = numbered(found[cluster] if cluster else [picture_of(row) for row in rows])
+    slices = {**slices_of(rows), **{name: found[name] for name in columns}}
+    return Prompts(rows, slices, data.model_dump(), clusters, list(told))
 
 
-def prompts_of_file(path: str, count: int, columns: Sequence[str] = ()) -> Prompts:
+def first_of(taken: int, count: int, there: int | None) -> list[str]:
+    """Returns a sentence where --prompts took not all rows. there: how many there are, None if not known."""
+    if taken < count or there == taken:
+        return []
+    of = "the first rows" if there is None else f"the first of {there:,} rows"
+    return [f"compared on {taken:,} prompts, {of} in the data's order: --prompts {there or 'N'} takes more"]
+
+
+def picture_of(row: Mapping[str, Any]) -> Any:
+    """Returns what tells a row's picture from others; the row's id without one."""
+    image = row.get("image")
+    return row["id"] if image is None else (image.mode, image.size, hashlib.blake2b(image.tobytes()).digest())
+
+
+def numbered(values: Sequence[Any]) -> list[int]:
+    """Returns a number for each value, in order of appearance."""
+    numbers: dict[Any, int] = {}
+    return [numbers.setdefault(value, len(numbers)) for value in values]
+
+
+def prompts_of_file(path: str, count: int, columns: Sequence[str] = (), cluster: str = "") -> Prompts:
     """Returns the first `count` rows of a JSONL file. A row has an `id` (default: the line's number) and those of
-    `image`, `prompt`, `question`, `reference`, `answers`, `context`, ... that the metric needs. Raises RecipeError,
-    naming the line, for one that cannot be used or repeats an id.
+    `image`, `prompt`, `question`, `reference`, `answers`, `context`, ... that the metric needs. cluster: as for
+    `prompts_of`. Raises RecipeError, naming the line, for a row that cannot be used or repeats an id.
     """
     if not Path(path).is_file():
         raise RecipeError(f"there is no data file {path}: give the path of a JSONL file with --data.")
@@ -84,9 +116,14 @@ def prompts_of_file(path: str, count: int, columns: Sequence[str] = ()) -> Promp
             break
     if not rows:
         raise RecipeError(f"{path} holds no row: it needs a JSON object a line.")
-    chosen = {name: [values_of(record.get(name)) for record in found] for name in columns}
+    chosen = {name: [values_of(record.get(name)) for record in found] for name in [*columns, *filter(None, [cluster])]}
     check_slices(chosen, path)
-    return Prompts(rows, {**slices_of(rows), **chosen}, {"source": "rows", "path": path, "count": count})
+    clusters = numbered(chosen[cluster] if cluster else [picture_of(row) for row in rows])
+    slices = {**slices_of(rows), **{name: chosen[name] for name in columns}}
+    source = {"source": "rows", "path": path, "count": count}
+    with Path(path).open(encoding="utf-8") as lines:
+        there = sum(1 for line in lines if line.strip())
+    return Prompts(rows, slices, source, clusters, noted=first_of(len(rows), count, there))
 
 
 def slices_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Values]]:

@@ -4,7 +4,8 @@
     referees(rewards, parts, trained, metrics)          # {"posh_f1": Referee("trained", "posh by match", main=True)}
 
 A reward that a policy has learned to please says least about whether the policy is better. So each metric is "trained",
-"untrained" (another judge) or "judgeless", and a comparison tells where these kinds disagree.
+"judge" (another metric by a judge that was trained on), "untrained", "unknown" (of a side nothing tells what it was
+trained on) or "judgeless", and a comparison tells where referees disagree. A judge is its model, whatever serves it.
 """
 
 import json
@@ -13,14 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from spanreward.rewards.judges.model_files import files_hash
 from spanreward.rewards.reward import Reward
 from spanreward.training.recipe import RewardPart
 from spanreward.training.recipe_file import read_mapping
 
-Kind = Literal["trained", "untrained", "judgeless"]
+Kind = Literal["trained", "judge", "untrained", "unknown", "judgeless"]
 KINDS: dict[Kind, str] = {
     "trained": "a reward that was trained on",
+    "judge": "the judge of a reward that was trained on",
     "untrained": "a judge that was not",
+    "unknown": "a judge that may have been trained on",
     "judgeless": "no judge",
 }
 JUDGELESS = {  # what a metric compares an answer with, and whether it has a verdict of its own
@@ -49,9 +53,15 @@ class Referee:
 
 
 def referees(
-    rewards: Sequence[Reward], parts: Sequence[RewardPart], trained: Collection[tuple[str, str]], metrics: Iterable[str]
+    rewards: Sequence[Reward],
+    parts: Sequence[RewardPart],
+    trained: Collection[tuple[str, str]],
+    metrics: Iterable[str],
+    known: bool = True,
 ) -> dict[str, Referee]:
-    """Returns the referee of every metric, in their order. rewards, parts: the same rewards, built and as asked for."""
+    """Returns the referee of every metric, in their order. rewards, parts: the same rewards, built and as asked for.
+    trained: metrics and judges, by `identity`. known: whether every side tells what it was trained on.
+    """
     found: dict[str, Referee] = {}
     for metric in metrics:
         if metric in JUDGELESS:
@@ -61,9 +71,14 @@ def referees(
         reward, part = next(
             (reward, part) for reward, part in zip(rewards, parts, strict=True) if metric in metrics_of(reward)
         )
-        kind: Kind = "untrained" if reward.judges else "judgeless"
-        if (part.metric, part.judge.name) in trained:
+        who = identity(part.judge.name)
+        kind: Kind = "untrained" if known else "unknown"
+        if (part.metric, who) in trained:
             kind = "trained"
+        elif not reward.judges:
+            kind = "judgeless"
+        elif who in {judge for _, judge in trained}:
+            kind = "judge"
         by = f"{part.metric} by {part.judge.name}" if reward.judges else reward.__name__
         found[metric] = Referee(kind, by, metric == metrics_of(reward)[0])
     return found
@@ -75,10 +90,21 @@ def metrics_of(reward: Reward) -> list[str]:
 
 
 def trained_on(sides: Mapping[str, Sequence[str]]) -> set[tuple[str, str]]:
-    """Returns (metric, judge) of every reward in a run folder's recipe."""
+    """Returns (metric, judge by `identity`) of every reward in a run folder's recipe."""
     recipes = [recipe_of(run) for runs in sides.values() for run in dict.fromkeys(runs)]
     parts = [RewardPart.model_validate(part) for recipe in recipes for part in recipe.get("rewards") or []]
-    return {(part.metric, part.judge.name) for part in parts}
+    return {(part.metric, identity(part.judge.name)) for part in parts}
+
+
+def identity(judge: str) -> str:
+    """Returns what tells a judge from others: the hash of its model's files if they are in a folder, else the model's
+    name, however it is served (`vllm:`, `transformers:`, `server:URL#`, `chat:URL#`), else the judge's name.
+    """
+    kind, _, model = judge.partition(":")
+    if kind not in ("vllm", "transformers", "server", "chat") or not model:
+        return judge
+    model = model.partition("#")[2] if kind in ("server", "chat") else model
+    return files_hash(Path(model)) if Path(model).is_dir() else model.lower()
 
 
 def recipe_of(run: str) -> dict[str, Any]:

@@ -90,10 +90,12 @@ def render(template: str, **values: Any) -> str:
 
 
 def headline(results: Mapping[str, Any]) -> list[str]:
-    """Returns the page's first sentences: on every pair of `first_pairs`, or a lone model's mean."""
-    said = results.get("sentences", {})
-    if any(pair in said for pair in first_pairs(results)):
-        return [said[pair] for pair in first_pairs(results)]
+    """Returns the page's first sentences: the first pair in a few words, then every pair of `first_pairs` with its
+    figures, or a lone model's mean.
+    """
+    said, shown = results.get("sentences", {}), first_pairs(results)
+    if any(pair in said for pair in shown):
+        return [results["headlines"][shown[0]], *(said[pair] for pair in shown)]
     *_, last = results["models"]
     metric = next(iter(results["models"][last]))
     return [f"{last} {label(metric)}: {interval(results['models'][last][metric], decimals(results, metric))}"]

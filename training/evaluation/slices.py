@@ -16,11 +16,10 @@ from scipy.stats import permutation_test
 
 from spanreward.rewards.comparison.multiplicity import holm
 from spanreward.rewards.comparison.resampling import DRAWS
-from spanreward.training.evaluation.outcomes import judge_pair
-from spanreward.training.evaluation.statistics import Array, differences, paired_difference, per_prompt, with_runs
+from spanreward.training.evaluation.outcomes import LEVEL, judge_pair
+from spanreward.training.evaluation.statistics import Array, differences, in_clusters, paired_difference
 
 SLICED = 12  # a column with more values holds names, not slices
-LEVEL = 0.05
 
 
 def usable(slices: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, list[str]]:
@@ -42,6 +41,7 @@ def compare_slices(
     slices: Mapping[str, Sequence[Sequence[str]]],
     metrics: Sequence[str],
     seeds: Sequence[int],
+    clusters: Sequence[int] | None = None,
     draws: int = DRAWS,
 ) -> list[dict[str, Any]]:
     """Returns a row per slice, value and metric, from scores[metric] of shape (seeds, prompts). A row is an entry of
@@ -54,10 +54,12 @@ def compare_slices(
             chosen = np.array([value in row for row in slices[name]])
             for metric in metrics:
                 a, b = later[metric][:, chosen], earlier[metric][:, chosen]
-                entry = asdict(with_runs(paired_difference(a, b, draws), seeds))
+                own = None if clusters is None else np.asarray(clusters)[chosen]
+                entry = asdict(paired_difference(a, b, seeds, draws, own))
                 if entry["counted"]:
                     what = {"slice": name, "value": value, "metric": metric}
-                    rows.append(what | entry | {"p": sign_flips(per_prompt(differences(a, b)), draws)})
+                    sums, _ = in_clusters(differences(a, b), own)
+                    rows.append(what | entry | {"p": sign_flips(sums, draws)})
     tested = [row for row in rows if row["p"] is not None]
     for row, adjusted in zip(tested, holm([row["p"] for row in tested]), strict=True):
         row["holm"] = adjusted
@@ -84,7 +86,7 @@ def sign_flips(per_prompt: Array, draws: int = DRAWS) -> float | None:
 def with_holm(row: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the row's verdict, undecided over prompts where the adjusted p-value is not below LEVEL."""
     adjusted = row.get("holm")
-    said = judge_pair(row, row["metric"])
+    said = judge_pair({key: value for key, value in row.items() if key != "holm"}, row["metric"])
     if said["over_prompts"] != "undecided" and (adjusted is None or adjusted >= LEVEL):
         said |= {"verdict": "undecided", "over_prompts": "undecided"}
         said["why"] = f"one of many slices: Holm p {adjusted:.2g}"

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from spanreward.rewards.comparison.crossed import crossed
 from spanreward.rewards.comparison.length import control_length
 from spanreward.rewards.comparison.resampling import DRAWS, Array, ratio_interval
 
@@ -31,7 +32,8 @@ class Estimate:
 
     mean: None where no prompt has a score. low, high: None for fewer than two prompts. per_seed: None for a seed
     without a prompt. runs_low, runs_high: the 95 % interval over training seeds, None for fewer than MIN_SEEDS.
-    counted: prompts. trained: training seeds.
+    both_low, both_high: over prompts and seeds together (comparison/crossed.py), with its p; for fewer than MIN_SEEDS
+    over prompts alone. counted: prompts. trained: training seeds.
     """
 
     mean: float | None
@@ -40,12 +42,16 @@ class Estimate:
     per_seed: list[float | None]
     runs_low: float | None = None
     runs_high: float | None = None
+    both_low: float | None = None
+    both_high: float | None = None
+    p: float | None = None
     counted: int = 0
     trained: int = 0
 
 
-def bootstrap_mean(values: ArrayLike, resamples: int = DRAWS) -> Estimate:
-    """Returns the mean of `values`, shape (seeds, prompts), with a 95 % bootstrap interval over prompts.
+def bootstrap_mean(values: ArrayLike, resamples: int = DRAWS, clusters: Sequence[int] | None = None) -> Estimate:
+    """Returns the mean of `values`, shape (seeds, prompts), with a 95 % bootstrap interval over prompts. Those of one
+    cluster (a number for each prompt) are drawn together.
 
     The seeds of a prompt are averaged without their NaN, then prompts are resampled; a prompt of nothing but NaN is
     left out. The trained models are held fixed: the interval says how far other prompts could move the mean, NOT how
@@ -56,9 +62,21 @@ def bootstrap_mean(values: ArrayLike, resamples: int = DRAWS) -> Estimate:
     per_seed = [None if np.isnan(mean) else float(mean) for mean in nan_means(array)]
     if not len(prompts):
         return Estimate(None, None, None, per_seed)
-    interval = ratio_interval(prompts, draws=resamples)
+    interval = ratio_interval(*in_clusters(array, clusters), draws=resamples)
     low, high = (None, None) if interval is None else (interval.low, interval.high)
     return Estimate(float(prompts.mean()), low, high, per_seed, counted=len(prompts))
+
+
+def in_clusters(values: Array, clusters: Sequence[int] | None) -> tuple[Array, Array]:
+    """Returns the sum of the prompts' means in each cluster, and its number of prompts. Without clusters each prompt is
+    one.
+    """
+    means = nan_means(values.T)
+    known = ~np.isnan(means)
+    if clusters is None:
+        return means[known], np.ones(known.sum())
+    _, of_prompt = np.unique(np.asarray(clusters)[known], return_inverse=True)
+    return np.bincount(of_prompt, means[known]).astype(np.float64), np.bincount(of_prompt).astype(np.float64)
 
 
 def per_prompt(values: Array) -> Array:
@@ -67,17 +85,22 @@ def per_prompt(values: Array) -> Array:
     return means[~np.isnan(means)]
 
 
-def with_runs(estimate: Estimate, seeds: Sequence[int]) -> Estimate:
-    """Adds the 95 % t interval over training seeds: how far another training run could move the mean on these prompts.
-    Runs of one seed are averaged first. They start from the same policy in several numerical environments and are not
+def with_runs(
+    estimate: Estimate, values: ArrayLike, seeds: Sequence[int], clusters: Sequence[int] | None = None
+) -> Estimate:
+    """Adds the intervals over training seeds, and over prompts and seeds together, of `values`, (rows, prompts).
+
+    Rows of one seed are averaged first. They start from the same policy in several numerical environments and are not
     independent.
     """
-    of_seed: dict[int, list[float]] = {}
-    for seed, mean in zip(seeds, estimate.per_seed, strict=True):
-        if mean is not None:
-            of_seed.setdefault(seed, []).append(mean)
-    low, high = interval_over_seeds([float(np.mean(values)) for values in of_seed.values()])
-    return replace(estimate, runs_low=low, runs_high=high, trained=len(of_seed))
+    array = as_scores(values)
+    of_seed = np.stack([nan_means(array[np.equal(seeds, seed)].T) for seed in dict.fromkeys(seeds)])
+    of_seed = of_seed[~np.isnan(of_seed).all(axis=1)]
+    low, high = interval_over_seeds(nan_means(of_seed).tolist())
+    told = replace(estimate, runs_low=low, runs_high=high, trained=len(of_seed))
+    enough = of_seed if len(of_seed) >= MIN_SEEDS else nan_means(array.T)[None]
+    both = crossed(enough, clusters)
+    return told if both is None else replace(told, both_low=both.low, both_high=both.high, p=both.p)
 
 
 def interval_over_seeds(means: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
@@ -90,9 +113,19 @@ def interval_over_seeds(means: Sequence[float]) -> tuple[float, float] | tuple[N
     return float(low), float(high)
 
 
-def paired_difference(a: ArrayLike, b: ArrayLike, resamples: int = DRAWS) -> Estimate:
-    """Returns `bootstrap_mean` of a - b over the pairs that both have. Raises ValueError when the shapes differ."""
-    return bootstrap_mean(differences(a, b), resamples)
+def paired_difference(
+    a: ArrayLike,
+    b: ArrayLike,
+    seeds: Sequence[int] | None = None,
+    resamples: int = DRAWS,
+    clusters: Sequence[int] | None = None,
+) -> Estimate:
+    """Returns the estimate of a - b over the pairs that both have. seeds: of the rows (default: each its own). Raises
+    ValueError when the shapes differ.
+    """
+    values = differences(a, b)
+    names = range(len(values)) if seeds is None else seeds
+    return with_runs(bootstrap_mean(values, resamples, clusters), values, names, clusters)
 
 
 def win_tie_loss(a: ArrayLike, b: ArrayLike) -> dict[str, int]:
@@ -103,17 +136,22 @@ def win_tie_loss(a: ArrayLike, b: ArrayLike) -> dict[str, int]:
 
 
 def win_rate(
-    later: Array, earlier: Array, words_later: Array, words_earlier: Array, draws: int = DRAWS
+    later: Array,
+    earlier: Array,
+    words_later: Array,
+    words_earlier: Array,
+    clusters: Sequence[int] | None = None,
+    draws: int = DRAWS,
 ) -> dict[str, Any] | None:
     """Returns the fields of LengthControl (comparison/length.py); None where no answer has a partner. The seeds of a
-    prompt are drawn together. Pairs without both scores are left out.
+    prompt are drawn together, and the prompts of a cluster. Pairs without both scores are left out.
     """
     difference = differences(later, earlier)
     known = ~np.isnan(difference)
     if not known.any():
         return None
     outcomes = 0.5 * (1 + np.sign(np.where(np.abs(difference) > MARGIN, difference, 0.0)))
-    prompts = np.broadcast_to(np.arange(known.shape[1]), known.shape)
+    prompts = np.broadcast_to(np.arange(known.shape[1]) if clusters is None else clusters, known.shape)
     lengths = list(zip(words_later[known], words_earlier[known], strict=True))
     return asdict(control_length(outcomes[known].tolist(), lengths, prompts[known].tolist(), draws))
 
@@ -137,20 +175,22 @@ def summarise_models(
     failed: Mapping[str, Mapping[str, ArrayLike]] | None = None,
     runs: Mapping[str, Sequence[str]] | None = None,
     scales: Mapping[str, tuple[float, float]] | None = None,
+    clusters: Sequence[int] | None = None,
     resamples: int = DRAWS,
 ) -> dict[str, Any]:
     """Returns what results.json holds, from scores[model][metric] of shape (seeds, prompts), models in training order.
 
         {"seeds": [...], "prompts": N,
          "models": {model: {metric: {"mean", "low", "high", "per_seed", "runs_low", "runs_high", "counted", "trained",
-                                     "failed"}}},
+                                     "both_low", "both_high", "p", "failed"}}},
          "difference": {"<later>_minus_<earlier>": {metric: {as above, "win", "tie", "loss", "worst_case"}}}}
 
     `difference` compares every later model with every earlier one. seeds: the rows' names (default 0, 1, ...); rows of
     one name are one training seed in several numerical environments. failed: where a judge failed (default: every NaN);
     `failed` of a difference counts the pairs left out for it. runs: the run of each row; rows that compare the same two
-    runs count once. scales: of metrics that are not in [0, 1]. The result holds plain numbers, lists and None only.
-    Raises ValueError where models differ in their metrics, or arrays in their shape.
+    runs count once. scales: of metrics that are not in [0, 1]. clusters: which prompts belong together (default: none).
+    A model's mean is over the answers that all models with any score have one for. The result holds plain numbers,
+    lists and None. Raises ValueError where models differ in their metrics, or arrays in their shape.
     """
     arrays = {model: {name: as_scores(values) for name, values in table.items()} for model, table in scores.items()}
     shapes = {array.shape for table in arrays.values() for array in table.values()}
@@ -169,14 +209,18 @@ def summarise_models(
         return np.isnan(arrays[model][metric]) if failed is None else np.asarray(failed[model][metric], dtype=bool)
 
     def of_model(model: str, metric: str) -> dict[str, Any]:
-        estimate = with_runs(bootstrap_mean(arrays[model][metric], resamples), independent(names, rows_of[model]))
+        gaps = [np.isnan(table[metric]) for table in arrays.values()]
+        everywhere = ~np.any([gap for gap in gaps if not gap.all()], axis=0)
+        values = np.where(everywhere, arrays[model][metric], np.nan)
+        seeds = independent(names, rows_of[model])
+        estimate = with_runs(bootstrap_mean(values, resamples, clusters), values, seeds, clusters)
         return asdict(estimate) | {"failed": int(missing(model, metric).sum())}
 
     def of_pair(later: str, earlier: str, metric: str) -> dict[str, Any]:
         a, b = arrays[later][metric], arrays[earlier][metric]
         failed_a, failed_b = missing(later, metric), missing(earlier, metric)
         compared = list(zip(rows_of[later], rows_of[earlier], strict=True))
-        estimate = with_runs(paired_difference(a, b, resamples), independent(names, compared))
+        estimate = paired_difference(a, b, independent(names, compared), resamples, clusters)
         ends = worst_case(a, b, failed_a, failed_b, (scales or {}).get(metric, (0.0, 1.0)))
         lost = {"failed": int((failed_a | failed_b).sum()), "worst_case": ends}
         return asdict(estimate) | win_tie_loss(a, b) | lost

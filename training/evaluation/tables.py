@@ -23,8 +23,9 @@ def tables_of(results: dict[str, Any]) -> list[Table]:
     """Returns the tables of the models' means, the differences with their verdicts, the win rates (raw and at equal
     length), the slices where a later model is lower (if any), and the ranking (of three models or more).
     """
-    of_runs = "; {over seeds}" if len(set(results["seeds"])) >= 3 else ""
-    what = f"{results['prompts']} held-out prompts, seeds {results['seeds']}: mean [95 % over prompts{of_runs}]"
+    of_runs = "; {over prompts and seeds}" if len(set(results["seeds"])) >= 3 else ""
+    seeds = "" if results.get("fixed") else f", seeds {results['seeds']}"
+    what = f"{results['prompts']} held-out prompts{seeds}: mean [95 % over prompts{of_runs}]"
     tables = [means(results, what), differences(results, what), win_rates(results)]
     slices = worse_slices(results)
     return [*tables, *([slices] if slices.rows else []), *([ranking(results)] if len(results["models"]) > 2 else [])]

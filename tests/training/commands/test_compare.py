@@ -340,7 +340,7 @@ def test_a_folder_that_holds_no_policy_after_all(folders: Any, tmp_path: Path, m
 def test_numbers_and_their_intervals() -> None:
     none = {"runs_low": None, "runs_high": None}
     assert in_figures({"mean": 0.12345, "low": -0.1, "high": 0.2, **none}) == "0.123 [-0.100, 0.200]"
-    over_runs = {"runs_low": -0.3, "runs_high": 0.5}
+    over_runs = {"runs_low": 0.05, "runs_high": 0.1, "both_low": -0.3, "both_high": 0.5}
     assert in_figures({"mean": 0.1, "low": 0.0, "high": 0.2, **over_runs}) == "0.100 [0.000, 0.200] {-0.300, 0.500}"
     assert in_figures({"mean": 0.5, "low": None, "high": None, **none}) == "0.500"
     assert in_figures({"mean": None, "low": None, "high": None, **none}) == "-"

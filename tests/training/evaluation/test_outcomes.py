@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spanreward.training.evaluation.outcomes import contradictions, judge_pair, lost_by, sentence
+from spanreward.training.evaluation.outcomes import contradictions, judge_pair, lost_by, plain, sentence
 from spanreward.training.evaluation.referees import Referee
 from spanreward.training.evaluation.statistics import summarise_models
 
@@ -19,10 +19,14 @@ REFEREES = {
 }
 
 
-def entry(mean: Any, prompts: Any, seeds: Any = None, counted: int = 100, trained: int = 3) -> dict[str, Any]:
-    (low, high), (runs_low, runs_high) = prompts or (None, None), seeds or (None, None)
+def entry(
+    mean: Any, prompts: Any, both: Any = None, counted: int = 100, trained: int = 3, **more: Any
+) -> dict[str, Any]:
+    """both: over prompts and seeds together; over seeds alone it is the same."""
+    (low, high), (runs_low, runs_high) = prompts or (None, None), both or (None, None)
     found = {"mean": mean, "low": low, "high": high, "runs_low": runs_low, "runs_high": runs_high}
-    return found | {"counted": counted, "trained": trained}
+    found |= {"both_low": runs_low, "both_high": runs_high}
+    return found | {"counted": counted, "trained": trained, "failed": 9, **more}
 
 
 @pytest.mark.parametrize(
@@ -30,7 +34,13 @@ def entry(mean: Any, prompts: Any, seeds: Any = None, counted: int = 100, traine
     [
         (entry(0.1, (0.05, 0.15), (0.01, 0.2)), "better", "higher", "higher", ""),
         (entry(-0.1, (-0.15, -0.05), (-0.2, -0.01)), "worse", "lower", "lower", ""),
-        (entry(0.1, (0.05, 0.15), (-0.1, 0.3)), "undecided", "higher", "undecided", "over seeds: the interval holds 0"),
+        (
+            entry(0.1, (0.05, 0.15), (-0.1, 0.3)),
+            "undecided",
+            "higher",
+            "undecided",
+            "seeds together: the interval holds",
+        ),
         (entry(0.1, (-0.1, 0.3), (0.05, 0.15)), "undecided", "undecided", "higher", "over prompts: the interval holds"),
         (
             entry(0.1, (0.05, 0.15), None, trained=2),
@@ -43,15 +53,38 @@ def entry(mean: Any, prompts: Any, seeds: Any = None, counted: int = 100, traine
         (entry(0.1, (0.1, 0.1), (0.1, 0.1), counted=5), "undecided", "undecided", "higher", "5 prompts, 6 or more"),
         (entry(0.0, (0.0, 0.0), (0.0, 0.0)), "undecided", "undecided", "undecided", "over prompts"),  # all ties
         (entry(0.3, None, None, counted=1), "undecided", "undecided", "undecided", "1 prompt, 6 or more are needed"),
-        (entry(0.1, (0.05, 0.1), (-0.1, -0.05)), "undecided", "higher", "lower", "contradict each other"),
+        (
+            entry(0.1, (0.05, 0.15), (0.01, 0.2), holm=0.07),
+            "undecided",
+            "undecided",
+            "higher",
+            "one of several differences, with an adjusted p of 0.07 (Holm)",
+        ),
+        (entry(0.1, (0.05, 0.15), (0.01, 0.2), holm=0.04), "better", "higher", "higher", ""),
+        (
+            entry(0.1, (0.05, 0.15), (0.01, 0.2), worst_case=[-0.03, 0.2]),
+            "undecided",
+            "undecided",
+            "higher",
+            "the 9 failed judgments could turn it, to -0.030",
+        ),
+        (entry(0.1, (0.05, 0.15), (0.01, 0.2), worst_case=[0.03, 0.2]), "better", "higher", "higher", ""),
         (entry(None, None, None, counted=0, trained=0), "undecided", "undecided", "undecided", "0 prompts"),
     ],
 )
-def test_better_needs_both_intervals(given: Any, verdict: str, over_prompts: str, over_seeds: str, why: str) -> None:
+def test_better_needs_every_condition(given: Any, verdict: str, over_prompts: str, over_seeds: str, why: str) -> None:
     said = judge_pair(given, "posh_f1")
     assert (said["verdict"], said["over_prompts"], said["over_seeds"]) == (verdict, over_prompts, over_seeds)
     assert why in said["why"]
     assert bool(said["why"]) == (verdict == "undecided")
+
+
+def test_a_lone_run_is_higher_at_most_and_a_fixed_system_needs_no_seeds() -> None:
+    found = entry(0.1, (0.05, 0.15), (0.01, 0.2))
+    said = judge_pair(found, "posh_f1", lone="sft")
+    assert (said["verdict"], said["over_prompts"]) == ("undecided", "higher")
+    assert said["why"] == "undecided over seeds: sft is one training run"
+    assert judge_pair(entry(0.1, (0.05, 0.15), trained=1), "posh_f1", fixed=True)["verdict"] == "better"
 
 
 @pytest.mark.parametrize(
@@ -91,6 +124,14 @@ def test_a_sentence_says_who_says_so() -> None:
     alone = entry(0.1, (0.05, 0.15), trained=1), entry(0.0, (-0.05, 0.05), trained=1)
     few = entries(*alone, words=-2.0)
     few["words"]["trained"] = 1
+    assert sentence("dapo", "sft", entries(*both), REFEREES, lone="sft").startswith(
+        "dapo against sft: undecided over seeds (sft is one training run). On these prompts alone: higher by PoSh F1"
+    )
+    unknown = REFEREES | {"posh_f1": Referee("unknown", "posh by match", True)}
+    fixed = {metric: one | judge_pair(one, metric, fixed=True) for metric, one in few.items()}
+    assert sentence("b", "a", fixed, unknown, fixed=True).startswith(
+        "b against a: better by PoSh F1 +0.100 [0.050, 0.150];"
+    )
     assert sentence("dapo", "sft", few, REFEREES) == (
         "dapo against sft: undecided over seeds (1 seed, 3 or more are needed). On these prompts alone: higher by "
         "PoSh F1 +0.100 [0.050, 0.150] (a reward that was trained on); undecided by truth F1 +0.000 "
@@ -98,11 +139,28 @@ def test_a_sentence_says_who_says_so() -> None:
     )
 
 
+def test_a_pair_in_a_few_words() -> None:
+    up, down, no = (
+        entry(0.1, (0.05, 0.15), (0.01, 0.2)),
+        entry(-0.1, (-0.15, -0.05), (-0.2, -0.01)),
+        entry(0.0, (-1, 1)),
+    )
+    assert plain("b", "a", entries(up, down), REFEREES) == "b is better than a by PoSh F1, and worse by truth F1."
+    assert plain("b", "a", entries(no, down), REFEREES) == "b is worse than a by truth F1."
+    once = entry(0.1, (0.05, 0.15), trained=1)
+    assert (
+        plain("b", "a", entries(once, once), REFEREES)
+        == "b is higher than a by truth F1 and PoSh F1, on these prompts."
+    )
+    assert plain("b", "a", entries(no, no), REFEREES) == "b against a: no difference that is beyond chance."
+
+
 def test_a_reward_that_is_pleased_and_a_truth_that_is_not() -> None:
     up, down = entry(0.1, (0.05, 0.15)), entry(-0.1, (-0.15, -0.05))
     (warning,), notes = contradictions("dapo", "sft", entries(up, down), REFEREES)
     assert warning.startswith(
-        "dapo against sft: PoSh F1, which was trained on, is +0.100, but truth F1 (no judge) \N{MINUS SIGN}0.100: it"
+        "dapo against sft: PoSh F1 (a reward that was trained on) +0.100, but truth F1 (no judge) "
+        "\N{MINUS SIGN}0.100: it"
     )
     assert notes == []
     perhaps = entry(-0.01, (-0.05, 0.03))
@@ -112,6 +170,15 @@ def test_a_reward_that_is_pleased_and_a_truth_that_is_not() -> None:
     assert contradictions("dapo", "sft", entries(up, up), REFEREES) == ([], [])
     unknown = entry(None, None, counted=0)
     assert contradictions("dapo", "sft", entries(up, unknown), REFEREES) == ([], [])
+
+
+def test_any_two_referees_that_contradict_are_told() -> None:
+    found = {"truth_f1": entry(0.1, (0.05, 0.15)), "harmonic_overall": entry(-0.1, (-0.15, -0.05))}
+    judged = {metric: one | judge_pair(one, metric) for metric, one in found.items()}
+    (warning,), _ = contradictions("dapo", "sft", judged, REFEREES)
+    assert warning.endswith(
+        "harmonic overall (a judge that was not) \N{MINUS SIGN}0.100: look at what each of them sees"
+    )
 
 
 def test_the_trained_reward_says_last_who_lost() -> None:

@@ -12,7 +12,7 @@ from experiments.scenes.truth import Truth
 from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.training.evaluation.outcomes import by_kind
-from spanreward.training.evaluation.referees import family, recipe_of, referees, related, trained_on
+from spanreward.training.evaluation.referees import family, identity, recipe_of, referees, related, trained_on
 from spanreward.training.recipe import RewardPart
 
 METRICS = ["truth_f1", "posh_f1", "posh_recall", "harmonic_overall", "harmonic_clarity", "overlap", "words", "length"]
@@ -42,15 +42,40 @@ def test_each_metric_has_its_kind(tmp_path: Path) -> None:
     assert (found["posh_f1"].by, found["truth_f1"].by) == ("posh by match", "truth")
     assert by_kind(found) == {
         "trained": ["posh_f1"],
+        "judge": [],
         "untrained": ["harmonic_overall"],
+        "unknown": [],
         "judgeless": ["truth_f1", "overlap"],
     }
     # the same metric by another judge is one that it was not trained on
-    other = referees(rewards, parts, {("posh", "vllm:smollm2")}, METRICS)
+    other = referees(rewards, parts, {("posh", "smollm2")}, METRICS)
     assert other["posh_f1"].kind == "untrained"
+    assert other["harmonic_overall"].kind == "judge"  # whose judge PoSh was trained by
+    assert referees(rewards, parts, {("harmonic", "smollm2")}, METRICS)["harmonic_overall"].kind == "trained"
+    # where a side does not tell what it was trained on, any judge may have been
+    unknown = referees(rewards, parts, trained, METRICS, known=False)
+    assert {metric: unknown[metric].kind for metric in ("posh_f1", "harmonic_overall", "truth_f1")} == {
+        "posh_f1": "trained",
+        "harmonic_overall": "unknown",
+        "truth_f1": "judgeless",
+    }
     assert recipe_of("answers.jsonl") == {}
     # what asks no judge may have been trained on too
     assert referees(rewards, parts, {(TRUTH, "match")}, METRICS)["truth_f1"].kind == "trained"
+
+
+def test_a_judge_is_its_model_whatever_serves_it(tmp_path: Path) -> None:
+    names = ("vllm:Qwen/Qwen3-14B", "transformers:Qwen/Qwen3-14B", "server:http://a:1,http://b:2#Qwen/Qwen3-14B")
+    assert {identity(name) for name in names} == {"qwen/qwen3-14b"}
+    for name in ("one", "copy"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text("{}")
+    assert identity(f"vllm:{tmp_path / 'one'}") == identity(f"transformers:{tmp_path / 'copy'}")
+    assert [identity(name) for name in ("match", "match:embed", "judge.py:MINE")] == [
+        "match",
+        "match:embed",
+        "judge.py:MINE",
+    ]
 
 
 @pytest.mark.parametrize(

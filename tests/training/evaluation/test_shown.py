@@ -1,11 +1,10 @@
-"""What a page shows of each prompt, and what LLM Comparator gets of it."""
+"""What a page shows of each prompt."""
 
 from typing import Any
 
 import pytest
 
 from spanreward.rewards.verdict import Status, Verdict
-from spanreward.training.evaluation.llm_comparator import comparator
 from spanreward.training.evaluation.prompts import Prompts
 from spanreward.training.evaluation.shown import ShownAnswer, shown_prompts
 
@@ -53,25 +52,3 @@ def test_what_the_last_model_lost_comes_first() -> None:
     assert [one.length for one in found] == ["longer", "as long", "as long", "as long", "shorter"]
     assert found[3].references == ("A dog.",)
     assert found[0].slices == {"era": ("new",)}
-
-
-def test_the_file_for_llm_comparator_has_its_documented_form() -> None:
-    """Every field that its README requires, A above 0 where A is better, and no score that nobody gave."""
-    models: dict[str, Any] = {name: {"truth_f1": {}, "posh_f1": {}, "words": {}} for name in ("base", "sft", "dapo")}
-    file = comparator(shown(), {"models": models, "seeds": [3], "lost_by": LOST_BY})
-    assert list(file) == ["metadata", "models", "examples"]
-    assert file["models"] == [{"name": "dapo"}, {"name": "sft"}]
-    assert "1 of 5 prompts left out" in file["metadata"]["source_path"]
-    first = file["examples"][0]
-    assert list(first) == [
-        *("input_text", "tags", "output_text_a", "output_text_b"),
-        *("score", "individual_rater_scores", "custom_fields"),
-    ]
-    assert (first["output_text_a"], first["output_text_b"], first["tags"]) == ("one two", "one", ["era: new"])
-    assert first["score"] == pytest.approx(-1.2)
-    assert [rater["score"] for rater in first["individual_rater_scores"]] == pytest.approx([-1.2, 0.9])
-    fields = {field["name"]: field["type"] for field in file["metadata"]["custom_fields_schema"]}
-    assert fields["words"] == "per_model_number"
-    assert all(set(example["custom_fields"]) == set(fields) for example in file["examples"])
-    assert first["custom_fields"]["words"] == [2.0, 1.0]
-    assert all(-1.5 <= example["score"] <= 1.5 for example in file["examples"])

@@ -109,7 +109,7 @@ def test_the_command_says_when_it_stopped(tmp_path: Path) -> None:
     of_each = results["difference"]["two_minus_one"]["posh_f1"]["mean"]
     decision = {"side": 1, "prompts": decide([of_each] * ROWS).prompts}
     assert results["until_decided"] == {"metric": "posh_f1", "of": ROWS, "asked": 16, **decision}
-    said = "two is better than one by posh_f1 after 16 of 200 prompts, valid whenever one stops"
+    said = "two is higher than one by posh_f1 after 16 of 200 prompts, valid whenever one stops"
     assert results["notes"][0].startswith(said)
     assert said in done.out.replace("\n", " ")
     assert said in (tmp_path / "out" / "report.html").read_text()

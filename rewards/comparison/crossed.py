@@ -1,0 +1,72 @@
+"""One interval for a mean over prompts and training seeds, both of which could have been others.
+
+    found = crossed(differences, clusters)      # (seeds, prompts): ours less theirs
+    found.low, found.high, found.p
+
+Two intervals, one over prompts and one over seeds, do not make one over both: where both must exclude 0, they call
+equal models different in 6 to 15 % of comparisons (docs/evidence/verdicts.md).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from spanreward.rewards.comparison.resampling import Array
+
+NOTHING = 1e-24  # a variance of scores that differ by rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Crossed:
+    """A mean, its 95 % interval, in the values' unit, and the two-sided p-value of a mean of 0."""
+
+    mean: float
+    low: float
+    high: float
+    p: float
+
+
+def crossed(values: Array, clusters: Sequence[int] | NDArray[np.int64] | None = None) -> Crossed | None:
+    """Returns the mean of `values`, (seeds, prompts) with NaN where there is none, each prompt counting once.
+
+    clusters: which prompts belong together, such as questions about one picture; by default none. A single row is a
+    fixed system, whose interval is over prompts alone. None for fewer than two clusters.
+
+    The variance of a mean over crossed factors is Vp + Vs - Vps: of prompts' means (by cluster), of seeds' means, and
+    of what is left, which is in both (Cameron, Gelbach and Miller, 2011, "Robust inference with multiway clustering",
+    equation 2.11). Vs - Vps counts as 0 below 0. Degrees of freedom are Satterthwaite's (1946), at least those of the
+    seeds.
+    """
+    present = ~np.isnan(values)
+    kept = np.flatnonzero(present.any(axis=0))
+    table = np.where(present, values, 0.0)[:, kept]
+    present = present[:, kept]
+    names = kept if clusters is None else np.asarray(clusters)[kept]
+    found, of_prompt = np.unique(names, return_inverse=True)
+    if len(found) < 2:
+        return None
+    of_prompts = table.sum(axis=0) / present.sum(axis=0)
+    mean = float(of_prompts.mean())
+    rest = np.where(present, table - of_prompts, 0.0)
+    of_seeds = rest.sum(axis=1) / np.maximum(present.sum(axis=1), 1)  # less the mean
+    rest = np.where(present, rest - of_seeds[:, None], 0.0)
+    seeds, prompts, groups = len(values), len(of_prompts), len(found)
+    unit = groups / (groups - 1) / prompts**2
+    by_prompt = unit * float(np.square(np.bincount(of_prompt, of_prompts - mean)).sum())
+    by_seed = by_both = 0.0
+    if seeds > 1:
+        by_seed = float(of_seeds.var(ddof=1)) / seeds
+        sums = np.stack([np.bincount(of_prompt, row) for row in rest])
+        by_both = unit * float(np.square(sums).sum()) / (seeds * (seeds - 1))
+    variance = by_prompt + max(by_seed - by_both, 0.0)
+    if variance < NOTHING:
+        return Crossed(mean, mean, mean, 1.0 if mean == 0 else 0.0)
+    freedom = by_prompt**2 / (groups - 1)
+    if seeds > 1:
+        freedom += by_seed**2 / (seeds - 1) + by_both**2 / ((seeds - 1) * (groups - 1))
+    student = stats.t(max(variance**2 / freedom, seeds - 1))
+    half = float(student.ppf(0.975)) * variance**0.5
+    return Crossed(mean, mean - half, mean + half, float(2 * student.sf(abs(mean) / variance**0.5)))
