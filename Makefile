@@ -2,6 +2,7 @@
 # make test         the tests without an engine
 # make quick        the tests of an edit: no processes, no training, under two minutes
 # make docs         these pages and the docstrings as a site with search: outputs/docs/index.html
+# make guide       what docs/getting_started.md and docs/one_gpu.md say, word for word, from a wheel in an empty folder
 # make test-gpu    on a machine with a GPU: what no CPU can show; its figures go to gpu.json
 # make release-check    the wheel in an empty environment, changelog, version, licences
 # LOCKED=1         with any of these: install the very files of .ci/requirements*.txt (x86-64 Linux, Python 3.11, CPU)
@@ -15,7 +16,7 @@ BIN := .venv/bin
 TRAIN := $(BIN)/accelerate launch --quiet --config_file accelerate_configs/cpu.yaml -m spanreward train
 RECIPES := recipes/quickstart
 
-.PHONY: quickstart test quick test-vllm test-gpu lint docs venv release-check
+.PHONY: quickstart test quick test-vllm test-gpu lint docs guide venv release-check
 venv: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
@@ -74,6 +75,9 @@ release-check: venv
 
 lint: venv
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+guide: venv
+	$(BIN)/python -m tests.run_guide docs/getting_started.md docs/one_gpu.md
 
 # Offline; a warning, such as a link that leads nowhere, is an error.
 docs: venv

@@ -1,18 +1,13 @@
 """The pages of docs/: what they name exists, what they promise runs, no logged key and no public name is left out."""
 
 import ast
-import json
 import re
-import shlex
-import shutil
-import sys
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 from trl import GRPOConfig, GRPOTrainer
 
 import spanreward
@@ -20,7 +15,6 @@ from experiments.scenes.parts import TINY, scenes_part
 from spanreward.rewards import LaveReward, MatchJudge, PoshReward, Reward
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.training.callbacks.reward_health import RewardHealthCallback
-from spanreward.training.commands import main as command
 from spanreward.training.data.load import load_data
 from spanreward.training.policy import load_policy
 from tests.support.paths import ROOT
@@ -49,7 +43,7 @@ def test_what_a_page_names_exists(page: Path) -> None:
     for target in re.findall(r"(?:^|`|&& )make ([\w-]+)", text, re.MULTILINE):
         assert f"\n{target}:" in makefile, target
     for path in NAMED.findall(text):
-        assert (ROOT / path).exists(), path
+        assert (ROOT / path).exists() or f"\n# {path}\n" in text, path  # or the page has the file's text
     for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
         assert (page.parent / link).exists(), link
 
@@ -143,41 +137,10 @@ def test_every_message_that_troubleshooting_explains_is_one_of_ours() -> None:
         assert piece in code, message
 
 
-def test_getting_started_as_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its commands in a checkout without outputs, shrunk; all but the installation and the launch."""
-    page = (ROOT / "docs/getting_started.md").read_text()
-    monkeypatch.chdir(tmp_path)
-    for folder in ("recipes", "experiments"):
-        Path(folder).symlink_to(ROOT / folder)
-    score, pictures = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
-    Path("rows.jsonl").write_text(score)
-    for name in ("mine/captions.jsonl", "mine/held_out.jsonl"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(pictures * 8)
-    picture = tmp_path / "mine" / json.loads(pictures)["file"]
-    picture.parent.mkdir(parents=True)
-    Image.new("RGB", (48, 48), "red").save(picture)
-    small = ["trainer.max_steps=1", "trainer.per_device_train_batch_size=8", "trainer.num_generations=4"]
-    small += ["trainer.max_completion_length=16", "trainer.soft_overlong_cache=4"]
-    more: dict[str, list[str]] = {"compare": ["--prompts", "4", "--max-tokens", "8"]}
-    lines = re.findall(r"^spanreward (?!--help)(?:.*\\\n)*.*$", page, re.MULTILINE)
-    assert len(lines) == 6
-    for line in lines:
-        words = shlex.split(line.replace("\\\n", " "))
-        if words[1] == "train" and "--dry-run" not in words:
-            words += small
-        if words[1] == "compare":
-            shutil.copytree("outputs/mine", "outputs/before")
-            words += more["compare"]
-        monkeypatch.setattr(sys, "argv", words)
-        command.main()
-    assert json.loads(Path("verdicts.jsonl").read_text())["spans"]
-    assert Path("outputs/comparison/report.html").is_file()
-
-
 @pytest.mark.parametrize("page", PAGES, ids=place)
 def test_every_python_block_is_python_whose_imports_are_there(page: Path) -> None:
-    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+    """But for the files that a page has one write: `make guide` runs these."""
+    for block in re.findall(r"```python\n(?!# [\w/]+\.py\n)(.*?)```", page.read_text(), re.DOTALL):
         tree = ast.parse(block)
         tree.body = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
         exec(compile(tree, page.name, "exec"), {})

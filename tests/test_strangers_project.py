@@ -7,7 +7,6 @@ judge in a process that it starts.
 import importlib.util
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,9 +19,9 @@ from PIL import Image
 
 from tests.support.paths import ROOT
 from tests.support.tiny_models import save_llava
+from tests.support.wheel import HANGS, build_wheel
 
 BIN = Path(sys.executable).parent
-HANGS = 600  # seconds
 TRAPS = ("training/__init__.py", "training/commands/train.py", "training.py", "rewards/__init__.py")
 TRAP = 'raise RuntimeError("the project\'s own file was imported")\n'
 REWARDS = """
@@ -55,22 +54,7 @@ if __name__ == "__main__":
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of what is here, from an sdist, as a package index would have it."""
-    folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
-    left_out = shutil.ignore_patterns("__pycache__", "*.pyc")
-    for part in ("rewards", "training", "recipes", "accelerate_configs"):
-        shutil.copytree(ROOT / part, source / part, ignore=left_out)
-    shutil.copytree(ROOT / "spanreward", source / "spanreward", symlinks=True, ignore=left_out)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
-    build = f"from setuptools import build_meta; build_meta.build_sdist({str(folder)!r})"
-    subprocess.run([sys.executable, "-c", build], cwd=source, check=True, capture_output=True, timeout=HANGS)
-    (sdist,) = folder.glob("*.tar.gz")
-    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*pip, "-w", str(folder), str(sdist)], check=True, capture_output=True, timeout=HANGS)
-    (found,) = folder.glob("*.whl")
-    return found
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")
