@@ -1,11 +1,12 @@
 """A text with its spans coloured, as one SVG: the picture at the top of README.md.
 
-span_picture("docs/spans.svg", completion, verdict.spans, title="A red circle above a blue square")
+span_picture("spans.svg", completion, verdict.spans, (reference, verdict.left_out))
 """
 
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -14,40 +15,76 @@ from spanreward.rewards.verdict import Span
 from spanreward.training.evaluation.coloured_text import LEVELS, legible, level, segments
 
 
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A piece of SVG with its size in pixels."""
+
+    width: int
+    height: int
+    svg: str
+
+
 def span_picture(
-    path: str | Path, text: str, spans: Sequence[Span], title: str = "", columns: int = 78, size: int = 16
+    path: str | Path,
+    text: str,
+    spans: Sequence[Span],
+    reference: tuple[str, Sequence[Span]] = ("", ()),
+    drawing: Drawing | None = None,
+    columns: int = 78,
+    size: int = 16,
 ) -> None:
     """Write `text` with its spans coloured as an SVG: lines of at most `columns` cells, letters of `size` pixels.
 
-    `title` stands small above the text, the legend below it. Self-contained: no script, no font but the reader's
-    monospaced one, a white ground for dark pages. Spans as in `segments`.
+    reference: what `text` is compared with and what is missed there, smaller below it. drawing: what they describe, left
+    of them. Self-contained: no script, no font but the reader's monospaced one, a white ground for dark pages.
+    Spans as in `segments`.
     """
-    cell, line, top = 0.6 * size, 2.0 * size, (2.6 if title else 1.0) * size
-    places = layout(text, columns)
-    drawn = [f'<text x="{size}" y="{1.5 * size:.1f}" font-size="{0.8 * size:.1f}" fill="#57606a">{clean(title)}</text>']
-    for segment in segments(text, spans):
-        for row, run in groupby(range(segment.start, segment.end), key=lambda i: places[i][0]):
-            indices = list(run)
-            piece = text[indices[0] : indices[-1] + 1].rstrip("\n")
-            width = sum(cells(character) for character in piece) * cell
-            drawn.append(
-                draw_piece(piece, segment.score, size + places[indices[0]][1] * cell, top + row * line, width, size)
-            )
-    bottom = top + (places[-1][0] + 1 if places else 1) * line
-    x, y = 1.0 * size, bottom + 0.5 * size
+    left = size + (drawing.width + size if drawing else 0)
+    y, drawn = 0.9 * size, []
+    other, missed = reference
+    small = 0.8 * size
+    for heading, written, marked, letters in (("completion", text, spans, size), ("reference", other, missed, small)):
+        if written:
+            drawn.append(heading_of(heading, left, y + small, small))
+            y += 1.5 * small
+            pieces, lines = draw_text(written, marked, left, y, int(columns * size / letters), letters)
+            drawn += pieces
+            y += (2.0 * lines + 0.4) * letters
+    bottom = max(y, drawing.height + 1.5 * size if drawing else 0.0)
+    x = 1.0 * size
     for i, look in enumerate(LEVELS):
         wide = 0.48 * size * len(look.name)
-        drawn.append(draw_piece(look.name, i / (len(LEVELS) - 1), x, y, wide, 0.8 * size))
+        drawn.append(draw_piece(look.name, i / (len(LEVELS) - 1), x, bottom + 0.4 * size, wide, small))
         x += wide + size
-    width, height = columns * cell + 2 * size, bottom + 2.5 * size
+    if drawing:
+        drawn.append(f'<g transform="translate({size} {size})">{drawing.svg}</g>')
+    width, height = max(left + columns * 0.6 * size + size, x), bottom + 2.4 * size
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
         f'height="{height:.0f}" role="img" font-family="ui-monospace, Menlo, Consolas, monospace" fill="#1f2328">'
-        f"<title>{clean(title or text)}</title>"
+        f"<title>{clean(text)}</title>"
         f'<rect x="0.5" y="0.5" width="{width - 1:.0f}" height="{height - 1:.0f}" rx="8" fill="#fff" stroke="#d0d7de"/>'
         f"{''.join(drawn)}</svg>\n"
     )
     Path(path).write_text(svg, encoding="utf-8")
+
+
+def heading_of(text: str, x: float, y: float, size: float) -> str:
+    return f'<text x="{x}" y="{y:.1f}" font-size="{size:.1f}" fill="#57606a">{clean(text)}</text>'
+
+
+def draw_text(text: str, spans: Sequence[Span], x: float, y: float, columns: int, size: float) -> tuple[list[str], int]:
+    """Returns the pieces of SVG, and the number of lines."""
+    places = layout(text, columns)
+    drawn = []
+    for segment in segments(text, spans):
+        for row, run in groupby(range(segment.start, segment.end), key=lambda i: places[i][0]):
+            indices = list(run)
+            piece = text[indices[0] : indices[-1] + 1].rstrip()
+            width = sum(cells(character) for character in piece) * 0.6 * size
+            left = x + places[indices[0]][1] * 0.6 * size
+            drawn.append(draw_piece(piece, segment.score, left, y + row * 2.0 * size, width, size))
+    return drawn, places[-1][0] + 1 if places else 1
 
 
 def layout(text: str, columns: int) -> list[tuple[int, int]]:

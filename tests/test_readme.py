@@ -2,35 +2,42 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
-from experiments.scenes.parts import TINY, scenes_part
+import pytest
+
+from experiments.scenes.parts import scenes_part
 from spanreward.training.data.load import load_data
-from spanreward.training.policy import load_policy
 from tests.support.paths import ROOT
+from tests.support.tiny_models import save_llava
+
+SMALL = (
+    "per_device_train_batch_size=4, num_generations=2, max_completion_length=8, max_steps=1, logging_steps=1,"
+    'save_strategy="no", report_to="none", use_cpu=True, bf16=False, disable_tqdm=True'
+)
 
 
-def test_the_ten_lines_train_a_stock_trainer(tmp_path: Path) -> None:
+def test_the_script_trains_a_stock_trainer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own text, with a small policy, data on disk and the judge `match`."""
     readme = (ROOT / "README.md").read_text()
     block = re.search(r"<!-- tested by tests/test_readme.py -->\n```python\n(.*?)```", readme, re.DOTALL)
     assert block is not None
     code = block.group(1)
-    assert code.count("\n") <= 11
-    model, processor = load_policy(TINY)
-    settings = {
-        "per_device_train_batch_size": 4,
-        "num_generations": 2,
-        "max_completion_length": 8,
-        "max_steps": 1,
-        "logging_steps": 1,
-        "save_strategy": "no",
-        "report_to": "none",
-        "bf16": False,
-        "use_cpu": True,
-        "disable_tqdm": True,
-    }
-    names = {"model": model, "processor": processor, "output": str(tmp_path), "settings": settings}
-    names["dataset"] = load_data(scenes_part(count=8))
-    exec(code, names)  # the README's own text
+    assert code.count("\n") <= 23
+    monkeypatch.chdir(tmp_path)
+    save_llava(Path("policy"))
+    load_data(scenes_part(count=8)).select_columns(["image", "reference"]).to_parquet("rows.parquet")
+    for real, small in (
+        ('"vllm:Qwen/Qwen3-8B", memory=4e9', '"match"'),
+        ('"amitha/docent"', '"parquet", data_files="rows.parquet"'),
+        ('"Qwen/Qwen2.5-VL-3B-Instruct"', '"policy"'),
+        (", max_pixels=1003520", ""),
+        ("max_completion_length=256, bf16=True, gradient_checkpointing=True", SMALL),
+    ):
+        assert real in code
+        code = code.replace(real, small)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(code, names)
     logged = names["trainer"].state.log_history[0]
     assert {"reward", "posh/f1", "posh/precision", "posh/recall"} <= set(logged)
 

@@ -6,9 +6,11 @@ from xml.etree import ElementTree
 
 from hypothesis import example, given, strategies as st
 
+from experiments.readme_picture import draw
 from experiments.span_picture import cells, layout, span_picture
 from spanreward.training.evaluation.coloured_text import LEVELS
 from tests.support.invented_report import span
+from tests.support.paths import ROOT
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
@@ -25,8 +27,13 @@ def test_layout_places_every_character_inside_the_lines(text: str, columns: Any)
 def test_span_picture_is_xml_and_holds_the_text(tmp_path: Path) -> None:
     text = 'A <red> "circle" & a 円 \x00, beside a blue square.\nAnd more.'
     spans = [span(text, "<red>", 0.0), span(text, "blue square", 1.0)]
-    span_picture(tmp_path / "p.svg", text, spans, title="A & B", columns=24)
+    span_picture(tmp_path / "p.svg", text, spans, ("A & B", [span("A & B", "B", 0.0)]), columns=24)
     root = ElementTree.parse(tmp_path / "p.svg").getroot()
     drawn = "".join(element.text for element in root.iter("{http://www.w3.org/2000/svg}text"))
     assert text.replace("\n", "").replace("\x00", "\ufffd").replace(" ", "") in drawn.replace(" ", "")
     assert {LEVELS[0].fill, LEVELS[4].fill} <= {e.get("fill") for e in root.iter("{http://www.w3.org/2000/svg}rect")}
+
+
+def test_the_picture_of_the_readme_is_what_posh_says(tmp_path: Path) -> None:
+    draw(tmp_path / "spans.svg")
+    assert (tmp_path / "spans.svg").read_text() == (ROOT / "docs/spans.svg").read_text()
