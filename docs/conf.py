@@ -1,5 +1,11 @@
 """Sphinx: `make docs` turns these pages and the docstrings into outputs/docs, offline; warnings are errors."""
 
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for the gallery, which experiments/ makes
+
 project = "spanreward"
 author = "the developers of spanreward"
 copyright = "the developers of spanreward, Apache-2.0"
@@ -12,3 +18,19 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 exclude_patterns = ["_build"]
+highlight_language = "none"  # a block without a language is a formula or what a command printed
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).with_name("_static") / "search.js")
+
+
+def add_gallery(app: Any, error: Exception | None) -> None:
+    """Write the pages that gallery.md shows."""
+    from experiments import gallery
+
+    if error is None and app.builder.format == "html":
+        gallery.build(Path(app.outdir) / "gallery")
+
+
+def setup(app: Any) -> None:
+    app.connect("build-finished", add_gallery)

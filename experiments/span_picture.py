@@ -35,8 +35,8 @@ def span_picture(
 ) -> None:
     """Write `text` with its spans coloured as an SVG: lines of at most `columns` cells, letters of `size` pixels.
 
-    reference: what `text` is compared with and what is missed there, smaller below it. drawing: what they describe, left
-    of them. Self-contained: no script, no font but the reader's monospaced one, a white ground for dark pages.
+    reference: what `text` is compared with and what is missed there, smaller below it. drawing: what they describe,
+    left of them. Self-contained: no script, no font but the reader's monospaced one, a white ground for dark pages.
     Spans as in `segments`.
     """
     left = size + (drawing.width + size if drawing else 0)

@@ -1,0 +1,53 @@
+# %% [markdown]
+# # Read a metric's verdicts
+#
+# PoSh compares descriptions of one picture with a reference text. The judge is `match`, which has no model; with a GPU,
+# write `PoshReward("vllm:Qwen/Qwen3-8B")` instead.
+
+# %%
+from PIL import Image, ImageDraw
+
+from spanreward import PoshReward, Sample
+
+picture = Image.new("RGB", (200, 120), "white")
+pen = ImageDraw.Draw(picture)
+pen.ellipse((20, 30, 80, 90), fill="red")
+pen.rectangle((120, 30, 180, 90), fill="blue")
+picture  # noqa: B018
+
+# %%
+reference = "A red circle is left of a blue square."
+texts = [
+    "A red circle is left of a blue square.",
+    "A green circle is left of a blue square.",
+    "A circle.",
+    "A red circle, a blue square, a yellow star and a dog.",
+]
+samples = [Sample("Describe the picture.", text, references=(reference,)) for text in texts]
+verdicts = PoshReward("match").assess(samples)
+for text, verdict in zip(texts, verdicts, strict=True):
+    print(f"{verdict.score:.2f}  {text}")
+
+# %% [markdown]
+# A verdict has parts. The short text says nothing wrong, so its precision is high. It leaves much out, so its recall is
+# low. The last text is the other way round.
+
+# %%
+for text, verdict in zip(texts, verdicts, strict=True):
+    print(f"precision {verdict.parts['precision']:.2f}  recall {verdict.parts['recall']:.2f}  {text}")
+
+# %% [markdown]
+# Its *spans* are the words that were judged, with a score from 0 (wrong) to 1 (right). The credit is what the words add
+# to the score. In training, `SpanGRPOTrainer` gives it to the tokens of these words.
+
+# %%
+text, verdict = texts[3], verdicts[3]
+for span in verdict.spans:
+    print(f"{text[span.start : span.end]:10} {span.kind:10} score {span.score:.2f}  credit {span.credit:+.3f}")
+
+# %% [markdown]
+# What the text misses lies on the reference. A low score means that it is missing.
+
+# %%
+for span in verdict.missed:
+    print(f"{reference[span.start : span.end]:10} {span.kind:10} score {span.score:.2f}")

@@ -1,0 +1,82 @@
+"""The pages that docs/gallery.md shows, made by the product's own commands when the site is built.
+
+    build(Path("outputs/docs/gallery"))      # report.html, spans.html, doctor.html
+
+docs/gallery/ holds what policies of a short quickstart wrote (DAPO with 32 completions a step in place of 128): the
+answers of three to held-out pictures, and the completions of DAPO's last step.
+"""
+
+import html
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from transformers import TrainerControl, TrainerState
+from trl import GRPOConfig
+
+from experiments.scenes.parts import scenes_part
+from spanreward import PoshReward, Recorder, SpanTableCallback
+from spanreward.training.data.load import load_data
+
+ROOT = Path(__file__).parents[1]
+ANSWERS = ROOT / "docs" / "gallery"
+RECIPE = "recipes/quickstart/scenes-dapo.yaml"
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">
+<meta name="viewport" content="width=device-width, initial-scale=1"><title>spanreward doctor</title>
+<pre style="font-size: 13px">{}</pre></html>
+"""
+
+
+def build(folder: Path) -> None:
+    """Write the pages into `folder`. Raises CalledProcessError where a command fails."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        compare(folder / "report.html", work)
+        spans(folder / "spans.html", work)
+    asked = ["doctor", "--recipe", "recipes/qwen2.5-vl-3b-lora/docent-posh-dapo.yaml", "--judge", "match"]
+    (folder / "doctor.html").write_text(PAGE.format(html.escape(spanreward(*asked, ok=(0, 1)))), encoding="utf-8")
+
+
+def compare(page: Path, work: Path) -> None:
+    sides = [f"{model}={ANSWERS / f'{model}.jsonl'}" for model in ("base", "sft", "dapo")]
+    count = len((ANSWERS / "base.jsonl").read_text().splitlines())
+    title = "Drawn pictures: base, SFT and DAPO with PoSh"
+    spanreward("compare", *sides, "--recipe", RECIPE, "--prompts", str(count), "--output", str(work), "--title", title)
+    shutil.copy(work / "report.html", page)
+
+
+def spans(page: Path, work: Path) -> None:
+    """What SpanTableCallback writes of a step whose completions are known."""
+    step = json.loads((ANSWERS / "step.json").read_text())
+    rows = load_data(scenes_part(count=2000))
+    asked = [rows[int(row["id"]) - 1] for row in step["rows"]]
+    args = GRPOConfig(str(work), num_generations=step["num_generations"], use_cpu=True, bf16=False, report_to="none")
+    reward = Recorder(PoshReward("match"))
+    table = SpanTableCallback([reward], every=1, folder=work / "spans")
+    state = TrainerState(global_step=step["step"], is_world_process_zero=True)
+    table.on_step_begin(args, state, TrainerControl())
+    completions = [[{"role": "assistant", "content": row["completion"]}] for row in step["rows"]]
+    images, references = [row["image"] for row in asked], [row["reference"] for row in asked]
+    reward([row["prompt"] for row in asked], completions, image=images, reference=references)
+    table.on_step_end(args, state, TrainerControl())
+    (written,) = (work / "spans").glob("*.html")
+    shutil.copy(written, page)
+
+
+def spanreward(*arguments: str, ok: tuple[int, ...] = (0,)) -> str:
+    """What the command prints."""
+    env = os.environ | {"COLUMNS": "84", "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, "-m", "spanreward", *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    if done.returncode not in ok:
+        raise subprocess.CalledProcessError(done.returncode, command, done.stdout, done.stderr)
+    return done.stdout
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]))

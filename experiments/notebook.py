@@ -1,0 +1,71 @@
+"""Runs docs/gallery/verdicts.py and writes it, with its outputs, as the notebook docs/gallery/verdicts.ipynb.
+
+    python -m experiments.notebook
+
+`# %%` begins a cell of code and `# %% [markdown]` one of text, as Jupytext and editors read them. The notebook keeps
+what a cell prints and its last expression: a picture, or its repr.
+"""
+
+import ast
+import base64
+import io
+import json
+import re
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+SOURCE = Path(__file__).parents[1] / "docs" / "gallery" / "verdicts.py"
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+
+
+def notebook(script: str) -> dict[str, Any]:
+    """The notebook of a script, as nbformat 4.5 has it."""
+    names: dict[str, Any] = {}
+    cells: list[dict[str, Any]] = []
+    for kind, body in re.findall(r"^# %%( \[markdown\])?\n(.*?)(?=^# %%|\Z)", script, re.DOTALL | re.MULTILINE):
+        cell: dict[str, Any] = {"id": f"cell-{len(cells)}", "metadata": {}}
+        if kind:
+            text = re.sub(r"^# ?", "", body.strip(), flags=re.MULTILINE)
+            cells.append({**cell, "cell_type": "markdown", "source": text})
+        else:
+            count = sum(one["cell_type"] == "code" for one in cells) + 1
+            outputs = run(body, names, count)
+            cell |= {
+                "cell_type": "code",
+                "execution_count": count,
+                "outputs": outputs,
+                "source": re.sub(r"  # noqa.*", "", body.strip()),
+            }
+            cells.append(cell)
+    return {"cells": cells, "metadata": {"kernelspec": KERNEL}, "nbformat": 4, "nbformat_minor": 5}
+
+
+def run(code: str, names: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    """A cell's outputs. It leaves its names in `names`."""
+    tree = ast.parse(code)
+    end = tree.body[-1]
+    last = ast.Expression(end.value) if isinstance(end, ast.Expr) else None
+    tree.body = tree.body[:-1] if last else tree.body
+    with redirect_stdout(io.StringIO()) as printed:
+        exec(compile(tree, "cell", "exec"), names)
+        value = None if last is None else eval(compile(last, "cell", "eval"), names)
+    outputs: list[dict[str, Any]] = []
+    if printed.getvalue():
+        outputs.append({"output_type": "stream", "name": "stdout", "text": printed.getvalue()})
+    if value is not None:
+        data = {"image/png": png(value)} if isinstance(value, Image.Image) else {"text/plain": repr(value)}
+        outputs.append({"output_type": "execute_result", "execution_count": count, "metadata": {}, "data": data})
+    return outputs
+
+
+def png(image: Image.Image) -> str:
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return base64.b64encode(file.getvalue()).decode()
+
+
+if __name__ == "__main__":
+    SOURCE.with_suffix(".ipynb").write_text(json.dumps(notebook(SOURCE.read_text()), indent=1) + "\n")
