@@ -6,11 +6,12 @@ from enum import Enum
 
 from spanreward.rewards.language.rules import Rules
 from spanreward.rewards.language.scene_graph import CharacterSpan
-from spanreward.rewards.language.words import NOUNS, Word
+from spanreward.rewards.language.words import NOUNS, Word, word_set
 
 ADJECTIVAL_DEPS = ("amod", "nmod", "compound")
 AFTER_VERB = ("prt", "compound:prt", "advmod")
-SPATIAL = ("next", "close", "adjacent", "near", "far", "opposite")
+LEADS = word_set("next close adjacent near far opposite left right")  # "next to", "far from", "left of"
+LED = ("to", "from", "of")
 
 Kind = Enum("Kind", "NOUN ADJECTIVE VERB PREPOSITION ADVERB")
 # A role says what the target of a link is to the component that has the link.
@@ -25,7 +26,6 @@ class Component:
         anchor: the word that heads the others.
         silent: whether the anchor is a copula, or "seen". It has subjects and prepositions like a verb, but relations
             leave it out.
-        lead: the word that a preposition is said with: "next" in "is next to". It may have a component of its own.
         hyphenated: whether the words are said as one ("snow-covered").
         id: the component's place among those of the text; -1 until all are found.
     """
@@ -34,7 +34,6 @@ class Component:
     anchor: Word
     words: list[Word]
     silent: bool = False
-    lead: Word | None = None
     hyphenated: bool = False
     id: int = -1
     links: list[tuple["Component", Role]] = field(default_factory=list, repr=False)
@@ -50,9 +49,7 @@ class Component:
 
     @property
     def _said(self) -> list[Word]:
-        if self.silent:
-            return [word for word in self.words if word is not self.anchor]
-        return self.words if self.lead is None else [self.lead, *self.words]
+        return [word for word in self.words if word is not self.anchor] if self.silent else self.words
 
     def linked(self, role: Role) -> list["Component"]:
         return [target for target, own_role in self.links if own_role is role]
@@ -64,15 +61,17 @@ Places = dict[int, Component]  # by the index of a word, the component that has 
 def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list[Component]:
     """Returns the components of one sentence, nouns first, and adds their words to `places`. No word is in two."""
     adjectival = {word.index for word in words if _is_adjectival(word, rules)}
-    joined = _hyphenated(words) if rules.hyphens else {}
+    hyphenated = _hyphenated(words) if rules.hyphens else {}
+    joined = hyphenated | (_compound_prepositions(words) if rules.compound_prepositions else {})
     inner = {word for others in joined.values() for word in others}
     words = [word for word in words if word not in inner]
     found: list[Component] = []
 
     def take(kind: Kind, anchor: Word, absorbed: Sequence[Word] = ()) -> None:
-        members = [anchor, *joined.get(anchor, ()), *(word for word in absorbed if word.index not in places)]
+        free = (word for word in absorbed if word.index not in places and word not in inner)
+        members = [anchor, *joined.get(anchor, ()), *free]
         members.sort(key=lambda word: word.index)
-        found.append(Component(kind, anchor, members, hyphenated=anchor in joined))
+        found.append(Component(kind, anchor, members, hyphenated=anchor in hyphenated))
         places.update((word.index, found[-1]) for word in members)
 
     for word in words:
@@ -94,7 +93,6 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
     for word in words:
         if word.index not in places and word.pos == "ADP" and word.dep in ("prep", "case", "conj", "agent"):
             take(Kind.PREPOSITION, word)
-            found[-1].lead = predicate_before(word, rules)
     for word in words:
         if word.pos != "ADV" or word.index in places:
             continue
@@ -167,8 +165,17 @@ def _joins_adjective(child: Word) -> bool:
     return child.dep.startswith("compound") and child.pos in ("ADJ", "ADV", *NOUNS)
 
 
-def predicate_before(preposition: Word, rules: Rules) -> Word | None:
-    """Returns the word between a copula and its preposition: "next" in "is next to", "far" in "is far from"."""
-    head = preposition.head
-    says = rules.copula_relations and head.head.is_copula and head.text.lower() in SPATIAL
-    return head if says and head.head.index < head.index < preposition.index else None
+def _compound_prepositions(words: Sequence[Word]) -> dict[Word, list[Word]]:
+    """Returns the last words of prepositions of several words, each with the words before it: "to" with "next"."""
+    joined: dict[Word, list[Word]] = {}
+    for before, lead, word in zip([None, *words], words, words[1:], strict=False):
+        said = lead.text.lower(), word.text.lower()
+        if word.pos != "ADP":
+            continue
+        if said in (("front", "of"), ("top", "of")) and before is not None and before.text.lower() in ("in", "on"):
+            joined[word] = [before, lead]
+        elif said[0] in LEADS and said[1] in LED and lead.tag not in ("VBD", "VBP"):
+            joined |= {} if lead.has_child("det", "poss") else {word: [lead]}  # not "the left of"
+        elif lead.pos == "ADP" and word.head is lead and not lead.has_child("pobj"):
+            joined[word] = [*joined.pop(lead, ()), lead]  # "along with"
+    return joined

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from spanreward.rewards.language.components import Component, Kind, Places, Role, names_something
+from spanreward.rewards.language.components import LEADS, Component, Kind, Places, Role, names_something
 from spanreward.rewards.language.rules import Rules
 from spanreward.rewards.language.words import NOUNS, OBJECTS, PREPOSITION_OBJECTS, SUBJECTS, Word
 
@@ -118,14 +118,18 @@ def _inverted_subjects(verb: Word, places: Places, rules: Rules) -> list[Word]:
     deps: tuple[str, ...] = ()
     if rules.copula_relations and verb.is_copula:
         deps = ("attr", *OBJECTS)
-    elif rules.any_order and any(child.dep == "prep" and child.index < verb.index for child in verb.children):
+    elif rules.any_order and any(
+        c.dep == "prep" or c.text.lower() in LEADS for c in verb.children if c.index < verb.index
+    ):
         deps = OBJECTS
     return [c for c in verb.children if c.dep in deps and c.index > verb.index and c.index in places]
 
 
 def _link_preposition(preposition: Component, places: Places) -> None:
     word = preposition.anchor
-    head = word.head if preposition.lead is None else preposition.lead.head
+    head = word.head
+    while head in preposition.words and head.head is not head:
+        head = head.head
     if head.index in places:
         _link(preposition, Role.PHEAD, places[head.index])
     for child in word.children:

@@ -17,6 +17,7 @@ class Rules:
     pronoun_attributes: bool = False  # (10) "It is red": the pronoun's entity is red
     predicate_adjectives: bool = False  # (10) "Trees stand tall", "the sky is a clear blue": tall trees, a clear sky
     copula_relations: bool = False  # (11) "The boat is in the water": (boat, in, water)
+    compound_prepositions: bool = False  # (11) "next to a dog", "in front of a dog": one relation to the dog
     seen_is_there: bool = False  # (11) "A man can be seen in the park": (man, in, park), and no man who "is seen"
     own_objects: bool = False  # (12) "holds a book and smiles": the book is no object of "smiles"
     own_prepositions: bool = False  # (13) "sits on a bench under a tree": sits on, sits under; not "sits on under"

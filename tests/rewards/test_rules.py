@@ -37,10 +37,28 @@ CASES = [
         "circles tops; (circles, at, tops)",
     ),
     (
-        "copula_relations",
-        "a/DET/det/1 cup/NOUN/nsubj/2 is/AUX/ROOT/2/be next/ADJ/acomp/2 to/ADP/prep/3 a/DET/det/6 box/NOUN/pobj/4",
+        "compound_prepositions",
+        "a/DET/det/1 cup/NOUN/ROOT/1 next/ADV/advmod/1 to/ADP/prep/2 a/DET/det/5 box/NOUN/pobj/3",
         "cup{next} box",
-        "cup{next} box; (cup, next to, box)",
+        "cup box; (cup, next to, box)",
+    ),
+    (
+        "compound_prepositions",
+        "cups/NOUN/ROOT/0 on/ADP/prep/0 top/NOUN/pobj/1 of/ADP/prep/2 boxes/NOUN/pobj/3",
+        "cups top boxes; (cups, on, top) (top, of, boxes)",
+        "cups boxes; (cups, on top of, boxes)",
+    ),
+    (
+        "compound_prepositions",  # a place of its own, and no preposition
+        "cups/NOUN/ROOT/0 to/ADP/prep/0 the/DET/det/3 left/NOUN/pobj/1 of/ADP/prep/3 boxes/NOUN/pobj/4",
+        "cups left boxes; (cups, to, left) (left, of, boxes)",
+        "cups left boxes; (cups, to, left) (left, of, boxes)",
+    ),
+    (
+        "compound_prepositions",
+        "men/NOUN/ROOT/0 along/ADP/prep/0 with/ADP/prep/1 women/NOUN/pobj/2",
+        "men women",
+        "men women; (men, along with, women)",
     ),
     (
         "copula_relations",  # an auxiliary is no copula

@@ -10,7 +10,7 @@ from spanreward.rewards.language.scene_graph import SceneGraph
 
 EXACT, REWORDED, LOOSE, SAME_NAME, ABSENT, WRONG = 5.0, 4.0, 3.0, 2.0, 1.05, 1.0
 
-POSTURE = lemmas("be sit stand rest lie located placed positioned situated appear there")
+POSTURE = lemmas("be sit stand rest lie located placed positioned situated appear there top")  # "on top of"
 WITHIN = lemmas("in at on inside within upon")
 PLACES = lemmas("left right top bottom center centre middle upper lower corner edge side")
 SYMMETRIC = lemmas("near beside by next to with and touching alongside around facing")
