@@ -191,6 +191,16 @@ def in_turn(case: Case, amount: int, rng: random.Random) -> str:
     return " ".join([case.honest, *said])
 
 
+def as_one(joint: str) -> Hack:
+    """All words of Scenes as one token: "There is a red.circle.left." """
+
+    def hack(case: Case, amount: int, rng: random.Random) -> str:
+        words = (*COLORS, *SHAPES, *SIZES, *ROWS, *COLUMNS)
+        return " ".join([case.honest, *(f"There is a {joint.join(rng.sample(words, 12))}." for _ in range(amount))])
+
+    return hack
+
+
 def said_of_all(sentence: str) -> Hack:
     """The honest text, and that many times a sentence that takes it back."""
     return lambda case, amount, rng: " ".join([case.honest, *[sentence] * amount])
@@ -293,6 +303,9 @@ DESCRIPTIONS: dict[str, tuple[Hack, tuple[int, int, int]]] = {
     "all colours, by slashes": (listed("/"), FEW),
     "all colours, by commas": (listed(", "), FEW),
     "all colours, in turn": (in_turn, FEW),
+    "all words, as an address": (as_one("."), FEW),
+    "all words, underscored": (as_one("_"), FEW),
+    "all words, hyphenated": (as_one("-"), FEW),
     "all words, left open": (alternatives, FEW),
     "all of it false": (said_of_all("Everything above is false."), FEW),
     "plurals": (plural, FEW),

@@ -26,21 +26,33 @@ _FORMS = """
     plane airplane airplanes aeroplane aeroplanes; television tv tvs;
 """
 
-SILENT = word_set("a an the - 's of very")
+SILENT = word_set("a an the 's of very")
 IRREGULAR_PLURALS = word_set(
     "men women children people persons feet teeth mice leaves geese halves knives loaves scarves shelves wives wolves "
     "these those"
 )
 
-_WORD = re.compile(r"[^\W_]+|'s|-")
+PIECES = 2  # words of a hyphenated one, aside from those of SMALL; one with more is a word of its own
+SMALL = word_set("a an the and or of in on to by with at")
+_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 _VOWEL = re.compile("[aeiouy]")
 
 
 @lru_cache(maxsize=8192)
 def lemmas(text: str) -> frozenset[str]:
-    """Returns the base forms of a phrase's words, without articles and "of" unless the phrase has no other words."""
-    words = _WORD.findall(text.lower().replace("\u2019", "'"))
+    """Returns the base forms of a phrase's words, without articles and "of" unless the phrase has no other words.
+
+    A word has no white space. "red.zebra" is one word, and "snow-covered" is two.
+    """
+    words = [part for word in text.lower().replace("\u2019", "'").split() for part in _parts(word)]
     return frozenset(lemma(word) for word in words if word not in SILENT) or frozenset(lemma(word) for word in words)
+
+
+def _parts(word: str) -> list[str]:
+    if word == "'s":
+        return [word]
+    parts = [part for part in _EDGES.sub("", word).removesuffix("'s").split("-") if part]
+    return parts if sum(part not in SMALL for part in parts) <= PIECES else ["-".join(parts)]
 
 
 @lru_cache(maxsize=8192)

@@ -70,9 +70,12 @@ class TextIndex:
         self.named: dict[frozenset[str], list[int]] = defaultdict(list)
         self.placed: dict[frozenset[str], list[int]] = defaultdict(list)  # "left" of "the top left corner"
         self.modified: dict[str, list[int]] = defaultdict(list)  # what "coffee" describes in "coffee cup"
+        self.parts: dict[str, list[int]] = defaultdict(list)  # "shirt" of "T-shirt"
         for number in range(len(graph.entities)):
             for name in names[number]:
                 self.named[name].append(number)
+            for word in self.nouns[number]:
+                self.parts[word].append(number)
             if self.is_place[number]:
                 for attribute in self.attributes[number]:
                     if attribute <= PLACES and attribute not in names[number]:
@@ -82,10 +85,11 @@ class TextIndex:
                     for noun in {word, *kin(word)}:
                         self.modified[noun].append(number)
         self.places = any(self.is_place)
-        self.words = frozenset(word for sentence in graph.sentences for word in lemmas(sentence))
         self.attached = frozenset(
             word for said in (*self.attributes, *self.does) for words in said for word in words - PREPOSITIONS
         )
+        said = (*self.attributes, *self.does, *names)  # and no other words: precision asks about components alone
+        self.words = frozenset(word for of_one in said for words in of_one for word in words)
         self._resolved: dict[Mention, tuple[float, list[int]]] = {}
 
     def _meant(self, graph: SceneGraph, names: Sequence[set[frozenset[str]]]) -> list[int]:
@@ -175,9 +179,10 @@ class TextIndex:
             return REWORDED, list(range(len(self.plural)))
         if name <= PLACES:
             return ABSENT, []
-        modified = [number for word in name for number in self.modified.get(word, ())]
-        if modified:
-            return REWORDED, list(dict.fromkeys(modified))
+        named = [{*self.modified.get(word, ()), *self.parts.get(word, ())} for word in name]
+        whole = set.intersection(*named) if named else set()  # one thing has all words of the name
+        if whole:
+            return REWORDED, sorted(whole)
         return (REWORDED if name <= self.words else ABSENT), []
 
     def _described(self, number: int, words: frozenset[str]) -> float:

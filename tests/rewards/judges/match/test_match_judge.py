@@ -93,6 +93,24 @@ def test_light_nouns(text: str, name: str, expected: Any) -> None:
     assert rating(PresenceProbe(text, "entity", Mention(name))) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ("There is a red.zebra.", "zebra", ABSENT),
+        ("A zebra.", "red.zebra", ABSENT),
+        ("See www.circle.zebra.com.", "circle", ABSENT),
+        ("A dog-cat-zebra-circle.", "zebra", ABSENT),  # more words than any compound has
+        ("A zebra.", "dog-zebra", ABSENT),  # all words of a name, not any
+        ("A snow-covered hill.", "snow", 4),
+        ("A man in a T-shirt.", "shirt", 4),
+        ("An ice cream.", "ice-cream", 4),
+        ("Oh no, zebra circle dog never.", "never", ABSENT),  # a word that precision does not ask about
+    ],
+)
+def test_one_token_is_one_word(text: str, name: str, expected: Any) -> None:
+    assert rating(PresenceProbe(text, "entity", Mention(name))) == expected
+
+
 def test_near_is_said_both_ways() -> None:
     probe = PresenceProbe("A cat is near a dog.", "relation", Mention("dog"), "near", Mention("cat"))
     assert rating(probe) == 5
