@@ -3,6 +3,7 @@
     python -m experiments agreement people ../shared/data --judge match [--sets hat_aloha ...] [mode=published ...]
     python -m experiments agreement graphs ../shared/data [--rules]
     python -m experiments agreement answers ../shared/data --judge match [--no-rationale] [--sets evouna_nq ...]
+    python -m experiments agreement lists ../shared/data
     python -m experiments agreement table sugarcrepe ../shared/data/sugarcrepe/sugarcrepe.jsonl --count 50
     python -m experiments agreement filler ../shared/data
     python -m experiments agreement judge ../shared/data/vl_rewardbench --judge match
@@ -13,7 +14,7 @@
 Every subcommand prints tables and, with --json PATH, writes their numbers.
 """
 
-from experiments.commands.agreement import answers, filler, graphs, judging, people, scenes, spans, table, votes
+from experiments.commands.agreement import answers, filler, graphs, judging, lists, people, scenes, spans, table, votes
 from spanreward.training.commands.subcommands import run
 
 
@@ -22,6 +23,7 @@ def main() -> None:
         "people": people,
         "graphs": graphs,
         "answers": answers,
+        "lists": lists,
         "table": table,
         "filler": filler,
         "judge": judging,

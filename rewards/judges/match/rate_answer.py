@@ -1,20 +1,23 @@
 """Rates an answer by its words against people's answers: how MatchJudge answers LAVE. Not a published metric.
 
-    rate_answer(AnswerProbe("What color is it?", "dark red", ("red", "red", "crimson")))      # (2.0, "half of it ...")
+    rate_answer(AnswerProbe("What color is it?", "It is red, not blue.", ("red", "red", "crimson")))      # (3.0, ...)
 
-It knows no synonyms. It compares words without accents and articles, and number words as digits. The first rule that
+It knows no synonyms. It compares words without accents and articles, and number words as digits. An answer is read as
+items (answer_items.py): pieces between commas, "and", "or" and the like, each asserted or denied. The first rule that
 applies gives the rating:
 
     asked       The answer ends with a question mark: 1.
-    yes/no      Yes or no is the most frequent reference. 1 for an answer that says both, neither, "not sure" or "if
-                yes". Others go by the share of yes and no references that agree: 3 from two thirds, 1 up to one third.
+    yes/no      Yes or no is the most frequent reference. The first item that says yes or no decides; 1 if a later item
+                says the other, if none does, for "not sure", "yes or no" and "if yes". The rating goes by the share of
+                yes and no references that agree: 3 from two thirds, 1 up to one third.
     equality    It is a reference: 3, or 2 where another is given more than twice as often.
-    conflict    It has a color, a side or (asked how many) a number that no reference gives: 1.
+    conflict    Its items have a color, a side or (asked how many) a number that no reference gives: 1.
     vague       Asked how many, it says "many", "a few" and the like: 2.
-    taken back  It has all words of a reference in a row, but denied or doubted ("not", "far from", "not sure that",
-                "... is wrong", "... can be ruled out"), or beside an "or" whose other side no reference knows: 1.
-    contained   It has all words of a reference in a row: 3. For a bare list (no word like "is" or "of"): 1 where the
-                references have less than half of its words, or not all around an "or", and 2 where they have half.
+    denied      The items that have all words of a reference in order are all denied or taken back: 1.
+    contained   Such an item is asserted: 3, or 2 where another reference is given more than twice as often. The other
+                short items of the answer are its alternatives. An answer is worth the share of its alternatives that
+                the references know: 3 from two thirds, 2 from a half, else 1. Words beside the reference's in its own
+                item count as alternatives too, unless they are the question's.
     part        All its words are in one reference that is given at least half as often as the most frequent one: 3 from
                 two thirds of that reference's words, else 2 ("left" for "top left" is incomplete).
     overlap     The F1 of its words with such a reference is at least 0.5: 2.
@@ -22,44 +25,25 @@ applies gives the rating:
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
+from spanreward.rewards.judges.match.answer_items import FREE, Item, alternatives, items_of, places
 from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.language.answer_text import answer_words, normalise
 from spanreward.rewards.language.words import word_set
 
 YES = word_set("yes yeah yep yup true")
 NO = word_set("no nope nah not false never isn't aren't doesn't don't wasn't weren't cannot can't")
-NEGATIONS = NO | word_set("nor neither without")
 EVASIVE = word_set("sure unsure know maybe perhaps unknown unanswerable")
 VAGUE = word_set("many few several some lots numerous multiple couple")
-FUNCTION_WORDS = word_set(
-    "is are was were be been has have had do does did of in on at by for from to with as it its he she they there "
-    "this that who which because when"
-)
-LINKS = word_set("and or")
 EXCLUSIVE = (
-    word_set("red green blue yellow purple black white orange pink brown gray"),
+    word_set("red green blue yellow purple violet black white orange pink brown gray grey gold silver"),
     word_set("left right center"),
     word_set("top bottom"),
 )
-REACH = 2  # words before a contained answer among which a negation denies it
-DOUBTS = word_set(
-    "doubt doubts doubted deny denies unlikely doubtful false untrue wrong incorrect neither anything except unsure "
-    "hardly scarcely supposedly allegedly"
-)
-DENYING = frozenset(  # pairs of words before an answer, without the articles and forms of "to be" between them
-    [("far", "from"), ("other", "than"), ("rather", "than"), ("instead", "of"), ("any", "but"), ("everything", "but")]
-    + [(never, "to") for never in ("fails", "failed", "mistake", "wrong")]
-)
-NEAR_DOUBTS = word_set("if unless whether suppose assume unlike")  # too common in long answers to look for anywhere
-UNSURE = word_set("sure certain convinced")  # after "not"
-NOTHING_MORE = (["no"], ["not"], ["nope"], ["no", "way"], ["not", "really"], ["or", "not"])  # all that follows
-UNTRUE = word_set("wrong false untrue incorrect mistaken unlikely doubtful")
-NEARLY_UNTRUE = word_set("impossible lie myth ruled")  # "can be ruled out"
-TRUE = word_set("right true correct so")
-BEHIND = 4  # words after an answer among which "is not right" takes it back
+PROSE = 12  # an answer of more words, or with two words of the question, is prose
+BESIDE = 2  # words beside each of the reference's that are no alternatives in prose
 
 
 def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
@@ -72,27 +56,46 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
         return 1.0, "there is nothing to compare"
     if asked.candidate.rstrip().endswith("?"):
         return 1.0, "it asks"
-    if any(counts[answer] == most for answer in ("yes", "no")):
-        return _binary(words, counts)
-    given = counts[normalise(asked.candidate)]
-    if given:
-        return (3.0, "it is a reference answer") if 2 * given >= most else (2.0, "few reference answers say so")
     known = {word for reference in references for word in reference}
+    items = items_of(asked.candidate, references, {*answer_words(asked.question), *known - YES - NO})
+    if any(counts[answer] == most for answer in ("yes", "no")):
+        return _binary(items, counts)
+    if counts[normalise(asked.candidate)]:
+        return _frequent(counts[normalise(asked.candidate)], most)
+    given = {tuple(said): counts[normalise(one)] for said, one in zip(references, asked.references, strict=True)}
+    for said in references[:]:  # "Wilhelm Röntgen" for "Wilhelm Conrad Röntgen"
+        shorter = [[*said[:at], *said[at + 1 :]] for at in range(1, len(said) - 1)]
+        references += shorter
+        given = {**{tuple(short): given[tuple(said)] for short in shorter}, **given}
+    question = set(answer_words(asked.question)) - known - FREE
     counting = "how many" in asked.question.lower()
-    wrong = [word for word in words if word not in known and (_excluded(word, known) or (counting and word.isdigit()))]
+    holding = [at for at, item in enumerate(items) if any(places(item.words, reference) for reference in references)]
+    asserted = [at for at in holding if not items[at].denied]
+    listed = {other for at in asserted for other in alternatives(items, at, references, question)}
+    wrong = [
+        word
+        for item in ([items[at] for at in sorted({*listed, *asserted})] if holding else items)
+        for word in item.words
+        if not item.denied
+        and word not in known | question
+        and (_excluded(word, known) or (counting and word.isdigit()))
+    ]
     if wrong:
         return 1.0, f"no reference answer says {wrong[0]!r}"
     if counting and VAGUE & set(words):
         return 2.0, "it gives no number"
-    places = [place for reference in references for place in _places(words, reference)]
-    if places and not any(_stands(words, *place, known) for place in places):
-        return 1.0, "it denies, doubts or leaves open what the reference answers say"
-    if places:
-        named = [word in known for word in words if word not in LINKS]
-        share = 1.0 if FUNCTION_WORDS & set(words) else sum(named) / len(named)
-        if share < 0.5 or ("or" in words and share < 1):
-            return 1.0, "it names what no reference answer does"
-        return (3.0, "it contains a reference answer") if share > 0.5 else (2.0, "half of it is a reference answer")
+    if holding and not asserted:
+        return 1.0, "it denies, doubts or takes back what the reference answers say"
+    if holding:
+        unknown = 0 if counting else sum(not known.issuperset(items[at].content(question)) for at in listed)
+        prose = len(words) > PROSE or len(question.intersection(words)) > 1
+        beside = 0 if counting else min(_beside(items[at], references, known, question, prose) for at in asserted)
+        right = len({*listed, *asserted}) - unknown
+        share = right / (right + unknown + beside)
+        if share < 2 / 3:
+            return (2.0 if share >= 0.5 else 1.0), f"{share:.0%} of its alternatives are reference answers"
+        held = [one for one in references if any(places(items[at].words, one) for at in asserted)]
+        return _frequent(max(given[tuple(one)] for one in held), most)
     usual = [answer_words(answer) for answer in asked.references if 2 * counts[normalise(answer)] >= most]
     part = max(len(words) / len(reference) if set(words) <= set(reference) else 0.0 for reference in usual)
     if part >= 2 / 3:
@@ -104,61 +107,44 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
     return 1.0, "it is not like any reference answer"
 
 
-def _binary(words: Sequence[str], counts: Counter[str]) -> tuple[float, str]:
-    said = [answer for answer, signs in (("yes", YES), ("no", NO)) if signs & set(words)]
-    beside_or = {word for pair in pairwise(words) if "or" in pair for word in pair}
-    if (EVASIVE | DOUBTS - NO) & set(words) or (YES | NO) & beside_or:
+def _frequent(given: int, most: int) -> tuple[float, str]:
+    return (3.0, "it is a reference answer") if 2 * given >= most else (2.0, "few reference answers say so")
+
+
+def _beside(item: Item, references: Sequence[Sequence[str]], known: set[str], question: set[str], prose: bool) -> float:
+    """Returns how many alternatives the words beside a reference make up: in its item, or in prose next to it."""
+    start, end = next(place for reference in references for place in places(item.words, reference))
+    run = item.content(question)
+    if prose:
+        while start and item.words[start - 1] not in FREE | question:
+            start -= 1
+        while end < len(item.words) and item.words[end] not in FREE | question:
+            end += 1
+        run = item.words[start:end]
+    said = max(sum(word in known for word in run), 1)
+    allowed = 0 if item.is_short(question) and not prose else BESIDE * said
+    return max(len(run) - said - allowed, 0) / said
+
+
+def _binary(items: Sequence[Item], counts: Counter[str]) -> tuple[float, str]:
+    signs = [
+        (item, answer) for item in items for answer, of_one in (("yes", YES), ("no", NO)) if of_one & {*item.words}
+    ]
+    open_ = [one for pair in pairwise(items) if pair[1].joint == "or" for one in pair if {*one.words} <= YES | NO]
+    if not signs or open_ or any(not EVASIVE.isdisjoint(item.words) for item in items):
         return 1.0, "it does not commit itself"
-    signs = [place for place, word in enumerate(words) if word in YES | NO]
-    if signs and all(_shaken(words[:place], words[place + 1 :]) for place in signs):
+    first, said = signs[0]
+    if len({answer for item, answer in signs if item.words[:1] != [] and item.words[0] in YES | NO}) > 1:
+        return 1.0, "it must say yes or no, not both"
+    if first.denied and said == "yes":
         return 1.0, "it denies or doubts what it says"
-    if len(said) != 1:
-        return 1.0, "it must say yes or no" + (", not both" if said else "")
-    share = counts[said[0]] / (counts["yes"] + counts["no"])
-    return (3.0 if share >= 2 / 3 else 1.0 if share <= 1 / 3 else 2.0), f"{share:.0%} of the people say {said[0]!r}"
+    share = counts[said] / (counts["yes"] + counts["no"])
+    return (3.0 if share >= 2 / 3 else 1.0 if share <= 1 / 3 else 2.0), f"{share:.0%} of the people say {said!r}"
 
 
 def _excluded(word: str, known: set[str]) -> bool:
     """Whether the references have another word of a class in which only one word can be right."""
     return any(word in several and known & several for several in EXCLUSIVE)
-
-
-def _places(words: Sequence[str], reference: Sequence[str]) -> list[tuple[int, int]]:
-    """Returns (start, end) of every place where the reference's words stand in a row."""
-    size = len(reference)
-    return [(at, at + size) for at in range(len(words) - size + 1) if size and words[at : at + size] == reference]
-
-
-def _stands(words: Sequence[str], start: int, end: int, known: Collection[str]) -> bool:
-    """Whether the answer asserts its words [start, end): it does not deny, doubt or take them back.
-
-    Nor does an "or" join them to a word that the references do not have.
-    """
-    behind, near = set(words[end:]), set(words[end : end + BEHIND])
-    if NEGATIONS & set(words[max(start - REACH, 0) : start]) or DOUBTS & set(words[:start]):
-        return False
-    if _shaken(words[:start], words[end:]) or words[end:] in NOTHING_MORE:
-        return False
-    if UNTRUE & behind or (NEGATIONS & near and TRUE & near):
-        return False
-    others = [words[start - 2 : start - 1] if words[start - 1 : start] == ["or"] else []]
-    others += [words[end + 1 : end + 2] if words[end : end + 1] == ["or"] else []]
-    return all(other in known for of_side in others for other in of_side)
-
-
-def _shaken(before: Sequence[str], behind: Sequence[str]) -> bool:
-    """Whether words near an answer deny or doubt it: "far from", "if it is", "can be ruled out"."""
-    near = before[-BEHIND:]
-    doubted = not NEAR_DOUBTS.isdisjoint(near) or not DENYING.isdisjoint(pairwise(near)) or _is_unsure(before)
-    return doubted or not NEARLY_UNTRUE.isdisjoint(behind[:BEHIND])
-
-
-def _is_unsure(before: Sequence[str]) -> bool:
-    """True for "I am not sure that it is", False for "I am not sure, but it is"."""
-    return any(
-        first in NEGATIONS and second in UNSURE and "but" not in before[place:]
-        for place, (first, second) in enumerate(pairwise(before))
-    )
 
 
 def _overlap(words: Sequence[str], reference: Sequence[str]) -> float:

@@ -16,7 +16,7 @@ COLOR, COUNT, PLACE = "What color is it?", "How many are there?", "Where is it?"
     [
         (COLOR, "Red.", ("red", "red"), 3),
         (COLOR, "dark red", ("red", "red"), 2),  # a bare list of which half is known
-        (COLOR, "It is dark red.", ("red", "red"), 3),
+        (COLOR, "It is dark red.", ("red", "red"), 2),
         (COLOR, "It is not red.", ("red", "red"), 1),
         (COLOR, "blue", ("red", "red"), 1),
         (COLOR, "It is red and blue.", ("red", "red"), 1),
@@ -36,9 +36,9 @@ COLOR, COUNT, PLACE = "What color is it?", "How many are there?", "Where is it?"
         ("Who?", "Wilhelm Röntgen", ("Wilhelm Conrad Rontgen",), 3),
         ("Who?", "Wilhelm", ("Wilhelm Conrad Rontgen",), 2),
         ("What?", "dog cat horse", ("dog",), 1),
-        ("What?", "a dog or a cat", ("dog",), 1),
+        ("What?", "a dog or a cat", ("dog",), 2),  # one of two
         ("What?", "a dog and a cat", ("dog",), 2),
-        ("What?", "The animal is a dog or a cat.", ("dog",), 1),  # which of them?
+        ("What?", "The animal is a dog or a cat.", ("dog",), 2),
         ("What?", "The animal is a cat, or a dog, or a cow, or a horse.", ("dog",), 1),
         ("What?", "It is a dog or a hound.", ("dog", "hound"), 3),  # both are reference answers
         ("What?", "The animal is a dog in a house or a garden.", ("dog",), 3),  # the "or" is not beside the answer
@@ -70,6 +70,24 @@ COLOR, COUNT, PLACE = "What color is it?", "How many are there?", "Where is it?"
         ("Is it?", "yes, or red, or blue", ("yes",), 1),
         ("Is it?", "yes?", ("yes",), 1),
         ("Is it?", "That is false.", ("no",), 3),
+        ("What?", "It is a dog, a cat, a cow, a horse.", ("dog",), 1),  # one of four
+        ("What?", "dog and cat and cow", ("dog",), 1),
+        ("What?", "It is a dog/cat/cow.", ("dog",), 1),
+        ("What?", "It is a dog. It is a cat. It is a cow.", ("dog",), 1),
+        ("What?", "A dog with a cat with a cow with a horse.", ("dog",), 1),
+        ("What?", "It is dog cat cow horse.", ("dog",), 1),
+        (COLOR, "dark violet gold", ("gold",), 1),
+        (COUNT, "several", ("2",), 2),
+        ("What?", "A dog, without doubt.", ("dog",), 3),
+        ("What?", "probably a dog", ("dog",), 3),
+        (COLOR, "It is red, not blue.", ("red",), 3),
+        (COLOR, "It is not blue, but red.", ("red",), 3),
+        (COUNT, "2, not 3", ("2",), 3),
+        (COUNT, "two dogs", ("2",), 3),
+        ("Is it?", "Yes, there is no plate on it.", ("yes",), 3),
+        ("Who?", "The prize went to Wilhelm Röntgen, a German physicist.", ("Wilhelm Röntgen",), 3),
+        ("Where?", "It is in Nashville, Tennessee.", ("Nashville, Tennessee",), 3),
+        ("Who sang don't worry?", "Don't worry was sung by Bobby.", ("Bobby",), 3),
         ("What?", "cat", ("dog",), 1),
         ("Is it?", "yes", ("yes",), 3),
         ("Is it?", "No, it is not.", ("yes", "yes"), 1),
