@@ -15,27 +15,18 @@ from collections.abc import Sequence
 
 from spanreward.rewards.language.words import word_set
 
-NOT = word_set("not n't n\u2019t never nor neither")
+NOT = word_set("not n't n\u2019t nt never nor neither")
 NONE = word_set("none nobody nothing nowhere")
 NO_DENIAL_BEFORE = word_set("only just merely simply solely far unlike alone but other more less fewer")
-WITHOUT = word_set("without lacking lacks lack lacked sans")
-INSTEAD = frozenset((("instead", "of"), ("rather", "than"), ("devoid", "of"), ("absence", "of"), ("free", "of")))
+WITHOUT = word_set("without lacking sans")
+INSTEAD = frozenset((("instead", "of"), ("rather", "than"), ("devoid", "of"), ("free", "of")))
+BUT = frozenset(
+    (*((word, "but") for word in ("anything", "everything", "everyone", "all")), ("lack", "of"), ("absence", "of"))
+)
 BARELY = word_set("hardly scarcely barely")  # "hardly a", "barely any"
-FAILS = word_set("fail fails failed failing")
 MANNER = word_set("way means case sense circumstances account")  # "in no way"
-DOUBT = word_set(
-    "doubt doubts doubted doubting deny denies denied denying wonder wonders imagine imagining pretend unsure "
-    "uncertain dispute disputes disputed disagree disagrees allegedly supposedly purportedly"
-)
-SUPPOSED = word_set("suppose assume")  # at the head of a clause or after "let us": "I assume" is a hedge
-SAID = word_set("say says said claim claims claimed")
-LIE = word_set("lie mistake error myth rumor hoax")
-# "some say that"; not "I would say that", "it can be said that", nor "says that there is", as in criteria
-OTHERS = word_set(
-    "some others they people someone somebody anyone anybody everyone everybody many most few none nobody he she who"
-)
+DOUBTED = word_set("lacks lacked allegedly supposedly purportedly hypothetically whether disputed fail fails failing")
 BEFORE_PLURAL = 4  # words after "zero" among which a plural is looked for
-UNREAL = word_set("would should ought used")  # "there would be"
 UNTRUE = word_set(
     "false untrue wrong incorrect missing absent nonexistent doubtful unlikely impossible imaginary invented ruled"
 )
@@ -100,13 +91,10 @@ def scope(texts: Sequence[str], tags: Sequence[str], at: int, leads: bool) -> in
         return phrase_end(texts, tags, at + 1)
     if (word, behind) in INSTEAD:
         return clause_end(texts, tags, at + 2) if predicate else phrase_end(texts, tags, at + 2)
-    if is_unreal(texts, at) or (word in FAILS and behind == "to") or (word, behind) == ("anything", "but"):
+    if (word, behind) in BUT or is_elsewhere(texts, at):
         return clause_end(texts, tags, at + 2)
-    if word in DOUBT or word == "whether" or (word in SUPPOSED and (leads or texts[at - 1] in ("us", "'s", "me"))):
+    if word in DOUBTED:
         return statement_end(texts, at + 1)
-    if word in SAID | LIE and behind in ("that", "to", "is") and "that" in texts[at + 1 : at + 4]:
-        hearsay = word in LIE or not OTHERS.isdisjoint(texts[max(at - 3, 0) : at])
-        return statement_end(texts, at + 1) if hearsay else at
     if is_untrue(texts, at):
         return statement_end(texts, at + 1) if behind in ("that", "if") else clause_end(texts, tags, at + 1)
     if word == "unless" or (word == "if" and (not at or texts[at - 1] not in ("as", "even"))):
@@ -116,6 +104,8 @@ def scope(texts: Sequence[str], tags: Sequence[str], at: int, leads: bool) -> in
 
 def denies_what_stands_before(texts: Sequence[str], at: int) -> bool:
     """Whether the denial covers what stands before it: "X is not there", "does not exist", "X is missing"."""
+    if is_elsewhere(texts, at):
+        return True
     before, (first, *near) = texts[max(at - 1, 0) : at], [*texts[at + 1 : at + 5], ""]
     if texts[at] in NOT:
         framed = first in ("in", "on", "part", "what") and not PICTURE.isdisjoint(near)
@@ -138,11 +128,9 @@ def is_zero(texts: Sequence[str], tags: Sequence[str], at: int) -> bool:
     return behind[:1] in (["NNS"], ["NNPS"])
 
 
-def is_unreal(texts: Sequence[str], at: int) -> bool:
-    """True for "would" in "there would be" and "could" in "there could have been"."""
-    behind = texts[at + 1 : at + 2]
-    past = texts[at] in ("could", "might", "may") and behind == ["have"]
-    return texts[at - 1 : at] == ["there"] and (past or texts[at] in UNREAL)
+def is_elsewhere(texts: Sequence[str], at: int) -> bool:
+    """True for "another" in "in another picture"."""
+    return texts[at] in ("another", "other", "different") and not PICTURE.isdisjoint(texts[at + 1 : at + 2])
 
 
 def is_untrue(texts: Sequence[str], at: int) -> bool:

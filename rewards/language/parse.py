@@ -22,8 +22,9 @@ from spanreward.rewards.language.clusters import Cluster
 from spanreward.rewards.language.coref import Resolver, coref_method, coref_name, no_clusters
 from spanreward.rewards.language.extract import graph_of
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
+from spanreward.rewards.language.plain_text import plain_text
 from spanreward.rewards.language.rules import Mode, Rules
-from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
+from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph, move_places
 
 Pipeline = Language | str | None
 BATCH_SIZE = 64
@@ -86,8 +87,9 @@ def _graphs(
 ) -> list[SceneGraph]:
     """Returns one graph per text, made with the `given` clusters, or with those of `resolve` where `given` is None."""
     rules, language = Rules.of(mode), _language(pipeline)
+    plain = [(text, range(len(text))) if mode == "published" else plain_text(text) for text in texts]
     places: dict[str, list[int]] = defaultdict(list)  # equal texts are parsed once
-    for number, text in enumerate(texts):
+    for number, (text, _) in enumerate(plain):
         places[readable(text, language.max_length)].append(number)
     graphs = [SceneGraph() for _ in texts]
     for batch in minibatch(places, BATCH_SIZE):
@@ -96,8 +98,11 @@ def _graphs(
             for readable_text, doc, found in read(batch, language, resolve):
                 for number in places[readable_text]:
                     clusters = found if given is None else given[number]
-                    offset = len(texts[number]) - len(texts[number].lstrip())
+                    text, origin = plain[number]
+                    offset = len(text) - len(text.lstrip())
                     graphs[number] = graph_of(doc, clusters, rules, offset, mode == "reference")
+                    if not isinstance(origin, range):
+                        move_places(graphs[number], origin)
     return graphs
 
 

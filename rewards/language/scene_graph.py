@@ -7,6 +7,7 @@
 text as given.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal, get_args
 
@@ -75,6 +76,14 @@ class SceneGraph:
 
 
 _GRAPH = TypeAdapter(SceneGraph)
+
+
+def move_places(graph: SceneGraph, origin: Sequence[int]) -> None:
+    """Moves the graph's spans to the text from which its own was made. origin: where each character stood there."""
+    named: list[Entity | Relation] = [*graph.entities, *graph.relations]
+    lists = [graph.misplaced, graph.unasserted, *(one.text_spans for one in named)]
+    for spans in (*lists, *(spans for entity in graph.entities for spans in entity.attribute_text_spans.values())):
+        spans[:] = [(origin[start], origin[end - 1] + 1) for start, end in spans]
 
 
 def check_places(graph: SceneGraph, text: str) -> None:

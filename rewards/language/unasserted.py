@@ -13,20 +13,16 @@ sentences the tagger is right more often than the parser.
 from collections.abc import Iterator, Sequence
 
 from spanreward.rewards.language.alternatives import left_open
+from spanreward.rewards.language.claims import unclaimed
 from spanreward.rewards.language.denial import NONE, NOT, PICTURE, SEEN, TRUE, UNTRUE, denied
-from spanreward.rewards.language.words import Word, word_set
+from spanreward.rewards.language.words import SIDES, Word, word_set
 
 ASKING = word_set("is are was were do does did can could will would")
 ASKED_OF = ("EX", "DT", "PRP", "PRP$", "NN", "NNS")  # tags after a verb that opens a question
-INVERTED = word_set("had should")  # "had there been a dog"
-CALLED_IN_DOUBT = frozenset((("who", "says"), ("who", "said"), ("what", "about"), ("how", "about")))
 TAKING_BACK = word_set(
     "this that it which is was are were all of the above everything a lie statement said following below"
 )
-NO = word_set("no not nope or")  # a sentence of its own: "There is a circle. No."
-HEADING = word_set(
-    "in on part things what objects shapes and only description descriptions answer claim claims example"
-).union(TAKING_BACK, SEEN, PICTURE, UNTRUE, NOT, NONE)
+NO = word_set("no not nope or just kidding")  # a sentence of its own: "There is a circle. No."
 BACK = word_set("this it above")
 FORWARD = word_set("following below")
 WHOLE = word_set("all everything none nothing above")
@@ -40,7 +36,7 @@ def unasserted(words: Sequence[Word], alternatives: bool = False) -> frozenset[i
 
     alternatives: whether alternatives joined by "or" count as asserted. A reference supports each of its alternatives.
     """
-    found: set[int] = set()
+    found = set() if alternatives else unclaimed(words)
     previous = 0  # where the segment before this one begins
     listing = False  # whether the segment belongs to a list under "Not in the picture:"
     for start, end, stop in segments(words):
@@ -48,7 +44,7 @@ def unasserted(words: Sequence[Word], alternatives: bool = False) -> frozenset[i
         tags = [word.tag for word in words[start:end]]
         if listing:
             found.update(range(start, end))
-        listing = (listing and not ENDS.intersection(stop) and stop.count("\n") < 2) or announces(texts, stop)
+        listing = (listing and not ENDS.intersection(stop) and stop.count("\n") < 2) or announces(texts, tags, stop)
         if takes_back(texts) and not listing:
             forward = not FORWARD.isdisjoint(texts)
             before = 0 if WHOLE.intersection(texts) else previous
@@ -76,15 +72,19 @@ def asks(texts: Sequence[str], tags: Sequence[str]) -> bool:
     """Whether it is a question: by its order ("is there a dog", "had there been a dog") or as "who says that"."""
     if len(texts) < 2:
         return False
-    inverted = texts[0] in INVERTED and tags[1] == "EX"
-    return inverted or (texts[0] in ASKING and tags[1] in ASKED_OF) or (texts[0], texts[1]) in CALLED_IN_DOUBT
+    return texts[0] in ASKING and tags[1] in ASKED_OF
 
 
-def announces(texts: Sequence[str], stop: str) -> bool:
-    """Whether it is a heading over a list of absent things: "Not in the picture:", "The following is wrong:"."""
-    said = {text for text in texts if text[0].isalnum()}
-    denies = not said.isdisjoint(UNTRUE | NOT | NONE)
-    return ":" in stop and denies and said <= HEADING and said.isdisjoint(BACK) and texts[0] != "that"
+def announces(texts: Sequence[str], tags: Sequence[str], stop: str) -> bool:
+    """Whether it is a heading that names nothing or denies: "True or false:", "Not in the picture:"."""
+    if ":" not in stop or not texts:
+        return False
+    names = any(tag.startswith("N") or tag in ("CD", "VBG", "IN") for tag in tags) or not set(SIDES).isdisjoint(texts)
+    finite = any(tag in ("VBZ", "VBP", "VBD") for tag in tags)
+    denies = not (NOT | NONE).isdisjoint(texts) and "there" not in texts
+    shown = texts[0] in NOT | NONE or not (SEEN | PICTURE).isdisjoint(texts)
+    untrue = not UNTRUE.isdisjoint(texts) or (denies and shown)
+    return (untrue and BACK.isdisjoint(texts) and texts[0] != "that") or not (names or finite)
 
 
 def takes_back(texts: Sequence[str]) -> bool:

@@ -19,6 +19,14 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+# prepositions that say where a thing is or how it is placed
+PLACING = word_set(
+    """about above across against along amid amidst among around as at atop before behind below beneath beside between
+    beyond by despite down for from in inside into near next off on onto out outside over past through throughout to
+    together toward towards under underneath up upon with within"""
+)
+
+
 @dataclass(eq=False, slots=True)
 class Word:
     """One token. `start` and `end` are its characters; `children` are its direct dependents from left to right."""

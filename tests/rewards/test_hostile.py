@@ -283,7 +283,7 @@ VERDICTS = {  # status, and the most that it may be worth
     "within each other": (Status.OK, NOTHING_RIGHT),
     "thinking": (Status.OK, NOTHING_RIGHT),
     "a rating": (Status.OK, NOTHING_RIGHT),
-    "an order": (Status.OK, NOTHING_RIGHT),
+    "an order": (Status.EMPTY, 0.0),  # no claim
     "placeholders": (Status.OK, NOTHING_RIGHT),
     "a template": (Status.OK, NOTHING_RIGHT),
     "pictures": (Status.OK, NOTHING_RIGHT),
@@ -292,7 +292,7 @@ VERDICTS = {  # status, and the most that it may be worth
     "right to left": (Status.OK, HONEST),
     "emoji": (Status.OK, HONEST),
     "marks": (Status.OK, HONEST),
-    "wide": (Status.OK, NOTHING_RIGHT),
+    "wide": (Status.EMPTY, 0.0),  # read as control tokens alone
     "unseen": (Status.OK, NOTHING_RIGHT),
     "repeated": (Status.OK, 0.06),  # twice the share of its characters that is judged
     "repeated control tokens": (Status.OK, 0.06),

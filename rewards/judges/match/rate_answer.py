@@ -31,6 +31,7 @@ from itertools import pairwise
 from spanreward.rewards.judges.match.answer_items import FREE, Item, alternatives, items_of, places
 from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.language.answer_text import answer_words, normalise
+from spanreward.rewards.language.plain_text import plain_text
 from spanreward.rewards.language.words import word_set
 
 YES = word_set("yes yeah yep yup true")
@@ -48,20 +49,21 @@ BESIDE = 2  # words beside each of the reference's that are no alternatives in p
 
 def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
     """Returns the rating, 1 to 3, and the reason, a clause about the answer."""
-    words = answer_words(asked.candidate)
+    candidate, _ = plain_text(asked.candidate)
+    words = answer_words(candidate)
     references = [answer_words(reference) for reference in asked.references]
     counts = Counter(map(normalise, asked.references))
     most = max(counts.values(), default=0)
     if not words or not references:
         return 1.0, "there is nothing to compare"
-    if asked.candidate.rstrip().endswith("?"):
+    if candidate.rstrip().endswith("?"):
         return 1.0, "it asks"
     known = {word for reference in references for word in reference}
-    items = items_of(asked.candidate, references, {*answer_words(asked.question), *known - YES - NO})
+    items = items_of(candidate, references, {*answer_words(asked.question), *known - YES - NO})
     if any(counts[answer] == most for answer in ("yes", "no")):
         return _binary(items, counts)
-    if counts[normalise(asked.candidate)]:
-        return _frequent(counts[normalise(asked.candidate)], most)
+    if counts[normalise(candidate)]:
+        return _frequent(counts[normalise(candidate)], most)
     given = {tuple(said): counts[normalise(one)] for said, one in zip(references, asked.references, strict=True)}
     for said in references[:]:  # "Wilhelm Röntgen" for "Wilhelm Conrad Röntgen"
         shorter = [[*said[:at], *said[at + 1 :]] for at in range(1, len(said) - 1)]

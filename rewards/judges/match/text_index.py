@@ -7,6 +7,7 @@ from functools import lru_cache
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.language.lemmas import is_plural, kin, lemmas
 from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.language.words import PLACING
 
 EXACT, REWORDED, LOOSE, SAME_NAME, ABSENT, WRONG = 5.0, 4.0, 3.0, 2.0, 1.05, 1.0
 
@@ -14,10 +15,7 @@ POSTURE = lemmas("be sit stand rest lie located placed positioned situated appea
 WITHIN = lemmas("in at on inside within upon")
 PLACES = lemmas("left right top bottom center centre middle upper lower corner edge side")
 SYMMETRIC = lemmas("near beside by next to with and touching alongside around facing")
-PREPOSITIONS = lemmas(
-    """about above across against along among around as at before behind below beneath between by down for from
-    in into near next off on onto out outside over past through to together toward towards under up upon with"""
-)
+PREPOSITIONS = lemmas(" ".join(PLACING))
 HAVING = lemmas("with have")
 HOLDING = lemmas("hold wear carry contain include feature")  # who holds a thing has it
 PART = lemmas("part of")
