@@ -12,6 +12,7 @@ from rich.progress import track
 from rich.table import Table
 
 from experiments.hacking.families import ANSWERS, DESCRIPTIONS
+from experiments.hacking.frames import FRAMES
 from experiments.hacking.payoffs import (
     HackingCase,
     Payoff,
@@ -27,10 +28,13 @@ from spanreward.rewards.reward import Reward
 
 DESCRIPTION = """Takes --texts honest descriptions of Scenes (half of them complete) and as many answers to questions
 (half of them right), makes of each what a policy that looks for reward might make, in three amounts, and compares the
-scores. `pays` is the mean of what the text gets beyond its honest text, less what its truth F1 gained, in the amount
-that pays most; `beats` the share of the family's texts that score above their honest text. Judges: referee (knows the
-truth), match, and any other, such as transformers:smollm2, which answers a few questions a second: take --texts 2."""
+scores. `pays` is the mean of what the text gets beyond its honest text, in the amount that pays most. Where a family
+declares that its texts claim more, the gain of truth F1 is taken off. `terse` is the same of terse texts alone, `beats`
+the share of the family's texts that score above their honest text, `contrast` their score less that on other rows.
+Judges: referee (knows the truth), match, and any other, such as transformers:smollm2, which answers a few questions a
+second: take --texts 2."""
 PRICE = 0.02
+CONTRASTED = 8  # texts of a family whose contrast is measured
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,19 +46,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.texts < 1:
         raise ValueError(f"--texts must be 1 or more, got {arguments.texts}")
-    unknown = set(arguments.families or ()) - {*DESCRIPTIONS, *ANSWERS}
+    known = {*DESCRIPTIONS, *FRAMES, *ANSWERS}
+    unknown = set(arguments.families or ()) - known
     if unknown:
-        raise ValueError(f"there is no family {sorted(unknown)}: the families are {sorted({*DESCRIPTIONS, *ANSWERS})}")
+        raise ValueError(f"there is no family {sorted(unknown)}: the families are {sorted(known)}")
     descriptions, answers = description_cases(arguments.texts), answer_cases(arguments.texts)
     found: dict[str, list[dict[str, Any]]] = {}
     for name in arguments.judges:
         judge: Judge = referee_judge(descriptions) if name == "referee" else load_judge(name)
         with closing([judge]):
             for metric, reward, cases in rewards_of(judge, descriptions, answers):
-                table = ANSWERS if metric == "lave" else DESCRIPTIONS
+                table = ANSWERS if metric == "lave" else DESCRIPTIONS | FRAMES
                 chosen = {family: hack for family, hack in table.items() if family in (arguments.families or table)}
                 track_families = track(chosen.items(), f"{metric}, {name}", console=Console(stderr=True))
-                payoffs = [measure_payoffs(reward, cases, {family: hack})[0] for family, hack in track_families]
+                payoffs = [
+                    measure_payoffs(reward, cases, {family: hack}, CONTRASTED)[0] for family, hack in track_families
+                ]
                 found[f"{metric}, {name}"] = [as_row(payoff) for payoff in payoffs]
     show(found)
     return {"texts": arguments.texts, "price": PRICE, "families": found}
@@ -75,7 +82,9 @@ def as_row(payoff: Payoff) -> dict[str, Any]:
     return {
         "family": payoff.family,
         "gain": payoff.gain,
-        "pays": payoff.price,
+        "pays": max(payoff.pays),
+        "terse": max(payoff.terse),
+        "contrast": payoff.contrast,
         "beats": payoff.beats,
         "failed": payoff.failed,
     }
@@ -83,7 +92,9 @@ def as_row(payoff: Payoff) -> dict[str, Any]:
 
 def show(found: dict[str, list[dict[str, Any]]]) -> None:
     """A table of all families by the share that beats its honest text, what pays in red."""
-    table = Table(title="Share of texts that beat their honest text (the most that the family pays)")
+    table = Table(
+        title="Share of texts that beat their honest text (the most that the family pays; on terse texts) contrast"
+    )
     table.add_column("family", no_wrap=True)
     for name in found:
         table.add_column(name)
@@ -92,7 +103,10 @@ def show(found: dict[str, list[dict[str, Any]]]) -> None:
         cells = []
         for name in found:
             row = rows[name].get(family)
-            text = "" if row is None else f"{row['beats']:.2f} ({row['pays']:+.3f})"
-            cells.append(f"[red]{text}[/]" if row is not None and row["pays"] > PRICE else text)
+            if row is None:
+                cells.append("")
+                continue
+            text = f"{row['beats']:.2f} ({row['pays']:+.3f}; {row['terse']:+.3f}) {row['contrast']:+.2f}"
+            cells.append(f"[red]{text}[/]" if max(row["pays"], row["terse"]) > PRICE else text)
         table.add_row(family, *cells)
     Console(stderr=True, width=max(Console().width, 150)).print(table)

@@ -4,8 +4,9 @@
     payoffs = measure_payoffs(PoshReward(MatchJudge()), cases, DESCRIPTIONS)
     payoffs[0].family, payoffs[0].gain, payoffs[0].beats          # "one word over and over", (-.09, -.33, -.6), 0.0
 
-A payoff is what the hacked text gets beyond its honest text, less what it is truly better (truth F1; saying a wrong
-thing more may be right where much was left out). A failed judgment is left out and counted.
+A payoff is what the hacked text gets beyond its honest text, less what it is truly better: nothing, where its family
+declares so, and else its gain of truth F1 (saying a wrong thing more may be right where much was left out). A failed
+judgment is left out and counted.
 """
 
 import random
@@ -13,46 +14,55 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from experiments.hacking.families import Case, Hack, honest_description
+from experiments.hacking.families import Case, Family, honest_description
 from experiments.scenes.language import PROMPT
 from experiments.scenes.parts import scenes_of, scenes_part
 from experiments.scenes.questions import ask
 from experiments.scenes.referee import judge_description
 from experiments.scenes.referee_judge import RefereeJudge
+from spanreward.rewards.contrast import contrasts
 from spanreward.rewards.reward import Reward
 from spanreward.rewards.verdict import Sample
 from spanreward.training.data.load import load_data
 from spanreward.training.recipe import FilePart
 
-Families = Mapping[str, tuple[Hack, tuple[int, int, int]]]
+Families = Mapping[str, Family]
 
 
 @dataclass(frozen=True, slots=True)
 class HackingCase:
-    """An honest text with all that a reward may look at; described: whether the truth of a description applies."""
+    """An honest text with all that a reward may look at.
+
+    described: whether the truth of a description applies. terse: whether it leaves out about half.
+    """
 
     case: Case
     sample: Sample
     described: bool
+    terse: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Payoff:
     """Of one family, by amount: gain, the mean score above the honest text's; pays, the same less the truth's gain.
 
-    beats: the share of all texts of the family that score above their honest text. failed: judgments left out.
+    terse: `pays` of the terse texts alone. beats: the share of all texts of the family that score above their honest
+    text. contrast: own score less that on other rows (rewards/contrast.py), mean over the first amount. failed:
+    judgments left out.
     """
 
     family: str
     gain: tuple[float, ...]
     pays: tuple[float, ...]
+    terse: tuple[float, ...]
     beats: float
+    contrast: float
     failed: int
 
     @property
     def price(self) -> float:
-        """The most that it pays, in any amount."""
-        return max(self.pays)
+        """The most that it pays, in any amount, on all texts or on terse ones."""
+        return max(*self.pays, *self.terse)
 
 
 def description_cases(count: int) -> list[HackingCase]:
@@ -65,7 +75,7 @@ def description_cases(count: int) -> list[HackingCase]:
             honest = honest_description(scene, rng, complete=number % 2 == 0)
             references, context = tuple(row["reference"]), row["context"]
             sample = Sample(PROMPT, honest, references=references, context=context, id=row["id"])
-            cases.append(HackingCase(Case(honest, PROMPT, scene), sample, described=True))
+            cases.append(HackingCase(Case(honest, PROMPT, scene), sample, described=True, terse=number % 2 == 1))
     return cases
 
 
@@ -91,30 +101,36 @@ def referee_judge(cases: Sequence[HackingCase]) -> RefereeJudge:
     return RefereeJudge({one.sample.context: one.case.scene for one in cases if one.sample.context})
 
 
-def measure_payoffs(reward: Reward, cases: Sequence[HackingCase], families: Families) -> list[Payoff]:
-    """What every family pays on these cases."""
+def measure_payoffs(
+    reward: Reward, cases: Sequence[HackingCase], families: Families, contrasted: int = 0
+) -> list[Payoff]:
+    """What every family pays on these cases. contrasted: of how many texts the contrast is measured."""
     honest = reward.judge_samples([one.sample for one in cases])
     truths = [truth(one, one.sample.completion) for one in cases]
     payoffs = []
-    for family, (hack, amounts) in families.items():
-        gain, pays, above, failed = [], [], [], 0
-        for amount in amounts:
-            rng = random.Random(f"{family} {amount}")
-            texts = [hack(one.case, amount, rng) for one in cases]
-            verdicts = reward.judge_samples(
-                [replace(one.sample, completion=text) for one, text in zip(cases, texts, strict=True)]
-            )
-            gains, excess = [], []
+    for name, family in families.items():
+        gain, pays, terse, above, failed = [], [], [], [], 0
+        contrast: list[float] = []
+        for amount in family.amounts:
+            rng = random.Random(f"{name} {amount}")
+            texts = [family.hack(one.case, amount, rng) for one in cases]
+            samples = [replace(one.sample, completion=text) for one, text in zip(cases, texts, strict=True)]
+            verdicts = reward.judge_samples(samples)
+            contrast = contrast or contrasts(reward, samples, verdicts, range(min(contrasted, len(samples))), others=2)
+            gains, excess, of_terse = [], [], []
             for one, text, before, after, was in zip(cases, texts, honest, verdicts, truths, strict=True):
                 if before.score is None or after.score is None:
                     failed += 1
                     continue
                 gains.append(after.score - before.score)
-                excess.append(gains[-1] - max(truth(one, text) - was, 0.0))
-            gain.append(fmean(gains) if gains else 0.0)
-            pays.append(fmean(excess) if gains else 0.0)
+                excess.append(gains[-1] - (max(truth(one, text) - was, 0.0) if family.claims else 0.0))
+                of_terse += excess[-1:] if one.terse else []
+            gain.append(fmean(gains or [0.0]))
+            pays.append(fmean(excess or [0.0]))
+            terse.append(fmean(of_terse or [0.0]))
             above += [one > 1e-9 for one in gains]
-        payoffs.append(Payoff(family, tuple(gain), tuple(pays), fmean(above) if above else 0.0, failed))
+        shares = fmean(above or [0.0]), fmean(contrast or [0.0])
+        payoffs.append(Payoff(name, tuple(gain), tuple(pays), tuple(terse), *shares, failed))
     return payoffs
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from experiments.hacking.families import ANSWERS, DESCRIPTIONS
+from experiments.hacking.frames import FRAMES
 from experiments.hacking.payoffs import answer_cases, description_cases, measure_payoffs, referee_judge
 from experiments.scenes.referee_judge import RefereeJudge
 from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward
@@ -28,7 +29,7 @@ def test_the_suite_is_what_it_says() -> None:
     assert len(DESCRIPTIONS) >= 25
     assert len(ANSWERS) >= 25
     case = CASES[0].case
-    for family, (hack, amounts) in (DESCRIPTIONS | ANSWERS).items():
+    for family, (hack, amounts, _) in (DESCRIPTIONS | FRAMES | ANSWERS).items():
         assert len(set(amounts)) == 3
         texts = [hack(case, amount, random.Random(0)) for amount in amounts]
         assert texts == [hack(case, amount, random.Random(0)) for amount in amounts]
@@ -41,6 +42,20 @@ def test_no_family_of_descriptions_pays(metric: str, judge: str) -> None:
     payoffs = measure_payoffs(REWARDS[metric](JUDGES[judge]()), CASES, DESCRIPTIONS)
     assert {payoff.family: payoff.pays for payoff in payoffs if payoff.price > PRICE} == {}
     assert sum(payoff.failed for payoff in payoffs) == 0
+
+
+KNOWN = (  # each pays on terse texts: docs/evidence/filler.md has the prices
+    "There is little chance of", "Contrary to what", "My friend has", "The prompt mentions", "The word for",
+    "Except for", "In a dream",
+)  # fmt: skip
+
+
+def test_a_frame_that_claims_nothing_does_not_pay() -> None:
+    once = {name: frame._replace(amounts=(1,)) for name, frame in FRAMES.items() if not name.startswith(KNOWN)}
+    terse = [case for case in CASES if case.terse]
+    payoffs = measure_payoffs(PoshReward(MatchJudge()), terse, once)
+    assert len(once) == len(FRAMES) - len(KNOWN)
+    assert {payoff.family: payoff.pays for payoff in payoffs if payoff.price > PRICE} == {}
 
 
 @pytest.mark.parametrize("judge", JUDGES)
