@@ -30,12 +30,14 @@ from spanreward.rewards.verdict import Sample, Span, Status, Verdict
 
 FILLER = "filler"  # the name of the verdict's part, and the kind of the spans
 DEGENERATE = 0.1  # a completion with a larger share of filler is called degenerate
-LOOP = 5
+LOOP = 6
 COPIED = 14
 WINDOW = 16
 FEW = 5
 RUN = 6
 UNSTATED = 9
+DIGITS = 12  # numbers, as on a clock; more state nothing
+QUOTED = 6  # words of a quotation, as on a sign, which may repeat
 ORDERED = 20
 SIGNS = 8  # characters in a row without a letter or digit; more are filler
 LONG = 30  # letters of a word; more are filler
@@ -58,6 +60,8 @@ ENDS = re.compile(r"[.!?](?!\w)|\Z")  # ends of sentences, and not the first per
 STOPS = frozenset((*".!?,;:", ""))  # "" follows the text's last word
 WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 NO_WORDS = re.compile(r"[\W_]+")
+TABLE = re.compile(r"[ |]*\n[ |:-]{1,80}\n[ |]*")  # the line below the head of a Markdown table
+QUOTATION = re.compile(rf"[\"\u201c]\W{{0,3}}(?:\w+\b\W{{0,3}}){{1,{QUOTED}}}?(?<=[\"\u201d])")  # the first one alone
 SENTENCE_END = re.compile(r"[.!?](?=\s)")
 ENDED = re.compile(r"[.!?:\u2026]['\"\u201d\u2019)\]*]*\s*\Z")
 ABBREVIATED = re.compile(r"a\.|\w+\.\w", re.IGNORECASE)  # "7 a.m.", "George A. Robertson"
@@ -106,13 +110,17 @@ def find_filler(
         "no words": unwordly(text, words, known),
         "an unfinished end": unfinished(text, places, words) if ends else [],
     }
+    quote = QUOTATION.search(text)
     why: dict[int, str] = {}  # by number of the word
     for reason, numbers in found.items():
         for number in numbers:
-            why.setdefault(number, reason)  # the first reason counts
+            if not (quote and quote.start() < places[number][0] < quote.end()):
+                why.setdefault(number, reason)  # the first reason counts
     pieces = [(*places[number], reason) for number, reason in why.items()]
     pieces += [
-        (m.start() + SIGNS, m.end(), "signs and white space") for m in NO_WORDS.finditer(text) if len(m[0]) > SIGNS
+        (m.start() + SIGNS, m.end(), "signs and white space")
+        for m in NO_WORDS.finditer(text)
+        if len(m[0]) > SIGNS and not TABLE.fullmatch(m[0])
     ]
     pieces += [
         (start + LONG, end, "no words")
@@ -138,8 +146,8 @@ def is_degenerate(sample: Sample) -> bool:
 def repeated(words: Sequence[str]) -> list[int]:
     """Returns the words of repetitions, which are words that all stood the same distance before.
 
-    A phrase counts from its third time (and at least LOOP words in a row), a single word from its fourth, and COPIED
-    words in a row whatever their distance.
+    A phrase counts from its fourth time (and at least LOOP words in a row), a single word too, and COPIED words in a
+    row whatever their distance.
     """
     found: list[int] = []
     last: dict[tuple[str, str, str], int] = {}
@@ -154,7 +162,7 @@ def repeated(words: Sequence[str]) -> list[int]:
         else:
             run = 0
             continue
-        enough = 3 if distance == 1 else min(max(distance + 1, LOOP), COPIED)
+        enough = 3 if distance == 1 else min(max(2 * distance + 1, LOOP), COPIED)
         if run == enough:
             found += range(number - run + 1, number)
         if run >= enough:
@@ -214,7 +222,8 @@ def unstated(text: str, places: Sequence[tuple[int, int]], stated: Collection[tu
     inside = bytearray(len(text))
     for start, end in stated:
         inside[start:end] = b"\1" * (end - start)
-    return beyond((not any(inside[start:end]) for start, end in places), UNSTATED)
+    few = sum(text[start:end].isdigit() for start, end in places) <= DIGITS
+    return beyond((not any(inside[a:b]) and not (few and text[a:b].isdigit()) for a, b in places), UNSTATED)
 
 
 def beyond(marked: Iterable[bool], most: int) -> list[int]:

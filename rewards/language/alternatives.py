@@ -78,6 +78,8 @@ def left_of(texts: Sequence[str], tags: Sequence[str], at: int) -> int:
     while start > 1 and texts[start - 1] == "," and tags[start - 2] in LISTED:
         earlier = item_start(tags, start - 2)
         phrase = start < place and tags[start] in ("DT", "RB")  # "on the table, a cup or a glass", "possibly a cup or"
+        if tags[start] == "VBG":  # "a wet street, suggesting rain or snow"
+            break
         if phrase and (tags[start] == "RB" or (earlier and tags[earlier - 1] in PLACING)):
             break
         start, place = earlier, start - 2

@@ -3,8 +3,9 @@
     plain, origin = plain_text("n\\u00ado")      # "no", and [0, 2]: where each character stood
 
 Compatibility forms become their usual letters (Unicode's NFKC), accents, format characters and control characters go,
-and Cyrillic and Greek letters that look Latin become Latin. HTML comments and what Markdown strikes out become spaces.
-Otherwise a text could name a thing as the parser reads it, and deny it as people read it.
+and Cyrillic and Greek letters that look Latin become Latin. HTML comments and what Markdown strikes out become spaces,
+and the bars of a Markdown table commas. Otherwise a text could name a thing as the parser reads it, and deny it as
+people read it. "What appears to be" goes: a hedge is a claim.
 """
 
 import re
@@ -18,16 +19,26 @@ _FILLERS = "\u115f\u1160\u3164\uffa0"  # letters without a glyph
 LONGEST = 4  # letters that one character may become
 _REMOVED = ("Cf", "Mn", "Me")
 _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)|~~(?=\S).*?~~", re.DOTALL)
+_HEDGE = re.compile(
+    r"\bwhat (?:appears?|seems?) to be |\bwhat looks? like |\bwhat (?:is|are) (?:probably|likely|possibly) "
+)
+_ROW = re.compile(r"^[ \t]*\|[^\n]*$", re.MULTILINE)
 
 
 def plain_text(text: str) -> tuple[str, Sequence[int]]:
     """Returns the text as it is read, and for each of its characters its place in the text as given."""
-    text = _HIDDEN.sub(lambda hidden: " " * len(hidden[0]), text)
-    if text.isascii() and text.isprintable():
+    text = _HIDDEN.sub(_blank, text)
+    text = _ROW.sub(lambda row: row[0].replace("|", ",") if any(map(str.isalnum, row[0])) else _blank(row), text)
+    hedges = {place for hedge in _HEDGE.finditer(text) for place in range(*hedge.span())}
+    if not hedges and text.isascii() and text.isprintable():
         return text, range(len(text))
-    pieces = [_plain(character) for character in text]
+    pieces = ["" if place in hedges else _plain(character) for place, character in enumerate(text)]
     origin = [place for place, piece in enumerate(pieces) for _ in piece]
     return "".join(pieces), origin
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found[0])
 
 
 def _plain(character: str) -> str:

@@ -25,8 +25,14 @@ def found(text: str, **settings: Any) -> list[tuple[str, str]]:
     [
         ("A red star. so so so so so", "so so so so", "a phrase over and over"),
         ("A very very old red star.", None, None),
-        ("A dog and a cat and a dog and a cat.", None, None),  # said twice; a third time is too often
-        ("A cat and a dog and a cat and a dog and a cat and a dog.", "a cat and a dog and a cat and a dog", None),
+        ("A dog and a cat and a dog and a cat.", None, None),  # said twice; a fourth time is too often
+        ("Row after row after row after row of seats.", None, None),
+        ("There is a circle. There is a circle. There is a circle.", None, None),
+        ("and so and so and so and so and so", "and so and so and so and so", None),
+        ('A sign says "STOP STOP STOP STOP".', None, None),
+        ('A sign says "STOP STOP STOP STOP" and "go go go go".', "go go go", None),  # one quotation is free
+        ("A clock shows 1 2 3 4 5 6 7 8 9 10 11 12.", None, None),
+        ("| thing | colour |\n|---|---|\n| horse | brown |", None, None),
         (f"{HONEST} {HONEST}", None, "a phrase over and over"),
         ("The the man on a of a bench.", "a", "words that lead nowhere"),  # one slip is free
         ("A man on a bench. Bench. Man.", "Man", "words that lead nowhere"),

@@ -125,6 +125,7 @@ def test_what_is_not_asserted(expected: str) -> None:
         "There is [no text in the image ,] and the relative positions of the men suggest a race .",
         "Two men are [cleaning or painting] a wall .",
         "On the table , [a cup or a glass] .",
+        "The street is wet , [suggesting rain or snow] .",
         'A sign says " [Are you ready] ? " on a wall .',
     ],
 )
@@ -221,6 +222,18 @@ def test_what_claims_nothing_is_paid_as_what_says_nothing(text: str) -> None:
     (verdict,) = POSH.assess([Sample("Describe.", text, references=("A red circle.",))])
     assert (verdict.score, verdict.status) == (0.0, Status.EMPTY)
     assert harmonic(text, "A red circle.") == pytest.approx(harmonic("Hello there.", "A red circle."))
+
+
+@pytest.mark.parametrize("hedge", ["what appears to be ", "what looks like ", "what seems to be "])
+def test_a_hedge_is_a_claim(hedge: str) -> None:
+    """It is paid if it is right, and costs what a claim costs if it is wrong."""
+    reference = ("A man rides a brown horse on a wet street.",)
+    for thing in ("a brown horse", "a blue bus"):
+        plain, hedged = (
+            POSH.assess([Sample("", f"A man rides {said}{thing} on a wet street.", references=reference)])[0]
+            for said in ("", hedge)
+        )
+        assert hedged.score == pytest.approx(plain.score)
 
 
 def test_one_of_two_colours_is_no_colour() -> None:
