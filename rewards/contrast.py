@@ -1,6 +1,6 @@
 """Contrast: what a text earns on its own row beyond what it would earn on other rows. Text that knows nothing has 0.
 
-    contrasts(reward, samples, verdicts, rows=[0])         # [0.31]
+    contrasts(reward, samples, verdicts, rows=[0])         # {0: 0.31}
 
 "There is a thing in the picture" earns the same against any reference, and so does whatever else pays without looking.
 No list of words or frames is needed to see it. A row costs as many judgments as it has OTHERS.
@@ -19,21 +19,23 @@ EVERY = 50  # of so many rows one is logged: 2 %
 
 def contrasts(
     reward: Reward, samples: Sequence[Sample], verdicts: Sequence[Verdict], rows: Sequence[int], others: int = OTHERS
-) -> list[float]:
-    """Returns own score less the mean score on up to `others` other rows, for each row that has both.
+) -> dict[int, float]:
+    """Returns by row its own score less the mean score on up to `others` other rows, of the rows that have both.
 
     Scores are in [0, 1], so a contrast is in [-1, 1]. Other rows are judged against another text.
     """
-    asked = {row: others_of(samples, row)[:others] for row in rows}
-    moved = [replace(other, completion=samples[row].completion) for row, some in asked.items() for other in some]
-    found = iter(reward.judge_samples(moved) if moved else [])
-    result = []
-    for row, some in asked.items():
-        own, scores = verdicts[row].score, [verdict.score for verdict in (next(found) for _ in some)]
-        known = [score for score in scores if score is not None]
-        if own is not None and known:
-            result.append(own - fmean(known))
-    return result
+    own = {row: score for row in rows if (score := verdicts[row].score) is not None}
+    pairs = [
+        (row, replace(other, completion=samples[row].completion))
+        for row in own
+        for other in others_of(samples, row)[:others]
+    ]
+    found = reward.judge_samples([sample for _, sample in pairs]) if pairs else []
+    scores: dict[int, list[float]] = {}
+    for (row, _), verdict in zip(pairs, found, strict=True):
+        if verdict.score is not None:
+            scores.setdefault(row, []).append(verdict.score)
+    return {row: own[row] - fmean(of_row) for row, of_row in scores.items()}
 
 
 def others_of(samples: Sequence[Sample], row: int) -> list[Sample]:

@@ -110,7 +110,7 @@ def measure_payoffs(
     payoffs = []
     for name, family in families.items():
         gain, pays, terse, above, failed = [], [], [], [], 0
-        contrast: list[float] = []
+        contrast: dict[int, float] = {}
         for amount in family.amounts:
             rng = random.Random(f"{name} {amount}")
             texts = [family.hack(one.case, amount, rng) for one in cases]
@@ -129,7 +129,7 @@ def measure_payoffs(
             pays.append(fmean(excess or [0.0]))
             terse.append(fmean(of_terse or [0.0]))
             above += [one > 1e-9 for one in gains]
-        shares = fmean(above or [0.0]), fmean(contrast or [0.0])
+        shares = fmean(above or [0.0]), fmean(contrast.values() or [0.0])
         payoffs.append(Payoff(name, tuple(gain), tuple(pays), tuple(terse), *shares, failed))
     return payoffs
 

@@ -39,7 +39,7 @@ Referee = Callable[[Sample], float | None]
 SATURATED = 0.99
 TRUNCATED = "completions/clipped_ratio"  # TRL's key
 # As judge/failed_fraction, NAME/unscored_fraction, reward and completions/mean_length.
-LOGGED_ELSEWHERE = ("failed_fraction", "unscored_fraction", "reward", "length")
+LOGGED_ELSEWHERE = ("failed_fraction", "unscored_fraction", "reward", "length", "contrast")
 NGRAM = 4
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+|[^\w\s]")  # kana and CJK do not space their words
 
@@ -52,8 +52,9 @@ class Limits:
     saturated_fraction, repetition, degenerate_fraction. length_ratio: mean length / mean length at the start, or its
     inverse. runaway: mean length_ratio (without references, mean length / that at the start), where the length grows
     and the reward does not fall. truncated: fraction of completions cut at the maximal length, where it grows and the
-    reward does not fall; also a runaway. divergence: rise of truth_gap since the start. The start is the first `window`
-    batches of this process's run, also of a resumed one.
+    reward does not fall; also a runaway. contrast: fall of NAME/contrast while the reward does not fall; also a
+    runaway. divergence: rise of truth_gap since the start. The start is the first `window` batches of this process's
+    run, also of a resumed one.
     """
 
     failed_fraction: float = 0.5
@@ -65,6 +66,7 @@ class Limits:
     runaway: float = 1.5
     truncated: float = 0.1
     divergence: float = 0.1
+    contrast: float = 0.1
     window: int = 10
 
 
@@ -82,6 +84,7 @@ class CompletionRow:
     repetition: float
     degenerate: bool
     truth: float | None
+    contrast: float = math.nan
 
     @property
     def reward(self) -> float | None:
@@ -164,7 +167,7 @@ class RewardHealthCallback(Watching):
     def _rows(self) -> list[CompletionRow]:
         judged = zip(*(recorder.verdicts for recorder in self.recorders), strict=True)
         rows = []
-        for sample, verdicts in zip(self.recorders[0].samples, judged, strict=True):
+        for number, (sample, verdicts) in enumerate(zip(self.recorders[0].samples, judged, strict=True)):
             notes = [verdict.note or verdict.status.value for verdict in verdicts if verdict.status.failed]
             pairs = zip(self.recorders, verdicts, strict=True)
             without = [recorder.reward.unscored([verdict]) for recorder, verdict in pairs if verdict.score is None]
@@ -178,6 +181,7 @@ class RewardHealthCallback(Watching):
                     repetition=repetition(sample.completion),
                     degenerate=is_degenerate(sample),
                     truth=self._truth(sample),
+                    contrast=mean([r.contrasts[number] for r in self.recorders if number in r.contrasts]),
                 )
             )
         return rows
@@ -216,6 +220,8 @@ def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
         numbers["truth"] = mean(truths)
         numbers["truth_gap"] = mean([reward - truth for reward, truth in pairs])
         numbers["truth_correlation"] = correlation(pairs)
+    if not math.isnan(contrast := mean([row.contrast for row in rows])):
+        numbers["contrast"] = contrast
     return numbers
 
 
@@ -246,7 +252,7 @@ def repetition(text: str) -> float:
 
 
 def runaway(history: Mapping[str, Sequence[float]], limits: Limits) -> str:
-    """Returns a clause on lengths or cut completions that grow against the window of batches before, or ""."""
+    """Returns a clause on what grew since the window before (length, cuts, scores on other rows), or ""."""
     window = limits.window
     late = {name: mean(values[-window:]) for name, values in history.items()}
     early = {name: mean(values[-2 * window : -window]) for name, values in history.items()}
@@ -257,6 +263,8 @@ def runaway(history: Mapping[str, Sequence[float]], limits: Limits) -> str:
     if beside > limits.runaway and late["length"] > early["length"]:
         than = "the longest reference" if not math.isnan(late["length_ratio"]) else "at the start"
         return f"completions are {beside:.1f} times as long as {than} and growing ({late['length']:.0f} characters)"
+    if late.get("contrast", math.inf) < early.get("contrast", -math.inf) - limits.contrast:
+        return f"completions earn more and more on other rows too (contrast {late['contrast']:.2f})"
     if late.get("truncated_fraction", 0) > max(limits.truncated, early.get("truncated_fraction", 0)):
         return f"{late['truncated_fraction']:.0%} of the completions are cut at the maximal length, and more and more"
     return ""

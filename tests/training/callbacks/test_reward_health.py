@@ -17,6 +17,7 @@ from spanreward.training.callbacks.reward_health import (
     health,
     problems,
     repetition,
+    runaway,
 )
 from spanreward.training.grpo.recorder import Recorder
 from tests.support.tiny_trainer import Scored
@@ -273,3 +274,13 @@ def test_a_misspelt_problem_is_refused() -> None:
     with pytest.raises(ValueError, match=r"unknown problem in stop_on 'divergense': did you mean 'divergence'\?"):
         RewardHealthCallback([recorder], stop_on=["divergense"])
     assert RewardHealthCallback([recorder], stop_on=PROBLEMS).stop_on == set(PROBLEMS)
+
+
+def test_a_reward_that_rises_on_other_rows_too_is_a_runaway() -> None:
+    history = {
+        "length": [50.0] * 20, "length_ratio": [1.0] * 20, "reward": [0.5] * 10 + [0.7] * 10,
+        "contrast": [0.3] * 10 + [0.1] * 10,
+    }  # fmt: skip
+    assert "other rows" in runaway(history, Limits())
+    assert runaway(history | {"contrast": [0.3] * 20}, Limits()) == ""
+    assert runaway(history | {"reward": [0.7] * 10 + [0.5] * 10}, Limits()) == ""

@@ -127,3 +127,13 @@ def test_a_judge_that_cannot_be_woken_fails_its_rows_and_raises_nothing() -> Non
 def test_a_missing_column_is_said_as_by_the_reward() -> None:
     with pytest.raises(ValueError, match="posh needs the dataset column 'reference'"):
         Recorder(PoshReward(MatchJudge()))(PROMPTS, TEXTS, id=[1, 2, 3])
+
+
+def test_one_row_in_fifty_is_judged_on_other_rows_too() -> None:
+    texts = [f"A {color} {shape}." for color in ("red", "blue", "green", "black", "white") for shape in ("dog", "star")]
+    recorder, logged = Recorder(PoshReward(MatchJudge())), []
+    for _ in range(10):
+        recorder([""] * 10, texts, log_metric=lambda name, value: logged.append((name, value)), reference=texts)
+    contrasts = [value for name, value in logged if name == "posh/contrast"]
+    assert len(contrasts) == 2
+    assert min(contrasts) > 0.3
