@@ -31,7 +31,7 @@ from spanreward.rewards.verdict import Sample, Span, Status, Verdict
 FILLER = "filler"  # the name of the verdict's part, and the kind of the spans
 DEGENERATE = 0.1  # a completion with a larger share of filler is called degenerate
 LOOP = 6
-COPIED = 14
+COPIED = 17
 WINDOW = 16
 FEW = 5
 RUN = 6
