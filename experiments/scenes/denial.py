@@ -2,7 +2,8 @@
 
     claimed(words("There is no red circle"))        # ["There", "is"]
 
-The referee's own rule, by words alone: it shares none with the rewards that it judges. A denial reaches to the next
+The referee's own rule, by words alone: it shares none with the rewards that it judges. A sentence with a word that
+descriptions of scenes do not have claims nothing, whatever frame that word makes. A denial reaches to the next
 comma, "but" or "and a"; "with no" and "without" to the shape that follows. Of alternatives ("red or blue", "a star or a
 circle") none is claimed. A sentence that says that the one before is untrue takes that one back.
 """
@@ -38,6 +39,11 @@ TAKING_BACK = frozenset(_TAKING_BACK.split())
 WHOLE = frozenset(("all", "everything", "none", "nothing", "above"))
 FORWARD = frozenset(("following", "below"))
 
+_GRAMMAR = """and is are sits sit lies lie stands stand there here to of in at on or either but with it its that which
+both this image picture scene has shows can be seen one finds above below near next very also two three four five"""
+GRAMMAR = frozenset((*_GRAMMAR.split(), *SHAPES, *(f"{shape}s" for shape in SHAPES), *ATTRIBUTES, *SIDES, *ARTICLES))
+READ = GRAMMAR | DENIES | UNTRUE | THERE | SAYING | OTHERS | LIE | UNREAL | ASKS | ASKED | DENIES_NOTHING
+
 
 def claimed_sentences(sentences: Sequence[tuple[Words, str]]) -> list[Words]:
     """What each sentence of a text claims. sentences: the words of each, commas too, and the sign that it ends with."""
@@ -51,7 +57,7 @@ def claimed_sentences(sentences: Sequence[tuple[Words, str]]) -> list[Words]:
             claims[first:] = [[] for _ in claims[first:]]
         elif words:
             asks = stop == "?" or (words[0] in ASKS and words[1:2] != [] and words[1] in ASKED)
-            claims.append([] if asks else claimed(sentence))
+            claims.append(claimed(sentence) if not asks and READ.issuperset(words) else [])
     return claims
 
 
