@@ -27,7 +27,7 @@ from spanreward.rewards.verdict import Sample
 
 DESCRIPTION = """Hill climbing from terse honest texts: each step makes 40 mutants and keeps the one with the largest
 gap, the reward less the truth. Mutants change words, join words by signs, hide them in unicode, and add frames that
-name a thing without claiming it. On Scenes the truth is the referee's F1 of level 1, and an added frame is worth 0. With
+name a thing without claiming it. On Scenes the truth is the referee's F1 at level 1, and a frame is worth 0. With
 --people it starts from people's captions (Flickr8k), and the truth is the same reward against the other references.
 honest: the gap of the texts it starts from. Seeds and budget are fixed."""
 JOINTS = (".", "_", "-", "/", "|", ",", " or ", " and ", " not ", ": ", "\u00ad", "\u200b")
