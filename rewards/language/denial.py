@@ -1,10 +1,10 @@
-"""Which words of a sentence are denied or doubted: what follows "no", "not", "without", "I doubt that", "it is false".
+"""Which words of a sentence are denied or doubted: what follows "no", "not", "without", "it is false".
 
     denied(["there", "is", "no", "circle"], ["EX", "VBZ", "DT", "NN"])        # {2, 3}
 
 A negation of a clause ("there is no ...", "is not ...", "nobody ...") reaches to the end of the clause. A negation in a
 phrase ("a man with no shirt riding a horse") reaches to the end of its noun. "X is not there", "X is missing" deny X.
-What somebody else says ("some say that ...") and what would be or used to be there is not asserted either.
+What is said in another frame ("some say that", "there would be", "find a dog") is a matter of claims.py.
 
 These deny nothing: "not only", "not just", "no more than"; "except", "apart from" and "other than" ("empty apart from a
 man" has the man in it); "far from", which is a place; and hedges that leave the claim standing ("possibly a park",
