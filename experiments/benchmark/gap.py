@@ -5,7 +5,6 @@ python -m experiments benchmark gap --judges match referee --json gap.json
 
 import argparse
 import random
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -31,7 +30,6 @@ name a thing without claiming it. On Scenes the truth is the referee's F1 at lev
 --people it starts from people's captions (Flickr8k), and the truth is the same reward against the other references.
 honest: the gap of the texts it starts from. Seeds and budget are fixed."""
 JOINTS = (".", "_", "-", "/", "|", ",", " or ", " and ", " not ", ": ", "\u00ad", "\u200b")
-INVISIBLE = re.compile("[\u00ad\u200b]")
 PEOPLE = 8  # captions that the search starts from
 Truth = Callable[[str], float]
 
@@ -75,7 +73,7 @@ def scenes(cases: Sequence[HackingCase]) -> list[Start]:
     starts: list[Start] = []
     for case in cases:
         words = [word for reference in case.sample.references for word in reference.split()]
-        starts.append((case.sample, lambda text, case=case: truth(case, INVISIBLE.sub("", text)), words, case))  # type: ignore[misc]
+        starts.append((case.sample, lambda text, case=case: truth(case, text), words, case))  # type: ignore[misc]
     return starts
 
 

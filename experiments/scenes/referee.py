@@ -19,7 +19,9 @@ from scipy.optimize import linear_sum_assignment
 from experiments.scenes.denial import claimed_sentences
 from experiments.scenes.world import COLORS, COLUMNS, ROWS, SHAPES, SIZES, Scene, Thing
 
-WORD = re.compile(r"[A-Za-z]+(?:[._|][A-Za-z]+|(?:-[A-Za-z]+){2,})*|[.!?,\n]")  # "red.circle.top" is one word
+WORD = re.compile(
+    r"[A-Za-z\u00ad\u200b]+(?:[._|][A-Za-z]+|(?:-[A-Za-z]+){2,})*|[.!?,\n]"
+)  # "red.circle.top" is one word
 ATTRIBUTES = dict.fromkeys(SIZES, "size") | dict.fromkeys(COLORS, "color")
 SIDES = {"top": "row", "bottom": "row", "left": "column", "right": "column"}
 RELATIONS = {"above", "below", "left of", "right of"}
