@@ -27,13 +27,13 @@ METRICS: dict[str, type[Reward]] = {
 }
 
 
-def build_reward(metric: str, judge: Judge, options: dict[str, Any]) -> Reward:
-    """Returns the metric with this judge and these arguments of its class.
+def build_reward(metric: str, judge: Judge | None, options: dict[str, Any]) -> Reward:
+    """Returns the metric with this judge and these arguments of its class. None for a metric without a judge.
 
     metric: one of METRICS, or FILE.py:NAME (see own_file.py). NAME is a class, which gets the judge if it takes one, or
     a reward that `@reward` made, which takes no options.
 
-    Raises ValueError for an unknown metric or option, and for an invalid value.
+    Raises ValueError for an unknown metric or option, an invalid value, and a metric that lacks its judge.
     """
     if (own := own_instance(metric, Reward, options)) is not None:
         return own
@@ -44,6 +44,8 @@ def build_reward(metric: str, judge: Judge, options: dict[str, Any]) -> Reward:
     valid = [name for name in parameters if name != "judge"]
     check_known(f"option of {metric}", options, valid)
     given: dict[str, Any] = {"judge": judge} if "judge" in parameters else {}
+    if judge is None and given:
+        raise ValueError(f"{metric} asks a judge, and none is named: --judge match needs no model (docs/judges.md).")
     if "name" in parameters and parameters["name"].default is inspect.Parameter.empty:
         given["name"] = kind.__name__.removesuffix("Reward").lower()
     try:

@@ -33,7 +33,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from spanreward.training.commands.json_file import write_json
-from spanreward.training.commands.metric_options import add_cache_option
+from spanreward.training.commands.metric_options import JUDGES, add_cache_option
 
 EXPLAINED = 12  # prompts at most
 MAX_TOKENS = 128
@@ -48,7 +48,7 @@ def main() -> None:
     asked.add_argument("--recipe", help="whose data, rewards and referees are used")
     asked.add_argument("--data", metavar="ROWS.jsonl", help="in place of a recipe, with --metric")
     parser.add_argument("--metric", help="who scores the rows of --data: posh, harmonic, lave, ...")
-    parser.add_argument("--judge", default="match", help="who answers the metric's questions (default match)")
+    parser.add_argument("--judge", default="match", help=f"{JUDGES} (default match)")
     parser.add_argument("--output", required=True, type=Path, help="folder for results.json and report.html")
     parser.add_argument("--prompts", type=int, default=256, help="how many held-out prompts (default 256)")
     longest = f"longest completion (default: the recipe's max_completion_length, {MAX_TOKENS} where it has none)"

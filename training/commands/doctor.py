@@ -39,6 +39,7 @@ from spanreward.rewards.cache_folder import CACHE
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.local.vllm_engine import VLLM
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
+from spanreward.training.commands.metric_options import JUDGES
 from spanreward.training.needs import TRL
 
 SUPPORTED = {"torch": ">=2.9", "transformers": ">=5.15,<6", "spacy": ">=3.8.18", "trl": TRL, "vllm": VLLM}
@@ -62,7 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--recipe", metavar="PATH", help="a recipe to check, with its judges, reader and memory")
     parser.add_argument("--accelerate-config", metavar="PATH", help="what the recipe would be launched with")
-    parser.add_argument("--judge", action="append", default=[], help="a judge to check, by its name; may be repeated")
+    parser.add_argument("--judge", action="append", default=[], help=f"a judge to check: {JUDGES}; may be repeated")
     parser.add_argument("--start", action="store_true", help="start each judge too, and ask it one question")
     arguments = parser.parse_args()
     findings = [*versions(), *devices(), *folders(), own_reader()]

@@ -19,6 +19,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from spanreward.rewards.reward import Reward
 
+JUDGES = (
+    "match (no model), match:embed (extra embed), transformers:MODEL, vllm:MODEL (extra vllm), server:URL#MODEL, "
+    "chat:URL#MODEL or FILE.py:NAME"
+)
 CACHE = (
     "read the judge's answers from ratings.sqlite in the cache folder ($XDG_CACHE_HOME/spanreward, or "
     "~/.cache/spanreward), and keep new ones there (default: for judges with a model, not for match)"
@@ -62,7 +66,7 @@ def judge_of(arguments: argparse.Namespace) -> Any:
 def open_metric(
     name: str, arguments: argparse.Namespace, defaults: dict[str, Any] | None = None
 ) -> Iterator[ChosenMetric]:
-    """Yields the metric of this name with the judge of --judge, and closes the judge at the end.
+    """Yields the metric of this name with the judge of --judge, if one is given, and closes the judge at the end.
 
     defaults: options that the command line may replace. Raises ValueError for unknown names, options and values.
     """
@@ -70,11 +74,12 @@ def open_metric(
     from spanreward.rewards.metrics import build_reward
 
     options = {**(defaults or {}), **dict(read_option(text) for text in arguments.options)}
-    judge = judge_of(arguments)
+    judge = judge_of(arguments) if arguments.judge else None
     reward = build_reward(name, judge, options)
-    settings = {"reward": name, "judge": judge.name, "options": options, "prompts": reward.wording}
+    asked = "" if judge is None else judge.name
+    settings = {"reward": name, "judge": asked, "options": options, "prompts": reward.wording}
     settings["parsed_by"] = reward.reader()
-    with closing([judge]):
+    with closing([judge] if judge is not None else []):
         yield ChosenMetric(reward, settings)
 
 

@@ -24,7 +24,11 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to serve at (default 127.0.0.1)")
     parser.add_argument("--port", type=int, default=PORT, help=f"port to serve at (default {PORT}; 0 is any free port)")
     parser.add_argument("--pipeline", help="spaCy pipeline, by name or folder (default: the best that is installed)")
-    parser.add_argument("--coref", default="rules", help="rules, none, maverick or fastcoref (default rules)")
+    parser.add_argument(
+        "--coref",
+        default="rules",
+        help="rules, none, maverick or fastcoref, which need the extra coref (default rules)",
+    )
     modes = "of the printed graphs: for PoSh's default mode, or as its paper publishes them (default: default)"
     parser.add_argument("--mode", choices=("default", "published"), default="default", help=modes)
     arguments = parser.parse_args()

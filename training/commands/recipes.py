@@ -2,6 +2,7 @@
 
     spanreward recipes                                                      # lists them
     spanreward recipes recipes/qwen2.5-vl-3b-lora/docent-posh-dapo.yaml     # copies it with its data file
+    spanreward recipes docent-posh-nodes-dapo                               # the same by its own name, where one has it
     spanreward recipes accelerate_configs/ddp.yaml --folder my-run          # to my-run/accelerate_configs/ddp.yaml
 
 A copy keeps its path below the folder. No file is overwritten.
@@ -9,21 +10,22 @@ A copy keeps its path below the folder. No file is overwritten.
 
 import argparse
 import os
+import re
 import shutil
 import sys
 import sysconfig
+from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import yaml
-from rich.console import Console
-from rich.table import Table
 
 from spanreward.rewards.naming import unknown
 
 PARTS = ("recipes", "accelerate_configs")
 CHECKOUT = Path(__file__).resolve().parents[2]  # `spanreward/training` is a link to it
+SENTENCE_END = re.compile(r"(?<!\b[A-Z])\.(?= [^0-9]|$)")  # not in "U.S. National" or "et al. 2014"
 ROOT = CHECKOUT if (CHECKOUT / "recipes").is_dir() else Path(sysconfig.get_path("data"), "share", "spanreward")
 
 
@@ -34,22 +36,30 @@ def main() -> None:
     arguments = parser.parse_args()
     found = files()
     if arguments.name is None:
-        table = Table("file", "what it is for", box=None)
         for name in found:
-            table.add_row(name, first_sentence(ROOT / name))
-        Console().print(table)
+            print(f"{name}\n    {first_sentence(ROOT / name)}")
         return
-    if arguments.name not in found:
-        sys.exit(f"{parser.prog}: {unknown('recipe', arguments.name, found)}")
     try:
-        for copied in copy(arguments.name, arguments.folder):
+        for copied in copy(named(arguments.name, found), arguments.folder):
             print(copied)
+    except ValueError as error:
+        sys.exit(f"{parser.prog}: {error}")
     except FileExistsError as error:
         sys.exit(f"{parser.prog}: {error} is there already: give another --folder, or move it away.")
 
 
 def files() -> list[str]:
     return sorted(path.relative_to(ROOT).as_posix() for part in PARTS for path in (ROOT / part).rglob("*.yaml"))
+
+
+def named(name: str, found: Sequence[str]) -> str:
+    """Returns the file of this path or of this last name. Raises ValueError where there is none, or several."""
+    having = [path for path in found if name in (path, Path(path).stem)]
+    if len(having) > 1:
+        raise ValueError(f"{len(having)} recipes are called {name}: give one of {', '.join(having)}.")
+    if not having:
+        raise ValueError(unknown("recipe", name, found if "/" in name else {Path(path).stem for path in found}))
+    return having[0]
 
 
 def copy(name: str, folder: Path) -> list[Path]:
@@ -76,4 +86,4 @@ def data_files(data: Any) -> list[str]:
 
 def first_sentence(path: Path) -> str:
     comment = takewhile(lambda line: line.startswith("#"), path.read_text(encoding="utf-8").splitlines())
-    return " ".join(line.removeprefix("#").strip() for line in comment).partition(". ")[0].removesuffix(".")
+    return SENTENCE_END.split(" ".join(line.removeprefix("#").strip() for line in comment), maxsplit=1)[0]

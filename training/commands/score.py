@@ -2,9 +2,15 @@
 
     spanreward score posh --judge match --input rows.jsonl --output verdicts.jsonl [score=precision ...]
 
-Each row is a JSON object with `completion`, usually `id`, and the keys that the metric reads: `reference` (a text or
-several) for posh; `image` (the path of a picture) for harmonic, or with evidence=context a `context` that describes it;
-`question` and `answers` for lave. A missing key is one sentence that names it.
+Each row is a JSON object with `completion`, usually `id`, and the keys that the metric reads. A missing key is one
+sentence that names it.
+
+    posh          reference (a text or several)
+    harmonic      image (the path of a picture), or with evidence=context a `context` that describes it
+    lave          question and answers (a text or several)
+    pairwise      image or context, and with anchor=KEY that key, the text to compare with
+    criteria      criteria (a list of texts), and image or context
+    FILE.py:NAME  what it says; one without a judge needs no --judge
 
 Each row of the output has: id, score, status, parts, spans (start, end, score, credit, kind, note, component, asked),
 missed, parsed_by. A row that cannot be read is reported with its line number and gets the status not_applicable. After
@@ -24,7 +30,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from spanreward.training.commands.json_file import write_json
-from spanreward.training.commands.metric_options import add_metric_options, open_metric
+from spanreward.training.commands.metric_options import JUDGES, add_metric_options, open_metric
 
 SHOWN = 20  # the most lines without a score that are named
 
@@ -32,8 +38,7 @@ SHOWN = 20  # the most lines without a score that are named
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reward", help="posh, harmonic, lave, pairwise, criteria or FILE.py:NAME, a metric of your own")
-    judges = "match (no model), vllm:MODEL, transformers:MODEL, server:URL#MODEL, chat:URL#MODEL or FILE.py:NAME"
-    parser.add_argument("--judge", required=True, help=f"who answers the metric's questions: {judges}")
+    parser.add_argument("--judge", help=f"who answers the metric's questions: {JUDGES}")
     parser.add_argument("--input", required=True, type=Path, metavar="ROWS.jsonl", help="what to score")
     parser.add_argument("--output", required=True, type=Path, metavar="VERDICTS.jsonl", help="one verdict per row")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
@@ -42,7 +47,7 @@ def main() -> None:
 
     from spanreward.rewards.scoring import score_file
 
-    title = f"{arguments.reward} with {arguments.judge}"
+    title = f"{arguments.reward} with {arguments.judge}" if arguments.judge else arguments.reward
     console = Console(stderr=True, soft_wrap=True)
     try:
         with open_metric(arguments.reward, arguments) as metric, quiet(), Progress(console=console) as bar:

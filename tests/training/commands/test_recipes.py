@@ -22,13 +22,25 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     return run
 
 
-def test_the_list_names_every_file(command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
+def test_the_list_names_every_file_and_cuts_no_sentence(command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
     lines = command().splitlines()
-    assert [line.split()[0] for line in lines[1:] if not line.startswith("  ")] == recipes.files()
-    assert "DAPO with PoSh from the terse base, on complete references" in next(
-        line for line in lines if "quickstart/scenes-dapo.yaml" in line
+    said = dict(zip(lines[::2], (line.strip() for line in lines[1::2]), strict=True))
+    assert list(said) == recipes.files()
+    assert said["recipes/quickstart/scenes-dapo.yaml"] == (
+        "DAPO with PoSh from the terse base, on complete references"
     )
+    assert said["recipes/data/coco.yaml"] == "COCO 2017 (Lin et al. 2014): photos"
+    assert "of the U.S. National Gallery of Art" in said["recipes/data/docent.yaml"]
+
+
+def test_a_recipe_is_copied_by_its_own_name(command: Any, tmp_path: Path) -> None:
+    copied = command("photos-posh-dapo", "--folder", str(tmp_path)).splitlines()
+    assert copied == [str(tmp_path / "recipes/quickstart/photos-posh-dapo.yaml")]
+    with pytest.raises(SystemExit, match=r"3 recipes are called docent-sft: give one of recipes/qwen2.5-vl-3b-lora/"):
+        command("docent-sft")
+    with pytest.raises(SystemExit, match="did you mean 'scenes-dapo'"):
+        command("scene-dapo")
 
 
 @pytest.mark.parametrize("name", recipes.files())

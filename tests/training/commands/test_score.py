@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from spanreward.rewards.metrics import METRICS
 from spanreward.training.commands.score import SHOWN, main
 from tests.support.paths import ROOT
 
@@ -175,3 +176,22 @@ def test_as_a_command(files: Any) -> None:
     assert done.stderr.strip() == (
         "score.py: unknown metric 'pish': did you mean 'posh'? A metric of your own is FILE.py:NAME."
     )
+
+
+def test_a_metric_without_a_judge_needs_no_judge(score: Any, files: Any, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(
+        "from spanreward import Sample, reward\n\n"
+        "@reward()\ndef brevity(sample: Sample) -> float:\n    return 1 / (1 + len(sample.completion))\n"
+    )
+    rows = ("--input", files[0], "--output", files[1])
+    code, out, _ = score(f"{tmp_path}/own.py:brevity", *rows)
+    assert code is None
+    assert " with " not in out
+    code, _, _ = score("posh", *rows, "score=recall")
+    assert "posh asks a judge, and none is named: --judge match" in code
+
+
+def test_the_help_names_every_metric_and_what_needs_an_extra(score: Any) -> None:
+    _, out, _ = score("--help")
+    assert not [name for name in METRICS if not re.search(rf"^    {name}  +\S", out, re.MULTILINE)]
+    assert "vllm:MODEL (extra vllm)" in " ".join(out.split())
