@@ -13,7 +13,7 @@ STRICT ?=
 OUTPUT ?= outputs/quickstart
 LOCKED ?=
 BIN := .venv/bin
-TRAIN := $(BIN)/accelerate launch --quiet --config_file accelerate_configs/cpu.yaml -m spanreward train
+TRAIN := $(BIN)/spanreward train
 RECIPES := recipes/quickstart
 
 .PHONY: quickstart test quick test-vllm test-gpu lint docs guide venv release-check

@@ -17,8 +17,8 @@ JSONL file (`id`, and what the metric needs: `reference`, `image`, ...), and --m
 "Better" is printed where the 95 % interval over prompts and three or more training seeds together excludes 0, also
 after an adjustment for several pairs and referees, and no failed judgment could turn it. Files of answers are fixed
 systems (--fixed), whose interval is over prompts alone. Prompts about one picture are drawn together (--cluster).
-The output folder holds results.json, completions.jsonl, report.html, and answers/, which the next comparison reads in
-place of sampling again. Warnings (unequal failures, rows that were trained on, identical or constant answers, failed
+The output folder holds report.html, results.json, the same as tables.txt, completions.jsonl, and answers/, which the
+next comparison reads in place of sampling again. Warnings (unequal failures, rows that were trained on, identical or constant answers, failed
 checks, cut or padded answers, referees that disagree) are printed last, in red, and first on the page; with --strict
 they make the exit code 2. docs/compare.md explains everything in it.
 """
@@ -37,6 +37,7 @@ from spanreward.training.commands.metric_options import JUDGES, add_cache_option
 
 EXPLAINED = 12  # prompts at most
 MAX_TOKENS = 128
+TABLE_WIDTH = 140
 
 
 def main() -> None:
@@ -163,18 +164,19 @@ def facts(seeds: list[int], read_by: dict[str, str]) -> dict[str, str]:
 
 
 def tell(results: dict[str, Any], output: Path) -> None:
-    """Prints the tables, a sentence on every pair, where the files are, and last, in red, the warnings."""
+    """Writes the tables to tables.txt, and prints a sentence on every pair, where the files are, and the warnings."""
     from spanreward.training.evaluation.tables import tables_of
 
+    with (output / "tables.txt").open("w", encoding="utf-8") as file:
+        for table in tables_of(results):
+            Console(file=file, width=TABLE_WIDTH).print(table)
     console = Console(soft_wrap=True)
-    for table in tables_of(results):
-        Console(width=max(Console().width, 110)).print(table)
     for said in results["sentences"].values():
         console.print(said, style="bold", markup=False, highlight=False)
     for note in results["notes"]:
         console.print(f"Note: {note}", style="yellow", markup=False, highlight=False)
-    print(f"Numbers: {output / 'results.json'}")
     print(f"Report:  {output / 'report.html'}")
+    print(f"Numbers: {output / 'results.json'}, and as tables {output / 'tables.txt'}")
     if (output / "blind").is_dir():
         print(f"People:  {output / 'blind'} (the key, not to be handed out: {output / 'blind.key.json'})")
     for warning in results["warnings"]:

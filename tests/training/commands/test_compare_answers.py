@@ -112,7 +112,8 @@ def test_a_ranking_needs_only_answers_a_data_file_and_a_metric(
     ]
     assert results["compute"]["good"] == {"runs": 1, "tokens_written": None, "training": [{}]}
     printed = capsys.readouterr().out
-    assert "Ranking by PoSh F1" in printed
+    assert len(printed.splitlines()) == 3 + 2 + 2  # a sentence on each pair, where the rest is, the warnings
+    assert "Ranking by PoSh F1" in (tmp_path / "out" / "tables.txt").read_text()
     assert "good against poor: better by PoSh F1 +" in printed
     assert "a judge that" not in printed  # nobody was trained here
     page = (tmp_path / "out" / "report.html").read_text()
@@ -145,7 +146,7 @@ def test_a_judge_that_only_likes_length_is_exposed(tmp_path: Path, monkeypatch: 
 
 
 def test_a_comparison_whose_judge_died_goes_on_and_asks_nothing_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = data(tmp_path / "rows.jsonl", 80)  # two batches
     (tmp_path / "own.py").write_text(OWN.format(folder=str(tmp_path)))
@@ -161,7 +162,7 @@ def test_a_comparison_whose_judge_died_goes_on_and_asks_nothing_twice(
     entry = died["difference"]["two_minus_one"]["posh_f1"]
     assert (entry["failed"], entry["counted"], entry["win"] + entry["tie"] + entry["loss"]) == (16, 64, 64)
     assert entry["worst_case"] == pytest.approx([0.8 * entry["mean"] - 0.2, 0.8 * entry["mean"] + 0.2])
-    assert "-0.200 to +0.200" in capsys.readouterr().out
+    assert "-0.200 to +0.200" in (tmp_path / "out" / "tables.txt").read_text()
     assert "16 pairs not judged" in (tmp_path / "out" / "report.html").read_text()
     (tmp_path / "alive").write_text("")
     assert compare(monkeypatch, *models, *asked) is None

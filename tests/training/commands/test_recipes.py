@@ -27,9 +27,7 @@ def test_the_list_names_every_file_and_cuts_no_sentence(command: Any, monkeypatc
     lines = command().splitlines()
     said = dict(zip(lines[::2], (line.strip() for line in lines[1::2]), strict=True))
     assert list(said) == recipes.files()
-    assert said["recipes/quickstart/scenes-dapo.yaml"] == (
-        "DAPO with PoSh from the terse base, on complete references"
-    )
+    assert said["recipes/quickstart/scenes-dapo.yaml"] == ("DAPO with PoSh from the terse base, on complete references")
     assert said["recipes/data/coco.yaml"] == "COCO 2017 (Lin et al. 2014): photos"
     assert "of the U.S. National Gallery of Art" in said["recipes/data/docent.yaml"]
 
