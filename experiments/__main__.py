@@ -12,6 +12,7 @@ COMMANDS = {  # each command: its module, and what it is for
     "agreement": ("commands.agreement.command", "how well metrics and judges agree with people and with the truth"),
     "benchmark": ("benchmark.command", "what judging costs, and what rewards pay for what they should not"),
     "credit": ("commands.credit", "whether span credit teaches faster than the scalar"),
+    "mistakes": ("mistakes.command", "what people get wrong, what they are told, and after how many seconds"),
     "repeat": ("commands.repeat", "train one recipe over seeds and numerical environments"),
     "reproduce": ("reproduce.command", "run the papers' tables with the data at hand, or list what they take"),
     "teach": ("judging.teach", "teach a small language model to judge Scenes"),

@@ -48,6 +48,13 @@ class Reward:
     judges: tuple[Judge, ...] = ()
     wording: str = ""
 
+    def __new__(cls, *_: Any, **named: Any) -> "Reward":
+        if "completions" in named:  # a trainer called the class in place of an instance
+            raise TypeError(
+                f"{cls.__name__} is a class: give the trainer one that is made, as {cls.__name__}('match')."
+            )
+        return super().__new__(cls)
+
     def __init__(self, name: str) -> None:
         self.__name__ = name
 
@@ -90,7 +97,8 @@ class Reward:
     def lacks(self, missing: str, where: str, present: Sequence[str]) -> ValueError:
         """Returns the error for a missing column. where: the data that has the columns `present`."""
         needed = f"{self.__name__} needs the dataset column {missing}, and {where} has {present}"
-        return ValueError(f"{needed}: rename the column that holds it to {missing}.")
+        dropped = "" if present else ", and leave remove_unused_columns=False"
+        return ValueError(f"{needed}: rename the column that holds it to {missing}{dropped}.")
 
     def cost(self, words: float, references: int) -> Cost | None:
         """Returns the estimated cost of one completion of `words` words, or None if the metric gives no estimate.

@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # `as`: names that type checkers take for public
     from spanreward.training.callbacks.stop_on_signal import StopOnSignal as StopOnSignal
     from spanreward.training.callbacks.verdict_file import VerdictFile as VerdictFile
     from spanreward.training.grpo.config import SpanGRPOConfig as SpanGRPOConfig
+    from spanreward.training.grpo.credit import token_credit as token_credit
     from spanreward.training.grpo.recorder import Recorder as Recorder
     from spanreward.training.grpo.trainer import SpanGRPOTrainer as SpanGRPOTrainer
 
@@ -76,6 +77,7 @@ PUBLIC = {  # each module's public names
     "training.callbacks.stop_on_signal": "StopOnSignal",
     "training.callbacks.verdict_file": "VerdictFile",
     "training.grpo.config": "SpanGRPOConfig",
+    "training.grpo.credit": "token_credit",
     "training.grpo.recorder": "Recorder",
     "training.grpo.trainer": "SpanGRPOTrainer",
 }

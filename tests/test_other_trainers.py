@@ -13,7 +13,9 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from PIL import Image
 
+from experiments.scenes.policy import tiny_tokenizer
 from spanreward.rewards import MatchJudge, PoshReward, Sample, Verdict
 from spanreward.rewards.batching import BatchingReward, JudgeFailed
 from spanreward.rewards.reward import Reward
@@ -52,9 +54,11 @@ class Counting(Reward):
     def __init__(self) -> None:
         super().__init__("counting")
         self.batches: list[int] = []
+        self.samples: list[Sample] = []
 
     def assess(self, samples: Any) -> list[Verdict]:
         self.batches.append(len(samples))
+        self.samples += samples
         failed = Verdict(None, Status.TIMEOUT, note="no answer")
         return [failed if one.completion == "failed" else Verdict(len(one.completion) / 100) for one in samples]
 
@@ -86,7 +90,7 @@ def test_one_that_is_cancelled_or_fails_leaves_the_others() -> None:
     assert here == 0.04
 
 
-def test_verl(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verl(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     module = load("verl_reward")
 
     async def ask() -> list[Any]:
@@ -100,11 +104,37 @@ def test_verl(monkeypatch: pytest.MonkeyPatch) -> None:
 
     found = asyncio.run(ask())
     assert [one["score"] for one in found] == expected()
-    assert {frozenset(one) for one in found} == {frozenset({"score", *(f"posh/{p}" for p in PoshReward.main_parts)})}
+    keys = {"score", "judge_failed", *(f"posh/{part}" for part in PoshReward.main_parts)}
+    assert {frozenset(one) for one in found} == {frozenset(keys)}
     assert inspect.iscoroutinefunction(module.compute_score)  # which verl awaits; others it puts into threads
-    monkeypatch.setattr(module, "posh", lambda judge: BatchingReward(Counting()))
-    with pytest.raises(JudgeFailed, match="posh on d: timeout: no answer"):
-        asyncio.run(module.compute_score("d", "failed", REFERENCE))
+    # verl's own judge, by the address of its router, and pictures by their paths
+    made: list[tuple[Any, ...]] = []
+    seen = Counting()
+    monkeypatch.setattr(module, "load_judge", lambda name: name)
+    monkeypatch.setattr(module, "build_reward", lambda *parts: made.append(parts) or seen)
+    Image.new("RGB", (8, 8)).save(tmp_path / "red.png")
+    extra = {"images": [str(tmp_path / "red.png")]}
+    options = {"metric": "harmonic", "model": "m", "reward_router_address": "10.0.0.1:80"}
+    asyncio.run(module.compute_score("d", "four", None, extra, reward_model_tokenizer=None, **options))
+    assert made == [("harmonic", "server:http://10.0.0.1:80#m", {})]
+    assert [image.size for image in seen.samples[0].images] == [(8, 8)]
+
+
+def test_verl_goes_on_while_few_judgments_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = load("verl_reward")
+    monkeypatch.setattr(module, "build_reward", lambda *_: Counting())
+
+    async def ask(texts: list[str]) -> list[Any]:
+        return [await module.compute_score("d", text, REFERENCE) for text in texts]
+
+    good, failed = ["x" * 20, "x" * 40], ["failed"] * module.FIRST
+    scores = [one["score"] for one in asyncio.run(ask([*good, *failed]))]
+    assert scores == [0.2, 0.4, *[pytest.approx(0.3)] * module.FIRST]
+    with pytest.raises(JudgeFailed, match=f"{module.FIRST + 1} of {module.FIRST + 3}: timeout: no answer"):
+        asyncio.run(ask(["failed"]))
+    module.scorer.cache_clear()
+    with pytest.raises(JudgeFailed, match="1 of 1: timeout"):  # no score is known yet
+        asyncio.run(ask(["failed"]))
 
 
 def test_verl_itself_calls_it() -> None:
@@ -128,6 +158,10 @@ def test_ms_swift(monkeypatch: pytest.MonkeyPatch) -> None:
     posh = swift.orms["posh"](args=None)
     columns = {"prompt_id": ["a"] * 3, "messages": [[]] * 3, "trainer_state": None}
     assert posh(list(TEXTS), reference=[REFERENCE] * 3, **columns) == expected()
+    verdicts = PoshReward(MatchJudge()).assess([Sample("", text, references=(REFERENCE,)) for text in TEXTS])
+    for part in ("precision", "recall"):  # each a reward function, which ms-swift logs and weighs 0
+        found = swift.orms[f"posh_{part}"](args=None)(list(TEXTS), reference=[REFERENCE] * 3, **columns)
+        assert found == [verdict.parts.get(part) for verdict in verdicts]
     assert module.neutral([0.5, None, 1.0, None, 0.0], ["a", "a", "a", "b", "c"]) == [0.5, 0.75, 1.0, 0.5, 0.0]
     assert module.neutral([None, None], ["a", "a"]) == [0.0, 0.0]
 
@@ -168,12 +202,33 @@ def test_verifiers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text(json.dumps({"prompt": "Describe it.", "reference": [REFERENCE]}) + "\n")
     (task,) = module.DescriptionTaskset(module.DescriptionConfig(rows=tmp_path / "rows.jsonl")).load()
 
+    tokenizer = tiny_tokenizer()
+    traces = [trace_of(text, tokenizer) for text in TEXTS]
+
     async def ask() -> list[float]:
-        return await asyncio.gather(*(task.posh_f1(SimpleNamespace(last_reply=text)) for text in TEXTS))
+        return await asyncio.gather(*(task.posh_f1(trace) for trace in traces))
 
     assert asyncio.run(ask()) == expected()
+    json.dumps([trace.info for trace in traces])  # it travels so
+    module.token_advantages(traces, tokenizer, 0.0)
+    scores = expected()
+    for score, trace in zip(scores, traces, strict=True):
+        scalar = score - sum(scores) / 3
+        assert trace.nodes[-1].advantages == pytest.approx([scalar] * sum(trace.nodes[-1].mask))
+    module.token_advantages(traces, tokenizer, 0.5)
+    assert len(set(traces[1].nodes[-1].advantages)) > 1  # "blue" is blamed
+    assert sum(traces[1].nodes[-1].advantages) == pytest.approx(
+        (scores[1] - sum(scores) / 3) * sum(traces[1].nodes[-1].mask), abs=1e-5
+    )
+
+
+def trace_of(text: str, tokenizer: Any) -> Any:
+    """What verifiers' Trace holds of a message: the prompt's end, which is not sampled, and the tokens of the text."""
+    ids = [*tokenizer.encode(text, add_special_tokens=False), tokenizer.eos_token_id]
+    node = SimpleNamespace(token_ids=[7, *ids], mask=[False] + [True] * len(ids), advantages=None)
+    return SimpleNamespace(last_reply=text, info={}, nodes=[node])
 
 
 @pytest.mark.parametrize("name", ["verl_reward", "ms_swift_reward", "verifiers_task"])
 def test_each_is_short(name: str) -> None:
-    assert len((ROOT / "docs" / "other_trainers" / f"{name}.py").read_text().splitlines()) <= 60
+    assert len((ROOT / "docs" / "other_trainers" / f"{name}.py").read_text().splitlines()) <= 80

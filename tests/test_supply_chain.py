@@ -32,9 +32,9 @@ SMALL = [f"policy.model={TINY}", "data.count=8", "trainer.max_steps=1", "trainer
 SMALL += ["trainer.num_generations=4", "trainer.max_completion_length=12", "trainer.soft_overlong_cache=4"]
 SMALL += ["trainer.gradient_accumulation_steps=1", "trainer.warmup_steps=0"]
 ON_CPU = ["rewards.0.judge=match", "trainer.use_cpu=true", "trainer.bf16=false", "trainer.use_vllm=false"]
-# No network is wanted by what they do themselves: `read` serves on this machine, the others train as `train` does.
+# No network is wanted by what they do themselves: `read` serves here, the others run commands that are tried here.
 AS_OTHERS = {"read"}
-TRAIN = {"repeat", "credit", "teach"}
+TRAIN = {"repeat", "credit", "teach", "mistakes"}
 
 
 def constraints() -> dict[str, str]:

@@ -11,6 +11,7 @@ import torch
 from transformers import AutoModelForImageTextToText, AutoProcessor, PreTrainedModel, ProcessorMixin
 from transformers.utils import is_torchvision_available
 
+from spanreward.rewards.hub import offline_without_hub
 from spanreward.rewards.judges.encoding.picture_chat import load_processor
 from spanreward.rewards.own_file import is_own, own_function
 from spanreward.training.recipe import RecipeError
@@ -31,6 +32,8 @@ def load_policy(model: str, seed: int = 0, dtype: str = "float32") -> tuple[PreT
             raise RecipeError(f"policy.model {model}: {error}") from error
         policy, processor = make(seed)
         return policy, processor
+    if not Path(model).is_dir():
+        offline_without_hub()
     try:
         policy = AutoModelForImageTextToText.from_pretrained(model, dtype=getattr(torch, dtype))
         source = processor_folder(model)

@@ -5,26 +5,58 @@
         reward.custom_reward_function.name=compute_score \\
         +reward.custom_reward_function.reward_kwargs.judge=server:http://127.0.0.1:8000#Qwen/Qwen3-14B
 
+Or verl starts the judge itself, on the policy's GPUs, where it sleeps while the policy trains: leave `judge` out, set
+reward.reward_model.enable=True and reward.reward_model.model_path=Qwen/Qwen3-14B, and give that name as
+reward_kwargs.model. verl then passes the address of its router. reward_kwargs.metric=harmonic judges pictures: the
+files that the data's `extra_info.images` names.
+
 The data's `reward_model.ground_truth` is the reference, or a list of them. verl asks about every completion in a
-coroutine of its own, and `BatchingReward` judges them in batches. A failed judge raises JudgeFailed, which ends the
-run: verl has no completion without a reward, and a 0 would teach. PoSh's parts go to verl's metrics.
+coroutine of its own, and `BatchingReward` judges them in batches. verl has no completion without a reward, and a 0
+would teach: a completion that could not be judged gets the mean of the last LAST scores, until more than TOLERATED of
+them failed. Then JudgeFailed ends the run. The metric's parts go to verl's metrics, with `judge_failed`.
 """
 
+from collections import deque
 from functools import cache
+from statistics import fmean
 
-from spanreward import BatchingReward, PoshReward, Sample, load_judge
+from PIL import Image
+
+from spanreward import BatchingReward, Sample, build_reward, load_judge
 from spanreward.rewards.batching import JudgeFailed
 
-
-@cache
-def posh(judge: str) -> BatchingReward:
-    return BatchingReward(PoshReward(load_judge(judge)))
+LAST, TOLERATED, FIRST = 512, 0.05, 20  # completions, their share, and how many of them may fail before it counts
 
 
-async def compute_score(data_source, solution_str, ground_truth, extra_info=None, *, judge="match", **_):
-    references = (ground_truth,) if isinstance(ground_truth, str) else tuple(ground_truth)
-    prompt = str((extra_info or {}).get("question", ""))
-    verdict = await posh(judge).verdict(Sample(prompt, solution_str, references=references))
-    if verdict.score is None:
-        raise JudgeFailed(f"posh on {data_source}: {verdict.status.value}: {verdict.note}")
-    return {"score": verdict.score, **{f"posh/{part}": verdict.parts.get(part, 0.0) for part in PoshReward.main_parts}}
+class Scorer:
+    def __init__(self, metric, judge):
+        self.metric = build_reward(metric, load_judge(judge), {})
+        self.batching = BatchingReward(self.metric)
+        self.scores = deque(maxlen=LAST)  # None where the judge failed
+
+    async def score(self, sample):
+        verdict = await self.batching.verdict(sample)
+        self.scores.append(verdict.score)
+        failed = self.scores.count(None)
+        known = [score for score in self.scores if score is not None]
+        if verdict.score is None and (not known or failed > max(FIRST, TOLERATED * len(self.scores))):
+            raise JudgeFailed(f"{failed} of {len(self.scores)}: {verdict.status.value}: {verdict.note}")
+        score = fmean(known) if verdict.score is None else verdict.score
+        parts = {f"{self.metric.__name__}/{part}": verdict.parts.get(part, 0.0) for part in self.metric.main_parts}
+        return {"score": score, "judge_failed": float(verdict.score is None), **parts}
+
+
+scorer = cache(Scorer)
+
+
+async def compute_score(
+    data_source, solution_str, ground_truth, extra_info=None, *,
+    judge="match", metric="posh", model=None, reward_router_address=None, **_,
+):  # fmt: skip
+    if reward_router_address is not None:
+        judge = f"server:http://{reward_router_address}#{model}"
+    extra = extra_info or {}
+    references = (ground_truth,) if isinstance(ground_truth, str) else tuple(ground_truth or ())
+    pictures = tuple(Image.open(path) for path in extra.get("images", ()))
+    sample = Sample(str(extra.get("question", "")), solution_str, images=pictures, references=references)
+    return await scorer(metric, judge).score(sample)

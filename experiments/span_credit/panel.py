@@ -37,8 +37,8 @@ from spanreward.training.grpo.credit import (
     phrases_of,
     residual_credit,
     scale_credit,
+    shared_credit,
     special_ids,
-    token_credit,
     token_offsets,
     tokens_of,
 )
@@ -202,7 +202,7 @@ def lay_out(panel: Panel, verdicts: Sequence[Verdict]) -> JudgedPanel:
     judged = []
     for row, (of_row, found) in enumerate(zip(mentions, tokens, strict=True)):
         own = [next(residuals) for _ in of_row]
-        values, marks = token_credit(own, found, len(panel.written[row].ids))
+        values, marks = shared_credit(own, found, len(panel.written[row].ids))
         credit[row, : len(values)] = torch.tensor(values, dtype=torch.float64)
         covered[row, : len(marks)] = torch.tensor(marks)
         judged += [

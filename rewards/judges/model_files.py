@@ -6,6 +6,7 @@ from pathlib import Path
 
 from huggingface_hub import snapshot_download
 
+from spanreward.rewards.hub import offline_without_hub
 from spanreward.rewards.judges.smollm2 import smollm2_folder
 
 FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")  # no pickles
@@ -25,6 +26,8 @@ def model_folder(model: str, download: bool = True) -> Path:
     if model.startswith((".", "/", "~")):
         raise FileNotFoundError(f"the judge's model {model} is no folder: give a folder, a hub id, or 'smollm2'")
     try:
+        if download:
+            offline_without_hub()
         return Path(snapshot_download(model, allow_patterns=list(FILES), local_files_only=not download))
     except OSError as error:
         raise FileNotFoundError(

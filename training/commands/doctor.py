@@ -42,7 +42,7 @@ from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
 from spanreward.training.commands.metric_options import JUDGES
 from spanreward.training.needs import TRL
 
-SUPPORTED = {"torch": ">=2.9", "transformers": ">=5.15,<6", "spacy": ">=3.8.18", "trl": TRL, "vllm": VLLM}
+SUPPORTED = {"torch": ">=2.9", "transformers": ">=5.9,<6", "spacy": ">=3.8.18", "trl": TRL, "vllm": VLLM}
 OPTIONAL = {"trl": "training needs it: pip install 'spanreward[train]'", "vllm": "vllm: judges need it; others do not"}
 SPARE_DISK = 5e9  # bytes
 SHARED = 1e9  # bytes that NCCL and vLLM's workers may take of /dev/shm; a container has 64 MB by default

@@ -17,6 +17,7 @@ from datasets import Dataset, Features, Image, IterableDataset, config, get_data
 from datasets.exceptions import DatasetsError
 from huggingface_hub.constants import HF_HUB_CACHE
 
+from spanreward.rewards.hub import offline_without_hub
 from spanreward.rewards.pictures import PictureError, open_file
 from spanreward.training.data.jsonl import within
 from spanreward.training.data.rows import READERS, read_rows
@@ -55,6 +56,8 @@ def load_split(data: HubPart) -> Dataset | IterableDataset:
     """Returns the split. Raises RecipeError, with the library's reason, for a dataset, split or subset that is missing
     or out of reach, and for a dataset that needs its own code.
     """
+    if not Path(data.id).is_dir():
+        offline_without_hub()
     try:
         return load_dataset(data.id, data.subset, split=data.split, revision=data.revision, streaming=data.streaming)
     except (OSError, ValueError, RuntimeError, DatasetsError) as error:

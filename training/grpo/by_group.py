@@ -46,7 +46,7 @@ def group_advantages(
     mask = torch.tensor([[t < len(own) for t in range(max(map(len, ids)))] for own in ids])
     credit, covered = torch.zeros(mask.shape), torch.zeros_like(mask)
     for row, found in tokens.items():
-        values, marks = spans.token_credit([next(residuals) for _ in found], found, len(ids[row]))
+        values, marks = spans.shared_credit([next(residuals) for _ in found], found, len(ids[row]))
         credit[row, : len(values)], covered[row, : len(marks)] = torch.tensor(values), torch.tensor(marks)
     scaled = spans.scale_credit(credit, covered, spans.credit_std(spans.credit_moments(credit, covered)))
     advantages = add_centred(torch.tensor(scalars), scaled, mask, span_coef)

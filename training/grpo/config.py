@@ -12,8 +12,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from datasets import Dataset, IterableDataset
+from transformers import PreTrainedTokenizerBase
 from trl import GRPOConfig
 
+from spanreward.rewards.metrics import METRICS
 from spanreward.rewards.naming import check_known
 from spanreward.rewards.reward import Reward
 from spanreward.training.grpo.span_rules import SPAN_RULES
@@ -125,6 +127,9 @@ def check_parts(args: SpanGRPOConfig, rewards: list[Reward], functions: list[Any
 
     rewards: those of the reward functions that are ours. functions: all of them. given: GRPOTrainer's other arguments.
     """
+    for function in functions:
+        if function in METRICS or isinstance(function, type):
+            raise ValueError(f"reward_funcs has {function!r}: give a reward that is made, as PoshReward('match').")
     names = [reward.__name__ for reward in rewards]
     rollout_func = given.get("rollout_func")
     if args.reward_weights is not None and len(args.reward_weights) != len(functions):
@@ -179,6 +184,25 @@ def check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
         missing = reward.missing_column(present)
         if present and missing:
             raise reward.lacks(missing, part, sorted(present))
+
+
+def check_policy(processing_class: Any, dataset: Any) -> None:
+    """Raises ValueError for a training dataset without prompts, and for one that a policy's processor cannot read."""
+    columns = (dataset.column_names or []) if isinstance(dataset, (Dataset, IterableDataset)) else []
+    if columns and "prompt" not in columns:
+        raise ValueError(f"train_dataset needs the column 'prompt', which the policy completes, and has {columns}.")
+    pictures = next((name for name in ("image", "images") if name in columns), None)
+    if pictures and isinstance(processing_class, PreTrainedTokenizerBase):
+        raise ValueError(
+            f"train_dataset has the column {pictures!r}, and processing_class is a tokenizer, which reads no pictures: "
+            f"give a vision-language model and its AutoProcessor, or remove {pictures!r}."
+        )
+    messages = isinstance(dataset, Dataset) and isinstance(dataset.select_columns("prompt")[0]["prompt"], list)
+    if messages and not processing_class.chat_template:
+        raise ValueError(
+            "the prompts are messages, and the policy's processing_class has no chat_template to write them with: "
+            "take an instruct model, set processing_class.chat_template, or make each prompt a text."
+        )
 
 
 def check_saves(args: SpanGRPOConfig) -> None:

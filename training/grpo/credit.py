@@ -6,8 +6,10 @@
     tokens = tokens_of(mentions, offsets)                     # the tokens that wrote each mention
     phrases = phrases_of(mentions, text, group)               # what each mention adds to the score
     residuals = residual_credit(phrases_of_all_completions)   # credit less baseline
-    credit, covered = token_credit(residuals, tokens, count)  # of one completion's tokens
+    credit, covered = shared_credit(residuals, tokens, count)  # of one completion's tokens
     z = scale_credit(credit, covered, std)                    # what span_rules.py turns into advantages
+
+    token_credit(verdict, ids, tokenizer)                     # for a trainer of one's own: the credit alone
 
 A phrase gets its credit less a baseline: what other phrases of its kind, place and group add. Raw credit would also say
 whether to write on at all. The completion's scalar advantage says that already, and where most phrases are wrong, raw
@@ -28,9 +30,10 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
+from transformers import PreTrainedTokenizerFast
 
 from spanreward.rewards.filler import FILLER
-from spanreward.rewards.verdict import Span
+from spanreward.rewards.verdict import Span, Verdict
 
 MIN_COVERED_TOKENS = 2  # a row with fewer has no two tokens to tell apart
 STD_FLOOR = 1e-4  # what TRL adds to a group's standard deviation
@@ -160,7 +163,7 @@ def tokens_of(mentions: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> l
     return tokens
 
 
-def token_credit(
+def shared_credit(
     values: Sequence[float], tokens: Sequence[Sequence[int]], count: int
 ) -> tuple[list[float], list[bool]]:
     """Returns the credit of each of `count` tokens, and whether a phrase covers it.
@@ -174,6 +177,37 @@ def token_credit(
             credit[i] += value / len(of_phrase)
             covered[i] = True
     return credit, covered
+
+
+def token_credit(verdict: Verdict, ids: Sequence[int], tokenizer: PreTrainedTokenizerFast) -> list[float]:
+    """Returns what each sampled token of a completion adds to the verdict's score, below 0 where it costs.
+
+        verdict = PoshReward("match").assess([Sample("Describe it.", text, references=("A red circle.",))])[0]
+        credit = token_credit(verdict, ids, tokenizer)        # len(ids) floats
+        advantages = [advantage + 0.5 * (own - fmean(credit)) / deviation for own in credit]
+
+    This is the credit of the metric, not yet less the baseline of the batch that SpanGRPOTrainer takes it against
+    (docs/credit.md; `group_advantages` in by_group.py does that for one group). deviation: that of the batch's credit.
+
+    Args:
+        verdict: of the completion that the ids decode to without special tokens.
+        ids: the tokens as they were sampled.
+        tokenizer: a fast tokenizer of transformers, as `processor.tokenizer` is.
+
+    Raises:
+        ValueError: where the ids decode to another text than the verdict's spans lie on, or cannot be lined up with it.
+    """
+    backend = tokenizer.backend_tokenizer
+    text = backend.decode(list(ids), skip_special_tokens=True)
+    last = max((span.end for span in verdict.spans), default=0)
+    offsets = token_offsets(backend, special_ids(backend), ids, text)
+    if offsets is None or last > len(text):
+        raise ValueError(
+            f"the verdict's spans end at character {last}, and the {len(ids)} ids decode to {len(text)} characters"
+            f"{' that do not line up with them' if offsets is None else ''}: give the ids of the completion judged."
+        )
+    mentions = first_mentions(verdict.spans)
+    return shared_credit([span.credit for span in mentions], tokens_of(mentions, offsets), len(offsets))[0]
 
 
 def credit_moments(credit: torch.Tensor, covered: torch.Tensor) -> torch.Tensor:

@@ -43,7 +43,7 @@ from spanreward.rewards.reward import Reward
 from spanreward.rewards.verdict import LARGEST
 from spanreward.training.grpo import credit as spans
 from spanreward.training.grpo.adapter_push import keep_base
-from spanreward.training.grpo.config import SpanGRPOConfig, check_parts, read_config
+from spanreward.training.grpo.config import SpanGRPOConfig, check_parts, check_policy, read_config
 from spanreward.training.grpo.contract import check_contract
 from spanreward.training.grpo.dynamic_sampling import STATE_FILE, DynamicSampling, Rollout
 from spanreward.training.grpo.judge_metrics import gather_step
@@ -117,6 +117,8 @@ class SpanGRPOTrainer(ResumingTrainer):
             args.reward_weights = [*(args.reward_weights or [1.0] * (len(functions) - 1)), 1.0]
         super().__init__(model, functions or None, args, **given)
         check_contract(self)
+        if self.rollout_func is None:  # which may write its prompts in another way
+            check_policy(self.processing_class, self.train_dataset)
         keep_base(self)
         self.phases = Phases(self)
         if self.recorders:  # without them the log is TRL's
@@ -308,7 +310,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         for recorder in self.recorders:
             credit, covered = torch.zeros_like(total), torch.zeros_like(any_covered)
             for row, (residuals, tokens) in self._residuals(recorder, offsets).items():
-                values, marks = spans.token_credit(residuals, tokens, len(offsets[row]))
+                values, marks = spans.shared_credit(residuals, tokens, len(offsets[row]))
                 credit[row, : len(values)] = torch.tensor(values, device=credit.device)
                 covered[row, : len(marks)] = torch.tensor(marks, device=credit.device)
             covered &= mask

@@ -7,8 +7,9 @@ import torch
 from hypothesis import example, given, settings, strategies as st
 from tokenizers import Tokenizer, decoders, models
 
+import spanreward
 from experiments.scenes.policy import tiny_tokenizer
-from spanreward.rewards.verdict import Span
+from spanreward.rewards.verdict import Span, Verdict
 from spanreward.training.grpo import credit as credit_module
 from spanreward.training.grpo.credit import (
     STD_FLOOR,
@@ -19,8 +20,8 @@ from spanreward.training.grpo.credit import (
     first_mentions,
     phrases_of,
     scale_credit,
+    shared_credit,
     special_ids,
-    token_credit,
     tokens_of,
 )
 
@@ -230,7 +231,7 @@ def span(start: int, end: int, credit: float, component: int) -> Span:
 
 def credited(spans: list[Span], offsets: list[tuple[int, int]]) -> tuple[list[float], list[bool]]:
     mentions = first_mentions(spans)
-    return token_credit([mention.credit for mention in mentions], tokens_of(mentions, offsets), len(offsets))
+    return shared_credit([mention.credit for mention in mentions], tokens_of(mentions, offsets), len(offsets))
 
 
 FOUR = [(0, 1), (1, 5), (5, 10), (10, 11)]  # A| red| star|.
@@ -388,3 +389,19 @@ def test_filler_is_blamed_for_all_it_costs_and_tells_nothing_of_others() -> None
     usual = baseline_credit(padded)
     assert (usual[1], usual[4]) == (0.0, 0.0)
     assert [usual[0], *usual[2:4]] == baseline_credit(phrases)
+
+
+def test_the_credit_of_a_verdict_for_any_trainer() -> None:
+    text = "A red star."
+    ids = [*ids_of(text), EOS]
+    verdict = Verdict(0.5, spans=[span(2, 5, 0.25, 0), span(6, 10, -1.0, 1), span(0, 1, -1.0, 1)])
+    credit = spanreward.token_credit(verdict, ids, tiny_tokenizer())
+    assert len(credit) == len(ids)
+    assert sum(credit) == pytest.approx(0.25 - 1.0)
+    offsets = token_offsets(TINY, ids, text)
+    assert offsets is not None
+    assert [own for own, (start, end) in zip(credit, offsets, strict=True) if start >= 5 or start == end] == [0.0] * (
+        sum(start >= 5 or start == end for start, end in offsets)
+    )
+    with pytest.raises(ValueError, match=r"spans end at character 10, and the \d+ ids decode to 5 characters"):
+        spanreward.token_credit(verdict, ids_of("A red"), tiny_tokenizer())

@@ -1,0 +1,54 @@
+"""Every typical mistake is told in one sentence. `python -m experiments mistakes` makes them as people do."""
+
+import re
+from pathlib import Path
+
+import pytest
+from huggingface_hub import constants
+
+from experiments.mistakes.mistakes import MISTAKES, Mistake, prepare, whole
+from spanreward.rewards import hub
+from tests.support.command import spanreward
+from tests.support.paths import ROOT
+
+PAGE = ROOT / "docs" / "evidence" / "mistakes.md"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("project")
+    prepare(folder)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def without_a_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreachable() -> None:
+        raise OSError("no network")
+
+    monkeypatch.setattr(hub, "get_session", unreachable)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)  # put back at the end, as is the variable
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    hub.offline_without_hub.cache_clear()
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
+def test_a_mistake_is_told_in_one_sentence(mistake: Mistake, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("COLUMNS", "1000")
+    if mistake.script:
+        with pytest.raises((ValueError, TypeError)) as error:
+            exec(compile(whole(mistake), "script.py", "exec"), {"__name__": "script"})
+        (said,) = str(error.value).splitlines()
+        assert re.search(mistake.told, said), said
+        return
+    done = spanreward(*mistake.words)
+    assert done.code == mistake.status, done.err
+    assert "Traceback" not in done.err
+    assert [line for line in (done.out + done.err).splitlines() if re.search(mistake.told, line)], done.err[-2000:]
+
+
+def test_the_page_has_them_all_and_none_is_silent() -> None:
+    rows = [line for line in PAGE.read_text().splitlines() if re.fullmatch(r"\|.*\| [\d.]+ \| [\d.]+ \|", line)]
+    assert [row.split(" | ")[0].removeprefix("| ") for row in rows] == [mistake.what for mistake in MISTAKES]
+    assert not [row for row in rows if "| nothing |" in row]
