@@ -4,6 +4,7 @@
 # make docs         these pages and the docstrings as a site with search: outputs/docs/index.html
 # make guide       what docs/getting_started.md and docs/one_gpu.md say, word for word, from a wheel in an empty folder
 # make test-gpu    on a machine with a GPU: what no CPU can show; its figures go to gpu.json
+# make resolve      whether the package and each other trainer can be installed together; installs nothing
 # make release-check    the wheel in an empty environment, changelog, version, licences
 # LOCKED=1         with any of these: install the very files of .ci/requirements*.txt (x86-64 Linux, Python 3.11, CPU)
 # make test-vllm    puts vLLM's CPU build into the venv and runs the tests that need it; CI runs both
@@ -16,7 +17,8 @@ BIN := .venv/bin
 TRAIN := $(BIN)/spanreward train
 RECIPES := recipes/quickstart
 
-.PHONY: quickstart test quick test-vllm test-gpu lint docs guide venv release-check
+.PHONY: quickstart test quick test-vllm test-gpu lint docs guide venv resolve release-check
+OTHERS := verl==0.9.1 verl[vllm]==0.9.1 ms-swift==4.6.0 verifiers==0.4.0 vllm==0.32.0
 venv: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
@@ -69,6 +71,12 @@ test-vllm: .venv/vllm
 # One GPU, no downloads; what needs vLLM is skipped where it is not installed. Without network or pip: tests/gpu/pack.py.
 test-gpu: venv
 	$(BIN)/pytest -m gpu -s tests/gpu
+
+resolve: venv
+	@set -e; for other in $(OTHERS); do \
+	  echo "$$other: $$(echo "$$other" | $(BIN)/uv pip compile -q --python-version 3.11 pyproject.toml - \
+	    | grep -E '^(torch|transformers)==' | tr '\n' ' ')"; \
+	done
 
 release-check: venv
 	$(BIN)/python .ci/release_check.py

@@ -110,8 +110,13 @@ def test_verl(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     # verl's own judge, by the address of its router, and pictures by their paths
     made: list[tuple[Any, ...]] = []
     seen = Counting()
+
+    def build(*parts: Any) -> Counting:
+        made.append(parts)
+        return seen
+
     monkeypatch.setattr(module, "load_judge", lambda name: name)
-    monkeypatch.setattr(module, "build_reward", lambda *parts: made.append(parts) or seen)
+    monkeypatch.setattr(module, "build_reward", build)
     Image.new("RGB", (8, 8)).save(tmp_path / "red.png")
     extra = {"images": [str(tmp_path / "red.png")]}
     options = {"metric": "harmonic", "model": "m", "reward_router_address": "10.0.0.1:80"}
