@@ -36,6 +36,13 @@ if TYPE_CHECKING:  # `as`: names that type checkers take for public
     from spanreward.rewards.metrics import build_reward as build_reward
     from spanreward.rewards.pairwise import PairwiseReward as PairwiseReward
     from spanreward.rewards.posh import PoshReward as PoshReward
+    from spanreward.rewards.ready import (
+        criteria as criteria,
+        harmonic as harmonic,
+        lave as lave,
+        pairwise as pairwise,
+        posh as posh,
+    )
     from spanreward.rewards.reward import Reward as Reward
     from spanreward.rewards.verdict import Sample as Sample, Span as Span, Status as Status, Verdict as Verdict
     from spanreward.training.callbacks.judge_lifecycle import JudgeLifecycleCallback as JudgeLifecycleCallback
@@ -67,6 +74,7 @@ PUBLIC = {  # each module's public names
     "rewards.metrics": "build_reward",
     "rewards.pairwise": "PairwiseReward",
     "rewards.posh": "PoshReward",
+    "rewards.ready": "criteria harmonic lave pairwise posh",
     "rewards.reward": "Reward",
     "rewards.verdict": "Sample Span Status Verdict",
     "training.callbacks.judge_lifecycle": "JudgeLifecycleCallback",

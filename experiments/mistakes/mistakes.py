@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 from PIL import Image
-from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from experiments.scenes.policy import tiny_policy, tiny_processor
 
@@ -265,7 +265,7 @@ def prepare(folder: Path) -> None:
     config = LlamaConfig(vocab_size=len(processor.tokenizer), eos_token_id=processor.tokenizer.eos_token_id, **sizes)
     LlamaForCausalLM(config).save_pretrained(folder / "reader")
     processor.tokenizer.save_pretrained(folder / "reader")
-    reading = AutoTokenizer.from_pretrained(folder / "reader")
+    reading = PreTrainedTokenizerFast.from_pretrained(folder / "reader", processor_class=None)
     reading.chat_template = "{% for m in messages %}{{ m.content }}{% endfor %}"
     reading.save_pretrained(folder / "reader")
 
