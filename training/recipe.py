@@ -173,7 +173,8 @@ class Recipe(Part):
     algorithm: "dapo" and "grpo" use the same trainer. "grpo" sets `loss_type: grpo`, where TRL's default is "dapo". It
     leaves the other settings that DAPO changes (`dynamic_sampling`, `epsilon_high`, `soft_overlong_cache`) as given.
     referees: rewards for `spanreward compare` that nothing is trained on. verdicts: write every completion with its
-    verdicts to the output folder (training/callbacks/verdict_file.py).
+    verdicts to the output folder (training/callbacks/verdict_file.py). spans_every: steps between two pages of spans;
+    the last step has one too.
     """
 
     algorithm: Literal["sft", "grpo", "dapo"]
@@ -181,6 +182,7 @@ class Recipe(Part):
     seed: int = 0
     overwrite: bool = False
     verdicts: bool = True
+    spans_every: int = Field(50, gt=0)
     policy: PolicyPart
     data: Annotated[RowsOf | Annotated[MixedPart, Tag("mixed")], Discriminator(source_of, **WRONG_SOURCE)]
     validation: dict[str, Any] | None = None

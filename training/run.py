@@ -29,6 +29,7 @@ from spanreward.training.callbacks.metrics_file import MetricsFile, ProgressBar
 from spanreward.training.callbacks.reward_health import RewardHealthCallback
 from spanreward.training.callbacks.span_table import SpanTableCallback
 from spanreward.training.callbacks.stop_on_signal import StopOnSignal
+from spanreward.training.callbacks.tracked_run import TrackedRun
 from spanreward.training.callbacks.verdict_file import VerdictFile
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.recorder import judges_of
@@ -36,7 +37,7 @@ from spanreward.training.grpo.resuming import CheckpointWeights
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import LoraPart, Recipe, RecipeError, RewardPart, trainer_config
-from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume
+from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume, versions
 
 
 class Unhealthy(RuntimeError):
@@ -93,10 +94,14 @@ def train(
     trainer.remove_callback(ProgressCallback)
     trainer.add_callback(ProgressBar)
     trainer.add_callback(MetricsFile(output / "metrics.jsonl"))
+    recorders = trainer.recorders if isinstance(trainer, SpanGRPOTrainer) else []
+    prompts = {recorder.__name__: recorder.reward.wording for recorder in recorders}
+    facts = {"recipe": recipe.model_dump(mode="json"), "prompts": prompts, "versions": versions()}
+    trainer.add_callback(TrackedRun(facts, checkpoint))
     if isinstance(trainer, SpanGRPOTrainer):
         health = RewardHealthCallback(trainer.recorders, stop_on=stop_on)  # where judges fail the trainer stops itself
         trainer.add_callback(health)
-        trainer.add_callback(SpanTableCallback(trainer.recorders, folder=output / "spans"))
+        trainer.add_callback(SpanTableCallback(trainer.recorders, recipe.spans_every, output / "spans"))
         if recipe.verdicts:
             trainer.add_callback(VerdictFile(trainer.recorders, output))
     if trainer.is_world_process_zero():

@@ -8,7 +8,7 @@
                       processes, machine, what reads the texts of each reward; the same for each resumption in `resumed`
     metrics.jsonl     one line of numbers per logged step
     verdicts.jsonl    one line per completion with its verdicts (callbacks/verdict_file.py)
-    spans/            a page of the best and worst completions every 50 steps (grpo and dapo; callbacks/span_table.py)
+    spans/            a page of completions every `spans_every` steps and at the last one (callbacks/span_table.py)
     checkpoint-STEP/  what `--resume` needs, as often as trainer.save_steps says
 
 A resumed run continues these files from the checkpoint's step: lines of later steps, and a cut line, are dropped.

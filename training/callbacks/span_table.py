@@ -10,6 +10,7 @@ same rows go to the run's table `spans`. On SFTTrainer the policy answers evalua
 """
 
 import logging
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -88,9 +89,10 @@ class SpanTableCallback(Watching):
 
     Args:
         recorders: the rewards to show.
-        every: number of steps between two tables.
+        every: number of steps between two tables. The last step has one too.
         folder: folder of the pages; None is <output_dir>/spans.
-        best: number of completions with the highest mean of the rewards' scores.
+        best: number of completions, of different prompts where there are as many, with the highest mean of the rewards'
+            scores.
         worst: number of completions with the lowest.
         prompts: for SFT; a table is then made whenever the policy answers them.
 
@@ -121,7 +123,8 @@ class SpanTableCallback(Watching):
         super().on_step_end(args, state, control)
         if self.fresh:
             self._batch = batch_of(self.recorders)
-        due = self.fresh if self.prompts is not None else state.global_step % self.every == 0
+        last = control.should_training_stop or state.global_step >= state.max_steps
+        due = self.fresh if self.prompts is not None else last or state.global_step % self.every == 0
         if not due or self._batch is None:
             return
         rewards: list[Rewards] = gather_object([self._batch.rewards()])
@@ -177,9 +180,10 @@ def choose(
     bad = [is_bad for of_rank in padded for is_bad in of_rank]
     filled = [i for i, is_bad in enumerate(bad) if is_bad and flat[i] is not None][:worst]
     ordered = [i for _, i in sorted((-r, i) for i, r in enumerate(flat) if r is not None and i not in filled)]
-    low = ordered[max(best, len(ordered) - worst) :][::-1]
+    high = of_different_groups(ordered, group)[:best]
+    low = of_different_groups([i for i in reversed(ordered) if i not in high], group)[:worst]
     missing = [i for i, reward in enumerate(flat) if reward is None][:FAILED]
-    places = [("degenerate", i) for i in filled] + [("best", i) for i in ordered[:best]]
+    places = [("degenerate", i) for i in filled] + [("best", i) for i in high]
     places += [("worst", i) for i in low] + [("not judged", i) for i in missing]
     begin = sum(len(of_rank) for of_rank in rewards[:rank])
     chosen = []
@@ -192,6 +196,16 @@ def choose(
             row = ShownRow(kind, batch.samples[mine], batch.verdicts[mine], reward, lead, batch.advantages[mine])
             chosen.append((place, row))
     return chosen
+
+
+def of_different_groups(ordered: Sequence[int], group: int) -> list[int]:
+    """Returns the numbers with the first of each group before the second ones, and so on; else in their order."""
+    seen: Counter[int] = Counter()
+    turns = []
+    for i in ordered:
+        turns.append(seen[i // group])
+        seen[i // group] += 1
+    return [i for _, i in sorted(zip(turns, ordered, strict=True), key=itemgetter(0))]
 
 
 def write_page(path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards, asked: bool = False) -> None:

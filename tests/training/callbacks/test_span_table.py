@@ -11,7 +11,14 @@ from hypothesis import given, strategies as st
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from spanreward.rewards import Sample, Span, Status, Verdict
-from spanreward.training.callbacks.span_table import Batch, SpanTableCallback, choose, table_cells, write_page
+from spanreward.training.callbacks.span_table import (
+    Batch,
+    SpanTableCallback,
+    choose,
+    of_different_groups,
+    table_cells,
+    write_page,
+)
 from spanreward.training.evaluation.coloured_text import legible
 from spanreward.training.grpo.recorder import Recorder
 from tests.support.hostile_row import HOSTILE, hostile_row
@@ -121,7 +128,7 @@ def test_hostile_completions_stay_text_in_cells(text: str) -> None:
 
 def callback_at(step: int, table: SpanTableCallback, recorder: Recorder, folder: Path) -> None:
     args = TrainingArguments(output_dir=str(folder), use_cpu=True, bf16=False, report_to="none")
-    state, control = TrainerState(global_step=step, is_world_process_zero=True), TrainerControl()
+    state, control = TrainerState(global_step=step, max_steps=5, is_world_process_zero=True), TrainerControl()
     table.on_step_begin(args, state, control)
     recorder(["Describe."] * 2, ["A star.", "A square."])
     table.on_step_end(args, state, control)
@@ -132,7 +139,8 @@ def test_a_page_every_so_many_steps(tmp_path: Path) -> None:
     table = SpanTableCallback([recorder], every=2, folder=tmp_path / "elsewhere")
     for step in range(1, 6):
         callback_at(step, table, recorder, tmp_path)
-    assert sorted(path.name for path in (tmp_path / "elsewhere").iterdir()) == ["step-000002.html", "step-000004.html"]
+    names = [f"step-00000{step}.html" for step in (2, 4, 5)]  # 5 is the last
+    assert sorted(path.name for path in (tmp_path / "elsewhere").iterdir()) == names
     assert not (tmp_path / "spans").exists()
 
 
@@ -175,3 +183,8 @@ def test_a_verdict_that_cannot_be_drawn_does_not_end_the_training(
 def test_a_table_every_no_steps_is_refused() -> None:
     with pytest.raises(ValueError, match="every must be 1 step or more, got 0"):
         SpanTableCallback([Recorder(Scored(lambda sample: 0.5))], every=0)
+
+
+def test_the_best_are_of_different_prompts() -> None:
+    assert of_different_groups([3, 2, 1, 5, 0, 4], group=2) == [3, 1, 5, 2, 0, 4]
+    assert of_different_groups([1, 0, 2], group=3) == [1, 0, 2]
