@@ -23,6 +23,25 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_search_scorer = str(Path(__file__).with_name("_static") / "search.js")
 
+# What people search for, by the page about it: as its main index entries (!) they come before pages that mention them.
+SEARCHED = {
+    "choosing": ["which metric", "which judge"],
+    "compare": ["report", "error bars"],
+    "credit": ["token-level credit"],
+    "judges": ["vllm"],
+    "logged_keys": ["metrics.jsonl"],
+    "one_gpu": ["gpu", "memory", "lora"],
+    "recipes": ["own dataset", "own data", "dataset", "jsonl"],
+    "trainer": ["span_coef", "SpanGRPOTrainer", "wandb", "tensorboard", "trackio", "callbacks"],
+}
+
+
+def add_index(app: Any, page: str, source: list[str]) -> None:
+    """Lay the page's index entries behind its title, where GitHub's reader does not see them."""
+    if page in SEARCHED:
+        title, _, rest = source[0].partition("\n")
+        source[0] = f"{title}\n\n```{{index}} {', '.join(f'! {entry}' for entry in SEARCHED[page])}\n```\n{rest}"
+
 
 def add_gallery(app: Any, error: Exception | None) -> None:
     """Write the pages that gallery.md shows."""
@@ -33,4 +52,6 @@ def add_gallery(app: Any, error: Exception | None) -> None:
 
 
 def setup(app: Any) -> None:
+    app.add_config_value("searched", SEARCHED, "env")  # a change of it reads all pages anew
+    app.connect("source-read", add_index)
     app.connect("build-finished", add_gallery)

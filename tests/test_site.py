@@ -23,10 +23,18 @@ def found(query: str, profile: object) -> list[str]:
 
 @needs_chromium
 @pytest.mark.parametrize(
-    ("query", "page"), [("span_coef", "trainer.html"), ("own dataset", "recipes.html"), ("wandb", "trainer.html")]
+    ("query", "page"),
+    [
+        ("span_coef", "trainer.html"),
+        ("own dataset", "recipes.html"),
+        ("wandb", "trainer.html"),
+        ("which judge", "choosing.html"),
+    ],
 )
 def test_the_page_comes_before_the_mention(query: str, page: str, tmp_path: object) -> None:
-    assert page in found(query, tmp_path)[:2]
+    pages = found(query, tmp_path)
+    assert len(pages) > 1
+    assert pages[0] == page
 
 
 def test_formulas_are_not_highlighted_as_python() -> None:
