@@ -46,7 +46,8 @@ for span in verdict.spans:
     print(f"{text[span.start : span.end]:10} {span.kind:10} score {span.score:.2f}  credit {span.credit:+.3f}")
 
 # %% [markdown]
-# What the text does not fully state lies on the reference. The last text names both things, and does not say how they stand.
+# What the text does not fully state lies on the reference. The last text names both things, and does not say how they
+# stand.
 
 # %%
 for span in verdict.missed:
