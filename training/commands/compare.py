@@ -18,9 +18,9 @@ JSONL file (`id`, and what the metric needs: `reference`, `image`, ...), and --m
 after an adjustment for several pairs and referees, and no failed judgment could turn it. Files of answers are fixed
 systems (--fixed), whose interval is over prompts alone. Prompts about one picture are drawn together (--cluster).
 The output folder holds report.html, results.json, the same as tables.txt, completions.jsonl, and answers/, which the
-next comparison reads in place of sampling again. Warnings (unequal failures, rows that were trained on, identical or constant answers, failed
-checks, cut or padded answers, referees that disagree) are printed last, in red, and first on the page; with --strict
-they make the exit code 2. docs/compare.md explains everything in it.
+next comparison reads in place of sampling again. Warnings (unequal failures, rows that were trained on, identical or
+constant answers, failed checks, cut or padded answers, referees that disagree) are printed last, in red, and first on
+the page; with --strict they make the exit code 2. docs/compare.md explains everything in it.
 """
 
 import argparse
