@@ -17,7 +17,10 @@ from pathlib import Path
 from experiments.mistakes.mistakes import MISTAKES, Mistake, prepare, whole
 from spanreward.training.run_folder import machine
 
-PROLOGUE = """# Typical mistakes
+PROLOGUE = """---
+orphan: true
+---
+# Typical mistakes
 
 What people get wrong, what they are told, and how long it takes. Written by
 
