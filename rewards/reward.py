@@ -48,13 +48,6 @@ class Reward:
     judges: tuple[Judge, ...] = ()
     wording: str = ""
 
-    def __new__(cls, *_: Any, **named: Any) -> "Reward":
-        if "completions" in named:  # a trainer called the class in place of an instance
-            raise TypeError(
-                f"{cls.__name__} is a class: give the trainer one that is made, as {cls.__name__}('match')."
-            )
-        return super().__new__(cls)
-
     def __init__(self, name: str) -> None:
         self.__name__ = name
 

@@ -186,11 +186,6 @@ MISTAKES = [
         r"reward_funcs has <class .*: give a reward that is made, as PoshReward",
         "train([PoshReward], rows, reader)",
     ),
-    script(
-        "a class in place of a reward, in TRL's trainer",
-        r"PoshReward is a class: give the trainer one that is made",
-        "train([PoshReward], rows, reader, GRPOTrainer, GRPOConfig)",
-    ),
     script("a metric's name in place of a reward", "reward_funcs has 'posh'", "train('posh', rows, reader)"),
     script("a class in place of a judge", "a judge is a Judge or its name", "PoshReward(MatchJudge)"),
     script(

@@ -1,10 +1,7 @@
 """One interval for a mean over prompts and training seeds, both of which could have been others.
 
-    found = crossed(differences, clusters)      # (seeds, prompts): ours less theirs
-    found.low, found.high, found.p
-
-Two intervals, one over prompts and one over seeds, do not make one over both: where both must exclude 0, they call
-equal models different in 6 to 15 % of comparisons (docs/evidence/verdicts.md).
+found = crossed(differences, clusters)      # (seeds, prompts): ours less theirs
+found.low, found.high, found.p
 """
 
 from collections.abc import Sequence

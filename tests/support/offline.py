@@ -34,6 +34,8 @@ def refuse(event: str, arguments: tuple[Any, ...]) -> None:
 
 def main() -> None:
     sys.addaudithook(refuse)
+    from huggingface_hub import constants
+
     from tests.support.command import experiments, spanreward
 
     programs = {"spanreward": spanreward, "experiments": experiments}
@@ -48,7 +50,8 @@ def main() -> None:
         except Exception as error:
             result = {"code": -1, "out": "", "err": f"Traceback: {type(error).__name__}: {error}"}
         time.sleep(SETTLE)
-        results.append({"words": [program, *words], **result, "tried": list(tried)})
+        given_up = constants.HF_HUB_OFFLINE  # since a command found that the hub does not answer (rewards/hub.py)
+        results.append({"words": [program, *words], **result, "tried": list(tried), "given_up": given_up})
     Path(sys.argv[2]).write_text(json.dumps(results))
 
 

@@ -112,7 +112,9 @@ def test_a_ranking_needs_only_answers_a_data_file_and_a_metric(
     ]
     assert results["compute"]["good"] == {"runs": 1, "tokens_written": None, "training": [{}]}
     printed = capsys.readouterr().out
-    assert len(printed.splitlines()) == 3 + 2 + 2  # a sentence on each pair, where the rest is, the warnings
+    assert (
+        len(printed.splitlines()) == 3 + 1 + 2 + 2
+    )  # a sentence on each pair, a note, where the rest is, the warnings
     assert "Ranking by PoSh F1" in (tmp_path / "out" / "tables.txt").read_text()
     assert "good against poor: better by PoSh F1 +" in printed
     assert "a judge that" not in printed  # nobody was trained here
