@@ -51,9 +51,14 @@ def main() -> None:
         (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         options = {"model": "m", "client.base-url": f"http://127.0.0.1:{server.server_port}/v1", "num-rollouts": 2}
         options |= {"env.agent.harness.id": "null", "env.agent.runtime.type": "subprocess"}
-        options |= {"client.api-key-var": "NO_KEY", "env.taskset.rows": folder / "rows.jsonl", "push": "false"}
+        options |= {
+            "output-dir": folder,
+            "client.api-key-var": "NO_KEY",
+            "env.taskset.rows": folder / "rows.jsonl",
+            "push": "false",
+        }
         words = [word for key, value in options.items() for word in (f"--{key}", str(value))]
-        command = [str(Path(sys.executable).with_name("vf-eval")), "verifiers_task", *words, "--output-dir", str(folder)]
+        command = [str(Path(sys.executable).with_name("vf-eval")), "verifiers_task", *words]
         paths = os.pathsep.join([str(Path.cwd()), str(FOLDER.resolve())])
         environment = {**os.environ, "PYTHONPATH": paths, "NO_KEY": "none"}
         subprocess.run(command, env=environment, check=True, stdout=sys.stderr)

@@ -10,7 +10,7 @@ import srsly
 
 from spanreward.rewards.language import pipeline
 
-# SHA-256 of files of en_core_web_sm 3.8.0, as two public repositories recorded them (docs/evidence/spacy_model.md).
+# SHA-256 of files of en_core_web_sm 3.8.0, as two public repositories recorded them (docs/evidence/graph_rules.md).
 OFFICIAL = {
     "config.cfg": "65c545ca2da5bd4b87b22d4917318605360b37dee6ed6b18516a036f87319f79",
     "tagger/model": "1ec3d93f38cebe172f2b5c89d84be72856ce42c8f1a64f1699f1d98a771f36b7",
