@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import inspect
 import json
+import re
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -237,3 +238,25 @@ def trace_of(text: str, tokenizer: Any) -> Any:
 @pytest.mark.parametrize("name", ["verl_reward", "ms_swift_reward", "verifiers_task"])
 def test_each_is_short(name: str) -> None:
     assert len((ROOT / "docs" / "other_trainers" / f"{name}.py").read_text().splitlines()) <= 80
+
+
+@pytest.mark.parametrize("name", ["verl_batch", "ms_swift", "verifiers_rollouts"])
+def test_each_command_says_what_to_install(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The commands themselves need the trainers; docs/other_trainers.md has what they gave."""
+    module = importlib.import_module(f"experiments.elsewhere.{name}")
+    monkeypatch.setattr(sys, "argv", [name, "--help"])
+    with pytest.raises(SystemExit) as ended:
+        module.main()
+    assert ended.value.code == 0
+    assert f"ENVIRONMENT/bin/python -m experiments.elsewhere.{name}" in capsys.readouterr().out
+    assert f"python -m experiments.elsewhere.{name}" in (ROOT / "docs" / "other_trainers.md").read_text()
+
+
+def test_the_command_of_verifiers_has_the_options_that_ran() -> None:
+    told = (ROOT / "docs" / "other_trainers" / "verifiers_task.py").read_text().split('"""')[1]
+    ran = (ROOT / "experiments" / "elsewhere" / "verifiers_rollouts.py").read_text()
+    options = re.findall(r"--([a-z.-]+)", told)
+    assert len(options) == 6
+    assert not [option for option in options if f'"{option}"' not in ran]

@@ -1,7 +1,7 @@
 """PoSh as the reward of a verifiers task (read: 0.4.0, `verifiers.v1`).
 
-    PYTHONPATH=docs/other_trainers vf-eval verifiers_task -m MODEL --env.taskset.rows rows.jsonl \\
-        --client.base-url URL --env.agent.runtime.type subprocess --env.agent.harness.id null
+    PYTHONPATH=docs/other_trainers vf-eval verifiers_task --model MODEL --client.base-url URL/v1 --push false \\
+        --env.taskset.rows rows.jsonl --env.agent.harness.id null --env.agent.runtime.type subprocess
 
 Rows are JSONL: {"prompt": "Describe ...", "reference": ["..."]}. verifiers scores every rollout in a coroutine of its
 own, and `BatchingReward` judges them in batches. A failed judge raises JudgeFailed. This marks the rollout as failed,

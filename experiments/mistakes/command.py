@@ -1,6 +1,6 @@
-"""Makes every mistake of mistakes.py in a process of its own, and writes what was said, and after how many seconds.
+"""Makes every mistake of mistakes.py in a process of its own, and prints what was said, and after how many seconds.
 
-python -m experiments mistakes --write docs/evidence/mistakes.md
+python -m experiments mistakes          # the section "Typical mistakes" of docs/evidence/reliability.md
 """
 
 import argparse
@@ -17,21 +17,16 @@ from pathlib import Path
 from experiments.mistakes.mistakes import MISTAKES, Mistake, prepare, whole
 from spanreward.training.run_folder import machine
 
-PROLOGUE = """# Typical mistakes
+PROLOGUE = """## Typical mistakes
 
-What people get wrong, what they are told, and how long it takes. Written by
+What people get wrong, what they are told, and how long it takes, as `python -m experiments mistakes` prints it on
+{machine}, without a network. Each mistake is made in a process of its own, in a folder with a recipe, rows, and two
+tiny policies (`experiments/mistakes/mistakes.py`). A command ends with the sentence and no traceback. A script of one's
+own ends with Python's traceback, whose last line is the sentence. The suite makes the same mistakes in one process.
 
-```bash
-python -m experiments mistakes --write docs/evidence/mistakes.md
-```
-
-on {machine}, without a network. Each mistake is made in a process of its own, in a folder with a recipe, rows, and two
-tiny policies (`experiments/mistakes/mistakes.py`). Seconds are those of the whole process, on the clock and of the CPU.
-Most of them are imports of torch, transformers and TRL: `import spanreward.training.run` alone took
-{imports.seconds:.1f} and {imports.cpu:.1f} s. Other work ran on the machine (load {load:.1f} at the end), so that the
-clock says more than a free machine would. A command ends with the
-sentence and no traceback. A script of one's own ends with Python's traceback, whose last line is the sentence. The
-suite makes the same mistakes in one process (`tests/experiments/test_mistakes.py`).
+Seconds are those of the whole process, on the clock and of the CPU. Most of them are imports of torch, transformers and
+TRL: `import spanreward.training.run` alone took {imports.seconds:.1f} and {imports.cpu:.1f} s. Other work ran on the
+machine (load {load:.1f} at the end), so that the clock says more than a free machine would.
 
 {count} mistakes: {silent} silent, {traces} commands that end in a traceback. The slowest takes {slowest:.1f} s.
 
@@ -52,8 +47,7 @@ class Made:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", type=Path, metavar="PAGE.md", help="the page to write (default: print it)")
-    arguments = parser.parse_args()
+    parser.parse_args()
     imports = run([sys.executable, "-c", "import spanreward.training.run"], Path.cwd(), 0, "")
     made = [(mistake, make(mistake)) for mistake in MISTAKES]
     page = PROLOGUE.format(
@@ -65,11 +59,7 @@ def main() -> None:
         load=os.getloadavg()[0],
         slowest=max(one.seconds for _, one in made),
     )
-    page += "".join(row(mistake, one) for mistake, one in made)
-    if arguments.write is None:
-        print(page, end="")
-    else:
-        arguments.write.write_text(page, encoding="utf-8")
+    print(page + "".join(row(mistake, one) for mistake, one in made), end="")
 
 
 def make(mistake: Mistake) -> Made:

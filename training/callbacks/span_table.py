@@ -1,17 +1,18 @@
-"""SpanTableCallback: a page and a W&B table, every so many steps, of completions with the words that the judge blames.
+"""SpanTableCallback: a page and a table, every so many steps, of completions with the words that the judge blames.
 
     reward = Recorder(PoshReward(judge))
     GRPOTrainer(reward_funcs=[reward], callbacks=[SpanTableCallback([reward], every=50)], ...)
 
 writes <output_dir>/spans/step-000050.html: the best and the worst completions of that step with their pictures. Their
 words are coloured by the verdict's spans. Beside them are what the judge misses of the reference, the verdict's parts
-and the advantage. The page needs no other file, and completions are escaped in it. Where report_to has "wandb", the
-same rows go to the run's table `spans`. On SFTTrainer the policy answers evaluation prompts, see EvaluationPrompts.
+and the advantage, and with span credit the text once more, coloured by what each token received. The page needs no
+other file, and completions are escaped in it. The same rows go to W&B, trackio and TensorBoard where report_to has them
+(span_trackers.py). On SFTTrainer the policy answers evaluation prompts, see EvaluationPrompts.
 """
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -27,9 +28,9 @@ from spanreward.rewards.filler import is_degenerate
 from spanreward.rewards.verdict import Sample, Verdict
 from spanreward.training.callbacks.base import Watching, group_size
 from spanreward.training.callbacks.sft_prompts import EvaluationPrompts
-from spanreward.training.evaluation.coloured_text import legible
+from spanreward.training.callbacks.span_trackers import send
 from spanreward.training.evaluation.report import render
-from spanreward.training.grpo.recorder import Recorder
+from spanreward.training.grpo.recorder import Received, Recorder
 from spanreward.training.run_folder import write_whole
 
 log = logging.getLogger(__name__)
@@ -41,11 +42,14 @@ Rewards = Sequence[float | None]  # of a batch's completions, None where a judge
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A rank's part of a batch. verdicts: per completion, by the reward's name. advantages: None where not known."""
+    """A rank's part of a batch. verdicts: per completion, by the reward's name. advantages: None where not known.
+    tokens: what each token received, of the completions (by their index) that have span credit.
+    """
 
     samples: list[Sample]
     verdicts: list[dict[str, Verdict]]
     advantages: list[float | None]
+    tokens: dict[int, Received]
 
     def rewards(self) -> list[float | None]:
         """Returns each completion's mean score, unweighted; None without a score, or where a judge failed."""
@@ -59,7 +63,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """One completion on the page. kind: of KINDS. lead: the reward less its group's mean."""
+    """One completion on the page. kind: of KINDS. lead: the reward less its group's mean. tokens: see Batch."""
 
     kind: str
     sample: Sample
@@ -67,6 +71,7 @@ class ShownRow:
     reward: float | None
     lead: float | None
     advantage: float | None
+    tokens: Received = ()
 
     @property
     def references(self) -> list[str]:
@@ -81,11 +86,11 @@ class ShownRow:
 
 
 class SpanTableCallback(Watching):
-    """Writes pages, and with W&B tables, of the best and worst completions with their words coloured.
+    """Writes pages, and tables of trackers, of the best and worst completions with their words coloured.
 
-    They are chosen from all ranks' last batch of training up to that step. First come those padded with words that say
-    nothing, at most `worst` of them. Rank 0 writes. A table that cannot be written, for example on a full disk, is one
-    warning and does not end the training.
+    They are chosen from all ranks' last batch of training up to that step, of as many prompts as there are. First come
+    those padded with words that say nothing, at most `worst` of them. Rank 0 writes. A table that cannot be written,
+    for example on a full disk, is one warning and does not end the training.
 
     Args:
         recorders: the rewards to show.
@@ -137,13 +142,14 @@ class SpanTableCallback(Watching):
             folder = self.folder or Path(args.output_dir or ".") / "spans"
             ordered = [row for _, row in sorted(rows, key=itemgetter(0))]
             flat = [reward for of_rank in rewards for reward in of_rank]
-            self._write(folder, state.global_step, ordered, flat, "wandb" in (args.report_to or []))
+            self._write(folder, state.global_step, ordered, flat, args)
 
-    def _write(self, folder: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards, wandb: bool) -> None:
+    def _write(
+        self, folder: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards, args: TrainingArguments
+    ) -> None:
         try:
-            write_page(folder / f"step-{step:06d}.html", step, rows, rewards, asked=self.prompts is not None)
-            if wandb:
-                log_table(step, rows)
+            path = folder / f"step-{step:06d}.html"
+            send(args, step, rows, write_page(path, step, rows, rewards, asked=self.prompts is not None))
         except Exception as error:  # only people read the page, and the other ranks would wait for this one
             if not self._failed:
                 what = f"{type(error).__name__}: {error}"
@@ -160,6 +166,7 @@ def batch_of(recorders: Sequence[Recorder]) -> Batch:
         samples=first.samples,
         verdicts=[dict(zip(names, of_row, strict=True)) for of_row in by_row],
         advantages=[None] * len(first.samples) if first.advantages is None else list(first.advantages),
+        tokens=first.token_advantages,
     )
 
 
@@ -174,6 +181,7 @@ def choose(
 ) -> list[tuple[int, ShownRow]]:
     """Returns this rank's part of the page as (place on the page, row).
 
+    The best are of different prompts, and so are the worst; where there are fewer prompts, a prompt's second follows.
     rewards, padded: of all ranks. group: completions per prompt, which are neighbours, across ranks too.
     """
     flat = [reward for of_rank in rewards for reward in of_rank]
@@ -193,8 +201,9 @@ def choose(
             of_group = [reward for reward in flat[i // group * group :][:group] if reward is not None]
             reward = flat[i]
             lead = None if reward is None or group == 1 else reward - fmean(of_group)
-            row = ShownRow(kind, batch.samples[mine], batch.verdicts[mine], reward, lead, batch.advantages[mine])
-            chosen.append((place, row))
+            sample, verdicts = batch.samples[mine], batch.verdicts[mine]
+            tokens = batch.tokens.get(mine, ())
+            chosen.append((place, ShownRow(kind, sample, verdicts, reward, lead, batch.advantages[mine], tokens)))
     return chosen
 
 
@@ -208,8 +217,8 @@ def of_different_groups(ordered: Sequence[int], group: int) -> list[int]:
     return [i for _, i in sorted(zip(turns, ordered, strict=True), key=itemgetter(0))]
 
 
-def write_page(path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards, asked: bool = False) -> None:
-    """Write the page whole or not at all. Raises OSError.
+def write_page(path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards, asked: bool = False) -> str:
+    """Write the page whole or not at all, and return it. Raises OSError.
 
     rewards: of the whole batch. asked: whether the completions answer evaluation prompts.
     """
@@ -219,6 +228,7 @@ def write_page(path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards
         step=step,
         kinds={kind: [row for row in rows if row.kind == kind] for kind in KINDS},
         grouped=any(row.lead is not None for row in rows),
+        credited=any(row.tokens for row in rows),
         asked=asked,
         count=len(rewards),
         failed=len(rewards) - len(given),
@@ -226,44 +236,4 @@ def write_page(path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, page)
-
-
-def log_table(step: int, rows: Sequence[ShownRow]) -> None:
-    """Log the rows as the table `spans` of the current W&B run, if there is one."""
-    import wandb
-
-    if wandb.run is None:
-        return
-    cells = [dict(table_cells(row)) for row in rows]
-    columns = list(dict.fromkeys(column for of_row in cells for column in of_row))
-    table = wandb.Table(columns=["step", *columns])
-    for of_row in cells:
-        table.add_data(step, *(wandb_value(column, of_row.get(column)) for column in columns))
-    wandb.log({"spans": table, "train/global_step": step})
-
-
-def table_cells(row: ShownRow) -> Iterator[tuple[str, Any]]:
-    """Yields a row's (column, value). Values in the columns "... words" and "... missed" are HTML."""
-    yield "kind", row.kind
-    yield "reward", row.reward
-    yield "above group", row.lead
-    yield "advantage", row.advantage
-    yield "picture", row.image
-    yield "prompt", legible(row.sample.prompt)
-    yield "completion", legible(row.sample.completion)
-    for name, verdict in row.verdicts.items():
-        yield f"{name} words", render("span_cell.html.jinja", text=row.sample.completion, spans=verdict.spans)
-        if row.sample.references:
-            reference = row.sample.references[verdict.reference]
-            yield f"{name} missed", render("span_cell.html.jinja", text=reference, spans=verdict.left_out)
-        yield f"{name} status", verdict.status.value
-        for part, value in verdict.parts.items():
-            yield f"{name} {part}", value
-
-
-def wandb_value(column: str, value: Any) -> Any:
-    import wandb
-
-    if column.endswith((" words", " missed")) and value is not None:
-        return wandb.Html(value, inject=False)
-    return wandb.Image(value) if isinstance(value, Image.Image) else value
+    return page

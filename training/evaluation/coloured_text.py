@@ -83,3 +83,15 @@ def segments(text: str, spans: Sequence[Span], marks: Sequence[tuple[int, int]] 
 def legible(text: str) -> str:
     """Returns `text` with every character that XML and HTML cannot hold (control, lone surrogate) as U+FFFD."""
     return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+
+
+def received(tokens: Sequence[tuple[int, int, float]]) -> list[Span]:
+    """Returns a completion's token advantages as spans to colour: score 0.5 for an advantage of 0, 0 or 1 for that of
+    the largest size in the text. tokens: (start, end, advantage); one that wrote no character gives no span.
+    """
+    largest = max((abs(value) for _, _, value in tokens), default=0.0) or 1.0
+    return [
+        Span(start, end, 0.5 + value / (2 * largest), value, "token", f"advantage {value:+.2f}", number)
+        for number, (start, end, value) in enumerate(tokens)
+        if start < end
+    ]

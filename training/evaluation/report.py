@@ -23,7 +23,7 @@ from PIL import Image
 from spanreward.rewards.comparison import figures
 from spanreward.rewards.comparison.figures import typeset
 from spanreward.rewards.verdict import Status, Verdict
-from spanreward.training.evaluation.coloured_text import LEVELS, Segment, legible, level, segments
+from spanreward.training.evaluation.coloured_text import LEVELS, Segment, legible, level, received, segments
 from spanreward.training.evaluation.curves import PANEL, Curves, panels
 from spanreward.training.evaluation.outcomes import label
 from spanreward.training.evaluation.referees import KINDS
@@ -84,7 +84,7 @@ def render(template: str, **values: Any) -> str:
         lstrip_blocks=True,
         finalize=lambda value: legible(value) if type(value) is str else value,
     )
-    shared = (level, segments, tooltip, label, number, judged, data_uri)
+    shared = (level, segments, received, tooltip, label, number, judged, data_uri)
     environment.globals.update({function.__name__: function for function in shared}, levels=LEVELS)
     return environment.get_template(template).render(values)
 

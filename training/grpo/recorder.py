@@ -30,6 +30,7 @@ from spanreward.training.grpo.waiting import told_while_waiting
 
 log = logging.getLogger(__name__)
 
+Received = Sequence[tuple[int, int, float]]  # per token of a completion: its characters [start, end), its advantage
 NOT_COLUMNS = ("prompt", "completion", "completion_ids")  # keys of a row that TRL passes by themselves
 
 
@@ -43,6 +44,7 @@ class Recorder:
         verdicts: their verdicts.
         contrasts: of one row in fifty, what it earns beyond what it would earn on other rows (rewards/contrast.py).
         advantages: one number per completion of the batch, from SpanGRPOTrainer; None with stock TRL.
+        token_advantages: what each token received, by the index of a completion that ended by itself, with span_coef.
         watchers: called after every batch, outside any `with judge:`, with the recorder and TRL's `log_metric`.
     """
 
@@ -53,6 +55,7 @@ class Recorder:
         self.verdicts: list[Verdict] = []
         self.contrasts: dict[int, float] = {}
         self.advantages: list[float] | None = None
+        self.token_advantages: dict[int, Received] = {}
         self.watchers: list[Callable[[Recorder, LogMetric | None], None]] = []
         self._rows = 0  # judged so far
         self._judged = False  # whether verdicts wait for a call to fetch their scores
@@ -97,7 +100,7 @@ class Recorder:
 
     def keep(self, samples: list[Sample], verdicts: list[Verdict], log_metric: LogMetric | None = None) -> None:
         """Take these as the batch's, so that the next call returns their scores without judging."""
-        self.samples, self.verdicts, self.advantages = samples, verdicts, None
+        self.samples, self.verdicts, self.advantages, self.token_advantages = samples, verdicts, None, {}
         self._judged = True
         if log_metric is not None:
             for metric, value in summarise(verdicts).items():

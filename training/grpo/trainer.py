@@ -50,7 +50,7 @@ from spanreward.training.grpo.judge_metrics import gather_step
 from spanreward.training.grpo.overlap import Overlap
 from spanreward.training.grpo.phases import Phases
 from spanreward.training.grpo.reasoning import Parts, split_reasoning
-from spanreward.training.grpo.recorder import Recorder, check_deadlines, columns_of, failed_rows
+from spanreward.training.grpo.recorder import Received, Recorder, check_deadlines, columns_of, failed_rows
 from spanreward.training.grpo.resuming import ResumingTrainer
 from spanreward.training.grpo.span_rules import SPAN_RULES
 
@@ -71,8 +71,8 @@ class Batch:
 
     drafting: they are only sampled and judged; other results of TRL are thrown away. drafted: completions that were
     sampled and judged before and that TRL now scores. ids, logprobs: as sampled. parts: of completions that begin with
-    reasoning. failed: for each completion whether a judge failed on it. unusable: bool, (rows of all ranks,), which of
-    them have a reward that is infinite or huge.
+    reasoning. failed: for each completion whether a judge failed on it. offsets: see `_offsets`. unusable: bool, (rows
+    of all ranks,), which of them have a reward that is infinite or huge.
     """
 
     rows: list[dict[str, Any]]
@@ -82,6 +82,7 @@ class Batch:
     logprobs: list[list[float]] | None = None
     parts: list[Parts] | None = None
     failed: list[bool] = field(default_factory=list)
+    offsets: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     unusable: torch.Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.bool))
 
 
@@ -143,8 +144,12 @@ class SpanGRPOTrainer(ResumingTrainer):
         if self.args.span_coef > 0:
             self._add_span_credit(output)
         self._drop_unusable(output["advantages"])
+        received: dict[int, Received] = {
+            row: [(*place, value) for place, value in zip(places, output["advantages"][row].tolist(), strict=False)]
+            for row, places in self._batch.offsets.items()
+        }
         for recorder in self.recorders:
-            recorder.advantages = advantages
+            recorder.advantages, recorder.token_advantages = advantages, received
         return output
 
     # 1. Dynamic sampling.
@@ -304,7 +309,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         total = torch.zeros((rows, width), device=output["advantages"].device)
         any_covered = torch.zeros_like(total, dtype=torch.bool)
         mask = output["completion_mask"].bool()
-        offsets = self._offsets(output)
+        offsets = self._batch.offsets = self._offsets(output)
         weights = self._weights()
         metrics = self._mode_metrics()
         for recorder in self.recorders:

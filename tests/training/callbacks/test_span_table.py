@@ -3,6 +3,7 @@
 import errno
 import logging
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 from spanreward.rewards import Sample, Span, Status, Verdict
 from spanreward.training.callbacks.span_table import (
     Batch,
+    ShownRow,
     SpanTableCallback,
     choose,
     of_different_groups,
-    table_cells,
     write_page,
 )
+from spanreward.training.callbacks.span_trackers import table_cells
 from spanreward.training.evaluation.coloured_text import legible
 from spanreward.training.grpo.recorder import Recorder
 from tests.support.hostile_row import HOSTILE, hostile_row
@@ -31,7 +33,7 @@ FAILED = Verdict(None, Status.TIMEOUT, note="no answer")
 def batch(*scores: float | None, advantages: list[float | None] | None = None) -> Batch:
     verdicts = [{"posh": FAILED if score is None else Verdict(score)} for score in scores]
     samples = [Sample("Describe.", f"Completion {number}.") for number in range(len(scores))]
-    return Batch(samples, verdicts, advantages or [None] * len(scores))
+    return Batch(samples, verdicts, advantages or [None] * len(scores), {})
 
 
 def shown(
@@ -89,6 +91,26 @@ def test_no_completion_is_shown_twice_and_the_split_over_ranks_changes_nothing(
         assert [f"Completion {number}." for number in numbers] == [text for _, text in whole]
 
 
+def test_the_best_are_of_different_prompts_and_so_are_the_worst() -> None:
+    """Three prompts with four completions each; where there are fewer prompts than rows, second ones follow."""
+    scores = (0.9, 0.8, 0.7, 0.0, 0.6, 0.5, 0.1, 0.2, 0.3, 0.3, 0.3, 0.3)
+    rows = [(kind, int(re.sub(r"\D", "", text))) for kind, _, text in shown(batch(*scores), group=4, best=4, worst=2)]
+    assert rows == [("best", 0), ("best", 4), ("best", 8), ("best", 1), ("worst", 3), ("worst", 6)]
+
+
+def test_what_each_token_received_is_a_third_colouring(tmp_path: Path) -> None:
+    tokens = ((0, 1, 0.5), (1, 5, -1.0), (5, 6, 0.0), (6, 6, 0.5))  # the last one ends the text and wrote nothing
+    sample = Sample("Describe.", "A <b>.")
+    row = ShownRow("best", sample, {"posh": Verdict(0.5)}, 0.5, None, 0.25, tokens)
+    html = write_page(tmp_path / "page.html", 3, [row], [0.5])
+    marks = re.findall(r'<mark class="s(\d)" title="advantage (\S+)">(.*?)</mark>', html)
+    assert marks == [("3", "+0.50", "A"), ("0", "-1.00", " &lt;b&gt;"), ("2", "+0.00", ".")]
+    assert "What each token received" in html
+    assert "\N{MINUS SIGN}1.00 to +0.50" in html
+    assert "What each token received" not in write_page(tmp_path / "page.html", 3, [replace(row, tokens=())], [0.5])
+    assert "advantages of words" in dict(table_cells(row))
+
+
 def test_the_lead_is_over_the_group_across_ranks() -> None:
     """Groups of 4 on ranks with 2 completions each."""
     batches = [batch(0.1, 0.3), batch(0.5, None), batch(0.2, 0.2), batch(0.2, 0.2)]
@@ -142,6 +164,17 @@ def test_a_page_every_so_many_steps(tmp_path: Path) -> None:
     names = [f"step-00000{step}.html" for step in (2, 4, 5)]  # 5 is the last
     assert sorted(path.name for path in (tmp_path / "elsewhere").iterdir()) == names
     assert not (tmp_path / "spans").exists()
+
+
+def test_the_last_step_has_a_page(tmp_path: Path) -> None:
+    recorder = Recorder(Scored(lambda sample: 0.5))
+    args = TrainingArguments(output_dir=str(tmp_path), use_cpu=True, bf16=False, report_to="none")
+    table, state = SpanTableCallback([recorder]), TrainerState(global_step=3, max_steps=9, is_world_process_zero=True)
+    for control in (TrainerControl(), TrainerControl(should_training_stop=True)):
+        table.on_step_begin(args, state, control)
+        recorder(["Describe."] * 2, ["A star.", "A square."])
+        table.on_step_end(args, state, control)
+        assert (tmp_path / "spans" / "step-000003.html").exists() == control.should_training_stop
 
 
 def test_a_full_disk_does_not_end_the_training(

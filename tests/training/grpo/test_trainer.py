@@ -46,6 +46,10 @@ def test_with_span_credit_training_differs_and_logs_every_part(tmp_path: Path, d
     with pytest.MonkeyPatch.context() as patch:
         output = advantages_of(trainer, dataset, [sentence, "A red star.", "A square.", "Two stars."] * 2, patch)
     assert output["advantages"].shape == output["completion_ids"].shape
+    received = trainer.recorders[0].token_advantages
+    assert sorted(received) == list(range(8))
+    assert [value for *_, value in received[0]] == output["advantages"][0][output["completion_mask"][0].bool()].tolist()
+    assert received[0][0][:2] == (0, len("There"))
     metrics = trainer._metrics["train"]
     for part in ("f1", "precision", "recall", "precision_entity", "recall_relation"):
         assert f"posh/{part}" in metrics, sorted(metrics)
