@@ -87,7 +87,7 @@ lint: venv
 guide: venv
 	$(BIN)/python -m tests.run_guide docs/getting_started.md docs/one_gpu.md
 
-# Offline; a warning, such as a link that leads nowhere, is an error.
+# Offline; a warning, such as a link that leads nowhere, is an error. -E -a: the search of a site in parts forgets entries.
 docs: venv
-	$(BIN)/sphinx-build -q -W --keep-going -b html docs outputs/docs
+	$(BIN)/sphinx-build -q -E -a -W --keep-going -b html docs outputs/docs
 	@echo outputs/docs/index.html

@@ -1,6 +1,7 @@
 """Runs docs/gallery/verdicts.py and writes it, with its outputs, as the notebook docs/gallery/verdicts.ipynb.
 
     python -m experiments.notebook
+    as_markdown(json.loads(text))      # as docs/conf.py shows it
 
 `# %%` begins a cell of code and `# %% [markdown]` one of text, as Jupytext and editors read them. The notebook keeps
 what a cell prints and its last expression: a picture, or its repr.
@@ -59,6 +60,21 @@ def run(code: str, names: dict[str, Any], count: int) -> list[dict[str, Any]]:
         data = {"image/png": png(value)} if isinstance(value, Image.Image) else {"text/plain": repr(value)}
         outputs.append({"output_type": "execute_result", "execution_count": count, "metadata": {}, "data": data})
     return outputs
+
+
+def as_markdown(written: dict[str, Any]) -> str:
+    """A notebook's cells and the outputs that it holds, in MyST's Markdown."""
+    parts = []
+    for cell in written["cells"]:
+        code = cell["cell_type"] == "code"
+        parts.append(f"```python\n{cell['source']}\n```" if code else cell["source"])
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if "image/png" in data:
+                parts.append(f'<img alt="What the cell draws" src="data:image/png;base64,{data["image/png"]}">')
+            else:
+                parts.append(f"```text\n{(output.get('text') or data['text/plain']).rstrip()}\n```")
+    return "\n\n".join(parts) + "\n"
 
 
 def png(image: Image.Image) -> str:

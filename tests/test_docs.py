@@ -79,7 +79,8 @@ def test_every_page_is_in_the_site() -> None:
     toctrees = "\n".join(re.findall(r"```{toctree}(.*?)```", (ROOT / "docs/index.md").read_text(), re.DOTALL))
     listed = re.findall(r"^[a-z_/]+$", toctrees, re.MULTILINE)
     pages = {str(page.relative_to(DOCS).with_suffix("")) for page in PAGES if DOCS in page.parents}
-    assert sorted(listed) == sorted(pages - {"index"})
+    notebooks = {str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.rglob("*.ipynb")}
+    assert sorted(listed) == sorted(pages - {"index"} | notebooks)
 
 
 def test_every_public_name_is_in_the_reference() -> None:

@@ -1,5 +1,6 @@
 """The README's promises that can be run."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,12 @@ SMALL = (
 )
 
 
+README = (ROOT / "README.md").read_text()
+
+
 def test_the_script_trains_a_stock_trainer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its own text, with a small policy, data on disk and the judge `match`."""
-    readme = (ROOT / "README.md").read_text()
-    block = re.search(r"<!-- tested by tests/test_readme.py -->\n```python\n(.*?)```", readme, re.DOTALL)
+    block = re.search(r"<!-- tested by tests/test_readme.py -->\n```python\n(.*?)```", README, re.DOTALL)
     assert block is not None
     code = block.group(1)
     assert code.count("\n") <= 23
@@ -42,5 +45,18 @@ def test_the_script_trains_a_stock_trainer(tmp_path: Path, monkeypatch: pytest.M
     assert {"reward", "posh/f1", "posh/precision", "posh/recall"} <= set(logged)
 
 
+def test_the_result_is_what_was_measured() -> None:
+    """Means over ten runs; docs/evidence/results.md has the command."""
+    models = json.loads((ROOT / "docs/evidence/quickstart.json").read_text())["models"]
+    for row, model in {
+        "base": "base",
+        "base, then DAPO with PoSh": "dapo",
+        "base, then SFT on the references": "sft",
+    }.items():
+        measured = {key: models[model][f"truth_{key}"]["mean"] for key in ("precision", "recall", "f1")}
+        shares = f"{100 * measured['precision']:.0f} % | {100 * measured['recall']:.0f} %"
+        assert f"| {row} | {shares} | {measured['f1']:.2f} |".replace("| 0.", "| .") in README
+
+
 def test_the_readme_is_short() -> None:
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+    assert len(README.splitlines()) <= 150

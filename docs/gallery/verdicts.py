@@ -11,15 +11,15 @@ from spanreward import PoshReward, Sample
 
 picture = Image.new("RGB", (200, 120), "white")
 pen = ImageDraw.Draw(picture)
-pen.ellipse((20, 30, 80, 90), fill="red")
-pen.rectangle((120, 30, 180, 90), fill="blue")
+pen.ellipse((75, 5, 125, 55), fill="red")
+pen.rectangle((75, 65, 125, 115), fill="blue")
 picture  # noqa: B018
 
 # %%
-reference = "A red circle is left of a blue square."
+reference = "A red circle is above a blue square."
 texts = [
-    "A red circle is left of a blue square.",
-    "A green circle is left of a blue square.",
+    "A red circle is above a blue square.",
+    "A green circle is above a blue square.",
     "A circle.",
     "A red circle, a blue square, a yellow star and a dog.",
 ]
@@ -46,7 +46,8 @@ for span in verdict.spans:
     print(f"{text[span.start : span.end]:10} {span.kind:10} score {span.score:.2f}  credit {span.credit:+.3f}")
 
 # %% [markdown]
-# What the text misses lies on the reference. A low score means that it is missing.
+# What the text does not fully state lies on the reference. The last text names both things, and does not say how they
+# stand.
 
 # %%
 for span in verdict.missed:

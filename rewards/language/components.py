@@ -174,7 +174,7 @@ def _compound_prepositions(words: Sequence[Word]) -> dict[Word, list[Word]]:
             continue
         if said in (("front", "of"), ("top", "of")) and before is not None and before.text.lower() in ("in", "on"):
             joined[word] = [before, lead]
-        elif said[0] in LEADS and said[1] in LED and lead.tag not in ("VBD", "VBP"):
+        elif said[0] in LEADS and said[1] in LED and lead.tag not in ("VBD", "VBP") and not lead.subjects:
             joined |= {} if lead.has_child("det", "poss") else {word: [lead]}  # not "the left of"
         elif lead.pos == "ADP" and word.head is lead and not lead.has_child("pobj"):
             joined[word] = [*joined.pop(lead, ()), lead]  # "along with"
