@@ -7,8 +7,12 @@ import importlib
 import importlib.util
 import inspect
 import json
+import math
 import re
+import socket
 import sys
+import threading
+import time
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -16,12 +20,15 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from experiments.elsewhere.verl_batch import FILE, TEXTS as RESPONSES, responses
 from experiments.scenes.policy import tiny_tokenizer
 from spanreward.rewards import MatchJudge, PoshReward, Sample, Verdict
 from spanreward.rewards.batching import BatchingReward, JudgeFailed
 from spanreward.rewards.reward import Reward
 from spanreward.rewards.verdict import Status
 from tests.support.paths import ROOT
+from tests.support.server import IDS, Server
+from tests.support.tokenizer import tokenizer
 
 TEXTS = ("A red circle.", "A blue circle.", "")
 REFERENCE = "A red circle above a square."
@@ -238,6 +245,45 @@ def trace_of(text: str, tokenizer: Any) -> Any:
 @pytest.mark.parametrize("name", ["verl_reward", "ms_swift_reward", "verifiers_task"])
 def test_each_is_short(name: str) -> None:
     assert len((ROOT / "docs" / "other_trainers" / f"{name}.py").read_text().splitlines()) <= 80
+
+
+def test_verls_router_leads_to_the_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """verl's reward loop and its router, as they are with reward.reward_model.enable, before a server that rates 4."""
+    for library in ("verl", "uvicorn", "fastapi"):
+        if importlib.util.find_spec(library) is None:
+            pytest.skip(f"{library} is not installed: docs/other_trainers.md says what ran by hand")
+    from hydra import compose, initialize_config_module
+    from verl.experimental.reward_loop.reward_loop import RewardLoopWorker
+    from verl.experimental.reward_loop.router.naive_router import run_router
+
+    judge, policy = tmp_path / "judge", tmp_path / "policy"
+    tokenizer().save_pretrained(judge)
+    tiny_tokenizer().save_pretrained(policy)
+    (judge / "config.json").write_text('{"model_type": "llama"}')
+    server = Server()
+    server.models = [{"id": str(judge), "root": str(judge)}]
+    server.behave = lambda body, number: rate_4
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    threading.Thread(target=run_router, args=("127.0.0.1", port, [server.url]), daemon=True).start()
+    time.sleep(3)
+    overrides = [f"reward.custom_reward_function.path={FILE.resolve()}", f"actor_rollout_ref.model.path={policy}"]
+    overrides += [f"+reward.custom_reward_function.reward_kwargs.model={judge}"]
+    with initialize_config_module("verl.trainer.config", version_base=None):
+        config = compose("ppo_trainer", overrides=[*overrides, "reward.custom_reward_function.name=compute_score"])
+    worker = RewardLoopWorker(config, reward_router_address=f"127.0.0.1:{port}")
+    found = worker.loop.run_until_complete(worker.compute_score_batch(responses(tiny_tokenizer())))
+    server.stop()
+    # p(4) = .8 and p(2) = .1 is a mean of 34 / 9, of 5
+    assert [one["reward_score"] for one in found] == [pytest.approx(34 / 45 * bool(text)) for text in RESPONSES]
+    assert {one["reward_extra_info"]["judge_failed"] for one in found} == {0.0}
+    assert set(server.paths) == {"/v1/completions"}
+
+
+def rate_4(answer: dict[str, Any]) -> None:
+    (top,) = answer["choices"][0]["logprobs"]["top_logprobs"]
+    top[f"token_id:{IDS['4']}"] = math.log(0.8)
 
 
 @pytest.mark.parametrize("name", ["verl_batch", "ms_swift", "verifiers_rollouts"])
