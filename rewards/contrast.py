@@ -6,6 +6,7 @@
 No list of words or frames is needed to see it. A row costs as many judgments as it has OTHERS.
 """
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
@@ -36,6 +37,15 @@ def contrasts(
         if verdict.score is not None:
             scores.setdefault(row, []).append(verdict.score)
     return {row: own[row] - fmean(of_row) for row, of_row in scores.items()}
+
+
+def sampled(samples: Sequence[Sample]) -> list[int]:
+    """Returns the rows whose contrast is measured: one in EVERY by a hash of its text, so that a resumed run measures
+    the same ones.
+    """
+    return [
+        row for row, one in enumerate(samples) if zlib.crc32(one.completion.encode("utf-8", "replace")) % EVERY == 0
+    ]
 
 
 def others_of(samples: Sequence[Sample], row: int) -> list[Sample]:

@@ -95,7 +95,7 @@ def train(seed: int, dynamic: bool, steps: int, folder: str) -> dict[str, Any]:
 
     prompts = [[{"role": "user", "content": f"What is in picture {row}"}] for row in range(64)]
     data: Any = load_data(scenes_part(**{"count": len(prompts)}))
-    data = data.remove_columns("prompt").add_column("prompt", prompts)
+    data = data.select_columns(["image"]).add_column("prompt", prompts)
     args = SpanGRPOConfig(folder, seed=seed, max_steps=steps, dynamic_sampling=dynamic, **SETTINGS)
     model, processor = load_policy(TINY, seed=1)
     trainer: Any = SpanGRPOTrainer(model, HalfSolved("solved"), args, processing_class=processor, train_dataset=data)

@@ -23,7 +23,7 @@ CLAUSES = ("ROOT", "ccomp", "advcl", "relcl", "acl", "csubj", "parataxis")
 SUBJECTS = ("nsubj", "nsubjpass", "expl", "csubj")
 SHOWING = word_set(
     "suggest make indicate allow show note have appear seem add see let ensure capture highlight find confirm "
-    "emphasize reveal hint depict feature mean contain look"
+    "emphasize reveal hint depict feature mean contain hold look"
 )
 SEEING = word_set("see find spot view observe notice glimpse look make")
 TEXTS = word_set("it text answer response description caption sign")
@@ -69,7 +69,9 @@ def stands(word: Word, head_claims: bool, past: bool) -> bool:
     if not head_claims:
         return False
     if word.dep == "ccomp" and word.index > word.head.index and finite_of(word) and not shows(word.head):
-        return False
+        return (
+            word.head.lemma == "be" and not word.has_child("mark") and claims(word, past)
+        )  # an "and" that was misread
     if word.dep in ("acl", "ccomp") and word.head.pos == "NOUN" and word.has_child("mark"):
         return False  # "the chance that"
     return claims(word, past) if word.dep in CLAUSES or (word.dep == "conj" and own) else True

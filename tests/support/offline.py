@@ -34,12 +34,11 @@ def refuse(event: str, arguments: tuple[Any, ...]) -> None:
 
 def main() -> None:
     sys.addaudithook(refuse)
-    from huggingface_hub import constants
-
     from tests.support.command import experiments, spanreward
 
     programs = {"spanreward": spanreward, "experiments": experiments}
     hub = import_module("huggingface_hub.utils._http")  # after spanreward, whose import says what the hub may tell
+    constants = import_module("huggingface_hub.constants")
     hub.time = Mock(wraps=time, sleep=lambda seconds: None)
     results = []
     for program, *words in json.loads(Path(sys.argv[1]).read_text()):

@@ -19,7 +19,7 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
-from spanreward.rewards.contrast import EVERY, contrasts
+from spanreward.rewards.contrast import contrasts, sampled
 from spanreward.rewards.judges import Judge
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.reward import LogMetric, Reward, summarise
@@ -57,7 +57,6 @@ class Recorder:
         self.advantages: list[float] | None = None
         self.token_advantages: dict[int, Received] = {}
         self.watchers: list[Callable[[Recorder, LogMetric | None], None]] = []
-        self._rows = 0  # judged so far
         self._judged = False  # whether verdicts wait for a call to fetch their scores
 
     def judge(
@@ -86,17 +85,12 @@ class Recorder:
         else:
             with told_while_waiting(f"the reward {self.__name__}"):
                 verdicts = self.reward.judge_samples(answers)
-                self.contrasts = contrasts(self.reward, answers, verdicts, self._sampled(len(answers)))
+                self.contrasts = contrasts(self.reward, answers, verdicts, sampled(answers))
             if log_metric is not None and self.contrasts:
                 log_metric(f"{self.__name__}/contrast", fmean(self.contrasts.values()))
         if parts is not None:
             verdicts = [on_completion(verdict, part) for verdict, part in zip(verdicts, parts, strict=True)]
         self.keep(samples, verdicts, log_metric)
-
-    def _sampled(self, count: int) -> list[int]:
-        """Returns the rows of a batch of so many whose contrast is measured: every fiftieth since the start."""
-        self._rows += count
-        return [row for row in range(count) if (self._rows - count + row) % EVERY == EVERY - 1]
 
     def keep(self, samples: list[Sample], verdicts: list[Verdict], log_metric: LogMetric | None = None) -> None:
         """Take these as the batch's, so that the next call returns their scores without judging."""

@@ -11,7 +11,7 @@ from spanreward.rewards.language.words import PLACING
 
 EXACT, REWORDED, LOOSE, SAME_NAME, ABSENT, WRONG = 5.0, 4.0, 3.0, 2.0, 1.05, 1.0
 
-POSTURE = lemmas("be sit stand rest lie located placed positioned situated appear there top")  # "on top of"
+POSTURE = lemmas("be sit stand rest lie located placed positioned situated appear there")
 WITHIN = lemmas("in at on inside within upon")
 PLACES = lemmas("left right top bottom center centre middle upper lower corner edge side")
 SYMMETRIC = lemmas("near beside by next to with and touching alongside around facing")
@@ -234,7 +234,8 @@ class TextIndex:
 
     def _said_of(self, subject: int, object_: int, words: frozenset[str]) -> float:
         """Rates whether the relation holds from the subject to the object, which may be the same entity."""
-        if subject == object_:  # "cup of coffee" for "coffee cup", "top of the box" for "box"
+        if subject == object_ and (subject, object_) not in self.said:
+            # "cup of coffee" for "coffee cup", "top of the box" for "box"
             return REWORDED if words <= OF | PART | WITHIN | HAVING else ABSENT
         said = list(self.said.get((subject, object_), ()))
         if words <= SYMMETRIC:
@@ -265,6 +266,9 @@ def agreement(asked: frozenset[str], said: frozenset[str]) -> float:
 
 
 def _core(words: frozenset[str]) -> frozenset[str]:
-    """Returns a relation's words without postures, with one name for each place ("next to" is "near")."""
+    """Returns a relation's words without postures, with one name for each place: "next to" is "near", and "on top of"
+    "on".
+    """
     core = frozenset(SAME_PLACE.get(word, word) for word in words if word not in POSTURE)
+    core = core - {"top"} if "on" in words else core
     return core - {"to"} if "near" in core else core

@@ -144,7 +144,7 @@ def test_files_that_are_not_there_or_empty(score: float, files: Any, tmp_path: P
 
 def test_a_pipeline_that_is_not_installed_is_told_before_any_work(score: float, files: Any) -> None:
     code, _, err = score(*asked(files, "pipeline=no_such_pipeline"))
-    assert code.startswith("score.py: the spaCy pipeline 'no_such_pipeline' is not installed: pip install ")
+    assert code.startswith("score.py: the spaCy pipeline 'no_such_pipeline' is not installed: python -m spacy ")
     assert "Traceback" not in err
     assert not files[1].exists()
 
