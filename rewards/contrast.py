@@ -41,11 +41,10 @@ def contrasts(
 
 def sampled(samples: Sequence[Sample]) -> list[int]:
     """Returns the rows whose contrast is measured: one in EVERY by a hash of its text, so that a resumed run measures
-    the same ones.
+    the same ones. An empty text has no contrast.
     """
-    return [
-        row for row, one in enumerate(samples) if zlib.crc32(one.completion.encode("utf-8", "replace")) % EVERY == 0
-    ]
+    hashes = [zlib.crc32(sample.completion.encode("utf-8", "replace")) for sample in samples]  # 0 of an empty text
+    return [row for row, number in enumerate(hashes) if number and number % EVERY == 0]
 
 
 def others_of(samples: Sequence[Sample], row: int) -> list[Sample]:

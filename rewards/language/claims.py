@@ -69,9 +69,8 @@ def stands(word: Word, head_claims: bool, past: bool) -> bool:
     if not head_claims:
         return False
     if word.dep == "ccomp" and word.index > word.head.index and finite_of(word) and not shows(word.head):
-        return (
-            word.head.lemma == "be" and not word.has_child("mark") and claims(word, past)
-        )  # an "and" that was misread
+        joined = any(child.dep == "cc" for child in (*word.children, *word.head.children))
+        return joined and word.head.lemma == "be" and claims(word, past)  # "and" before a clause that was misread
     if word.dep in ("acl", "ccomp") and word.head.pos == "NOUN" and word.has_child("mark"):
         return False  # "the chance that"
     return claims(word, past) if word.dep in CLAUSES or (word.dep == "conj" and own) else True

@@ -188,7 +188,7 @@ SAID = ("on", "near", "hold", "of", "chase", "above", "with")
 
 def of_pair(index: TextIndex, subject: int, object_: int, words: frozenset[str]) -> float:
     """What is said of two things, by going through all that is said of either."""
-    if subject == object_:
+    if subject == object_ and (subject, object_) not in index.said:
         return REWORDED if words <= OF | PART | WITHIN | HAVING else ABSENT
     said = index.said.get((subject, object_), []) + (words <= SYMMETRIC) * index.said.get((object_, subject), [])
     best = max((agreement(words, other) for other in said), default=ABSENT)

@@ -13,6 +13,12 @@ from spanreward.training.grpo import waiting
 from spanreward.training.grpo.recorder import Recorder, awake, judge_step
 from tests.support.tiny_trainer import Scored
 
+
+@pytest.fixture(autouse=True)
+def no_contrast() -> None:
+    """Here it is measured, unlike in the other tests (conftest.py)."""
+
+
 PROMPTS = ["Describe the picture."] * 3
 TEXTS = ["A red star.", "", "A blue square."]
 COLUMNS: dict[str, Any] = {"reference": ["A red star.", "A red star.", None], "id": [1, 2, 3]}
@@ -133,11 +139,16 @@ def test_a_missing_column_is_said_as_by_the_reward() -> None:
 
 def test_one_row_in_fifty_is_judged_on_other_rows_too() -> None:
     things = [f"{color} {name}" for color in ("red", "blue") for name in ("dog", "star")]
-    texts = [f"A {thing} number {number}." for thing in things for number in range(25)]
-    chosen = [row for row, text in enumerate(texts) if crc32(text.encode()) % EVERY == 0]
+    texts = [f"A {thing} number {number}." for thing in things for number in range(25)] + [""]
+    chosen = [row for row, text in enumerate(texts) if text and crc32(text.encode()) % EVERY == 0]
     assert 1 <= len(chosen) < len(texts) / 10
     recorder, logged = Recorder(PoshReward(MatchJudge())), []
-    recorder([""] * len(texts), texts, log_metric=lambda name, value: logged.append((name, value)), reference=texts)
+    recorder(
+        [""] * len(texts),
+        texts,
+        log_metric=lambda name, value: logged.append((name, value)),
+        reference=texts[:-1] + texts[:1],
+    )
     (contrast,) = [value for name, value in logged if name == "posh/contrast"]
     assert list(recorder.contrasts) == chosen
     assert contrast > 0.2

@@ -13,7 +13,6 @@ from trl import GRPOTrainer
 
 from experiments.scenes.parts import TINY
 from spanreward.rewards import Sample
-from spanreward.training.grpo import recorder
 from spanreward.training.grpo.resuming import load_weights
 from spanreward.training.policy import load_policy
 from tests.support.tiny_trainer import Scored, make_trainer, number_of, scenes
@@ -34,12 +33,6 @@ def run(
     trainer.train(resume_from_checkpoint=None if resume is None else str(resume))
     lines = [line for line in trainer.state.log_history if "loss" in line and line["step"] > 4]
     return trainer, [number_of(sample) for sample in reward.seen[::4]], [line["loss"] for line in lines]
-
-
-@pytest.fixture(autouse=True)
-def no_contrast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a reward sees each completion once, on its own row."""
-    monkeypatch.setattr(recorder, "sampled", lambda samples: [])
 
 
 @pytest.mark.parametrize(
