@@ -2,6 +2,7 @@
 
 found = crossed(differences, clusters)      # (seeds, prompts): ours less theirs
 found.low, found.high, found.p
+equivalence(found.mean, found.error, found.freedom, .02)    # p-value of a mean that is not within .02 of 0
 """
 
 from collections.abc import Sequence
@@ -18,12 +19,16 @@ NOTHING = 1e-24  # a variance of scores that differ by rounding
 
 @dataclass(frozen=True, slots=True)
 class Crossed:
-    """A mean, its 95 % interval, in the values' unit, and the two-sided p-value of a mean of 0."""
+    """A mean, its 95 % interval, in the values' unit, the two-sided p-value of a mean of 0, the mean's standard error,
+    and its degrees of freedom.
+    """
 
     mean: float
     low: float
     high: float
     p: float
+    error: float
+    freedom: float
 
 
 def crossed(values: Array, clusters: Sequence[int] | NDArray[np.int64] | None = None) -> Crossed | None:
@@ -60,10 +65,22 @@ def crossed(values: Array, clusters: Sequence[int] | NDArray[np.int64] | None = 
         by_both = unit * float(np.square(sums).sum()) / (seeds * (seeds - 1))
     variance = by_prompt + max(by_seed - by_both, 0.0)
     if variance < NOTHING:
-        return Crossed(mean, mean, mean, 1.0 if mean == 0 else 0.0)
+        return Crossed(mean, mean, mean, 1.0 if mean == 0 else 0.0, 0.0, float(groups - 1))
     freedom = by_prompt**2 / (groups - 1)
     if seeds > 1:
         freedom += by_seed**2 / (seeds - 1) + by_both**2 / ((seeds - 1) * (groups - 1))
-    student = stats.t(max(variance**2 / freedom, seeds - 1))
+    degrees = max(variance**2 / freedom, seeds - 1)
+    student = stats.t(degrees)
     half = float(student.ppf(0.975)) * variance**0.5
-    return Crossed(mean, mean - half, mean + half, float(2 * student.sf(abs(mean) / variance**0.5)))
+    p = float(2 * student.sf(abs(mean) / variance**0.5))
+    return Crossed(mean, mean - half, mean + half, p, variance**0.5, float(degrees))
+
+
+def equivalence(mean: float, error: float, freedom: float, within: float) -> float:
+    """Returns the p-value of two one-sided t tests (Schuirmann, 1987): a low one says that the mean lies between
+    -within and within. error: the mean's standard error.
+    """
+    distance = within - abs(mean)
+    if error == 0:
+        return 0.0 if distance > 0 else 1.0
+    return float(stats.t.sf(distance / error, freedom))

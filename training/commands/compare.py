@@ -17,6 +17,8 @@ JSONL file (`id`, and what the metric needs: `reference`, `image`, ...), and --m
 "Better" is printed where the 95 % interval over prompts and three or more training seeds together excludes 0, also
 after an adjustment for several pairs and referees, and no failed judgment could turn it. Files of answers are fixed
 systems (--fixed), whose interval is over prompts alone. Prompts about one picture are drawn together (--cluster).
+Written already? FILE.jsonl#MODEL takes an earlier comparison's answers from its completions.jsonl.
+
 The output folder holds report.html, results.json, the same as tables.txt, completions.jsonl, and answers/, which the
 next comparison reads in place of sampling again. Warnings (unequal failures, rows that were trained on, identical or
 constant answers, failed checks, cut or padded answers, referees that disagree) are printed last, in red, and first on
@@ -71,6 +73,8 @@ def main() -> None:
     )
     until += "two models is better"
     parser.add_argument("--until-decided", metavar="METRIC", help=until)
+    within = "also test whether models differ by less than D, in the metrics' unit (two one-sided tests)"
+    parser.add_argument("--equivalent-within", type=float, metavar="D", help=within)
     parser.add_argument("--strict", action="store_true", help="exit with 2 where there is something to warn of")
     parser.add_argument("--set", nargs="*", default=[], metavar="key=value", help="recipe keys to change")
     add_cache_option(parser)
@@ -103,6 +107,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     from spanreward.training.recipe import RewardPart, load_recipe
     from spanreward.training.run import build_rewards, readers
 
+    if arguments.equivalent_within is not None and not arguments.equivalent_within > 0:
+        raise ValueError(f"--equivalent-within is a difference above 0, got {arguments.equivalent_within}.")
     sides = read_sides(arguments.models)
     seeds = read_seeds(arguments.seeds, sides)
     if arguments.prompts < 1:
@@ -134,6 +140,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         fixed=all(is_answers(run) for runs in sides.values() for run in runs)
         if arguments.fixed is None
         else arguments.fixed,
+        within=arguments.equivalent_within,
     )
     with closing(judges_of(rewards)), Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task("checkpoints", total=sum(len(runs) for runs in sides.values()))

@@ -16,15 +16,25 @@ from typing import Any
 
 import numpy as np
 
+from spanreward.rewards.comparison.crossed import equivalence
 from spanreward.rewards.comparison.multiplicity import holm
 from spanreward.rewards.scoring import to_json
 from spanreward.training.evaluation.cautions import alike, caveats, looks, lopsided, unsound
 from spanreward.training.evaluation.compute import compute_of
 from spanreward.training.evaluation.curves import read_curves
 from spanreward.training.evaluation.evaluate import Evaluation, evaluate
+from spanreward.training.evaluation.flips import flips
 from spanreward.training.evaluation.held_out import leaks
 from spanreward.training.evaluation.leaderboard import leaderboard
-from spanreward.training.evaluation.outcomes import contradictions, judge_pair, lost_by, plain, sentence
+from spanreward.training.evaluation.outcomes import (
+    LEVEL,
+    MIN_PROMPTS,
+    contradictions,
+    judge_pair,
+    lost_by,
+    plain,
+    sentence,
+)
 from spanreward.training.evaluation.referees import identity, metrics_of, recipe_of, referees, related, trained_on
 from spanreward.training.evaluation.report import pairs, write_report
 from spanreward.training.evaluation.setup import Setup
@@ -33,6 +43,7 @@ from spanreward.training.evaluation.slices import compare_slices
 from spanreward.training.evaluation.statistics import independent, summarise_models, win_rate
 from spanreward.training.evaluation.until_decided import evaluate_until_decided
 
+SCHEMA = 1  # of results.json: a new number where a key changes its meaning or goes
 SHOWN = 500  # prompts on a page
 
 
@@ -80,7 +91,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
     scales = {metric: reward.scale for reward in setup.rewards for metric in metrics_of(reward)}
     rows = [0] * len(setup.seeds) if setup.fixed else setup.seeds
     results = summarise_models(scores, rows, evaluation.failed, setup.sides, scales, clusters)
-    results |= {"seeds": setup.seeds, "fixed": setup.fixed}
+    results = {"schema": SCHEMA, **results, "seeds": setup.seeds, "fixed": setup.fixed}
     told = {side: any(recipe_of(run) for run in runs) for side, runs in setup.sides.items()}
     trained = trained_on(setup.sides)
     if not any(told.values()):
@@ -95,8 +106,11 @@ def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
     warnings = [*lopsided(evaluation.failed), *alike(evaluation.answers), *setup.prompts.told, *leaked]
     warnings += [*unsound(setup, metrics), *looking, *related(setup.sides, setup.parts)]
     notes = [*perhaps, *setup.prompts.noted, *caveats(setup, of_metric)]
-    results |= {"slices": {}, "sentences": {}, "headlines": {}}
+    results |= {"slices": {}, "sentences": {}, "headlines": {}, "flips": {}}
     adjust(results["difference"], mains)
+    if setup.within is not None:
+        adjust_equivalence(results["difference"], mains, setup.within)
+    ids = [str(row.get("id", number)) for number, row in enumerate(setup.prompts.rows, start=1)]
     named = pairs(results)
     for pair, entries in results["difference"].items():
         later, earlier = named[pair]
@@ -108,6 +122,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
                 entry["win_rate"] = win_rate(one[metric], two[metric], one["words"], two["words"], clusters)
         seeds = independent(rows, list(zip(setup.sides[later], setup.sides[earlier], strict=True)))
         results["slices"][pair] = compare_slices(one, two, setup.prompts.slices, mains, seeds, clusters)
+        results["flips"][pair] = flips(one, two, mains, ids)
         results["sentences"][pair] = sentence(later, earlier, entries, of_metric, setup.fixed, lone)
         results["headlines"][pair] = plain(later, earlier, entries, of_metric)
         more = contradictions(later, earlier, entries, of_metric)
@@ -134,6 +149,23 @@ def adjust(difference: Mapping[str, Mapping[str, dict[str, Any]]], mains: Sequen
     ]
     for entry, adjusted in zip(entries, holm([entry["p"] for entry in entries]), strict=True):
         entry["holm"] = adjusted
+
+
+def adjust_equivalence(
+    difference: Mapping[str, Mapping[str, dict[str, Any]]], mains: Sequence[str], within: float
+) -> None:
+    """Adds `equivalent` to the main metrics' entries: {"within", "p", "holds"}, with p adjusted over all pairs and
+    referees (Holm). It holds only where no failed judgment could take the mean out of the range.
+    """
+    entries = [entries[metric] for entries in difference.values() for metric in mains]
+    known = [entry for entry in entries if entry["error"] is not None]
+    tests = [equivalence(entry["mean"], entry["error"], entry["freedom"], within) for entry in known]
+    for entry in entries:
+        entry["equivalent"] = {"within": within, "p": None, "holds": False}
+    for entry, p in zip(known, holm(tests), strict=True):
+        ends = entry["worst_case"] or [entry["mean"]]
+        holds = p < LEVEL and entry["counted"] >= MIN_PROMPTS and max(map(abs, ends)) < within
+        entry["equivalent"] = {"within": within, "p": p, "holds": holds}
 
 
 def lone_run(later: Sequence[str], earlier: Sequence[str], *names: str) -> str:

@@ -111,6 +111,21 @@ def plain(later: str, earlier: str, entries: Mapping[str, Mapping[str, Any]], re
     return f"{later} is {said}{'' if sure else ', on these prompts'}."
 
 
+def p_value(p: float) -> str:
+    """Returns a p-value of two digits: .034, or < .001."""
+    return "< .001" if p < 0.001 else f"{p:.2g}" if p < 0.095 else f"{p:.2f}"
+
+
+def equivalence(entry: Mapping[str, Any]) -> str:
+    """Returns what two one-sided tests say of a difference: `equivalent within 0.02 (p .003)`; "" where not asked."""
+    found = entry.get("equivalent")
+    if not found:
+        return ""
+    p = found["p"]
+    word = "equivalent within" if found["holds"] else "not shown to be equivalent within"
+    return f"{word} {found['within']:g}" + ("" if p is None else f" (p {p_value(p)})")
+
+
 def with_interval(entry: Mapping[str, Any]) -> str:
     """Returns `in_figures` of a difference, typeset, or "not judged"."""
     if entry["mean"] is None:

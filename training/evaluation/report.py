@@ -25,7 +25,7 @@ from spanreward.rewards.comparison.figures import typeset
 from spanreward.rewards.verdict import Status, Verdict
 from spanreward.training.evaluation.coloured_text import LEVELS, Segment, legible, level, received, segments
 from spanreward.training.evaluation.curves import PANEL, Curves, panels
-from spanreward.training.evaluation.outcomes import label
+from spanreward.training.evaluation.outcomes import equivalence, label, p_value
 from spanreward.training.evaluation.referees import KINDS
 from spanreward.training.evaluation.shown import ShownPrompt
 from spanreward.training.evaluation.slices import usable
@@ -64,6 +64,7 @@ def write_report(
         panels=panels(curves),
         panel=PANEL,
         examples=examples,
+        three=three(examples),
         filters=found,
         marks=marks(found, len(examples)),
         facts=facts,
@@ -84,7 +85,7 @@ def render(template: str, **values: Any) -> str:
         lstrip_blocks=True,
         finalize=lambda value: legible(value) if type(value) is str else value,
     )
-    shared = (level, segments, received, tooltip, label, number, judged, data_uri)
+    shared = (level, segments, received, tooltip, label, number, judged, data_uri, p_value, equivalence)
     environment.globals.update({function.__name__: function for function in shared}, levels=LEVELS)
     return environment.get_template(template).render(values)
 
@@ -106,6 +107,13 @@ def first_pairs(results: Mapping[str, Any]) -> list[str]:
     *_, last = results["models"]
     found = pairs(results)
     return [key for key, (later, _) in found.items() if later == last or len(found) <= FEW_PAIRS]
+
+
+def three(examples: Sequence[ShownPrompt]) -> list[ShownPrompt]:
+    """Returns the middle one, by its margin, of the prompts that were won, of those lost, and of those tied."""
+    found = [[one for one in examples if one.outcome == outcome] for outcome in ("won", "lost", "tied")]
+    ordered = [sorted(group, key=lambda one: abs(one.margin or 0)) for group in found if group]
+    return [group[len(group) // 2] for group in ordered]
 
 
 def filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str, list[int]]]]:
@@ -143,7 +151,11 @@ def bounds(results: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     values = {metric: [0.0] for metric in next(iter(results["models"].values()))}
     for table in results["difference"].values():
         for metric, entry in table.items():
-            drawn = [entry["mean"], entry["low"], entry["high"], *entry["per_seed"]]
+            drawn = [
+                entry["mean"],
+                *(entry[end] for end in ("low", "high", "both_low", "both_high")),
+                *entry["per_seed"],
+            ]
             values[metric] += [value for value in drawn if value is not None]
     shares = [metric for metric in values if decimals(results, metric) == 3]
     together = [value for metric in shares for value in values[metric]]

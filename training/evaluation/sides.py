@@ -5,7 +5,8 @@
     read_answers("answers.jsonl", rows)     # the completions, in the rows' order
 
 A run is a folder with a policy or an adapter over one, a hub model, or a JSONL file of answers that another model has
-written, {"id": "1", "completion": "A dog on grass."}.
+written, {"id": "1", "completion": "A dog on grass."}. An earlier comparison's answers are completions.jsonl#MODEL, or
+completions.jsonl#MODEL/SEED.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,7 +49,7 @@ def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
 def check_run(name: str, run: str) -> None:
     """Raises ValueError for what is neither a policy's folder, nor a file of answers, nor a hub model."""
     path = Path(run)
-    if any((path / file).is_file() for file in POLICY_FILES) or (is_answers(run) and path.is_file()):
+    if any((path / file).is_file() for file in POLICY_FILES) or (is_answers(run) and answers_of(run)[0].is_file()):
         return
     if path.exists():
         raise ValueError(
@@ -89,7 +90,14 @@ def read_seeds(seeds: Sequence[int] | None, sides: Mapping[str, Sequence[str]]) 
 
 def is_answers(model: str) -> bool:
     """Whether a side's run is a file of answers."""
-    return Path(model).suffix == ".jsonl"
+    return answers_of(model)[0].suffix == ".jsonl"
+
+
+def answers_of(run: str) -> tuple[Path, str, str]:
+    """Returns the file, the model and the seed of FILE.jsonl#MODEL/SEED; "" for what is not named."""
+    file, _, which = run.partition("#")
+    model, _, seed = which.partition("/")
+    return Path(file), model, seed
 
 
 def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -97,12 +105,18 @@ def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     the row, for an answer without text, a repeated one, and a missing one.
     """
     texts: dict[str, str] = {}
-    for where, record in read_records(Path(path)):
+    file, model, seed = answers_of(path)
+    for where, record in read_records(file):
+        if (model and record.get("model") != model) or (seed and str(record.get("seed")) != seed):
+            continue
         name, text = record.get("id"), record.get("completion")
         if name is None or not isinstance(text, str):
             raise RecipeError(f"{where} needs an id and a completion, a text, and has {sorted(record)}.")
         if str(name) in texts:
-            raise RecipeError(f"{where} answers the row {name!r} a second time: keep one answer a row.")
+            raise RecipeError(
+                f"{where} answers the row {name!r} a second time: keep one answer a row, and name "
+                "one model (and seed) of an earlier completions.jsonl: FILE.jsonl#MODEL/SEED."
+            )
         texts[str(name)] = text
     missing = [str(row["id"]) for row in rows if str(row["id"]) not in texts]
     if missing:

@@ -32,8 +32,8 @@ class Estimate:
 
     mean: None where no prompt has a score. low, high: None for fewer than two prompts. per_seed: None for a seed
     without a prompt. runs_low, runs_high: the 95 % interval over training seeds, None for fewer than MIN_SEEDS.
-    both_low, both_high: over prompts and seeds together (comparison/crossed.py), with its p; for fewer than MIN_SEEDS
-    over prompts alone. counted: prompts. trained: training seeds.
+    both_low, both_high: over prompts and seeds together (comparison/crossed.py), with its p, standard error
+    and degrees of freedom; for fewer than MIN_SEEDS over prompts alone. counted: prompts. trained: training seeds.
     """
 
     mean: float | None
@@ -45,6 +45,8 @@ class Estimate:
     both_low: float | None = None
     both_high: float | None = None
     p: float | None = None
+    error: float | None = None
+    freedom: float | None = None
     counted: int = 0
     trained: int = 0
 
@@ -100,7 +102,11 @@ def with_runs(
     told = replace(estimate, runs_low=low, runs_high=high, trained=len(of_seed))
     enough = of_seed if len(of_seed) >= MIN_SEEDS else nan_means(array.T)[None]
     both = crossed(enough, clusters)
-    return told if both is None else replace(told, both_low=both.low, both_high=both.high, p=both.p)
+    return (
+        told
+        if both is None
+        else replace(told, both_low=both.low, both_high=both.high, p=both.p, error=both.error, freedom=both.freedom)
+    )
 
 
 def interval_over_seeds(means: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
@@ -182,7 +188,7 @@ def summarise_models(
 
         {"seeds": [...], "prompts": N,
          "models": {model: {metric: {"mean", "low", "high", "per_seed", "runs_low", "runs_high", "counted", "trained",
-                                     "both_low", "both_high", "p", "failed"}}},
+                                     "both_low", "both_high", "p", "error", "freedom", "failed"}}},
          "difference": {"<later>_minus_<earlier>": {metric: {as above, "win", "tie", "loss", "worst_case"}}}}
 
     `difference` compares every later model with every earlier one. seeds: the rows' names (default 0, 1, ...); rows of

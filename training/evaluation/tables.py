@@ -6,7 +6,7 @@ from typing import Any
 from rich.table import Table
 
 from spanreward.rewards.comparison.figures import MINUS, interval as bounds
-from spanreward.training.evaluation.outcomes import in_figures, label
+from spanreward.training.evaluation.outcomes import equivalence, in_figures, label, p_value
 
 
 def table_with(title: str, left: Iterable[str], right: Iterable[str] = (), **options: Any) -> Table:
@@ -44,7 +44,7 @@ def means(results: dict[str, Any], what: str) -> Table:
 
 def differences(results: dict[str, Any], what: str) -> Table:
     table = Table(title=f"Paired differences, {what}")
-    for name in ("pair", "metric", "referee", "difference", "verdict", "not judged", "worst case"):
+    for name in ("pair", "metric", "referee", "difference", "p", "verdict", "not judged", "worst case"):
         table.add_column(name, no_wrap=name in ("metric", "difference"))
     for pair, entries in results["difference"].items():
         for metric, entry in entries.items():
@@ -54,9 +54,10 @@ def differences(results: dict[str, Any], what: str) -> Table:
             ends = entry["worst_case"]
             worst = f"{ends[0]:+.3f} to {ends[1]:+.3f}" if ends else ""
             failed = str(entry["failed"] or "")
-            table.add_row(
-                titled(pair), metric, results["referees"][metric]["kind"], in_figures(entry), word, failed, worst
-            )
+            word = "\n".join(filter(None, [word, equivalence(entry)]))
+            p = "" if entry["p"] is None else p_value(entry["p"])
+            kind = results["referees"][metric]["kind"]
+            table.add_row(titled(pair), metric, kind, in_figures(entry), p, word, failed, worst)
         table.add_section()
     return table
 

@@ -146,7 +146,7 @@ def test_odd_text_is_shown_as_it_is(tmp_path: Path, text: str) -> None:
 def test_page_is_complete_in_itself(tmp_path: Path) -> None:
     page = Page(write_invented(tmp_path / "r.html").read_text(encoding="utf-8"))
     links = [a[name] for _, a in page.tags for name in ("src", "href", "srcset", "data", "action") if name in a]
-    assert len([link for link in links if link.startswith("data:")]) == 7  # six pictures and the icon
+    assert len([link for link in links if link.startswith("data:")]) == 9  # six pictures, two of them twice, the icon
     places = {f"#{a['id']}" for _, a in page.tags if "id" in a}
     assert all(link in places for link in links if not link.startswith("data:"))
     assert {tag for tag, _ in page.tags}.isdisjoint({"script", "iframe", "object", "embed", "base", "form"})

@@ -1,10 +1,11 @@
 """What is compared: the mistakes are in tests/training/commands/test_compare.py."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from spanreward.training.evaluation.sides import is_hub_id, read_seeds, read_sides
+from spanreward.training.evaluation.sides import is_hub_id, read_answers, read_seeds, read_sides
 
 
 @pytest.fixture
@@ -37,3 +38,16 @@ def test_an_adapter_is_a_policy(policies: Path) -> None:
 )
 def test_hub_ids(name: str, expected: bool) -> None:
     assert is_hub_id(name) is expected
+
+
+def test_answers_of_an_earlier_comparison_are_taken_by_model_and_seed(tmp_path: Path) -> None:
+    lines = [
+        {"model": model, "seed": seed, "id": "1", "completion": f"{model} {seed}"}
+        for model in ("sft", "dapo")
+        for seed in (0, 1)
+    ]
+    file = tmp_path / "completions.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert read_answers(f"{file}#dapo/1", [{"id": "1"}]) == ["dapo 1"]
+    with pytest.raises(ValueError, match="name one model"):
+        read_answers(f"{file}#dapo", [{"id": "1"}])

@@ -125,7 +125,7 @@ def test_summary_has_the_promised_form() -> None:
     assert (summary["seeds"], summary["prompts"]) == ([7, 9], 8)
     assert list(summary["models"]) == ["base", "sft", "dapo"]
     assert list(summary["difference"]) == ["sft_minus_base", "dapo_minus_base", "dapo_minus_sft"]
-    of_runs = {"runs_low", "runs_high", "both_low", "both_high", "p", "counted", "trained"}
+    of_runs = {"runs_low", "runs_high", "both_low", "both_high", "p", "error", "freedom", "counted", "trained"}
     assert set(summary["models"]["sft"]["length"]) == {"mean", "low", "high", "per_seed", "failed", *of_runs}
     gain = summary["difference"]["dapo_minus_sft"]["truth_f1"]
     assert set(gain) == {"mean", "low", "high", "per_seed", "win", "tie", "loss", "failed", "worst_case", *of_runs}
