@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 import yaml
+from accelerate.commands import launch as launch_module
 from accelerate.commands.config.config_args import load_config_from_file
 from accelerate.commands.launch import launch_command_parser
 
 from experiments.scenes.policy import tiny_policy, tiny_processor
 from tests.support.paths import ROOT, SUPPORT
 
+FLAGS = "--num_processes 1 --num_machines 1 --mixed_precision bf16 --dynamo_backend no".split()  # docs/one_gpu.md
 CONFIGS = ROOT / "accelerate_configs"
 SCRIPT = SUPPORT / "sharded_on_cpu.py"
 HANGS = 400  # seconds: far more than the ranks take
@@ -29,7 +31,7 @@ OVERRIDES = (
 LAYERS = ("--fsdp_transformer_layer_cls_to_wrap", "LlamaDecoderLayer,CLIPEncoderLayer")
 
 
-@pytest.mark.parametrize("name", ["cpu", "ddp", "fsdp2", "zero2", "zero3", "zero3_nodes"])
+@pytest.mark.parametrize("name", ["cpu", "one_gpu", "ddp", "fsdp2", "zero2", "zero3", "zero3_nodes"])
 def test_accelerate_knows_every_key(name: str) -> None:
     path = CONFIGS / f"{name}.yaml"
     config = load_config_from_file(str(path))  # refuses unknown keys, but looks into no block
@@ -40,6 +42,16 @@ def test_accelerate_knows_every_key(name: str) -> None:
     assert text.startswith("# ")
     assert "accelerate launch" in text.partition("compute_environment")[0]
     assert set(yaml.safe_load(text)) >= {"distributed_type", "mixed_precision", "num_processes"}
+
+
+def test_one_gpus_launch_warns_of_no_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the file accelerate tells what it filled in, at each start."""
+    told: list[str] = []
+    monkeypatch.setattr(launch_module.logger, "warning", lambda text: told.append(text))
+    for config, warnings in ((["--config_file", str(CONFIGS / "one_gpu.yaml")], 0), (FLAGS, 0), (FLAGS[:2], 1)):
+        told.clear()
+        args, _, _ = launch_module._validate_launch_command(launch_command_parser().parse_args([*config, "script.py"]))
+        assert (len(told), args.num_processes, args.use_deepspeed, args.multi_gpu) == (warnings, 1, False, False)
 
 
 @pytest.fixture(scope="module")

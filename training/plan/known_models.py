@@ -52,6 +52,7 @@ CONFIGS: dict[str, dict[str, Any]] = {  # what decides the size, as in the model
         "qwen3_vl", qwen3_vision(1152, 4304, 27, 4096, [8, 16, 24]), text(**QWEN3_8B, context=262_144)
     ),
     "Qwen/Qwen2.5-14B-Instruct": {"model_type": "qwen2", **text(5120, 13_824, 48, 40, 8, 32_768, vocab_size=152_064)},
+    "Qwen/Qwen3-4B": {"model_type": "qwen3", **text(2560, 9728, 36, 32, 8, 40_960, tied=True, head_dim=128)},
     "Qwen/Qwen3-8B": {"model_type": "qwen3", **text(**QWEN3_8B, context=40_960)},
     "Qwen/Qwen3-14B": {"model_type": "qwen3", **text(5120, 17_408, 40, 40, 8, 40_960, head_dim=128)},
     "smollm2": {"model_type": "llama", **text(576, 1536, 30, 9, 3, 8192, tied=True, vocab_size=49_152)},

@@ -37,6 +37,7 @@ BILLIONS = {  # as published
     "Qwen/Qwen3-VL-2B-Instruct": 2.13,
     "Qwen/Qwen3-VL-8B-Instruct": 8.77,
     "Qwen/Qwen2.5-14B-Instruct": 14.77,
+    "Qwen/Qwen3-4B": 4.02,
     "Qwen/Qwen3-8B": 8.19,
     "Qwen/Qwen3-14B": 14.77,
     "smollm2": 0.13,
