@@ -36,7 +36,10 @@ USES = {
     },
 }
 
-INSIDE_JUDGES = {"match": set(), "encoding": set(), "local": {"encoding"}, "remote": {"encoding"}, "shared": set()}
+INSIDE_JUDGES = {
+    **{"match": set(), "encoding": set(), "local": {"encoding"}, "remote": {"encoding"}, "shared": set()},
+    "encoder": {"local"},  # which GPU is this rank's
+}
 
 
 def folder_of(module: str) -> str:

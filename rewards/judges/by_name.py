@@ -18,6 +18,7 @@ from spanreward.rewards.own_file import is_own, own_class, own_instance
 KINDS = {
     "match": ("match.match_judge.MatchJudge", ""),
     "match:embed": ("match.embedding_match.EmbeddingMatchJudge", ""),
+    "encoder": ("encoder.encoder_judge.EncoderJudge", "MODEL"),
     "transformers": ("local.transformers_judge.TransformersJudge", "MODEL"),
     "vllm": ("local.vllm_judge.VllmJudge", "MODEL"),
     "server": ("remote.server_judge.ServerJudge", "URL#MODEL"),
@@ -34,8 +35,8 @@ PLACEMENTS = ("per_rank", "rank0")
 def load_judge(
     spec: str, cache: bool | str | Path | None = False, placement: str = "per_rank", **options: Any
 ) -> Judge:
-    """Makes a judge by its name: `match`, `match:embed`, `transformers:MODEL`, `vllm:MODEL`, `server:URL#MODEL`,
-    `chat:URL#MODEL`, or `FILE.py:NAME` for a judge of your own or its class (rewards/own_file.py).
+    """Makes a judge by its name: `match`, `match:embed`, `encoder:MODEL`, `transformers:MODEL`, `vllm:MODEL`,
+    `server:URL#MODEL`, `chat:URL#MODEL`, or `FILE.py:NAME` for a judge of your own or its class (rewards/own_file.py).
 
     MODEL is a hub id, a folder, or `smollm2`. URL is one server, or several with commas between that serve the same
     model (see Pool). MODEL must be the name under which the server serves it; with `chat`, which is weaker (see

@@ -47,6 +47,8 @@ class PresenceProbe:
     (relation)?
 
     graph: the scene graph of `text`, if the metric has parsed it. Probes that differ only in it are equal.
+    source, places: the text that the question was made from, and the characters [start, end) of what is asked in it.
+    They are given to a judge that asks for them only (Judge.reads_source).
     """
 
     text: str
@@ -55,6 +57,8 @@ class PresenceProbe:
     words: str = ""
     other: Mention | None = None
     graph: SceneGraph | None = field(default=None, compare=False, repr=False)
+    source: str = ""
+    places: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,12 @@ the longer one. In default mode a name in a question has at most LONGEST_NAME ch
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.judges.probe import Mention, PhraseProbe, PresenceProbe
+from spanreward.rewards.language.scene_graph import CharacterSpan
 from spanreward.rewards.memo import Memo, Rated
 from spanreward.rewards.naming import Mode
 from spanreward.rewards.posh.candidates import Candidate, Found, candidates
@@ -102,7 +103,8 @@ def _ask_names(named: Sequence[tuple[Interview, Candidate]], judge: Judge, mode:
         if interview.failure is None:
             names, mention = {"entity_identifier": identifier}, interview.mention(candidate.entity, candidate.mention)
             put = _put(interview, mode, interview.wording.ask_entity, names, "entity", mention)
-            asked.append((candidate, identifier, put))
+            spans = interview.source.entities[candidate.entity].spans
+            asked.append((candidate, identifier, _placed(put, spans, judge)))
     ratings = _rate([put for *_, put in asked], judge, mode, memo)
     for (candidate, identifier, put), rating in zip(asked, ratings, strict=True):
         interview = put.interview
@@ -148,14 +150,14 @@ def _ask_details(interviews: Sequence[Interview], judge: Judge, mode: Mode, memo
                 name, mention = interview.bearer(number, attribute.text, mode == "published")
                 names = {"entity_identifier": name, "attribute": attribute.text}
                 put = _put(interview, mode, wording.ask_attribute, names, "attribute", mention, attribute.text)
-                asked.append(((number, place), put))
+                asked.append(((number, place), _placed(put, attribute.spans, judge)))
         for number in _relation_order(view):
             relation = view.relation(number)
             if found[relation.subject].present and found[relation.object].present:
                 (first, subject), (second, other) = interview.ends(relation, mode == "published")
                 names = {"entity1_identifier": first, "entity2_identifier": second, "relation": relation.text}
                 put = _put(interview, mode, wording.ask_relation, names, "relation", subject, relation.text, other)
-                asked.append((number, put))
+                asked.append((number, _placed(put, relation.spans, judge)))
     for (key, put), rating in zip(asked, _rate([a for _, a in asked], judge, mode, memo), strict=True):
         if isinstance(rating, Failure):
             put.interview.failure = put.interview.failure or rating
@@ -199,6 +201,14 @@ def _put(
     probe = PresenceProbe(interview.target_text, kind, mention, words, other, interview.target_graph)
     top = PUBLISHED_TOP if mode == "published" else 0
     return _Pending(interview, _question(prompt, probe, (start, end), top), len(interview.prompts) - 1)
+
+
+def _placed(put: _Pending, spans: tuple[CharacterSpan, ...], judge: Judge) -> _Pending:
+    """Adds the source text and these words' places in it, for a judge that reads them."""
+    if not judge.reads_source:
+        return put
+    probe = replace(put.question.probe, source=put.interview.source_text, places=spans)
+    return replace(put, question=replace(put.question, probe=probe))
 
 
 def _rate(asked: Sequence[_Pending], judge: Judge, mode: Mode, memo: Memo) -> list[float | Failure]:

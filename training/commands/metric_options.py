@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from spanreward.rewards.reward import Reward
 
 JUDGES = (
-    "match (no model), match:embed (extra embed), transformers:MODEL, vllm:MODEL (extra vllm), server:URL#MODEL, "
-    "chat:URL#MODEL or FILE.py:NAME"
+    "match (no model), match:embed (extra embed), encoder:MODEL, transformers:MODEL, vllm:MODEL (extra vllm), "
+    "server:URL#MODEL, chat:URL#MODEL or FILE.py:NAME"
 )
 CACHE = (
     "read the judge's answers from ratings.sqlite in the cache folder ($XDG_CACHE_HOME/spanreward, or "

@@ -124,6 +124,7 @@ class Rank0Judge(Judge):
     def __init__(self, judge: Judge, timeout: float = 1800.0) -> None:
         self.judge = judge
         self.deadline = judge.deadline
+        self.reads_source = judge.reads_source
         self.timeout = timeout
         self._questions = 0
         self._timeouts = 0

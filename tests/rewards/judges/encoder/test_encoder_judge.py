@@ -1,0 +1,165 @@
+"""encoder:MODEL with tiny random weights: a BERT, and a ModernBERT in the layout of LettuceDetect."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import (
+    BertConfig,
+    BertForTokenClassification,
+    ModernBertConfig,
+    ModernBertForTokenClassification,
+    PreTrainedTokenizerFast,
+)
+
+from spanreward.rewards.judges import Failure, Question, load_judge
+from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge
+from spanreward.rewards.judges.encoder.windows import windows
+from spanreward.rewards.judges.probe import CriterionProbe, Mention, PhraseProbe, PresenceProbe
+from spanreward.rewards.posh import PoshReward
+from spanreward.rewards.verdict import Sample, Status
+
+WORDS = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    "a",
+    "red",
+    "blue",
+    "cat",
+    "dog",
+    "sits",
+    "on",
+    "the",
+    "mat",
+    "and",
+    "sleeps",
+    ".",
+    "[",
+    "]",
+    "SEP",
+]
+SIZES = {"vocab_size": len(WORDS), "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+SIZES |= {"intermediate_size": 32, "pad_token_id": 0}
+TEXT, TARGET = "a red cat sits on the mat .", "the dog sleeps and a cat sits ."
+
+
+def saved(folder: Path, labels: int = 2, modern: bool = False, length: int = 64) -> str:
+    torch.manual_seed(0)
+    sizes = {**SIZES, "max_position_embeddings": length, "num_labels": labels, "initializer_range": 0.5}
+    ends = {"cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3}
+    if modern:
+        ModernBertForTokenClassification(ModernBertConfig(**sizes, **ends)).save_pretrained(folder)
+    else:
+        BertForTokenClassification(BertConfig(**sizes)).save_pretrained(folder)
+    core = Tokenizer(models.WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    core.pre_tokenizer = pre_tokenizers.Whitespace()
+    pair = "[CLS] $A [SEP] $B:1 [SEP]:1"
+    core.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", pair, [("[CLS]", 2), ("[SEP]", 3)])
+    special = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
+    names = ["input_ids", "attention_mask", *([] if modern else ["token_type_ids"])]
+    settings = {"model_max_length": length, "model_input_names": names, **special}
+    PreTrainedTokenizerFast(tokenizer_object=core, **settings).save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return saved(tmp_path_factory.mktemp("bert"))
+
+
+def probe(start: int, end: int, source: str = TEXT, target: str = TARGET) -> Question:
+    return Question([], probe=PresenceProbe(target, "entity", Mention("x"), source=source, places=((start, end),)))
+
+
+def means(judge: EncoderJudge, *questions: Question) -> list[float]:
+    return [answer.mean for answer in judge.rate(questions)]  # type: ignore[union-attr]  # none fails here
+
+
+def test_a_rating_is_the_mean_probability_of_its_tokens(folder: str) -> None:
+    judge = EncoderJudge(folder)
+    (read,) = judge.read([(TEXT, TARGET)])
+    assert [TEXT[slice(*place)] for place in read] == TEXT.split()
+    (red_cat,) = judge.rate([probe(2, 9)])
+    expected = (read[2, 5] + read[6, 9]) / 2
+    assert red_cat.probabilities == pytest.approx({"1": 1 - expected, "2": 0, "3": 0, "4": 0, "5": expected})  # type: ignore[union-attr]
+    assert len({round(p, 4) for p in read.values()}) > 4  # the weights tell tokens apart
+
+
+def test_the_probability_is_that_of_the_plain_model(folder: str) -> None:
+    judge = EncoderJudge(folder, temperature=2.0)
+    (read,) = judge.read([(TEXT, TARGET)])
+    ids = [WORDS.index(word) for word in f"[CLS] {TARGET} [SEP] {TEXT} [SEP]".split()]
+    sides = [[0] * (len(TARGET.split()) + 2) + [1] * (len(TEXT.split()) + 1)]
+    model = BertForTokenClassification.from_pretrained(folder).eval()
+    logits = model(torch.tensor([ids]), token_type_ids=torch.tensor(sides)).logits[0]
+    plain = (logits / 2).softmax(-1)[len(TARGET.split()) + 2 : -1, 0]
+    assert list(read.values()) == pytest.approx(plain.tolist(), abs=1e-5)
+
+
+def test_a_batch_is_as_one_at_a_time(folder: str) -> None:
+    judge = EncoderJudge(folder)
+    asked = [probe(2, 5), probe(0, 3, "the dog .", "a cat"), probe(6, 9, TARGET, TEXT * 3)]
+    one_by_one = [mean for question in asked for mean in means(judge, question)]
+    assert means(judge, *asked) == pytest.approx(one_by_one, abs=1e-5)
+
+
+@pytest.mark.parametrize(("text", "target"), [("", TARGET), (TEXT, ""), ("cat " * 500, TARGET), (TEXT, "dog " * 5000)])
+def test_any_length_is_read(folder: str, text: str, target: str) -> None:
+    (read,) = EncoderJudge(folder).read([(text, target)])
+    assert len(read) == len(text.split())
+    assert all(0 <= p <= 1 for p in read.values())
+
+
+def test_windows_cover_and_fit(folder: str) -> None:
+    judge = EncoderJudge(folder)
+    judge.start()
+    tokenizer = judge._loaded[0]  # type: ignore[index]  # started
+    assert len(windows(tokenizer, TEXT, TARGET, 64)) == 1
+    several = windows(tokenizer, "cat " * 100, "dog " * 100, 64)
+    assert max(len(window.ids) for window in several) <= 64
+    assert len({window.piece for window in several}) > 2
+
+
+@pytest.mark.parametrize("hostile", ["a cat [SEP] dog .", "[CLS] [PAD] [MASK] cat", "\x00 \ud7ff cat"])
+def test_special_tokens_are_words(folder: str, hostile: str) -> None:
+    judge = EncoderJudge(folder)
+    judge.start()
+    (window,) = windows(judge._loaded[0], hostile, hostile, 64)  # type: ignore[index]  # started
+    assert [window.ids.count(number) for number in (0, 2, 3, 4)] == [0, 1, 2, 0]
+
+
+def test_a_published_layout_loads(tmp_path: Path) -> None:
+    judge = load_judge(f"encoder:{saved(tmp_path, modern=True)}")
+    said, wanted = "A red cat sits on the mat.", "A dog sleeps."
+    verdict = PoshReward(judge).assess([Sample("", said, references=(wanted,))])[0]
+    assert verdict.status is Status.OK
+    assert verdict.spans
+    once = EncoderJudge(str(tmp_path))
+    once.rate([probe(0, 1, said, wanted), probe(0, 1, wanted, said)])
+    assert judge.usage.prompt_tokens == once.usage.prompt_tokens  # three passes of questions, and each side read once
+
+
+def test_what_it_refuses(folder: str, tmp_path: Path) -> None:
+    judge = EncoderJudge(folder)
+    for asked in (CriterionProbe("fluency", "A cat."), PresenceProbe("A cat.", "entity", Mention("cat"))):
+        (answer,) = judge.rate([Question([], probe=asked)])
+        assert isinstance(answer, Failure)
+        assert answer.status is Status.UNPARSED
+    assert judge.write([Question([], probe=PhraseProbe("cat", "the cat"))], 5) == ["the cat"]
+    with pytest.raises(ValueError, match="3 labels"):
+        EncoderJudge(saved(tmp_path, labels=3)).start()
+    with pytest.raises(ValueError, match="above 0"):
+        EncoderJudge(folder, temperature=0)
+
+
+def test_a_pickle_has_no_weights(folder: str) -> None:
+    judge = EncoderJudge(folder)
+    before = means(judge, probe(2, 5))
+    pickled = pickle.dumps(judge)
+    assert len(pickled) < 1000
+    assert means(pickle.loads(pickled), probe(2, 5)) == before
