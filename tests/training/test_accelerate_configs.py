@@ -18,16 +18,8 @@ from accelerate.commands.launch import launch_command_parser
 from experiments.scenes.policy import tiny_policy, tiny_processor
 from tests.support.paths import ROOT, SUPPORT
 
-FLAGS = [
-    "--num_processes",
-    "1",
-    "--num_machines",
-    "1",
-    "--mixed_precision",
-    "bf16",
-    "--dynamo_backend",
-    "no",
-]  # docs/one_gpu.md
+ONE = ("--num_processes", "1", "--num_machines", "1")
+FLAGS = [*ONE, "--mixed_precision", "bf16", "--dynamo_backend", "no"]  # as docs/one_gpu.md has them
 CONFIGS = ROOT / "accelerate_configs"
 SCRIPT = SUPPORT / "sharded_on_cpu.py"
 HANGS = 400  # seconds: far more than the ranks take
