@@ -15,15 +15,20 @@ import sys
 import tempfile
 from pathlib import Path
 
+import torch
 from transformers import TrainerControl, TrainerState
 from trl import GRPOConfig
 
 from experiments.scenes.parts import scenes_part
+from experiments.scenes.policy import tiny_tokenizer
 from spanreward import PoshReward, Recorder, SpanTableCallback
 from spanreward.training.data.load import load_data
+from spanreward.training.grpo.by_group import group_advantages
+from spanreward.training.grpo.recorder import Received
 
 ROOT = Path(__file__).parents[1]
 ANSWERS = ROOT / "docs" / "gallery"
+SPAN_COEF = 0.25  # of the recipe
 RECIPE = "recipes/quickstart/scenes-dapo.yaml"
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>spanreward doctor</title>
@@ -63,9 +68,28 @@ def spans(page: Path, work: Path) -> None:
     completions = [[{"role": "assistant", "content": row["completion"]}] for row in step["rows"]]
     images, references = [row["image"] for row in asked], [row["reference"] for row in asked]
     reward([row["prompt"] for row in asked], completions, image=images, reference=references)
+    reward.advantages, reward.token_advantages = received(reward, step["num_generations"])
     table.on_step_end(args, state, TrainerControl())
     (written,) = (work / "spans").glob("*.html")
     shutil.copy(written, page)
+
+
+def received(reward: Recorder, size: int) -> tuple[list[float], dict[int, Received]]:
+    """What the completions and their tokens receive with span_coef SPAN_COEF, in groups of `size`."""
+    tokenizer = tiny_tokenizer().backend_tokenizer
+    scalars: list[float] = []
+    tokens: dict[int, Received] = {}
+    for start in range(0, len(reward.samples), size):
+        verdicts = reward.verdicts[start : start + size]
+        texts = [sample.completion for sample in reward.samples[start : start + size]]
+        scores = torch.tensor([verdict.score for verdict in verdicts])
+        scalars += ((scores - scores.mean()) / (scores.std() + 1e-4)).tolist()
+        encodings = [tokenizer.encode(text, add_special_tokens=False) for text in texts]
+        ids = [encoding.ids for encoding in encodings]
+        advantages = group_advantages(verdicts, texts, ids, [True] * size, tokenizer, scalars[start:], SPAN_COEF)
+        for row, (encoding, values) in enumerate(zip(encodings, advantages, strict=True), start):
+            tokens[row] = [(*place, value) for place, value in zip(encoding.offsets, values, strict=True)]
+    return scalars, tokens
 
 
 def spanreward(*arguments: str, ok: tuple[int, ...] = (0,)) -> str:
