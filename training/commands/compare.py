@@ -17,7 +17,10 @@ JSONL file (`id`, and what the metric needs: `reference`, `image`, ...), and --m
 "Better" is printed where the 95 % interval over prompts and three or more training seeds together excludes 0, also
 after an adjustment for several pairs and referees, and no failed judgment could turn it. Files of answers are fixed
 systems (--fixed), whose interval is over prompts alone. Prompts about one picture are drawn together (--cluster).
-Written already? FILE.jsonl#MODEL takes an earlier comparison's answers from its completions.jsonl.
+Written already? FILE.jsonl#MODEL takes an earlier comparison's answers from its completions.jsonl. --from takes its
+results.json and writes the page, the tables and --export again, without writing or judging answers:
+
+    spanreward compare --from outputs/comparison/results.json --export tex svg --output outputs/paper
 
 The output folder holds report.html, results.json, the same as tables.txt, completions.jsonl, and answers/, which the
 next comparison reads in place of sampling again. Warnings (unequal failures, rows that were trained on, identical or
@@ -45,10 +48,12 @@ TABLE_WIDTH = 140
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "models", nargs="+", metavar="NAME=FOLDER[,FOLDER...]", help="two or more, the oldest first (see above)"
+        "models", nargs="*", metavar="NAME=FOLDER[,FOLDER...]", help="two or more, the oldest first (see above)"
     )
     asked = parser.add_mutually_exclusive_group(required=True)
     asked.add_argument("--recipe", help="whose data, rewards and referees are used")
+    again = "the results.json of a finished comparison: writes its page, tables and --export to --output again"
+    asked.add_argument("--from", dest="finished", type=Path, metavar="RESULTS.json", help=again)
     asked.add_argument("--data", metavar="ROWS.jsonl", help="in place of a recipe, with --metric")
     parser.add_argument("--metric", help="who scores the rows of --data: posh, harmonic, lave, ...")
     parser.add_argument("--judge", default="match", help=f"{JUDGES} (default match)")
@@ -75,6 +80,8 @@ def main() -> None:
     parser.add_argument("--until-decided", metavar="METRIC", help=until)
     within = "also test whether models differ by less than D, in the metrics' unit (two one-sided tests)"
     parser.add_argument("--equivalent-within", type=float, metavar="D", help=within)
+    kinds = "also write the differences as tables and a figure for a paper: differences.tex, ... in the output folder"
+    parser.add_argument("--export", nargs="+", default=[], choices=("tex", "csv", "md", "svg"), help=kinds)
     parser.add_argument("--strict", action="store_true", help="exit with 2 where there is something to warn of")
     parser.add_argument("--set", nargs="*", default=[], metavar="key=value", help="recipe keys to change")
     add_cache_option(parser)
@@ -86,13 +93,20 @@ def main() -> None:
     arguments = parser.parse_args()
     if (arguments.data is None) != (arguments.metric is None):
         parser.error("--data needs --metric, and --metric goes with --data: a recipe names its own.")
+    if arguments.finished and (arguments.models or arguments.equivalent_within):
+        parser.error("--from takes models, answers and judgments from its results.json: leave the others out.")
     try:
-        results = run(arguments)
+        results = render_again(arguments) if arguments.finished else run(arguments)
     except (ValueError, OSError, RuntimeError) as error:  # the last one: a policy that wrote no answer
         sys.exit(f"{parser.prog}: {error}")
     except KeyboardInterrupt:
         sys.exit(f"{parser.prog}: interrupted; the same command goes on from what is in {arguments.output}/answers.")
     tell(results, arguments.output)
+    if arguments.export:
+        from spanreward.training.evaluation.export import export
+
+        for path in export(results, arguments.output, arguments.export):
+            print(f"Export:  {path}")
     if results["warnings"] and arguments.strict:
         sys.exit(2)
 
@@ -141,10 +155,25 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         if arguments.fixed is None
         else arguments.fixed,
         within=arguments.equivalent_within,
+        columns=arguments.slices,
     )
     with closing(judges_of(rewards)), Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task("checkpoints", total=sum(len(runs) for runs in sides.values()))
         results = compare(setup, arguments.output, lambda done: bar.update(task, advance=1, description=done))
+    write_json(arguments.json, results)
+    return results
+
+
+def render_again(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Writes the page of a finished comparison again, and returns what its results.json holds."""
+    from spanreward.training.evaluation.comparison import write_page
+    from spanreward.training.evaluation.earlier import read_judged, read_results
+
+    results = read_results(arguments.finished)
+    judged = read_judged(arguments.finished, results)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    write_page(arguments.output / "report.html", results, *judged)
+    write_json(arguments.output / "results.json", results)
     write_json(arguments.json, results)
     return results
 

@@ -22,6 +22,7 @@ from spanreward.rewards.scoring import to_json
 from spanreward.training.evaluation.cautions import alike, caveats, looks, lopsided, unsound
 from spanreward.training.evaluation.compute import compute_of
 from spanreward.training.evaluation.curves import read_curves
+from spanreward.training.evaluation.earlier import SCHEMA
 from spanreward.training.evaluation.evaluate import Evaluation, evaluate
 from spanreward.training.evaluation.flips import flips
 from spanreward.training.evaluation.held_out import leaks
@@ -35,6 +36,7 @@ from spanreward.training.evaluation.outcomes import (
     plain,
     sentence,
 )
+from spanreward.training.evaluation.prompts import Prompts
 from spanreward.training.evaluation.referees import identity, metrics_of, recipe_of, referees, related, trained_on
 from spanreward.training.evaluation.report import pairs, write_report
 from spanreward.training.evaluation.setup import Setup
@@ -43,7 +45,6 @@ from spanreward.training.evaluation.slices import compare_slices
 from spanreward.training.evaluation.statistics import independent, summarise_models, win_rate
 from spanreward.training.evaluation.until_decided import evaluate_until_decided
 
-SCHEMA = 1  # of results.json: a new number where a key changes its meaning or goes
 SHOWN = 500  # prompts on a page
 
 
@@ -64,13 +65,20 @@ def compare(setup: Setup, output: Path, progress: Callable[[str], None] = lambda
     output.mkdir(parents=True, exist_ok=True)
     (output / "results.json").write_text(json.dumps(results, indent=2) + "\n")
     write_completions(output / "completions.jsonl", setup, evaluation)
-    shown = shown_prompts(setup.prompts, evaluation.answers, results["lost_by"])
-    curves = {
-        side: [read_curves(Path(run), seed) for run, seed in zip(runs, setup.seeds, strict=True)]
-        for side, runs in setup.sides.items()
-    }
-    write_report(output / "report.html", setup.title, results, curves, shown[:SHOWN], setup.facts)
+    write_page(output / "report.html", results, setup.prompts, evaluation.answers)
     return results
+
+
+def write_page(
+    path: Path, results: Mapping[str, Any], prompts: Prompts, answers: Mapping[str, Sequence[Sequence[ShownAnswer]]]
+) -> None:
+    """Writes the report of these results, with the curves of the run folders that are still there."""
+    curves = {
+        side: [read_curves(Path(run), seed) for run, seed in zip(runs, results["seeds"], strict=True)]
+        for side, runs in results["sides"].items()
+    }
+    shown = shown_prompts(prompts, answers, results["lost_by"])
+    write_report(path, results["title"], results, curves, shown[:SHOWN], results["facts"])
 
 
 def stopped(until: Mapping[str, Any], sides: Sequence[str]) -> str:
@@ -92,6 +100,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
     rows = [0] * len(setup.seeds) if setup.fixed else setup.seeds
     results = summarise_models(scores, rows, evaluation.failed, setup.sides, scales, clusters)
     results = {"schema": SCHEMA, **results, "seeds": setup.seeds, "fixed": setup.fixed}
+    results |= {"sides": setup.sides, "title": setup.title, "facts": setup.facts, "columns": [*setup.columns]}
     told = {side: any(recipe_of(run) for run in runs) for side, runs in setup.sides.items()}
     trained = trained_on(setup.sides)
     if not any(told.values()):
@@ -217,5 +226,5 @@ def write_completions(path: Path, setup: Setup, evaluation: Evaluation) -> None:
                 for row, answer in zip(setup.prompts.rows, answers, strict=True):
                     line = {"model": side, "seed": seed, "id": row["id"], "completion": answer.text}
                     line |= {"scores": answer.scores, "wrong": answer.wrong, "verdict": to_json(answer.verdict)}
-                    line |= {"reasons": answer.reasons}
+                    line |= {"reasons": answer.reasons, "judge": answer.judge}
                     file.write(json.dumps(line) + "\n")

@@ -25,6 +25,7 @@ class Setup:
         until: the metric that decides when to stop judging; None judges the answers to all prompts.
         reasoning_end: the tag that ends the reasoning of policies that think first; only the text after it is judged.
         within: the largest difference that counts as none, in the metrics' unit; None where nobody asks.
+        columns: of the data, that the prompts are also sliced by.
         fixed: the sides are fixed systems; verdicts are over prompts alone.
     """
 
@@ -43,3 +44,4 @@ class Setup:
     reasoning_end: str | None = None
     fixed: bool = False
     within: float | None = None
+    columns: Sequence[str] = ()
