@@ -4,10 +4,13 @@
 
 `controlled` is a logistic regression of the outcome on the length difference, read at a difference of 0. `matched` is
 the mean over pairs of nearly equal length; those where ours is longer and those where it is shorter count alike. A
-judge that looks at length alone gives 50 % by both. Intervals hold near 0 and 100 % too: that of all pairs is Wilson's
+judge that looks at length alone gives 50 % by both. Where texts have Markdown, the regression knows the style too: the
+differences in headings, list items and bold phrases, each as a share of both texts' together, as Arena-Hard does
+(Li et al., 2024, "Does style matter?"). Intervals hold near 0 and 100 % too: that of all pairs is Wilson's
 (1927) with as many pairs as their dependence leaves, that of the regression is on the scale of log odds.
 """
 
+import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
@@ -19,7 +22,12 @@ from spanreward.rewards.comparison.resampling import DRAWS, Array, Interval, dra
 MATCHED = 0.25  # how far the lengths of a matched pair may differ, as a share of the longer one
 SUPPORT = 0.05  # ours must be the longer on this share of the prompts, and the shorter on this share
 FEWEST = 5  # and on at least so many prompts each
-RIDGE = np.diag([0.0, 0.05, 0.005])  # keeps coefficients finite where length alone decides
+STYLE = {
+    "headings": re.compile(r"^ {0,3}#{1,6}[ \t]", re.MULTILINE),
+    "list items": re.compile(r"^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]", re.MULTILINE),
+    "bold": re.compile(r"\*\*(?!\s)[^*\n]+(?<!\s)\*\*|__(?!\s)[^_\n]+(?<!\s)__"),
+}
+RIDGE = (0.0, 0.05, 0.005, *[0.05] * len(STYLE))  # keeps coefficients finite where length alone decides
 DRAW = 1.0  # weight of an imaginary draw at equal length, which keeps the intercept finite where one side always wins
 STEPS = 50
 
@@ -34,7 +42,8 @@ class LengthControl:
         matched: over the `matched_pairs` whose lengths differ by at most MATCHED; None for too few.
         longer: the share of pairs in which ours is the longer, equal lengths half.
         overlap: what the two length distributions share over ten bins of equal mass, in [0, 1].
-        note: why something is None, else "".
+        note: why something is None, and which style could not be controlled for, else "".
+        style: the elements of style that the regression holds equal too.
     """
 
     raw: float
@@ -47,6 +56,12 @@ class LengthControl:
     longer: float
     overlap: float
     note: str
+    style: tuple[str, ...] = ()
+
+
+def style_counts(text: str) -> list[int]:
+    """Returns how many of each element of STYLE a text has."""
+    return [len(pattern.findall(text)) for pattern in STYLE.values()]
 
 
 def control_length(
@@ -54,12 +69,15 @@ def control_length(
     lengths: Sequence[tuple[float, float]],
     prompts: Sequence[Hashable] | None = None,
     draws: int = DRAWS,
+    style: tuple[Array, Array] | None = None,
 ) -> LengthControl:
     """Returns the win rates of a comparison and what they are at equal length.
 
     outcomes: 1 where ours won, 0 where it lost, a tie in between. lengths: of ours and of the other's text, in words
     or tokens. prompts: which prompt each pair belongs to, by default its own; pairs of one prompt are drawn together.
-    Raises ValueError without pairs, for lengths below 0, and where the numbers of entries differ.
+    style: `style_counts` of our texts and of the others', each of shape (pairs, elements). An element counts where each
+    side has more of it often enough. Raises ValueError without pairs, for lengths below 0, and where the numbers of
+    entries differ.
     """
     won = np.asarray(outcomes, dtype=np.float64)
     pairs = np.asarray(lengths, dtype=np.float64).reshape(-1, 2)
@@ -79,10 +97,13 @@ def control_length(
     near = np.abs(difference) <= MATCHED
     fewest = max(FEWEST, SUPPORT * len(np.unique(groups)))
     controlled, controlled_interval, matched, matched_interval, notes = None, None, None, None, []
+    elements, uneven = style_differences(style, groups, fewest) if style else ({}, [])
+    if uneven:
+        notes.append(f"nearly always the same side has more {', '.join(uneven)}: not held equal")
     if fewer_side(difference, groups) < fewest:
         notes.append(f"ours is the longer in {longer.sum():g} of {len(won)} pairs: too one-sided for equal length")
     else:
-        controlled, controlled_interval = regress(won, difference, longer, groups)
+        controlled, controlled_interval = regress(won, difference, longer, groups, [*elements.values()])
     if fewer_side(difference[near], groups[near]) < FEWEST:
         notes.append(f"only {near.sum()} pairs of nearly equal length, or all with the same side longer")
     else:
@@ -98,12 +119,31 @@ def control_length(
         longer=float(longer.mean()),
         overlap=overlap(ours, other),
         note="; ".join(notes),
+        style=tuple(elements) if controlled is not None else (),
     )
 
 
 def fewer_side(difference: Array, groups: Array) -> int:
     """Returns on how many prompts ours is longer, or shorter, whichever is less; equal lengths count for both."""
     return min(len(np.unique(groups[side * difference >= 0])) for side in (1, -1))
+
+
+def style_differences(style: tuple[Array, Array], groups: Array, fewest: float) -> tuple[dict[str, Array], list[str]]:
+    """Returns the differences in each element of STYLE, in [-1, 1], that can be held equal, and the other elements that
+    there are. An element can be where each side has strictly more of it on `fewest` prompts.
+    """
+    usable: dict[str, Array] = {}
+    uneven = []
+    for place, name in enumerate(STYLE):
+        ours, other = style[0][:, place], style[1][:, place]
+        difference = (ours - other) / np.maximum(ours + other, 1)
+        if difference.any():
+            prompts = min(len(np.unique(groups[side * difference > 0])) for side in (1, -1))
+            if prompts >= fewest:
+                usable[name] = difference
+            else:
+                uneven.append(name)
+    return usable, uneven
 
 
 def share_interval(won: Array, counts: Array) -> Interval | None:
@@ -123,20 +163,24 @@ def share_interval(won: Array, counts: Array) -> Interval | None:
     return Interval(max(middle - half, 0.0), min(middle + half, 1.0))
 
 
-def regress(won: Array, difference: Array, longer: Array, groups: Array) -> tuple[float, Interval | None]:
+def regress(
+    won: Array, difference: Array, longer: Array, groups: Array, style: Sequence[Array] = ()
+) -> tuple[float, Interval | None]:
     """Returns the win rate at equal length by logistic regression, and its interval. The regression knows which text is
-    longer and by which share of the longer one; at equal length both sides weigh the same. The interval is symmetric in
-    log odds, from the larger of the variance that prompts show (a sandwich) and the one that the model implies.
+    longer and by which share of the longer one, and the differences in style; at equal length both sides weigh the
+    same. The interval is symmetric in log odds, from the larger of the variance that prompts show (a sandwich) and the
+    one that the model implies.
     """
-    x = np.stack([np.ones_like(won), difference, np.sign(difference)], axis=1)
+    x = np.stack([np.ones_like(won), difference, np.sign(difference), *style], axis=1)
+    ridge = np.diag(RIDGE[: x.shape[1]])
     weights = len(won) / 2 * (longer / longer.sum() + (1 - longer) / (1 - longer).sum())
-    draw = np.array([[1.0, 0.0, 0.0]]), np.array([0.5]), np.array([DRAW])
-    coefficients = np.zeros(3)
+    draw = np.eye(1, x.shape[1]), np.array([0.5]), np.array([DRAW])
+    coefficients = np.zeros(x.shape[1])
     for _ in range(STEPS):
         own, curvatures = derivatives(x, won, weights, coefficients)
         prior, of_prior = derivatives(*draw, coefficients)
-        curvature = curvatures.sum(0) + of_prior.sum(0) + RIDGE
-        step = np.linalg.solve(curvature, own.sum(0) + prior.sum(0) - RIDGE @ coefficients)
+        curvature = curvatures.sum(0) + of_prior.sum(0) + ridge
+        step = np.linalg.solve(curvature, own.sum(0) + prior.sum(0) - ridge @ coefficients)
         coefficients = coefficients + step * min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-12))
         if np.abs(step).max() < 1e-8:
             break
@@ -152,7 +196,7 @@ def regress(won: Array, difference: Array, longer: Array, groups: Array) -> tupl
 
 
 def derivatives(x: Array, won: Array, weights: Array, coefficients: Array) -> tuple[Array, Array]:
-    """Returns, per pair, the gradient (pairs, 3) and negative Hessian (pairs, 3, 3) of the weighted log-likelihood."""
+    """Returns, per pair, the gradient (pairs, k) and negative Hessian (pairs, k, k) of the weighted log-likelihood."""
     rates = sigmoid(x @ coefficients)
     curvature = weights * np.maximum(rates * (1 - rates), 1e-9)
     return x * (weights * (won - rates))[:, None], x[:, :, None] * x[:, None, :] * curvature[:, None, None]

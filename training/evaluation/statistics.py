@@ -148,9 +148,11 @@ def win_rate(
     words_earlier: Array,
     clusters: Sequence[int] | None = None,
     draws: int = DRAWS,
+    style: tuple[Array, Array] | None = None,
 ) -> dict[str, Any] | None:
     """Returns the fields of LengthControl (comparison/length.py); None where no answer has a partner. The seeds of a
     prompt are drawn together, and the prompts of a cluster. Pairs without both scores are left out.
+    style: `style_counts` of both sides, each of shape (seeds, prompts, elements).
     """
     difference = differences(later, earlier)
     known = ~np.isnan(difference)
@@ -159,7 +161,8 @@ def win_rate(
     outcomes = 0.5 * (1 + np.sign(np.where(np.abs(difference) > MARGIN, difference, 0.0)))
     prompts = np.broadcast_to(np.arange(known.shape[1]) if clusters is None else clusters, known.shape)
     lengths = list(zip(words_later[known], words_earlier[known], strict=True))
-    return asdict(control_length(outcomes[known].tolist(), lengths, prompts[known].tolist(), draws))
+    told = None if style is None else (style[0][known], style[1][known])
+    return asdict(control_length(outcomes[known].tolist(), lengths, prompts[known].tolist(), draws, told))
 
 
 def worst_case(
