@@ -104,11 +104,17 @@ def plain(later: str, earlier: str, entries: Mapping[str, Mapping[str, Any]], re
     groups: dict[str, list[str]] = {}
     for metric in mains:
         groups.setdefault(entries[metric]["verdict" if sure else "over_prompts"], []).append(label(metric))
-    found = [f"{word} {{}}by {listed(groups[word])}" for word in ORDER if word in groups]
+    found = [f"{word} {{}}by {counted(groups[word], len(mains))}" for word in ORDER if word in groups]
     if not found:
         return f"{later} against {earlier}: no difference that is beyond chance."
     said = ", and ".join(found).replace("{}", f"than {earlier} ", 1).replace("{}", "")
     return f"{later} is {said}{'' if sure else ', on these prompts'}."
+
+
+def counted(names: Sequence[str], of: int) -> str:
+    """Returns up to two names, or how many of the referees they are."""
+    few = f"all {of} referees" if len(names) == of else f"{len(names)} of {of} referees"
+    return listed(names) if len(names) < 3 else few
 
 
 def p_value(p: float) -> str:

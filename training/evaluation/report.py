@@ -91,13 +91,11 @@ def render(template: str, **values: Any) -> str:
 
 
 def headline(results: Mapping[str, Any]) -> list[str]:
-    """Returns the page's first sentences: the first pair in a few words, then every pair of `first_pairs` with its
-    figures, or a lone model's mean.
-    """
-    said, shown = results.get("sentences", {}), first_pairs(results)
-    if any(pair in said for pair in shown):
-        return [results["headlines"][shown[0]], *(said[pair] for pair in shown)]
+    """Returns the first sentences: the last model against each other one in a few words, or a lone model's mean."""
     *_, last = results["models"]
+    named = pairs(results)
+    if results.get("headlines"):
+        return [results["headlines"][pair] for pair in first_pairs(results) if named[pair][0] == last]
     metric = next(iter(results["models"][last]))
     return [f"{last} {label(metric)}: {interval(results['models'][last][metric], decimals(results, metric))}"]
 

@@ -129,7 +129,7 @@ def test_every_completion_is_a_line_with_its_scores_and_verdict(output: Any) -> 
     ids = [str(number) for number in range(1, 7)]
     assert places == [(model, seed, name) for model in ("sft", "d<b>o") for seed in (5, 7) for name in ids]
     for line in lines:
-        assert list(line) == ["model", "seed", "id", "completion", "scores", "wrong", "verdict", "reasons"]
+        assert list(line) == ["model", "seed", "id", "completion", "scores", "wrong", "verdict", "reasons", "judge"]
         assert line["reasons"] == {}
         assert list(line["scores"]) == METRICS
         assert list(line["verdict"])[:3] == ["score", "status", "parts"]
@@ -157,8 +157,12 @@ def test_the_same_command_writes_the_same_numbers(
     models = [f"sft={folders / '0'},{folders / '1'}", f"d<b>o={folders / '2'},{folders / '3'}"]
     arguments = ["--recipe", folders / "recipe.yaml", "--output", tmp_path, "--prompts", 6, "--max-tokens", 12]
     assert run(monkeypatch, *models, *arguments, "--seeds", 5, 7) is None
-    for name in ("results.json", "completions.jsonl"):
-        assert (tmp_path / name).read_text() == (output / name).read_text()
+    assert (tmp_path / "completions.jsonl").read_text() == (output / "completions.jsonl").read_text()
+    one, two = (json.loads((folder / "results.json").read_text()) for folder in (output, tmp_path))
+    assert (one.pop("title"), two.pop("title")) == ("<i>Title</i>", "Which checkpoint describes better?")
+    assert "--json" in one.pop("facts")["command"]
+    assert "--json" not in two.pop("facts")["command"]
+    assert one == two
 
 
 def test_reasons_of_the_first_completions(folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

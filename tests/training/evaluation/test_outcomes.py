@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spanreward.training.evaluation.outcomes import contradictions, judge_pair, lost_by, plain, sentence
+from spanreward.training.evaluation.outcomes import contradictions, counted, judge_pair, lost_by, plain, sentence
 from spanreward.training.evaluation.referees import Referee
 from spanreward.training.evaluation.statistics import summarise_models
 
@@ -153,6 +153,9 @@ def test_a_pair_in_a_few_words() -> None:
         == "b is higher than a by truth F1 and PoSh F1, on these prompts."
     )
     assert plain("b", "a", entries(no, no), REFEREES) == "b against a: no difference that is beyond chance."
+    assert counted(["x", "y"], 2) == "x and y"
+    assert counted(["x", "y", "z"], 3) == "all 3 referees"
+    assert counted(["x", "y", "z"], 4) == "3 of 4 referees"
 
 
 def test_a_reward_that_is_pleased_and_a_truth_that_is_not() -> None:

@@ -182,9 +182,11 @@ def test_missed_lies_on_the_reference_it_was_judged_by(tmp_path: Path) -> None:
 
 def test_headline_says_what_the_numbers_say() -> None:
     results = summarise_models({"sft": {"truth_f1": [[0.5] * 4] * 2}, "dapo": {"truth_f1": [[0.6] * 4, [0.4] * 4]}})
-    results["sentences"] = {"dapo_minus_sft": "dapo against sft: undecided."}
     results["headlines"] = {"dapo_minus_sft": "dapo against sft: no difference."}
-    assert headline(results) == ["dapo against sft: no difference.", "dapo against sft: undecided."]
+    assert headline(results) == ["dapo against sft: no difference."]
+    three = summarise_models({model: {"truth_f1": [[0.5] * 4] * 2} for model in ("base", "sft", "dapo")})
+    three["headlines"] = {pair: pair for pair in three["difference"]}
+    assert headline(three) == ["dapo_minus_sft", "dapo_minus_base"]  # what was learnt, and beside what
     alone = summarise_models({"sft": {"length": [[10, 20]]}})
     assert headline(alone)[0].startswith("sft length: 15.0 [10.0, 20.0]")
 
