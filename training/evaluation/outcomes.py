@@ -162,10 +162,11 @@ def contradictions(
     later: str, earlier: str, entries: Mapping[str, Mapping[str, Any]], referees: Mapping[str, Referee]
 ) -> tuple[list[str], list[str]]:
     """Returns warnings and notes on any two referees whose differences have opposite signs. It is a warning if both
-    intervals over prompts exclude 0, else a note: a sign may be chance. Where one of them was trained on, it says so.
+    intervals over prompts exclude 0. Of the others one note tells both sides: a sign may be chance. Where one of them
+    was trained on, it says so.
     """
     warnings: list[str] = []
-    notes: list[str] = []
+    doubtful = False
     mains = [metric for metric in entries if referees[metric].main and entries[metric]["mean"] is not None]
     ordered = sorted(mains, key=lambda metric: referees[metric].kind != "trained")
     for place, metric in enumerate(ordered, start=1):
@@ -177,9 +178,12 @@ def contradictions(
         why = learned if referees[metric].kind == "trained" else "look at what each of them sees"
         if sure:
             warnings.append(f"{said}, but {as_said(sure, entries, referees)}: {why}")
-        if unsure := [other for other in against if other not in sure]:
-            notes.append(f"{said}, and {as_said(unsure, entries, referees)}, though one of the two may be chance")
-    return warnings, notes
+        doubtful = doubtful or len(against) > len(sure)
+    if not doubtful:
+        return warnings, []
+    sides = [[m for m in mains if sign * entries[m]["mean"] > 0] for sign in (1, -1)]
+    plus, minus = (as_said(side, entries, referees) for side in sides)
+    return warnings, [f"{later} against {earlier}: {plus}, but {minus}; one of the signs may be chance"]
 
 
 def as_said(metrics: Sequence[str], entries: Mapping[str, Mapping[str, Any]], referees: Mapping[str, Referee]) -> str:

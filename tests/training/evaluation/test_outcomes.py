@@ -169,7 +169,11 @@ def test_a_reward_that_is_pleased_and_a_truth_that_is_not() -> None:
     perhaps = entry(-0.01, (-0.05, 0.03))
     warnings, (note,) = contradictions("dapo", "sft", entries(up, perhaps), REFEREES)
     assert warnings == []
-    assert note.endswith("though one of the two may be chance")
+    assert note.endswith("; one of the signs may be chance")
+    judged = entries(up, perhaps) | {"harmonic_overall": perhaps | judge_pair(perhaps, "harmonic_overall")}
+    _, (note,) = contradictions("dapo", "sft", judged, REFEREES)  # one for both
+    assert note.count("dapo") == 1
+    assert note.count("\N{MINUS SIGN}0.010") == 2
     assert contradictions("dapo", "sft", entries(up, up), REFEREES) == ([], [])
     unknown = entry(None, None, counted=0)
     assert contradictions("dapo", "sft", entries(up, unknown), REFEREES) == ([], [])
