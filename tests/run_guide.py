@@ -63,7 +63,7 @@ def environment(folder: Path) -> dict[str, str]:
     pip = [sys.executable, "-m", "pip", "--python", str(inside / "bin" / "python"), "install", "-q", "--no-deps"]
     subprocess.run([*pip, "--ignore-installed", str(build_wheel(folder))], check=True, timeout=HANGS)
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    kept |= {"PATH": f"{inside / 'bin'}{os.pathsep}{kept['PATH']}"}
+    kept |= {"PATH": f"{inside / 'bin'}{os.pathsep}{kept['PATH']}", "CUDA_VISIBLE_DEVICES": ""}  # as in CI
     return kept | {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "COLUMNS": "80"}
 
 
