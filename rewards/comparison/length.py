@@ -137,12 +137,11 @@ def style_differences(style: tuple[Array, Array], groups: Array, fewest: float) 
     for place, name in enumerate(STYLE):
         ours, other = style[0][:, place], style[1][:, place]
         difference = (ours - other) / np.maximum(ours + other, 1)
-        if difference.any():
-            prompts = min(len(np.unique(groups[side * difference > 0])) for side in (1, -1))
-            if prompts >= fewest:
-                usable[name] = difference
-            else:
-                uneven.append(name)
+        told = difference != 0
+        if told.any() and fewer_side(difference[told], groups[told]) >= fewest:
+            usable[name] = difference
+        elif told.any():
+            uneven.append(name)
     return usable, uneven
 
 

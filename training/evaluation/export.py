@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from spanreward.rewards.comparison.figures import estimate, interval, number
+from spanreward.rewards.comparison.figures import estimate, number
 from spanreward.training.evaluation.outcomes import label, p_value
 from spanreward.training.evaluation.report import pairs
 
@@ -62,7 +62,7 @@ def in_words(table: pd.DataFrame) -> pd.DataFrame:
             "model": row.model,
             "against": row.against,
             "metric": label(row.metric),
-            "difference [95 %]": estimate(row.mean, sign="+") + " " + interval(row.both_low, row.both_high),
+            "difference [95 %]": estimate(row.mean, row.both_low, row.both_high, sign="+"),
             "p": p(row.p),
             "p (Holm)": p(row.holm),
             "verdict": row.verdict,

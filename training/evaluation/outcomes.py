@@ -118,12 +118,12 @@ def counted(names: Sequence[str], of: int) -> str:
 
 
 def p_value(p: float) -> str:
-    """Returns a p-value of two digits: .034, or < .001."""
+    """Returns a p-value of two digits: 0.034, or < .001."""
     return "< .001" if p < 0.001 else f"{p:.2g}" if p < 0.095 else f"{p:.2f}"
 
 
 def equivalence(entry: Mapping[str, Any]) -> str:
-    """Returns what two one-sided tests say of a difference: `equivalent within 0.02 (p .003)`; "" where not asked."""
+    """Returns what two one-sided tests say of a difference: `equivalent within 0.02 (p 0.003)`; "" where not asked."""
     found = entry.get("equivalent")
     if not found:
         return ""
@@ -173,11 +173,11 @@ def contradictions(
         one = entries[metric]
         against = [other for other in ordered[place:] if one["mean"] * entries[other]["mean"] < 0]
         sure = [m for m in against if {one["over_prompts"], entries[m]["over_prompts"]} == {"higher", "lower"}]
-        said = f"{later} against {earlier}: {as_said([metric], entries, referees)}"
         learned = "it has learned to please its reward, or the reward sees what the others do not"
         why = learned if referees[metric].kind == "trained" else "look at what each of them sees"
         if sure:
-            warnings.append(f"{said}, but {as_said(sure, entries, referees)}: {why}")
+            said, others = as_said([metric], entries, referees), as_said(sure, entries, referees)
+            warnings.append(f"{later} against {earlier}: {said}, but {others}: {why}")
         doubtful = doubtful or len(against) > len(sure)
     if not doubtful:
         return warnings, []

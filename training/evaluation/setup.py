@@ -24,7 +24,7 @@ class Setup:
         title, facts: of the page, and for its foot.
         until: the metric that decides when to stop judging; None judges the answers to all prompts.
         reasoning_end: the tag that ends the reasoning of policies that think first; only the text after it is judged.
-        within: the largest difference that counts as none, in the metrics' unit; None where nobody asks.
+        within: two models are equivalent if they differ by less, in the metrics' unit. None: no such test.
         columns: of the data, that the prompts are also sliced by.
         fixed: the sides are fixed systems; verdicts are over prompts alone.
     """
