@@ -32,7 +32,7 @@ PAIR_NOISE = 0.1  # truth F1: how near two texts must be for people to disagree 
 MOST_MISTAKES = 3
 KEPT = (1.0, 1.0, 0.8, 0.6)  # shares of objects and of attributes that a description names, drawn evenly
 
-Kind = Literal["entity", "attribute", "relation", "lave", "pair"]
+Kind = Literal["entity", "attribute", "relation", "denied", "lave", "pair"]
 
 
 @dataclass(frozen=True, slots=True)

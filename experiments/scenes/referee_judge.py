@@ -69,6 +69,9 @@ def says(probe: PresenceProbe, reading: Reading) -> bool:
     found = meant(probe.mention, reading)
     if probe.kind == "entity":
         return bool(found)
+    if probe.kind == "denied":
+        placed = all(ties(probe.mention, link.relation, link.other, reading) for link in probe.mention.links)
+        return placed and any(all(is_so(m, word, probe.mention) for word in described(probe.mention)) for m in found)
     owners = [link.other for link in probe.mention.links if link.reverse and name(probe.mention) in PLACES]
     if owners:  # "top" of the corner that the circle is in: is the circle at the top?
         found = [mention for owner in owners for mention in meant(owner, reading)]

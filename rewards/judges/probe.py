@@ -44,7 +44,7 @@ class Mention:
 @dataclass(frozen=True, slots=True)
 class PresenceProbe:
     """Does `text` mention `mention` (entity), describe it as `words` (attribute), or relate it by `words` to `other`
-    (relation)?
+    (relation)? Does it mention it although the source denies it (denied)?
 
     graph: the scene graph of `text`, if the metric has parsed it. Probes that differ only in it are equal.
     source, places: the text that the question was made from, and the characters [start, end) of what is asked in it.
@@ -52,7 +52,7 @@ class PresenceProbe:
     """
 
     text: str
-    kind: Literal["entity", "attribute", "relation"]
+    kind: Literal["entity", "attribute", "relation", "denied"]
     mention: Mention
     words: str = ""
     other: Mention | None = None

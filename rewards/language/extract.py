@@ -5,6 +5,7 @@ from itertools import groupby
 
 from spacy.tokens import Doc
 
+from spanreward.rewards.language.absences import absences
 from spanreward.rewards.language.clusters import Cluster, References, resolve
 from spanreward.rewards.language.components import Component, Kind, Places, Role, find_components
 from spanreward.rewards.language.grammar import misplaced
@@ -42,7 +43,7 @@ def graph_of(
     components.sort(key=lambda component: component.words[0].index)
     for number, component in enumerate(components):
         component.id = number
-    left_out = unasserted(words, alternatives) if rules.asserted else frozenset()
+    left_out, denied = unasserted(words, alternatives) if rules.asserted else (frozenset[int](), frozenset[int]())
     spans: list[CharacterSpan] = []
     if left_out:
         components, spans = without_components(components, left_out)
@@ -50,7 +51,8 @@ def graph_of(
     builder = _Builder(places, resolve(words, clusters), rules)
     builder.build(components)
     wrong_places = misplaced(words) if rules.grammar else []
-    return SceneGraph(builder.entities, list(builder.relations.values()), sentences, wrong_places, spans)
+    relations = list(builder.relations.values())
+    return SceneGraph(builder.entities, relations, sentences, wrong_places, spans, list(absences(words, denied)))
 
 
 def without_components(components: Pieces, left_out: frozenset[int]) -> tuple[list[Component], list[CharacterSpan]]:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import SkipValidation, TypeAdapter
 
+PART_OF = "part of"
 CharacterSpan = tuple[int, int]
 Source = Literal["verb", "prep", "poss"]
 
@@ -51,12 +52,28 @@ class Relation:
 
 
 @dataclass(slots=True)
+class Denial:
+    """A thing that the text says is not there: its name, its attributes, and its relations to other things.
+
+    A link has the other thing's attributes and then its name: (PART_OF, ["old", "man"]) for "an old man without a hat".
+    of_one: whether it is said of one certain thing ("the circle is not red") and not of all of the name.
+    text_spans: one pair per token, those of "no" and "not" too.
+    """
+
+    head: str
+    attributes: list[str]
+    links: list[tuple[str, list[str]]]
+    of_one: bool
+    text_spans: list[CharacterSpan]
+
+
+@dataclass(slots=True)
 class SceneGraph:
     """The scene graph of one text. `sentences` are its stripped sentences; `sentence_idxs` are places in this list.
 
     misplaced: words that cannot stand where they do (grammar.py).
     unasserted: words that the text denies, doubts, asks about or leaves open by "or" (unasserted.py). The graph and
-    `sentences` leave them out. Both lists are empty in published mode.
+    `sentences` leave them out. denials: what it says is not there (absences.py). All three are empty in published mode.
     """
 
     entities: list[Entity] = field(default_factory=list)
@@ -64,10 +81,12 @@ class SceneGraph:
     sentences: list[str] = field(default_factory=list)
     misplaced: list[CharacterSpan] = field(default_factory=list)
     unasserted: list[CharacterSpan] = field(default_factory=list)
+    denials: list[Denial] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the published format, plus `misplaced` and `unasserted` if they are not empty. Tuples stay tuples."""
-        return {key: value for key, value in asdict(self).items() if value or key not in ("misplaced", "unasserted")}
+        """Returns the published format, plus our own lists if they are not empty. Tuples stay tuples."""
+        own = ("misplaced", "unasserted", "denials")
+        return {key: value for key, value in asdict(self).items() if value or key not in own}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "SceneGraph":
@@ -80,7 +99,7 @@ _GRAPH = TypeAdapter(SceneGraph)
 
 def move_places(graph: SceneGraph, origin: Sequence[int]) -> None:
     """Moves the graph's spans to the text from which its own was made. origin: where each character stood there."""
-    named: list[Entity | Relation] = [*graph.entities, *graph.relations]
+    named: list[Entity | Relation | Denial] = [*graph.entities, *graph.relations, *graph.denials]
     lists = [graph.misplaced, graph.unasserted, *(one.text_spans for one in named)]
     for spans in (*lists, *(spans for entity in graph.entities for spans in entity.attribute_text_spans.values())):
         spans[:] = [(origin[start], origin[end - 1] + 1) for start, end in spans]
@@ -95,7 +114,8 @@ def check_places(graph: SceneGraph, text: str) -> None:
             if attribute not in entity.attribute_text_spans.keys() & entity.attribute_sentence_idxs.keys():
                 raise ValueError(f"the attribute {attribute[:40]!r} has no place")
         described += zip(entity.attribute_text_spans.values(), entity.attribute_sentence_idxs.values(), strict=False)
-    spans = [graph.misplaced, graph.unasserted, *(of_one for of_one, _ in described)]
+    denied = (denial.text_spans for denial in graph.denials)
+    spans = [graph.misplaced, graph.unasserted, *denied, *(of_one for of_one, _ in described)]
     if any(not 0 <= start < end <= len(text) for of_one in spans for start, end in of_one):
         raise ValueError(f"a span is not within the {len(text)} characters of its text")
     if any(not 0 <= number < len(graph.sentences) for _, of_one in described for number in of_one):

@@ -1,10 +1,11 @@
 """Words that a text does not assert: it denies them, doubts them, asks about them, or leaves them open by "or".
 
-    unasserted(words)       # for "There is no red circle.": the places of "no", "red" and "circle"
+    left_out, denied = unasserted(words)    # "There is no red circle.": the places of "no", "red" and "circle", twice
 
 "There is no red circle", "I doubt that there is a red circle", "Is there a red circle?" and "either a red or a blue
 circle" name a red circle, but none of them claims one. A metric that looks for names would reward all of them. An
-unasserted word is no claim: it is neither right nor wrong, and it supports no claim of another text.
+unasserted word claims nothing to be there, and it supports no claim of another text. A plain denial is a claim of its
+own: that the thing is not there (absences.py).
 
 The rules use words and Penn Treebank tags and no parse tree (denial.py, alternatives.py). In long lists and broken
 sentences the tagger is right more often than the parser.
@@ -31,12 +32,16 @@ STOPS = frozenset(".!?;:\n")
 ENDS = frozenset(".!?")
 
 
-def unasserted(words: Sequence[Word], alternatives: bool = False) -> frozenset[int]:
-    """Returns the places of the words that a text does not assert. `words` is the whole text. Takes linear time.
+def unasserted(words: Sequence[Word], alternatives: bool = False) -> tuple[frozenset[int], frozenset[int]]:
+    """Returns the places of the words that a text does not assert, and of those of them that it plainly denies.
+
+    `words` is the whole text. Takes linear time.
 
     alternatives: whether alternatives joined by "or" count as asserted. A reference supports each of its alternatives.
     """
     found = set() if alternatives else unclaimed(words)
+    plainly: set[int] = set()
+    open_: set[int] = set()
     previous = 0  # where the segment before this one begins
     listing = False  # whether the segment belongs to a list under "Not in the picture:"
     for start, end, stop in segments(words):
@@ -51,11 +56,11 @@ def unasserted(words: Sequence[Word], alternatives: bool = False) -> frozenset[i
             found.update(range(end, len(words)) if forward else range(before, start))
         if "?" in stop or asks(texts, tags):
             found.update(range(start + quoted(texts), end))
-        found.update(start + place for place in denied(texts, tags))
+        plainly.update(start + place for place in denied(texts, tags))
         if not alternatives:
-            found.update(start + place for place in left_open(texts, tags))
+            open_.update(start + place for place in left_open(texts, tags))
         previous = start if texts else previous
-    return frozenset(found)
+    return frozenset(found | plainly | open_), frozenset(plainly - found)
 
 
 def segments(words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:

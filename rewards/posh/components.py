@@ -10,14 +10,16 @@ from spanreward.rewards.posh.interview import ComponentRating, Interview
 from spanreward.rewards.posh.scores import span_score
 from spanreward.rewards.verdict import Span
 
-Kind = Literal["entity", "attribute", "relation"]
+Kind = Literal["entity", "attribute", "relation", "denial"]
 
 ABSENT = 1.0  # the rating of components that are surplus or not asked about
+RIGHT = 5.0
+PLAIN = 4.0  # rated so, a thing is plainly there, and who denied it was wrong
 
 
 @dataclass(frozen=True, slots=True)
 class RatedComponent:
-    """An entity, attribute or relation with its rating (1..5).
+    """An entity, attribute, relation or denial with its rating (1..5).
 
     identifier: its name for people, such as "red circle". question: the question, or why there was none. asked: False
     if one of its entities is absent; the rating is then 1. spans: one pair per token, on the parsed text.
@@ -72,6 +74,29 @@ def components(
                     spans = to_object(spans, reached.spans)
                 name = f"{found[first].identifier} {relation.text} {found[second].identifier}"
                 add("relation", name, interview.relations.get(relation_number), spans, first, second)
+    return result
+
+
+def denials(interviews: Sequence[Interview]) -> list[RatedComponent]:
+    """Returns a text's denials that are right or wrong, over several references.
+
+    A denial is right if a reference denies the same thing, which counts once however often it is said. It is wrong if
+    a reference plainly has the thing. References do not list what is not there: other denials are unknown and no
+    component.
+    """
+    result: list[RatedComponent] = []
+    for number, denial in enumerate(interviews[0].denials):
+        name = f"no {' '.join((*denial.attributes, denial.head))}"
+        spans = tuple(denial.text_spans)
+        answers = [(one, one.denied[number]) for one in interviews if number in one.denied]
+        if any(one.agrees(denial) for one in interviews):
+            if all((name, RIGHT) != (other.identifier, other.rating) for other in result):
+                result.append(RatedComponent("denial", name, "The other text denies it too.", RIGHT, True, spans))
+        elif answers:
+            one, surest = max(answers, key=lambda pair: pair[1].rating)
+            if surest.rating >= PLAIN:
+                rating = ABSENT + RIGHT - surest.rating
+                result.append(RatedComponent("denial", name, one.questions[surest.asked], rating, True, spans))
     return result
 
 

@@ -4,9 +4,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from spanreward.rewards.language.scene_graph import CharacterSpan, Entity, SceneGraph
+from spanreward.rewards.language.scene_graph import PART_OF, CharacterSpan, Entity, SceneGraph
 
-PART_OF = "part of"
 _CONTAINS = "have has had having hold holds holding contain contains contained containing wear wears wore wearing"
 CONTAINS = frozenset(_CONTAINS.split())  # case-sensitive, as published
 

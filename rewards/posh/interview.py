@@ -13,7 +13,7 @@ from itertools import islice
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.probe import Link, Mention
 from spanreward.rewards.language.lemmas import lemmas
-from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.language.scene_graph import Denial, SceneGraph
 from spanreward.rewards.posh.candidates import Found
 from spanreward.rewards.posh.graph_view import GraphView, RelationView
 from spanreward.rewards.posh.prompts import DirectionPrompts
@@ -25,7 +25,7 @@ MOST_SAID = 16  # the most attributes, and the most places, that distinguish an 
 
 @dataclass(frozen=True, slots=True)
 class ComponentRating:
-    """The rating (1..5) of an attribute or relation, and the number of its prompt in `Interview.prompts`."""
+    """The rating (1..5) of an attribute, relation or denied thing, and its prompt's number in `Interview.prompts`."""
 
     rating: float
     asked: int
@@ -36,7 +36,9 @@ class Interview:
     """One direction of one pair: are the source's components in the target? `conduct` fills in the answers.
 
     entities, attributes, relations: the answers by numbers of the source's view, attributes by (entity, attribute). A
-    component with an absent entity is not asked about. prompts, questions, rewrites: in the order asked, with repeats.
+    component with an absent entity is not asked about. denials: what the source says is not there. denied: by number,
+    whether the target has it all the same; what the target denies too is not asked about. prompts, questions, rewrites:
+    in the order asked, with repeats.
     failure: the judge's first failure, after which answers are missing. cut: the most characters that the judge did not
     read of the longer text in the prompt, which is the source if `cuts_source` and else the target.
     """
@@ -48,9 +50,11 @@ class Interview:
     target_graph: SceneGraph
     wording: DirectionPrompts
     presence_threshold: float = PRESENCE_THRESHOLD
+    denials: Sequence[Denial] = ()
     entities: dict[int, Found] = field(default_factory=dict)
     attributes: dict[tuple[int, int], ComponentRating] = field(default_factory=dict)
     relations: dict[int, ComponentRating] = field(default_factory=dict)
+    denied: dict[int, ComponentRating] = field(default_factory=dict)
     prompts: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
     rewrites: list[tuple[str, str]] = field(default_factory=list)
@@ -73,6 +77,17 @@ class Interview:
         self.description = shown.get(longest, (0, 0))
         names = Counter(name for entity in self.target_graph.entities for name in {lemmas(h) for h in entity.heads})
         self.repeated = frozenset(name for name, count in names.items() if count > 1)
+
+    def agrees(self, denial: Denial) -> bool:
+        """Whether the target denies the same thing."""
+        said = [lemmas(words) for words in (denial.head, *denial.attributes)]
+        return any(
+            said == [lemmas(words) for words in (one.head, *one.attributes)] for one in self.target_graph.denials
+        )
+
+    def can_tell(self, denial: Denial) -> bool:
+        """Whether to ask about a denied thing: not if the target denies it too, or has several that may be meant."""
+        return not self.agrees(denial) and not (denial.of_one and lemmas(denial.head) in self.repeated)
 
     def mention(self, number: int, mention: Mention) -> Mention:
         """Returns the entity's mention, with everything that the source says of it if the prompt shows the source."""
@@ -144,6 +159,14 @@ class Interview:
             relation = self.source.relation(numbers[0])
             return relation if relation.object == number != relation.subject else None
         return None
+
+
+def denied_thing(denial: Denial) -> tuple[str, Mention]:
+    """Returns the name of a thing that is said not to be there, such as "red hat (part of man)", and it as data."""
+    name = " ".join((*denial.attributes, denial.head))
+    where = ", ".join(f"{relation} {' '.join(other)}" for relation, other in denial.links)
+    links = tuple(Link(relation, Mention(other[-1], tuple(other[:-1]))) for relation, other in denial.links)
+    return f"{name} ({where})" if where else name, Mention(denial.head, tuple(denial.attributes), links)
 
 
 def said_of(view: GraphView, number: int) -> tuple[tuple[str, ...], tuple[Link, ...]]:

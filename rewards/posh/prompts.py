@@ -31,8 +31,9 @@ class DirectionPrompts:
     """The templates of one direction, for `fill`.
 
     prefix: shows the text that is asked about. The published precision prefix also shows the text that the question
-    comes from. described: an identifier with details, for a prefix that does not show the text it comes from. The
-    published files have none.
+    comes from. described: an identifier with details, for a prefix that does not show the text it comes from.
+    ask_denied: asks about a thing that the source says is not there. The published files have neither; such a thing is
+    then asked about as others are.
     """
 
     prefix: str = _template("prefix", {"text"}, {"target_text", "source_text"})
@@ -46,6 +47,7 @@ class DirectionPrompts:
     rewrite_relation: str = _template("rewrite.relation", {"entity_identifier"})
     instructions: str = _template("instructions", set())
     described: str = _template("entity_formatters.described", {"entity_identifier", "attributes"}, default="")
+    ask_denied: str = _template("verifiers.denied", {"entity_identifier"}, default="")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@
     interviews[0].entities[0].rating, interviews[0].attributes, interviews[0].relations
 
 Pass 1 asks about entities that are not part of another one. Pass 2 asks about parts, named by the wholes that pass 1
-found. Pass 3 asks about the attributes and relations of the entities that were found.
+found. Pass 3 asks about the attributes and relations of the entities that were found, and about denied things.
 
 In published mode a pass is one `judge.write`, which words the identifiers, and one `judge.rate` over all interviews. In
 default mode identifiers are worded by rule, equal questions are asked once, and passes 1 and 2 are two calls each.
@@ -16,7 +16,7 @@ the longer one. In default mode a name in a question has at most LONGEST_NAME ch
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.judges.probe import Mention, PhraseProbe, PresenceProbe
@@ -25,7 +25,7 @@ from spanreward.rewards.memo import Memo, Rated
 from spanreward.rewards.naming import Mode
 from spanreward.rewards.posh.candidates import Candidate, Found, candidates
 from spanreward.rewards.posh.graph_view import GraphView
-from spanreward.rewards.posh.interview import ComponentRating, Interview
+from spanreward.rewards.posh.interview import ComponentRating, Interview, denied_thing
 from spanreward.rewards.quoting import one_line
 from spanreward.rewards.templates import fill
 from spanreward.rewards.verdict import Status
@@ -140,8 +140,8 @@ def _rewritten(named: Sequence[tuple[Interview, Candidate]], judge: Judge, memo:
 
 
 def _ask_details(interviews: Sequence[Interview], judge: Judge, mode: Mode, memo: Memo) -> None:
-    """Runs pass 3: attributes of present entities, then relations between present entities (2.5)."""
-    asked: list[tuple[tuple[int, int] | int, _Pending]] = []
+    """Runs pass 3: attributes of present entities, then relations between present entities (2.5), then denials."""
+    asked: list[tuple[dict[Any, ComponentRating], tuple[int, int] | int, _Pending]] = []
     for interview in interviews:
         view, found, wording = interview.source, interview.entities, interview.wording
         present = [number for number in range(len(view.entities)) if found[number].present]
@@ -150,21 +150,32 @@ def _ask_details(interviews: Sequence[Interview], judge: Judge, mode: Mode, memo
                 name, mention = interview.bearer(number, attribute.text, mode == "published")
                 names = {"entity_identifier": name, "attribute": attribute.text}
                 put = _put(interview, mode, wording.ask_attribute, names, "attribute", mention, attribute.text)
-                asked.append(((number, place), _placed(put, attribute.spans, judge)))
+                asked.append((interview.attributes, (number, place), _placed(put, attribute.spans, judge)))
         for number in _relation_order(view):
             relation = view.relation(number)
             if found[relation.subject].present and found[relation.object].present:
                 (first, subject), (second, other) = interview.ends(relation, mode == "published")
                 names = {"entity1_identifier": first, "entity2_identifier": second, "relation": relation.text}
                 put = _put(interview, mode, wording.ask_relation, names, "relation", subject, relation.text, other)
-                asked.append((number, _placed(put, relation.spans, judge)))
-    for (key, put), rating in zip(asked, _rate([a for _, a in asked], judge, mode, memo), strict=True):
+                asked.append((interview.relations, number, _placed(put, relation.spans, judge)))
+        for number, denial in enumerate(interview.denials):
+            if interview.can_tell(denial):
+                name, mention = denied_thing(denial)
+                put = _put(
+                    interview,
+                    mode,
+                    wording.ask_denied or wording.ask_entity,
+                    {"entity_identifier": name},
+                    "denied",
+                    mention,
+                )
+                asked.append((interview.denied, number, _placed(put, tuple(denial.text_spans), judge)))
+    ratings = _rate([put for *_, put in asked], judge, mode, memo)
+    for (answers, key, put), rating in zip(asked, ratings, strict=True):
         if isinstance(rating, Failure):
             put.interview.failure = put.interview.failure or rating
-        elif isinstance(key, tuple):
-            put.interview.attributes[key] = ComponentRating(rating, put.number)
         else:
-            put.interview.relations[key] = ComponentRating(rating, put.number)
+            answers[key] = ComponentRating(rating, put.number)
 
 
 def _relation_order(view: GraphView) -> list[int]:
@@ -178,7 +189,7 @@ def _put(
     mode: Mode,
     template: str,
     names: dict[str, str],
-    kind: Literal["entity", "attribute", "relation"],
+    kind: Literal["entity", "attribute", "relation", "denied"],
     mention: Mention,
     words: str = "",
     other: Mention | None = None,

@@ -36,7 +36,7 @@ from spanreward.rewards.length import judged_part
 from spanreward.rewards.memo import Memo
 from spanreward.rewards.naming import MODES, Mode, check_choice
 from spanreward.rewards.posh.charge import charge, charge_unread, read_note
-from spanreward.rewards.posh.components import RatedComponent, best_of, components, spans_of
+from spanreward.rewards.posh.components import RatedComponent, best_of, components, denials, spans_of
 from spanreward.rewards.posh.graph_view import GraphView, view_graph
 from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
 from spanreward.rewards.posh.prompts import PromptSource, load_prompts
@@ -266,7 +266,9 @@ class PoshReward(Reward):
         precision, recall = self.prompts.precision, self.prompts.recall
         return Pair(
             index,
-            Interview(number, said, completion, reference, row.supporting[index], precision, threshold),
+            Interview(
+                number, said, completion, reference, row.supporting[index], precision, threshold, row.graph.denials
+            ),
             Interview(number, wanted, reference, completion, row.graph, recall, threshold),
         )
 
@@ -276,6 +278,7 @@ class PoshReward(Reward):
         default = self.mode == "default"
         too_often = surplus(interviews) if default else frozenset()
         said = best_of([components(interview, too_often, reaching=default) for interview in interviews])
+        said += denials(interviews)
         precision = direction_score([component.rating for component in said], self._weights(said))
         sides = [components(pair.recall) for pair in pairs]
         recalls = [direction_score([component.rating for component in side], self._weights(side)) for side in sides]

@@ -12,7 +12,8 @@ from math import isfinite
 from spanreward.rewards.naming import unknown
 
 LEVELS = 5
-KINDS = ("entity", "attribute", "relation")
+PRESENT = ("entity", "attribute", "relation")
+KINDS = (*PRESENT, "denial")
 F_SCORE = re.compile(r"f(\d+\.?\d*|\.\d+)")
 
 
@@ -60,7 +61,7 @@ def coarse_scores(precision: float, recall: float, score: str) -> dict[str, floa
 def kind_weights(weights: Mapping[str, float] | None) -> dict[str, float]:
     """Returns the weight of each kind of component, 1 by default.
 
-    Raises ValueError for an unknown kind, a weight that is not a finite number from 0 up, or if all weights are 0.
+    Raises ValueError for an unknown kind, a weight that is not a finite number from 0 up, or if only denials count.
     """
     given = {} if weights is None else weights
     if not isinstance(given, Mapping):
@@ -71,8 +72,8 @@ def kind_weights(weights: Mapping[str, float] | None) -> dict[str, float]:
         if not isinstance(weight, (int, float)) or not isfinite(weight) or weight < 0:
             raise ValueError(f"the weight of {kind!r} must be a finite number from 0 up, got {weight!r}")
     every = {kind: float(given.get(kind, 1.0)) for kind in KINDS}
-    if not any(every.values()):
-        raise ValueError(f"one of the weights must be above 0, got {dict(given)}")
+    if not any(every[kind] for kind in PRESENT):
+        raise ValueError(f"one of the weights of entity, attribute and relation must be above 0, got {dict(given)}")
     return every
 
 

@@ -92,8 +92,13 @@ def test_other_scores_are_refused(score: float) -> None:
 
 
 def test_weights_per_kind() -> None:
-    assert kind_weights(None) == {"entity": 1.0, "attribute": 1.0, "relation": 1.0}
-    assert kind_weights({"attribute": 2, "relation": 0}) == {"entity": 1.0, "attribute": 2.0, "relation": 0.0}
+    assert kind_weights(None) == {"entity": 1.0, "attribute": 1.0, "relation": 1.0, "denial": 1.0}
+    assert kind_weights({"attribute": 2, "relation": 0, "denial": 0.5}) == {
+        "entity": 1.0,
+        "attribute": 2.0,
+        "relation": 0.0,
+        "denial": 0.5,
+    }
 
 
 @pytest.mark.parametrize(
@@ -105,8 +110,9 @@ def test_weights_per_kind() -> None:
         ({"entity": float("inf")}, "the weight of 'entity' must be a finite number from 0 up, got inf"),
         ({"entity": "1"}, "the weight of 'entity' must be a finite number from 0 up, got '1'"),
         (
-            dict.fromkeys(KINDS, 0),
-            "one of the weights must be above 0, got {'entity': 0, 'attribute': 0, 'relation': 0}",
+            dict.fromkeys(KINDS[:3], 0),
+            "one of the weights of entity, attribute and relation must be above 0, got {'entity': 0, 'attribute': 0, "
+            "'relation': 0}",
         ),
         ([1, 2, 3], "weights give kinds a number, such as {'attribute': 2}, got [1, 2, 3]"),
     ],

@@ -29,7 +29,7 @@ SCENES = make_scenes("test", 1, 12)
 def marked(text: str) -> str:
     """The text's words, those that it does not assert in brackets."""
     words, _ = read_words(NLP(text))
-    left_out = unasserted(words)
+    left_out, _ = unasserted(words)
     said = " ".join(f"[{word.text}]" if place in left_out else word.text for place, word in enumerate(words))
     return said.replace("] [", " ")
 

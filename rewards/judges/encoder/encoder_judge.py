@@ -109,6 +109,7 @@ class EncoderJudge(Judge):
             at = [p for (start, end), p in tokens.items() if any(start < e and s < end for s, e in probe.places)]
             chosen = at or list(tokens.values())  # a phrase without a place is rated as its whole text
             right = sum(chosen) / len(chosen) if chosen else 0.0
+            right = 1 - right if probe.kind == "denied" else right  # a denial that is supported: the thing is not there
             return Rating({entry: right * (entry == scale[-1]) + (1 - right) * (entry == scale[0]) for entry in scale})
 
         return [answer(probe) for probe in probes]

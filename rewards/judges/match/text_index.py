@@ -104,7 +104,7 @@ class TextIndex:
     def rating(self, probe: PresenceProbe) -> float:
         """Returns the rating of one question about this text. Raises ValueError for a relation to nothing."""
         how, subjects = self.resolve(probe.mention)
-        if probe.kind == "entity" or how == ABSENT:
+        if probe.kind in ("entity", "denied") or how == ABSENT:
             return how
         words = lemmas(probe.words)
         if probe.kind == "attribute":
