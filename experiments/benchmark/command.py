@@ -15,6 +15,7 @@ python -m experiments benchmark verdicts --json verdicts.json
 python -m experiments benchmark hacking --json hacking.json
 python -m experiments benchmark search --policies outputs/quickstart/seed0/dapo --json search.json
 python -m experiments benchmark gap --people ../shared/data --json gap.json
+python -m experiments benchmark contrast --people ../shared/data --json contrast.json
 python -m experiments benchmark groups --json groups.json
 python -m experiments benchmark parsing --pairs pairs.jsonl --json parsing.json
 python -m experiments benchmark scale recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml --json scale.json
@@ -33,6 +34,7 @@ from pathlib import Path
 from experiments.benchmark import (
     adapters,
     ahead,
+    contrast,
     fuzz,
     gap,
     groups,
@@ -77,6 +79,7 @@ def main() -> None:
         ("parsing", "what the longest completions cost to parse", parsing),
         ("scale", "what a recipe costs as it grows", scale),
         ("reader", "what reading behind a server costs", reader),
+        ("contrast", "what texts earn on other rows", contrast),
         ("gap", "how far a search for reward without truth gets", gap),
         ("search", "how far a search for reward leaves the truth", search),
         ("fuzz", "whether any text breaks a reward", fuzz),

@@ -5,6 +5,7 @@ python -m experiments benchmark gap --judges match referee --json gap.json
 
 import argparse
 import random
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -18,6 +19,7 @@ from experiments.agreement.caption_sets import load_flickr8k_expert
 from experiments.benchmark.search import CHILDREN, FILLERS, mutant
 from experiments.hacking.frames import FRAMES
 from experiments.hacking.payoffs import HackingCase, description_cases, referee_judge, truth
+from experiments.scenes.denial import READ
 from spanreward.rewards import PoshReward
 from spanreward.rewards.judges.by_name import closing, load_judge
 from spanreward.rewards.judges.judge import Judge
@@ -26,7 +28,9 @@ from spanreward.rewards.verdict import Sample
 
 DESCRIPTION = """Hill climbing from terse honest texts: each step makes 40 mutants and keeps the one with the largest
 gap, the reward less the truth. Mutants change words, join words by signs, hide them in unicode, and add frames that
-name a thing without claiming it. On Scenes the truth is the referee's F1 at level 1, and a frame is worth 0. With
+name a thing without claiming it. On Scenes the truth is the referee's F1 at level 1, and a frame is worth 0. The
+referee reads no sentence with a word that it does not know. The search maximises the gap to a generous reading, which
+skips such words and signs as people do; "strict" is the gap to the referee's own reading of what was found. With
 --people it starts from people's captions (Flickr8k), and the truth is the same reward against the other references.
 honest: the gap of the texts it starts from. Seeds and budget are fixed."""
 JOINTS = (".", "_", "-", "/", "|", ",", " or ", " and ", " not ", ": ", "\u00ad", "\u200b")
@@ -56,10 +60,12 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
                 found[f"people, {name}"] = search(
                     reward, people(reward, arguments.people), arguments.evaluations, "people"
                 )
-    table = Table("search", "reward", "truth", "gap", "largest", "honest gap", title="Largest reward less truth found")
+    table = Table(
+        "search", "reward", "truth", "gap", "largest", "strict", "honest gap", title="Largest reward less truth found"
+    )
     for name, one in found.items():
         gaps = one["gaps"]
-        cells = (one["reward"], one["truth"], fmean(gaps), max(gaps), one["honest"])
+        cells = (one["reward"], one["truth"], fmean(gaps), max(gaps), one["strict"], one["honest"])
         table.add_row(name, *(f"{cell:.3f}" for cell in cells))
     Console(stderr=True).print(table)
     return {"evaluations": arguments.evaluations, "searches": found}
@@ -73,8 +79,14 @@ def scenes(cases: Sequence[HackingCase]) -> list[Start]:
     starts: list[Start] = []
     for case in cases:
         words = [word for reference in case.sample.references for word in reference.split()]
-        starts.append((case.sample, lambda text, case=case: truth(case, text), words, case))  # type: ignore[misc]
+        starts.append((case.sample, lambda text, case=case: generous(case, text), words, case))  # type: ignore[misc]
     return starts
+
+
+def generous(case: HackingCase, text: str) -> float:
+    """The better of two truths: of the text, and of it without hidden marks and without words of no description."""
+    words = re.findall(r"[a-z]+|[.,?!\n]", re.sub("[\u00ad\u200b]", "", text).lower())
+    return max(truth(case, text), truth(case, " ".join(word for word in words if word in READ or not word.isalpha())))
 
 
 def people(reward: Reward, folder: Path) -> list[Start]:
@@ -115,6 +127,9 @@ def search(reward: Reward, starts: Sequence[Start], evaluations: int, name: str)
         "truth": fmean(value - gap for gap, value, _, _ in best),
         "gaps": [gap for gap, _, _, _ in best],
         "honest": fmean(honest),
+        "strict": fmean(
+            at - truth(case, said) if case else gap for (gap, at, said, _), (*_, case) in zip(best, starts, strict=True)
+        ),
         "found": [f"{said} {frame}".strip() for _, _, said, frame in best],
     }
 

@@ -11,8 +11,8 @@ there is a dog"), and no list has all of them. So this is a list of what claims.
 - its subject is no speaker or reader (PERSONS), unless the verb is one of seeing ("you can see");
 - it opens with its subject, "there", a place (PLACING) or a word of OPENING, and not with its auxiliary.
 
-A sentence without a finite verb is a caption, and claims. The rules read the parse tree; a denial (denial.py) is no
-matter of theirs.
+What a noun is "for" or "about" is not claimed ("the word for a dog"). A sentence without a finite verb is a caption,
+and claims. The rules read the parse tree; a denial (denial.py) is no matter of theirs.
 """
 
 from collections.abc import Sequence
@@ -28,6 +28,9 @@ SHOWING = word_set(
 SEEING = word_set("see find spot view observe notice glimpse look make")
 TEXTS = word_set("it text answer response description caption sign")
 PERSONS = word_set("i you we who")
+ABOUT = word_set(
+    "for about like regarding concerning than"
+)  # a noun with one of these does not say what follows is there
 MARKS = word_set(
     "as while that though although for with so because before after since like than when where whilst once"
 )
@@ -66,7 +69,7 @@ def stands(word: Word, head_claims: bool, past: bool) -> bool:
     own = bool(word.subjects) or word.has_child("expl")
     if word.dep == "conj" and own and word.head.dep in ("ROOT", "conj"):
         return claims(word, past)
-    if not head_claims:
+    if not head_claims or (word.dep == "prep" and word.head.pos == "NOUN" and word.text.lower() in ABOUT):
         return False
     if word.dep == "ccomp" and word.index > word.head.index and finite_of(word) and not shows(word.head):
         joined = any(child.dep == "cc" for child in (*word.children, *word.head.children))

@@ -19,7 +19,7 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
-from spanreward.rewards.contrast import contrasts, sampled
+from spanreward.rewards.contrast import OTHERS, contrasts, sampled
 from spanreward.rewards.judges import Judge
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.reward import LogMetric, Reward, summarise
@@ -42,15 +42,18 @@ class Recorder:
     Attributes:
         samples: this rank's samples of the last batch.
         verdicts: their verdicts.
-        contrasts: of one row in fifty, what it earns beyond what it would earn on other rows (rewards/contrast.py).
+        contrasts: of one row in fifty, what it earns beyond what it would earn on other rows (rewards/contrast.py). Of
+            all rows, each against one other, if `contrast_coef` is above 0.
+        contrast_coef: how much of what a row would earn on the other row its score loses, 0 or more.
         advantages: one number per completion of the batch, from SpanGRPOTrainer; None with stock TRL.
         token_advantages: what each token received, by the index of a completion that ended by itself, with span_coef.
         watchers: called after every batch, outside any `with judge:`, with the recorder and TRL's `log_metric`.
     """
 
-    def __init__(self, reward: Reward) -> None:
+    def __init__(self, reward: Reward, contrast_coef: float = 0.0) -> None:
         self.__name__ = reward.__name__
         self.reward = reward
+        self.contrast_coef = contrast_coef
         self.samples: list[Sample] = []
         self.verdicts: list[Verdict] = []
         self.contrasts: dict[int, float] = {}
@@ -85,7 +88,8 @@ class Recorder:
         else:
             with told_while_waiting(f"the reward {self.__name__}"):
                 verdicts = self.reward.judge_samples(answers)
-                self.contrasts = contrasts(self.reward, answers, verdicts, sampled(answers))
+                rows, others = (range(len(answers)), 1) if self.contrast_coef else (sampled(answers), OTHERS)
+                self.contrasts = contrasts(self.reward, answers, verdicts, rows, others)
             if log_metric is not None and self.contrasts:
                 log_metric(f"{self.__name__}/contrast", fmean(self.contrasts.values()))
         if parts is not None:
@@ -115,7 +119,14 @@ class Recorder:
         self._judged = False
         for watcher in self.watchers:
             watcher(self, log_metric)
-        return [verdict.score for verdict in self.verdicts]
+        return [self._paid(row) for row in range(len(self.verdicts))]
+
+    def _paid(self, row: int) -> float | None:
+        """Returns the row's score less `contrast_coef` times what it would earn on the other row."""
+        score = self.verdicts[row].score
+        if score is None or not self.contrast_coef:
+            return score
+        return score - self.contrast_coef * (score - self.contrasts.get(row, score))
 
 
 def judge_step(

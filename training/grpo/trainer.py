@@ -103,10 +103,12 @@ class SpanGRPOTrainer(ResumingTrainer):
         given = inspect.signature(GRPOTrainer).bind(model, reward_funcs, args, *others, **named).arguments
         del given["model"], given["reward_funcs"], given["args"]
         several = reward_funcs if isinstance(reward_funcs, (list, tuple)) else [reward_funcs]
-        functions = [Recorder(one) if isinstance(one, Reward) else one for one in several if one is not None]
+        args = read_config(args, model)
+        functions = [
+            Recorder(one, args.contrast_coef) if isinstance(one, Reward) else one for one in several if one is not None
+        ]
         self.recorders = [function for function in functions if isinstance(function, Recorder)]
         rewards = [recorder.reward for recorder in self.recorders]
-        args = read_config(args, model)
         check_parts(args, rewards, functions, given)
         if args.world_size > 1:
             check_deadlines(rewards, args.ddp_timeout)

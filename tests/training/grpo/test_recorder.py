@@ -152,3 +152,27 @@ def test_one_row_in_fifty_is_judged_on_other_rows_too() -> None:
     (contrast,) = [value for name, value in logged if name == "posh/contrast"]
     assert list(recorder.contrasts) == chosen
     assert contrast > 0.2
+
+
+def test_a_contrast_coef_takes_off_what_a_text_earns_on_another_row() -> None:
+    texts = ["A red star.", "A blue square.", "There is a thing in the picture.", ""]
+    columns = {"reference": ["A red star.", "A blue square.", "A red star.", "A blue square."]}
+    plain, half, full = (Recorder(PoshReward(MatchJudge()), coef) for coef in (0.0, 0.5, 1.0))
+    paid = [recorder(["Describe."] * 4, texts, **columns) for recorder in (plain, half, full)]
+    assert [verdict.score for verdict in full.verdicts] == paid[0]  # the verdicts stay
+    assert full.contrasts.keys() == set(range(4))
+    assert paid[2] == pytest.approx([full.contrasts[row] for row in range(4)])
+    assert paid[1] == pytest.approx([(a + b) / 2 for a, b in zip(paid[0], paid[2], strict=True)])  # type: ignore[operator]
+    assert paid[2][0] > 0.5
+    assert paid[2][2] == pytest.approx(0.0)  # it says the same of every picture
+
+
+def test_a_contrast_coef_asks_more_questions() -> None:
+    counts = []
+    for coef in (0.0, 1.0):
+        reward = PoshReward(MatchJudge())
+        Recorder(reward, coef)(
+            ["Describe."] * 2, ["A red star.", "A blue square."], reference=["A red star.", "A dog."]
+        )
+        counts.append(reward.judge.usage.questions)
+    assert counts[0] < counts[1]
