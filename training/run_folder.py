@@ -24,7 +24,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -145,7 +145,7 @@ def begin(
     made: dict[str, Any] = {
         **versions(),
         "git": git_state(Path(__file__)),
-        "seeds": dict(seeds(recipe.model_dump())),
+        "seeds": seeds(recipe.model_dump()),
         "processes": processes,
         "machine": machine(),
         "readers": dict(read_by),
@@ -238,26 +238,26 @@ def git(file: Path, *arguments: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def seeds(value: Any, path: str = "") -> Iterator[tuple[str, int]]:
-    """Yields (path, value) of every key that ends in "seed"."""
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+def leaves(value: Any, path: str = "") -> dict[str, Any]:
+    """Returns {path: value} of what is neither a mapping nor a list in a tree of plain data."""
+    if not isinstance(value, dict | list):
+        return {path: value}
+    children = value.items() if isinstance(value, dict) else enumerate(value)
+    found: dict[str, Any] = {}
     for key, child in children:
-        where = f"{path}.{key}" if path else str(key)
-        if isinstance(child, int) and str(key).endswith("seed"):
-            yield where, child
-        yield from seeds(child, where)
+        found |= leaves(child, f"{path}.{key}" if path else str(key))
+    return found
 
 
-def differences(first: Any, second: Any, path: str = "") -> dict[str, tuple[Any, Any]]:
+def seeds(recipe: Mapping[str, Any]) -> dict[str, int]:
+    """Returns {path: value} of every key that ends in "seed"."""
+    return {path: value for path, value in leaves(recipe).items() if path.endswith("seed") and isinstance(value, int)}
+
+
+def differences(first: Any, second: Any) -> dict[str, tuple[Any, Any]]:
     """Returns {path: (first value, second value)} where two trees of plain data differ; None for a missing value."""
-    if isinstance(first, dict) and isinstance(second, dict):
-        found: dict[str, tuple[Any, Any]] = {}
-        for key in {**first, **second}:
-            found |= differences(first.get(key), second.get(key), f"{path}.{key}" if path else str(key))
-        return found
-    if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
-        return differences(dict(enumerate(first)), dict(enumerate(second)), path)
-    return {} if first == second else {path: (first, second)}
+    one, two = leaves(first), leaves(second)
+    return {path: (one.get(path), two.get(path)) for path in {**one, **two} if one.get(path) != two.get(path)}
 
 
 def checkpoints(output: Path) -> list[Path]:

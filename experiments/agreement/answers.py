@@ -202,7 +202,7 @@ def right_above_wrong(units: Sequence[Sequence[Scored]], metric: str) -> float:
         for other in unit
         if one.right and not other.right
     ]
-    return pair_accuracy([right for right, _ in pairs], [wrong for _, wrong in pairs]).accuracy
+    return pair_accuracy([right for right, _ in pairs], [wrong for _, wrong in pairs])
 
 
 def mean_score(units: Sequence[Sequence[Scored]], metric: str) -> float:

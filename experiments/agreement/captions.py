@@ -227,9 +227,9 @@ def _pair(scores: Sequence[float], number: int) -> tuple[float, float]:
 
 def _pair_row(name: str, measure: str, pairs: Sequence[ScoredPair], target: float | None) -> Agreement:
     def accuracy(chosen: Sequence[ScoredPair], floor: bool) -> float:
-        return pair_accuracy([pair[floor][0] for pair in chosen], [pair[floor][1] for pair in chosen]).accuracy
+        return pair_accuracy([pair[floor][0] for pair in chosen], [pair[floor][1] for pair in chosen])
 
-    ties = pair_accuracy([ours[0] for ours, _ in pairs], [ours[1] for ours, _ in pairs]).ties
+    ties = sum(ours[0] == ours[1] for ours, _ in pairs) / len(pairs) if pairs else float("nan")
     return _row(name, measure, pairs, accuracy, target, len(pairs), f"ties {ties:.3f}")
 
 

@@ -15,7 +15,6 @@ from rich.table import Table
 
 from spanreward.rewards.comparison.length import control_length
 from spanreward.rewards.comparison.power import Spreads, needed_with
-from spanreward.rewards.comparison.until_decided import decide
 from spanreward.training.evaluation.comparison import adjust
 from spanreward.training.evaluation.outcomes import judge_pair
 from spanreward.training.evaluation.statistics import paired_difference, summarise_models
@@ -81,10 +80,6 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         inside = [one.low <= share <= one.high for one in (found.raw_interval, found.controlled_interval) if one]
         return {"all pairs": inside[0], "at equal length": inside[-1]}
 
-    def stopped(gain: float, scatter: float, count: int) -> dict[str, float]:
-        found = decide(np.clip(random.normal(gain, scatter, count), -1, 1).tolist())
-        return {"decided": found.side is not None, "decided for the lower side": found.side == -1}
-
     kinds: dict[str, Callable[[], dict[str, float]]] = {
         **{f"better, 2 equal models, {n} seeds": partial(compared, 2, 1, n) for n in (3, 5, 10, 20)},
         **{f"better, a lone run beside {n}": partial(compared, 2, 1, n, lone=True) for n in (3, 5)},
@@ -92,10 +87,6 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         "better, planned for 80 %, 5 seeds": planned,
         "interval holds, 64 pictures of 4 questions": clustered,
         **{f"win rate holds, {n} prompts, {p:.0%}": partial(near, n, p) for n, p in ((50, 0.97), (200, 0.9))},
-        "until decided, 256 prompts, no difference, spread .2": partial(stopped, 0.0, 0.2, 256),
-        "until decided, 256 prompts, .04 of spread .2": partial(stopped, 0.04, 0.2, 256),
-        "until decided, 256 prompts, .02 of spread .05": partial(stopped, 0.02, 0.05, 256),
-        "until decided, 64 prompts, .02 of spread .05": partial(stopped, 0.02, 0.05, 64),
     }
     table = Table("what", "share of comparisons")
     lines = {}

@@ -15,6 +15,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 from scipy.stats import t as student
 
 from spanreward.rewards.comparison.resampling import DRAWS, Array, Interval, drawn_sums, quantiles
@@ -183,7 +184,7 @@ def regress(
         coefficients = coefficients + step * min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-12))
         if np.abs(step).max() < 1e-8:
             break
-    rate = float(sigmoid(coefficients[0]))
+    rate = float(expit(coefficients[0]))
     gradients = per_prompt(own, groups)
     prompts = len(gradients)
     if prompts < 2:
@@ -191,12 +192,12 @@ def regress(
     inverse = np.linalg.inv(curvature)
     shown = inverse @ (prompts / (prompts - 1) * gradients.T @ gradients) @ inverse
     half = float(student.ppf(0.975, prompts - 1) * max(shown[0, 0], inverse[0, 0]) ** 0.5)
-    return rate, Interval(float(sigmoid(coefficients[0] - half)), float(sigmoid(coefficients[0] + half)))
+    return rate, Interval(float(expit(coefficients[0] - half)), float(expit(coefficients[0] + half)))
 
 
 def derivatives(x: Array, won: Array, weights: Array, coefficients: Array) -> tuple[Array, Array]:
     """Returns, per pair, the gradient (pairs, k) and negative Hessian (pairs, k, k) of the weighted log-likelihood."""
-    rates = sigmoid(x @ coefficients)
+    rates = expit(x @ coefficients)
     curvature = weights * np.maximum(rates * (1 - rates), 1e-9)
     return x * (weights * (won - rates))[:, None], x[:, :, None] * x[:, None, :] * curvature[:, None, None]
 
@@ -223,10 +224,6 @@ def overlap(ours: Array, other: Array) -> float:
         np.bincount(np.searchsorted(inner, sample), minlength=len(inner) + 1) / len(sample) for sample in (ours, other)
     ]
     return float(np.minimum(*shares).sum())
-
-
-def sigmoid(value: Array) -> Array:
-    return 1 / (1 + np.exp(-np.clip(value, -30, 30)))
 
 
 def per_prompt(values: Array, groups: Array) -> Array:

@@ -8,6 +8,7 @@
 spread: the standard deviation of the paired differences per prompt, from an earlier comparison.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,15 +77,10 @@ def needed(spread: float, difference: float, wanted: float = 0.8) -> int:
     """
     if not (spread > 0 and difference > 0):
         raise ValueError(f"spread and difference must be above 0, got {spread} and {difference}")
-    low, high = 1, 2
-    while power(spread, difference, high) < wanted:
-        low, high = high, 2 * high
-        if high > MOST:
-            raise ValueError(f"more than {MOST:,} would be needed to find {difference} where the spread is {spread}")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if power(spread, difference, middle) >= wanted else (middle, high)
-    return max(high, FEWEST)
+    count = bisect_left(range(MOST + 1), True, lo=FEWEST, key=lambda count: power(spread, difference, count) >= wanted)
+    if count > MOST:
+        raise ValueError(f"more than {MOST:,} would be needed to find {difference} where the spread is {spread}")
+    return count
 
 
 def findable(spread: float, count: int, wanted: float = 0.8) -> float:

@@ -28,20 +28,8 @@ DEFAULT = Path(__file__).with_name("prompts.yaml")
 PUBLISHED = ("correctness", "completeness", "clarity", "fluency", "conciseness")  # HarmonicEval, table 1
 _KEYS = ("question", "levels", "sees", "adds")
 _LEVELS = tuple(map(str, LEVELS))
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """The words for a task's texts: what they are called, their aim, their subject, and what a complete one says."""
-
-    noun: str
-    aim: str
-    subject: str
-    matters: str
-
-    @property
-    def words(self) -> dict[str, str]:
-        return {"noun": self.noun, "aim": self.aim, "subject": self.subject, "matters": self.matters}
+_TASK_WORDS = {"noun", "aim", "subject", "matters"}
+Task = Mapping[str, str]  # what its texts are called, their aim, their subject, and what a complete one says
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +72,12 @@ _NEEDED = {
     "sentence": {"sentence"},
     "why": {"rating"},
 }
-_TASK_WORDS = {field.name for field in fields(Task)}
 _TEXTS = [field.name for field in fields(Layout) if field.name != "order"]
 
 
 @dataclass(frozen=True, slots=True)
 class HarmonicPrompts:
-    tasks: dict[str, Task]
+    tasks: Mapping[str, Task]
     layout: Layout
     criteria: dict[str, Criterion]
 
@@ -103,8 +90,7 @@ def load_prompts(path: str | Path | None = None) -> HarmonicPrompts:
         if not isinstance(data.get(key), dict):
             raise ValueError(f"{path} lacks {key!r}: copy {DEFAULT} and change what you like.")
     tasks = {
-        name: Task(**_texts(words, sorted(_TASK_WORDS), f"{path}: the task {name}"))
-        for name, words in data["tasks"].items()
+        name: _texts(words, sorted(_TASK_WORDS), f"{path}: the task {name}") for name, words in data["tasks"].items()
     }
     criteria = {name: read_criterion(name, entry, path) for name, entry in data["criteria"].items()}
     return HarmonicPrompts(tasks, read_layout(data["layout"], f"{path}: layout"), criteria)
@@ -181,11 +167,11 @@ def read_criterion(name: Any, data: Any, path: Path) -> Criterion:
 def scale_of(criterion: Criterion, layout: Layout, task: Task) -> str:
     """Returns the criterion with its question and one line per level, in the task's words."""
     levels = "\n".join(
-        fill(layout.level, level=level, text=fill(text, **task.words), **task.words)
+        fill(layout.level, level=level, text=fill(text, **task), **task)
         for level, text in zip(_LEVELS, criterion.levels, strict=True)
     )
-    question = fill(criterion.question, **task.words)
-    return fill(layout.scale, criterion=criterion.name.capitalize(), question=question, levels=levels, **task.words)
+    question = fill(criterion.question, **task)
+    return fill(layout.scale, criterion=criterion.name.capitalize(), question=question, levels=levels, **task)
 
 
 def _read(path: Path) -> dict[str, Any]:

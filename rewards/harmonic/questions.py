@@ -57,19 +57,19 @@ def ask(
 ) -> Question:
     """Returns the rating question about the text, or about the sentence at its characters [start, end)."""
     if sentence is None:
-        return _question(layout, criterion, shown, text, fill(layout.whole, **shown.task.words), "")
+        return _question(layout, criterion, shown, text, fill(layout.whole, **shown.task), "")
     said = text[slice(*sentence)]
     line = " ".join(masked(said, layout.end).split())
-    return _question(layout, criterion, shown, text, fill(layout.sentence, sentence=line, **shown.task.words), said)
+    return _question(layout, criterion, shown, text, fill(layout.sentence, sentence=line, **shown.task), said)
 
 
 def ask_why(layout: Layout, criterion: Criterion, shown: Shown, text: str, rating: float) -> Question:
     """Returns the question for the reason of a rating."""
-    return _question(layout, criterion, shown, text, fill(layout.why, rating=f"{rating:.1f}", **shown.task.words), "")
+    return _question(layout, criterion, shown, text, fill(layout.why, rating=f"{rating:.1f}", **shown.task), "")
 
 
 def _question(layout: Layout, criterion: Criterion, shown: Shown, text: str, last: str, sentence: str) -> Question:
-    words = shown.task.words
+    words = shown.task
     parts = {
         "instructions": fill(layout.instructions, **words),
         "evidence": _evidence(layout, criterion, shown),
@@ -91,7 +91,7 @@ def _question(layout: Layout, criterion: Criterion, shown: Shown, text: str, las
 
 def _evidence(layout: Layout, criterion: Criterion, shown: Shown) -> str:
     """Returns the part of the prompt on the picture, or the context, and the task's question."""
-    words = shown.task.words
+    words = shown.task
     if not criterion.sees:
         return fill(layout.alone, **words)
     seen = fill(layout.context, context=shown.context, **words) if shown.context else fill(layout.picture, **words)

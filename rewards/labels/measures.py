@@ -106,7 +106,7 @@ def pairs(criterion: str) -> Items:
 def pair_choice(items: Sequence[tuple[float, float]]) -> float:
     """Returns the share of pairs whose better text scores higher, equal scores half; people's ties are left out."""
     decided = [(ours if people > 0 else -ours, 0.0) for ours, people in items if people]
-    return pair_accuracy([ours for ours, _ in decided], [zero for _, zero in decided]).accuracy
+    return pair_accuracy([ours for ours, _ in decided], [zero for _, zero in decided])
 
 
 def accuracy_of_best() -> Measure:
@@ -118,7 +118,7 @@ def accuracy_of_best() -> Measure:
         scores = [value_of(verdict, "overall") for verdict in verdicts]
         return [pair for vote in record.best for pair in best_against_others(scores, vote)]
 
-    return Measure("pair accuracy", items, statistic_of(lambda best, others: pair_accuracy(best, others).accuracy))
+    return Measure("pair accuracy", items, statistic_of(pair_accuracy))
 
 
 def alarms() -> tuple[Measure, Measure]:

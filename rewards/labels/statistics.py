@@ -6,18 +6,10 @@ A statistic that its data leave undefined (one class only, no pairs) is nan, so 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from scipy.stats import kendalltau, pearsonr, spearmanr
-
-
-@dataclass(frozen=True, slots=True)
-class PairAccuracy:
-    """The share of pairs decided as people did, in [0, 1], a tie counting half; `ties` is the share of ties."""
-
-    accuracy: float
-    ties: float
 
 
 def correlation(of: Callable[..., Any], scores: Sequence[float], ratings: Sequence[float], **options: Any) -> float:
@@ -45,10 +37,9 @@ def pearson(scores: Sequence[float], ratings: Sequence[float]) -> float:
     return correlation(pearsonr, scores, ratings)
 
 
-def pair_accuracy(preferred: Sequence[float], other: Sequence[float]) -> PairAccuracy:
-    """Returns how often what people prefer scores higher; nan without pairs. Raises ValueError for other lengths."""
+def pair_accuracy(preferred: Sequence[float], other: Sequence[float]) -> float:
+    """Returns how often what people prefer scores higher, in [0, 1], a tie counting half; nan without pairs. Raises
+    ValueError for other lengths.
+    """
     pairs = list(zip(preferred, other, strict=True))
-    if not pairs:
-        return PairAccuracy(float("nan"), float("nan"))
-    wins, ties = sum(a > b for a, b in pairs), sum(a == b for a, b in pairs)
-    return PairAccuracy((wins + ties / 2) / len(pairs), ties / len(pairs))
+    return fmean((a > b) + (a == b) / 2 for a, b in pairs) if pairs else float("nan")

@@ -7,6 +7,7 @@ from typing import Any
 
 from experiments.scenes.parts import SCENES
 from spanreward.training.blind.questions import ANSWERS, QUESTIONS
+from spanreward.training.evaluation.earlier import SCHEMA
 
 LABELS = {level: label for label, level in ANSWERS.items()}
 Scores = dict[str, float | None]
@@ -23,7 +24,7 @@ def comparison(
 ) -> Path:
     """Sides `dapo` and `sft`; texts and scores of a row and a seed, dapo's first."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "results.json").write_text(json.dumps({"data": DATA}))
+    (folder / "results.json").write_text(json.dumps({"schema": SCHEMA, "columns": [], "data": DATA}))
     with (folder / "completions.jsonl").open("w") as file:
         for place, model in enumerate(("dapo", "sft")):
             for seed in seeds:

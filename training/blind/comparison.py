@@ -7,19 +7,12 @@
 that were shown) into that folder.
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from spanreward.training.data.jsonl import read_records
-from spanreward.training.data.load import load_data
-from spanreward.training.evaluation.prompts import prompts_of_file
-from spanreward.training.recipe import DataPart, RecipeError
-
-PIXELS = 1024 * 1024  # the largest picture that people are shown
+from spanreward.training.evaluation.earlier import compared_prompts, read_results
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +25,6 @@ class Answered:
     seed: int
     texts: tuple[str, str]
     scores: dict[str, tuple[float | None, float | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """What was asked, one correct text ("" for none), and the picture (None for none)."""
-
-    request: str
-    reference: str
-    picture: Any
 
 
 def read_answered(folder: Path, sides: tuple[str, str]) -> list[Answered]:
@@ -79,16 +63,14 @@ def number(value: Any) -> float | None:
     return float(value) if isinstance(value, (int, float)) and value == value else None
 
 
-def read_rows(folder: Path) -> dict[str, Row]:
-    """Returns the compared rows by id. Raises ValueError for data that cannot be loaded again."""
+def read_rows(folder: Path) -> dict[str, dict[str, Any]]:
+    """Returns what is shown of the compared rows, by id: the `request`, and, where a row has them, one correct text as
+    `reference` and the picture as `image`. Raises ValueError for data that cannot be loaded again.
+    """
     path = folder / "results.json"
     try:
-        source = json.loads(path.read_text(encoding="utf-8"))["data"]
-        if source["source"] == "rows":  # of `compare --data`
-            rows: Any = prompts_of_file(source["path"], source["count"]).rows
-        else:
-            rows = load_data(TypeAdapter(DataPart).validate_python(source))
-    except (OSError, ValueError, KeyError, TypeError, ValidationError, RecipeError) as error:
+        rows = compared_prompts(read_results(path)).rows
+    except (OSError, ValueError, KeyError, TypeError) as error:
         reason = " ".join(str(error).split())[:200]
         raise ValueError(
             f"{path} does not say which rows were shown, or they are gone ({reason}): with --texts-only people see the "
@@ -96,8 +78,7 @@ def read_rows(folder: Path) -> dict[str, Row]:
         ) from None
     found = {}
     for row in rows:
-        right = row.get("reference") or row.get("answers") or []
-        prompt = row["prompt"]
-        request = prompt if isinstance(prompt, str) else "\n".join(str(message["content"]) for message in prompt)
-        found[str(row["id"])] = Row(request, right if isinstance(right, str) else next(iter(right), ""), row["image"])
+        right = row.get("reference") or row.get("answers") or [""]
+        shown = {"request": row["prompt"][0]["content"], "reference": right[0], "image": row["image"]}
+        found[row["id"]] = {name: value for name, value in shown.items() if value}
     return found

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.pictures import scaled
-from spanreward.training.blind.comparison import PIXELS, Answered, Row, read_answered, read_rows
+from spanreward.training.blind.comparison import Answered, read_answered, read_rows
 from spanreward.training.blind.label_studio import interface, task
 from spanreward.training.blind.questions import QUESTIONS
 
+PIXELS = 1024 * 1024  # the largest picture that people are shown
 NAME = 12  # characters of a task's random name
 
 
@@ -91,16 +92,15 @@ def mirrored(chosen: Sequence[Answered], generator: random.Random) -> dict[str, 
     return {f"{generator.getrandbits(4 * NAME):0{NAME}x}": one for one in (*half, *other)}
 
 
-def shown_in(pair: Answered, first: int, name: str, rows: Mapping[str, Row]) -> dict[str, Any]:
+def shown_in(pair: Answered, first: int, name: str, rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Returns what a task shows. Raises ValueError for a row that is not among those compared."""
     shown: dict[str, Any] = {"pair": name, "text1": pair.texts[first], "text2": pair.texts[1 - first]}
     if rows:
         if pair.id not in rows:
             raise ValueError(f"the row {pair.id!r} of completions.jsonl is not in the data of results.json.")
-        row = rows[pair.id]
-        shown |= {"request": row.request} if row.request else {}
-        shown |= {"reference": row.reference} if row.reference else {}
-        shown |= {"image": scaled(row.picture, PIXELS)} if row.picture is not None else {}
+        shown |= rows[pair.id]
+    if "image" in shown:
+        shown["image"] = scaled(shown["image"], PIXELS)
     return shown
 
 

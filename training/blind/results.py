@@ -9,103 +9,96 @@ win rate estimates people's win rate over all prompts: the metric's, less its er
 (prediction-powered inference, rewards/comparison/correction.py). Equal texts are ties.
 """
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from statistics import fmean
-from typing import Any, TypeVar
+from typing import Any
 
+import numpy as np
+import pandas as pd
 from scipy.stats import spearmanr
 
 from spanreward.rewards.comparison.correction import prediction_powered
 from spanreward.rewards.comparison.orders import first_slot_share, swap_consistency
 from spanreward.rewards.comparison.reliability import krippendorff_alpha
-from spanreward.rewards.comparison.resampling import Interval, ratio_interval
+from spanreward.rewards.comparison.resampling import ratio_interval
 from spanreward.rewards.labels.pair_statistics import pair_accuracies
 from spanreward.training.blind.answers import Answer
 from spanreward.training.blind.comparison import Answered
 from spanreward.training.blind.questions import QUESTIONS
 
-Pair = tuple[str, int]  # a prompt and a seed
-K = TypeVar("K", bound=Hashable)
+PAIR = ["prompt", "seed"]
 NAMES = {"much_better": 2, "slightly_better": 1, "equal": 0, "slightly_worse": -1, "much_worse": -2}
 
 
 def measure(answers: Sequence[Answer], answered: Sequence[Answered]) -> dict[str, Any]:
     """Returns {"questions": {NAME: ...}, "metrics": {NAME: ...}}, as plain data."""
     metrics = list(dict.fromkeys(metric for pair in answered for metric in pair.scores))
-    questions = {name: [answer for answer in answers if answer.question == name] for name in QUESTIONS}
+    table = pd.DataFrame(map(asdict, answers))
+    table["won"] = (1 + np.sign(table["preference"])) / 2
+    given = dict(list(table.groupby("question")))
+    questions = {name: given[name] for name in QUESTIONS if name in given}
     return {
-        "questions": {name: of_question(given) for name, given in questions.items() if given},
+        "questions": {name: of_question(rows) for name, rows in questions.items()},
         "metrics": {name: of_metric(name, questions, answered) for name in metrics},
     }
 
 
-def of_question(answers: Sequence[Answer]) -> dict[str, Any]:
+def of_question(answers: pd.DataFrame) -> dict[str, Any]:
     """Returns preference, win rate (ties half), the counts of the five answers, and the agreement of raters and orders.
     alpha: Krippendorff's, ordinal, over raters, each with the mean of their answers to a pair; None for one rater.
-    orders_agree: over pairs that a rater saw both ways. first_slot: over decided answers.
+    orders_agree: over pairs that a rater saw both ways. first_slot: over decided answers. answers: a row each, with
+    the columns of Answer and `won`.
     """
-    means = by_prompt(answers, lambda answer: float(answer.preference))
-    won = by_prompt(answers, lambda answer: (1 + sign(answer.preference)) / 2)
-    raters = list(dict.fromkeys(answer.rater for answer in answers))
-    said: dict[tuple[str, Pair], list[Answer]] = {}
-    for answer in answers:
-        said.setdefault((answer.rater, (answer.prompt, answer.seed)), []).append(answer)
-    pairs = list(dict.fromkeys(pair for _, pair in said))
-    table = [
-        [fmean(one.preference for one in said[rater, pair]) if (rater, pair) in said else None for pair in pairs]
-        for rater in raters
-    ]
-    both = [(sign(one.preference), sign(two.preference)) for one, two in (p for p in said.values() if len(p) == 2)]
-    slots = [None if not answer.preference else (answer.preference > 0) == answer.first for answer in answers]
-    counts = Counter(answer.preference for answer in answers)
+    of_raters = answers.groupby(["rater", *PAIR], sort=False)["preference"]
+    table = of_raters.mean().unstack(PAIR)
+    both = [np.sign(pair.to_numpy()).tolist() for _, pair in of_raters if len(pair) == 2]
+    decided = answers[answers["preference"] != 0]
+    counts = answers["preference"].value_counts()
     return {
-        "preference": fmean(means.values()),
-        "interval": bounds(ratio_interval(list(means.values()))),
-        "win_rate": fmean(won.values()),
-        "win_rate_interval": bounds(ratio_interval(list(won.values()))),
-        "counts": {name: counts[level] for name, level in NAMES.items()},
-        "prompts": len(means),
+        **mean_and_interval("preference", "interval", means_of(answers["preference"], answers["prompt"])),
+        **mean_and_interval("win_rate", "win_rate_interval", means_of(answers["won"], answers["prompt"])),
+        "counts": {name: int(counts.get(level, 0)) for name, level in NAMES.items()},
+        "prompts": answers["prompt"].nunique(),
         "answers": len(answers),
-        "raters": len(raters),
-        "alpha": krippendorff_alpha(table, "ordinal") if len(raters) > 1 else None,
+        "raters": len(table),
+        "alpha": krippendorff_alpha(table.to_numpy().tolist(), "ordinal") if len(table) > 1 else None,
         "orders_agree": swap_consistency(both),
-        "first_slot": first_slot_share(slots),
+        "first_slot": first_slot_share(((decided["preference"] > 0) == decided["first"]).tolist()),
     }
 
 
-def of_metric(name: str, questions: Mapping[str, Sequence[Answer]], answered: Sequence[Answered]) -> dict[str, Any]:
+def of_metric(name: str, questions: Mapping[str, pd.DataFrame], answered: Sequence[Answered]) -> dict[str, Any]:
     """Returns, by question, how the metric agrees with people on the pairs that both judged. For the overall question
     it adds the metric's win rate over all prompts, as it is and corrected by people. `note` says why there is no
     correction.
     """
-    differences = {(pair.id, pair.seed): difference(pair, name) for pair in answered}
-    differ = {(pair.id, pair.seed) for pair in answered if pair.texts[0] != pair.texts[1]}
-    agreement = {question: agree(answers, differences) for question, answers in questions.items() if answers}
-    won = {pair: (1 + sign(value)) / 2 for pair, value in differences.items() if value is not None}
-    raw = mean_by_prompt(won)
+    pairs = pd.MultiIndex.from_tuples([(pair.id, pair.seed) for pair in answered], names=PAIR)
+    both = np.array([pair.scores.get(name, (None, None)) for pair in answered], dtype=float)
+    gaps = pd.Series(both[:, 0] - both[:, 1], pairs)
+    differ = pd.Series([pair.texts[0] != pair.texts[1] for pair in answered], pairs)
+    won = (1 + np.sign(gaps.dropna())) / 2
     result: dict[str, Any] = {
-        "agreement": agreement,
-        "failed": sum(value is None for value in differences.values()),
-        "win_rate": fmean(raw.values()) if raw else None,
-        "interval": bounds(ratio_interval(list(raw.values()))),
+        "agreement": {question: agree(rows, gaps) for question, rows in questions.items()},
+        "failed": int(gaps.isna().sum()),
+        **mean_and_interval("win_rate", "interval", means_of(won, "prompt")),
         "corrected": None,
         "corrected_interval": None,
         "trust": None,
         "note": "",
     }
-    overall = questions.get("overall") or ()
-    people = by_prompt(overall, lambda answer: (1 + sign(answer.preference)) / 2)
-    seen = {answer.prompt: (answer.prompt, answer.seed) for answer in overall if (answer.prompt, answer.seed) in won}
-    others = mean_by_prompt({pair: rate for pair, rate in won.items() if pair in differ and pair[0] not in people})
+    if "overall" not in questions:
+        return {**result, "note": "people did not answer the overall question"}
+    overall = questions["overall"]
+    people = means_of(overall["won"], overall["prompt"])
+    seen = won[won.index.isin(pd.MultiIndex.from_frame(overall[PAIR]))]
+    others = means_of(won[differ[won.index] & ~won.index.isin(people.index, level="prompt")], "prompt")
     try:
         found = prediction_powered(
-            [people[prompt] for prompt in seen], [won[pair] for pair in seen.values()], list(others.values())
+            people[seen.index.get_level_values("prompt")].tolist(), seen.tolist(), others.tolist()
         )
     except ValueError as error:
         return {**result, "note": str(error)}
-    share = len(differ) / len(answered)
+    share = float(differ.mean())
 
     def over_all(rate: float) -> float:
         return share * rate + (1 - share) / 2
@@ -114,47 +107,28 @@ def of_metric(name: str, questions: Mapping[str, Sequence[Answer]], answered: Se
     return {**result, "corrected": over_all(found.value), "corrected_interval": interval, "trust": found.trust}
 
 
-def mean_by_prompt(outcomes: Mapping[Pair, float]) -> dict[str, float]:
-    """Averages over the seeds of each prompt."""
-    return means_of((prompt, outcome) for (prompt, _), outcome in outcomes.items())
-
-
-def difference(pair: Answered, metric: str) -> float | None:
-    one, other = pair.scores.get(metric, (None, None))
-    return None if one is None or other is None else one - other
-
-
-def agree(answers: Sequence[Answer], differences: Mapping[Pair, float | None]) -> dict[str, Any]:
+def agree(answers: pd.DataFrame, gaps: pd.Series) -> dict[str, Any]:
     """Compares outcomes over the pairs that people and the metric judged; None where nothing can be said. with_ties:
     the share with the same outcome. without_ties: that of the pairs that neither calls a tie. spearman: of the metric's
     difference with people's mean (PoSh, section 5).
     """
-    means = means_of(((answer.prompt, answer.seed), answer.preference) for answer in answers)
-    known = [(value, means[pair]) for pair in means if (value := differences.get(pair)) is not None]
-    same = pair_accuracies([sign(value) for value, _ in known], [sign(mean) for _, mean in known])
-    varied = all(len({one[place] for one in known}) > 1 for place in (0, 1))
+    known = pd.concat([gaps, means_of(answers["preference"], [answers[key] for key in PAIR])], axis=1).dropna()
+    signs = np.sign(known.to_numpy()).astype(int).T.tolist()
+    same = pair_accuracies(*signs)
+    varied = known.nunique().min() > 1
     return {
         "with_ties": same.with_ties,
         "without_ties": same.without_ties,
-        "spearman": float(spearmanr(*zip(*known, strict=True)).statistic) if varied else None,
+        "spearman": float(spearmanr(known).statistic) if varied else None,
         "pairs": len(known),
     }
 
 
-def by_prompt(answers: Sequence[Answer], value: Any) -> dict[str, float]:
-    return means_of((answer.prompt, value(answer)) for answer in answers)
+def means_of(values: pd.Series, by: Any) -> pd.Series:
+    return values.groupby(by, sort=False).mean()
 
 
-def means_of(entries: Iterable[tuple[K, float]]) -> dict[K, float]:
-    found: dict[K, list[float]] = {}
-    for key, value in entries:
-        found.setdefault(key, []).append(value)
-    return {key: fmean(values) for key, values in found.items()}
-
-
-def sign(value: float) -> int:
-    return (value > 0) - (value < 0)
-
-
-def bounds(interval: Interval | None) -> dict[str, float] | None:
-    return asdict(interval) if interval else None
+def mean_and_interval(name: str, interval: str, values: pd.Series) -> dict[str, Any]:
+    """Returns the mean over prompts and its interval under these names; None without values."""
+    bounds = ratio_interval(values)
+    return {name: float(values.mean()) if len(values) else None, interval: asdict(bounds) if bounds else None}

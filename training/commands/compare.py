@@ -73,11 +73,6 @@ def main() -> None:
     )
     fixed += "where all are files of answers)"
     parser.add_argument("--fixed", action=argparse.BooleanOptionalAction, default=None, help=fixed)
-    until = (
-        "write all answers, then judge prompt after prompt until this metric, such as posh_f1, says which of the last "
-    )
-    until += "two models is better"
-    parser.add_argument("--until-decided", metavar="METRIC", help=until)
     within = "also test whether models differ by less than D, in the metrics' unit (two one-sided tests)"
     parser.add_argument("--equivalent-within", type=float, metavar="D", help=within)
     kinds = "also write the differences as tables and a figure for a paper: differences.tex, ... in the output folder"
@@ -149,7 +144,6 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         explain=arguments.explain,
         title=arguments.title,
         facts=facts(seeds, read_by),
-        until=arguments.until_decided,
         reasoning_end=trainer.get("reasoning_end"),
         fixed=all(is_answers(run) for runs in sides.values() for run in runs)
         if arguments.fixed is None

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
@@ -29,7 +30,6 @@ from spanreward.training.evaluation.statistics import MIN_SEEDS
 from spanreward.training.evaluation.tables import table_with
 
 PLANNED = (3, 5, 10)  # training seeds
-Scores = Mapping[str, Mapping[tuple[int, str], float]]  # by metric, then seed and prompt
 
 
 def main() -> None:
@@ -40,89 +40,77 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
     arguments = parser.parse_args()
     try:
-        models = read_scores(arguments.folder)
-        numbers = measure(models, arguments.models or list(models)[-2:], arguments.difference)
+        scores = read_scores(arguments.folder)
+        sides = arguments.models or list(scores.index.unique("model"))[-2:]
+        numbers = measure(scores, sides, arguments.difference)
         write_json(arguments.json, numbers)
     except (ValueError, OSError) as error:
         sys.exit(f"{parser.prog}: {error}")
     Console(width=max(Console().width, 110)).print(table_of(numbers))
 
 
-def read_scores(folder: Path) -> dict[str, Scores]:
-    """Returns each model's scores in completions.jsonl, in its order; several runs of one seed are averaged. Raises
-    ValueError where there are fewer than two models with scores.
+def read_scores(folder: Path) -> pd.DataFrame:
+    """Returns the scores in completions.jsonl, a column per metric, by model, seed and prompt; several runs of one seed
+    are averaged. Raises ValueError where there are fewer than two models with scores.
     """
-    path = folder / "completions.jsonl"
-    models: dict[str, dict[str, dict[tuple[int, str], list[float]]]] = {}
-    for _, row in read_records(path):
-        for metric, score in row["scores"].items():
-            if score is not None:
-                table = models.setdefault(row["model"], {}).setdefault(metric, {})
-                table.setdefault((row["seed"], row["id"]), []).append(score)
+    path, keys = folder / "completions.jsonl", ["model", "seed", "id"]
+    rows = [{**{key: row[key] for key in keys}, **row["scores"]} for _, row in read_records(path)]
+    scores = pd.DataFrame(rows, columns=None if rows else keys).set_index(keys).astype(float)
+    scores = scores.groupby(level=keys, sort=False).mean().dropna(how="all")
+    models = scores.index.unique("model")
     if len(models) < 2:
         raise ValueError(f"{path} has scores of {len(models)} models, and a difference is of two.")
-    return {
-        model: {metric: {key: float(np.mean(runs)) for key, runs in scores.items()} for metric, scores in table.items()}
-        for model, table in models.items()
-    }
+    return scores
 
 
-def measure(models: Mapping[str, Scores], sides: Sequence[str], difference: float) -> dict[str, Any]:
+def measure(scores: pd.DataFrame, sides: Sequence[str], difference: float) -> dict[str, Any]:
     """Returns, by metric of both sides, over prompts: count, spread, findable and needed; over prompts and seeds: the
     number of seeds there, and the prompts needed by the number of seeds (None where no number is enough, {} where the
     seeds there are too few to say). Raises ValueError for a side that is not there, and a difference that is not
     above 0.
     """
+    models = scores.index.unique("model")
     for side in sides:
         if side not in models:
             raise ValueError(f"there is no model {side!r} in this comparison: it has {', '.join(models)}.")
     if not difference > 0:
         raise ValueError(f"--difference must be above 0, got {difference}.")
-    ours, theirs = models[sides[1]], models[sides[0]]
     return {
         "ours": sides[1],
         "theirs": sides[0],
         "difference": difference,
         "metrics": {
-            metric: {
-                "prompts": plan(paired(ours[metric], theirs[metric]), difference),
-                "seeds": plan_seeds(ours[metric], theirs[metric], difference),
-            }
-            for metric in ours
-            if metric in theirs
+            metric: {"prompts": plan(gaps.mean().dropna(), difference), "seeds": plan_seeds(gaps, difference)}
+            for metric, gaps in differences(scores, sides).items()
         },
     }
 
 
-def paired(ours: Mapping[tuple[int, str], float], theirs: Mapping[tuple[int, str], float]) -> list[float]:
-    """Returns ours less theirs per prompt, averaged over the seeds in which both have scores."""
-    differences: dict[str, list[float]] = {}
-    for key, score in ours.items():
-        if key in theirs:
-            differences.setdefault(key[1], []).append(score - theirs[key])
-    return [float(np.mean(values)) for values in differences.values()]
+def differences(scores: pd.DataFrame, sides: Sequence[str]) -> dict[str, pd.DataFrame]:
+    """Returns, by metric of both sides, the second side's scores less the first's: a row per seed, a column per prompt,
+    NaN where one of them has no score.
+    """
+    gaps = (scores.loc[sides[1]] - scores.loc[sides[0]]).dropna(axis="columns", how="all")
+    return {metric: gaps[metric].unstack("id") for metric in gaps}
 
 
-def plan(differences: Sequence[float], wanted: float) -> dict[str, float | int | None]:
+def plan(of_prompts: pd.Series, wanted: float) -> dict[str, float | int | None]:
     """Returns count, spread, findable and needed; None for fewer than two, and where all differences are equal."""
-    count = len(differences)
-    spread = float(np.std(differences, ddof=1)) if count > 1 else 0.0
+    count = len(of_prompts)
+    spread = float(of_prompts.std()) if count > 1 else 0.0
     if spread == 0:
         return {"count": count, "spread": None, "findable": None, "needed": None}
     return {"count": count, "spread": spread, "findable": findable(spread, count), "needed": needed(spread, wanted)}
 
 
-def plan_seeds(
-    ours: Mapping[tuple[int, str], float], theirs: Mapping[tuple[int, str], float], wanted: float
-) -> dict[str, Any]:
+def plan_seeds(gaps: pd.DataFrame, wanted: float) -> dict[str, Any]:
     """Returns count and `prompts_with`, from the prompts that every seed has scores of."""
-    seeds = sorted({seed for seed, _ in ours})
-    prompts = [p for p in dict.fromkeys(p for _, p in ours) if all((s, p) in ours and (s, p) in theirs for s in seeds)]
-    values = np.array([[ours[s, p] - theirs[s, p] for p in prompts] for s in seeds])
-    if len(seeds) < MIN_SEEDS or len(prompts) < 2 or np.ptp(values) == 0:
-        return {"count": len(seeds), "prompts_with": {}}
+    values = gaps.dropna(axis="columns").to_numpy()
+    seeds, prompts = values.shape
+    if seeds < MIN_SEEDS or prompts < 2 or np.ptp(values) == 0:
+        return {"count": seeds, "prompts_with": {}}
     spreads = spreads_of(values)
-    return {"count": len(seeds), "prompts_with": {str(n): needed_with(spreads, wanted, n) for n in PLANNED}}
+    return {"count": seeds, "prompts_with": {str(n): needed_with(spreads, wanted, n) for n in PLANNED}}
 
 
 def table_of(numbers: Mapping[str, Any]) -> Table:

@@ -10,7 +10,7 @@ answers/           what each policy wrote, for the next comparison
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -44,25 +44,23 @@ from spanreward.training.evaluation.setup import Setup
 from spanreward.training.evaluation.shown import ShownAnswer, shown_prompts
 from spanreward.training.evaluation.slices import compare_slices
 from spanreward.training.evaluation.statistics import independent, summarise_models, win_rate
-from spanreward.training.evaluation.until_decided import evaluate_until_decided
 
 SHOWN = 500  # prompts on a page
 
 
 def compare(setup: Setup, output: Path, progress: Callable[[str], None] = lambda done: None) -> dict[str, Any]:
     """Judges all answers, writes the files into the output folder, and returns what results.json holds."""
-    asked = (setup.sides, setup.prompts, setup.rewards, setup.max_tokens)
-    told: dict[str, Any] = {"kept": output / "answers", "progress": progress}
-    told |= {"explain": setup.explain, "reasoning_end": setup.reasoning_end}
-    if setup.until is None:
-        results = summarise(setup, evaluation := evaluate(*asked, **told))
-    else:
-        prompts, evaluation, decision = evaluate_until_decided(*asked, metric=setup.until, **told)
-        count = len(setup.prompts.rows)
-        setup = replace(setup, prompts=prompts)
-        results = summarise(setup, evaluation)
-        results["until_decided"] = {"metric": setup.until, "of": count, "asked": len(prompts.rows), **asdict(decision)}
-        results["notes"].insert(0, stopped(results["until_decided"], list(setup.sides)))
+    evaluation = evaluate(
+        setup.sides,
+        setup.prompts,
+        setup.rewards,
+        setup.max_tokens,
+        kept=output / "answers",
+        progress=progress,
+        explain=setup.explain,
+        reasoning_end=setup.reasoning_end,
+    )
+    results = summarise(setup, evaluation)
     output.mkdir(parents=True, exist_ok=True)
     (output / "results.json").write_text(json.dumps(results, indent=2) + "\n")
     write_completions(output / "completions.jsonl", setup, evaluation)
@@ -80,17 +78,6 @@ def write_page(
     }
     shown = shown_prompts(prompts, answers, results["lost_by"])
     write_report(path, results["title"], results, curves, shown[:SHOWN], results["facts"])
-
-
-def stopped(until: Mapping[str, Any], sides: Sequence[str]) -> str:
-    """Returns what a comparison until decided says, and what its other figures do not."""
-    *_, earlier, later = sides
-    which = {1: f"{later} is higher than {earlier}", -1: f"{earlier} is higher than {later}"}
-    said = f"{which[until['side']]} by" if until["side"] else f"{later} or {earlier}: undecided by"
-    return (
-        f"{said} {until['metric']} after {until['asked']} of {until['of']} prompts, valid whenever one stops (95 %, "
-        "over prompts, of these models); the other intervals are of these prompts and do not allow for stopping early"
-    )
 
 
 def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:

@@ -42,12 +42,16 @@ def read_judged(path: Path, results: Mapping[str, Any]) -> tuple[Prompts, dict[s
     for place, model in enumerate(results["models"]):
         of_model = [read_answer(one) for one in records[place * counts[0] * counts[1] :][: counts[0] * counts[1]]]
         answers[model] = [of_model[run * counts[0] :][: counts[0]] for run in range(counts[1])]
-    data = results["data"]
-    if data["source"] == "rows":
-        prompts = prompts_of_file(data["path"], data["count"], results["columns"])
-    else:
-        prompts = prompts_of(TypeAdapter[Any](DataPart).validate_python(data), results["columns"])
+    prompts = compared_prompts(results)
     return prompts.taken(places(prompts, [str(one["id"]) for one in records[: counts[0]]])), answers
+
+
+def compared_prompts(results: Mapping[str, Any]) -> Prompts:
+    """Returns the prompts of a finished comparison, read again from the data that it names."""
+    data = results["data"]
+    if data["source"] == "rows":  # of `compare --data`
+        return prompts_of_file(data["path"], data["count"], results["columns"])
+    return prompts_of(TypeAdapter[Any](DataPart).validate_python(data), results["columns"])
 
 
 def places(prompts: Prompts, ids: Sequence[str]) -> list[int]:

@@ -68,7 +68,14 @@ def evaluate(
     """
     check_rewards(rewards, prompts.rows, explain)
     written = write_all(sides, prompts, max_tokens, kept, progress, reasoning_end)
-    return tabulate(judge_all(sides, prompts, written, rewards, max_tokens, explain))
+    answers: dict[str, list[list[ShownAnswer]]] = {}
+    for side, runs in sides.items():
+        judged: dict[str, list[ShownAnswer]] = {}
+        for run in runs:
+            if run not in judged:  # a run beside several seeds of another side is judged once
+                judged[run] = judge(*written[run], prompts, rewards, max_tokens, 0 if judged else explain)
+        answers[side] = [judged[run] for run in runs]
+    return tabulate(answers)
 
 
 def write_all(
@@ -94,43 +101,19 @@ def write_all(
     return written
 
 
-def judge_all(
-    sides: Mapping[str, Sequence[str]],
-    prompts: Prompts,
-    written: Mapping[str, Written],
-    rewards: Sequence[Reward],
-    max_tokens: int,
-    explain: int,
-) -> dict[str, list[list[ShownAnswer]]]:
-    """Returns every side's judged answers, [run][prompt]."""
-    answers: dict[str, list[list[ShownAnswer]]] = {}
-    for side, runs in sides.items():
-        judged: dict[str, list[ShownAnswer]] = {}
-        for run in runs:
-            if run not in judged:  # a run beside several seeds of another side is judged once
-                judged[run] = judge(*written[run], prompts, rewards, max_tokens, 0 if judged else explain)
-        answers[side] = [judged[run] for run in runs]
-    return answers
-
-
 def tabulate(answers: dict[str, list[list[ShownAnswer]]]) -> Evaluation:
     """Returns the answers' scores as arrays, in the order of tables."""
     every = [answer for of_side in answers.values() for of_run in of_side for answer in of_run]
-    found = dict.fromkeys(metric for answer in every for metric in answer.scores)
-    metrics = [*(name for name in found if name not in LAST), *(name for name in LAST if name in found)]
-    scores = {side: {metric: table(of_side, metric) for metric in metrics} for side, of_side in answers.items()}
-    failed = {
-        side: {
-            metric: np.array([[answer.scores.get(metric, 0) is None for answer in of_run] for of_run in of_side])
-            for metric in metrics
-        }
-        for side, of_side in answers.items()
-    }
+    named = dict.fromkeys(metric for answer in every for metric in answer.scores)
+    metrics = [*(name for name in named if name not in LAST), *(name for name in LAST if name in named)]
+    scores: dict[str, dict[str, np.ndarray]] = {side: {} for side in answers}
+    failed: dict[str, dict[str, np.ndarray]] = {side: {} for side in answers}
+    for side, of_side in answers.items():
+        for metric in metrics:
+            found = [[answer.scores.get(metric, math.nan) for answer in of_run] for of_run in of_side]
+            scores[side][metric] = np.array(found, dtype=float)  # None, of a judge that failed, is NaN too
+            failed[side][metric] = np.array([[score is None for score in of_run] for of_run in found])
     return Evaluation(scores, failed, answers)
-
-
-def table(of_side: Sequence[Sequence[ShownAnswer]], metric: str) -> np.ndarray:
-    return np.array([[answer.scores.get(metric) for answer in of_run] for of_run in of_side], dtype=float)
 
 
 def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]], explain: int) -> None:

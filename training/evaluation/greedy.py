@@ -16,12 +16,17 @@ from huggingface_hub import try_to_load_from_cache
 from PIL import Image
 from transformers import ProcessorMixin
 
-from spanreward.training.evaluation.vllm_answers import answers_by_vllm
+from spanreward.rewards.judges import Question, closing
+from spanreward.rewards.judges.judge import Failure
+from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from spanreward.training.grpo.reasoning import answer_of
 from spanreward.training.policy import load_policy
 from spanreward.training.run_folder import write_whole
 
 BATCH = 64
+LONGEST = 16_384  # tokens of a prompt with its pictures and the answer, through vLLM
+SHARE = 0.85  # of the device's memory for vLLM; a sleeping judge keeps about 2 GB of it
+DEADLINE = 6 * 3600.0  # seconds
 WEIGHTS = (".safetensors", ".bin", ".json", ".jinja", ".model")  # the files of a policy that decide its answers
 
 
@@ -80,17 +85,43 @@ def greedy_completions(
     afterwards. reasoning_end: the tag that ends the reasoning of a policy that thinks first. The reasoning is no part
     of the text; its tokens count.
     """
-    model: Any
     if by_vllm(path):
         return answers_by_vllm(path, rows, max_tokens, reasoning_end)
-    if not torch.cuda.is_available():
-        model, processor = load_policy(path)
-        return continue_prompts(model.eval(), processor, rows, max_tokens, reasoning_end=reasoning_end)
-    model, processor = load_policy(path, dtype="bfloat16")
-    written = continue_prompts(model.to("cuda").eval(), processor, rows, max_tokens, reasoning_end=reasoning_end)
+    device, dtype = ("cuda", "bfloat16") if torch.cuda.is_available() else ("cpu", "float32")
+    model: Any
+    model, processor = load_policy(path, dtype=dtype)
+    written = continue_prompts(model.to(device).eval(), processor, rows, max_tokens, reasoning_end=reasoning_end)
     del model
     torch.cuda.empty_cache()
     return written
+
+
+def answers_by_vllm(
+    path: str,
+    rows: Sequence[Mapping[str, Any]],
+    max_tokens: int,
+    reasoning_end: str | None = None,
+    memory: float | None = SHARE,
+    dtype: str = "bfloat16",
+) -> tuple[list[str], list[int]]:
+    """As `greedy_completions`, through the judges' engine, whose process ends before the answers are judged. rows: with
+    an `id` too. memory, dtype: see VllmJudge. Raises RuntimeError for a row without an answer, and whatever keeps the
+    engine from starting.
+    """
+    policy = VllmJudge(path, memory, max_model_len=LONGEST, dtype=dtype, deadline=DEADLINE)
+    policy.encoder.thinking = True
+    questions = [Question(row["prompt"], (row["image"],) if row.get("image") else ()) for row in rows]
+    with policy, closing([policy]):  # it ends without falling asleep, which would copy its weights into main memory
+        answers = policy.write_ids(questions, max_tokens)
+    tokenizer = policy.encoder.tokenizer
+    ends = {tokenizer.pad_token_id, tokenizer.eos_token_id}
+    texts, lengths = [], []
+    for row, answer in zip(rows, answers, strict=True):
+        if isinstance(answer, Failure):
+            raise RuntimeError(f"{path} wrote no answer to {row['id']} through vLLM: {answer.message}")
+        texts.append(answer_of(tokenizer, answer, reasoning_end))
+        lengths.append(sum(number not in ends for number in answer))
+    return texts, lengths
 
 
 @torch.no_grad()

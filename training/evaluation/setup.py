@@ -22,7 +22,6 @@ class Setup:
         max_tokens: of an answer.
         explain: the number of prompts for which the judge gives its reasons.
         title, facts: of the page, and for its foot.
-        until: the metric that decides when to stop judging; None judges the answers to all prompts.
         reasoning_end: the tag that ends the reasoning of policies that think first; only the text after it is judged.
         within: two models are equivalent if they differ by less, in the metrics' unit. None: no such test.
         columns: of the data, that the prompts are also sliced by.
@@ -40,7 +39,6 @@ class Setup:
     explain: int
     title: str
     facts: dict[str, str]
-    until: str | None = None
     reasoning_end: str | None = None
     fixed: bool = False
     within: float | None = None

@@ -16,7 +16,7 @@ from scipy.stats import permutation_test
 
 from spanreward.rewards.comparison.multiplicity import holm
 from spanreward.rewards.comparison.resampling import DRAWS
-from spanreward.training.evaluation.outcomes import LEVEL, judge_pair
+from spanreward.training.evaluation.outcomes import judge_pair
 from spanreward.training.evaluation.statistics import Array, differences, in_clusters, paired_difference
 
 SLICED = 12  # a column with more values holds names, not slices
@@ -63,7 +63,7 @@ def compare_slices(
     tested = [row for row in rows if row["p"] is not None]
     for row, adjusted in zip(tested, holm([row["p"] for row in tested]), strict=True):
         row["holm"] = adjusted
-    return [row | with_holm(row) for row in rows]
+    return [row | {"holm": row.get("holm")} | judge_pair(row, row["metric"]) for row in rows]
 
 
 def sign_flips(per_prompt: Array, draws: int = DRAWS) -> float | None:
@@ -81,13 +81,3 @@ def sign_flips(per_prompt: Array, draws: int = DRAWS) -> float | None:
         rng=np.random.default_rng(0),
     )
     return float(min(test.pvalue, 1.0))
-
-
-def with_holm(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the row's verdict, undecided over prompts where the adjusted p-value is not below LEVEL."""
-    adjusted = row.get("holm")
-    said = judge_pair({key: value for key, value in row.items() if key != "holm"}, row["metric"])
-    if said["over_prompts"] != "undecided" and (adjusted is None or adjusted >= LEVEL):
-        said |= {"verdict": "undecided", "over_prompts": "undecided"}
-        said["why"] = f"one of many slices: Holm p {adjusted:.2g}"
-    return {"holm": adjusted, **said}

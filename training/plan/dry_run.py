@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from spanreward.rewards.cost import WORDS_PER_TOKEN
-from spanreward.rewards.judges.local.kv_cache import tokens_that_fit
+from spanreward.rewards.judges.local.vllm_arguments import tokens_that_fit
 from spanreward.rewards.reward import Reward
 from spanreward.training.plan.here import engine_here, gpus_here, is_hub_id, policy_here
 from spanreward.training.plan.known_models import size_by_name

@@ -1,4 +1,4 @@
-"""Arguments of vLLM's engine, and prompts as its requests.
+"""Arguments of vLLM's engine, what its KV cache holds, and prompts as its requests.
 
 LLM(model=folder, **cache_arguments(4e9), **reading_arguments("auto", sees_pictures=True))
 """
@@ -17,6 +17,8 @@ LEAST_UTILIZATION = 0.01
 # logits beside the cache. training/plan/memory.py counts these.
 BATCHED_TOKENS = 8192
 BATCHED_PROMPTS = 256
+BLOCK = 256  # tokens; a multiple of the block sizes that vLLM chooses
+BYTES = {"float32": 4, "float": 4}  # per number, by dtype; 2 for the others
 LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # the values that vLLM accepts
 
 
@@ -41,6 +43,29 @@ def cache_arguments(memory: float | int | None, block_size: int | None = None) -
     else:
         arguments["gpu_memory_utilization"] = memory
     return arguments
+
+
+def bytes_per_token(config: Any, dtype: str, tensor_parallel: int = 1) -> int:
+    """Bytes of one token's keys and values on one device. config: the text model's. dtype: "auto" is the config's."""
+    heads = config.num_attention_heads
+    shared = getattr(config, "num_key_value_heads", None) or heads
+    size = getattr(config, "head_dim", None) or config.hidden_size // heads
+    name = str(config.dtype if dtype == "auto" else dtype).removeprefix("torch.")
+    return 2 * config.num_hidden_layers * max(shared // tensor_parallel, 1) * size * BYTES.get(name, 2)
+
+
+def tokens_that_fit(memory: int, token: int) -> int:
+    """Tokens of one request that fit into `memory` bytes: whole blocks, less one that vLLM keeps. token: bytes of each.
+
+    Raises ValueError if no block fits.
+    """
+    blocks = memory // (token * BLOCK) - 1
+    if blocks < 1:
+        raise ValueError(
+            f"memory={memory:.3g} bytes hold {memory // token} tokens of the judge's KV cache, which is less than "
+            f"{2 * BLOCK}: give it {2 * BLOCK * token:.2g} or more."
+        )
+    return blocks * BLOCK
 
 
 def reading_arguments(dtype: str, sees_pictures: bool) -> dict[str, Any]:

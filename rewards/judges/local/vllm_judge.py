@@ -28,13 +28,14 @@ from spanreward.rewards.judges.encoding.chat import MIN_MASS
 from spanreward.rewards.judges.encoding.prompt import Prompt
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.local.device import rank_index
-from spanreward.rewards.judges.local.kv_cache import bytes_per_token, tokens_that_fit
 from spanreward.rewards.judges.local.local_judge import LocalJudge
 from spanreward.rewards.judges.local.vllm_arguments import (
     adapter_arguments,
     as_request,
+    bytes_per_token,
     cache_arguments,
     reading_arguments,
+    tokens_that_fit,
 )
 from spanreward.rewards.judges.local.vllm_engine import (
     END,

@@ -1,34 +1,30 @@
-"""One OpenAI-compatible server, which is asked many questions at a time and again when that can help.
+"""One OpenAI-compatible server: a request of one question, and what its answer means.
 
     endpoint = Endpoint("http://127.0.0.1:8000", deadline=300.0)
-    asked = endpoint.ask("completions", [{"model": "m", "prompt": [1, 2], "max_tokens": 1}], {}, 300.0, lambda: True)
-    answers, retries = run(asked)
+    async with endpoint.client() as client:
+        call = Call(path="completions", client=client, extras={})
+        answer = await endpoint.post(call, {"model": "m", "prompt": [1, 2], "max_tokens": 1})
 
-A question is asked again after growing random pauses, which are no shorter than the server's Retry-After. If the server
-is away, silent or busy (no connection, 408, 425, 429, 502, 503, 504), this goes on until the deadline. If it fails on
-the question (any other 5xx, an answer that is cut short or not JSON), the question is asked ATTEMPTS times. Any other
-status is final: 401, 403 and 404 for all questions of the call. At most ANSWER + TOKEN * max_tokens bytes of an answer
-are read.
+pool.py asks again. A server may be away, silent or busy (no connection, 408, 425, 429, 502, 503, 504), or fail on the
+question (any other 5xx, an answer that is cut short or not JSON): these are a Trouble. Any other status is final: 401,
+403 and 404 for all questions of the call. At most ANSWER + TOKEN * max_tokens bytes of an answer are read.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Annotated, Any
 
 import httpx2 as httpx
 from pydantic import AfterValidator, BaseModel, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from spanreward.rewards.http_client import KEY, BadAnswer, Server, exchange, legible
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.verdict import Status
 
 Body = Mapping[str, Any]  # the JSON of a request, or some of its fields
-ATTEMPTS = 6  # for errors that the question itself probably causes
-BACKOFF = wait_random_exponential(multiplier=0.5, max=10.0)  # seconds: at random up to 0.5, 1, 2, 4, 8, 10, 10 ...
 BUSY = (408, 425, 429, 502, 503, 504)
 NO_ACCESS = (401, 403, 404)
 UNKNOWN_FIELDS = (400, 422)
@@ -125,7 +121,7 @@ class ServedList(BaseModel):
 class Trouble(Exception):
     """An error that another attempt may not meet.
 
-    patient: it comes from the server's state, not from the question, so `Endpoint.ask` retries until the deadline.
+    patient: it comes from the server's state, not from the question, so the question may be asked until the deadline.
     away: no response came (unreachable, late or cut off). after: seconds that the server asks to wait.
     """
 
@@ -138,14 +134,14 @@ class Trouble(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """A call with many questions to one server. refusal: why it answers none of them. trouble: the last one."""
+    """A call with many questions to one server. extras: fields that not every server knows; one that refuses them is
+    asked without. refusal: why it answers none of the questions.
+    """
 
     path: str
     client: httpx.AsyncClient
     extras: Body
     refusal: Failure | None = None
-    trouble: str = ""
-    retries: int = 0
 
 
 class Endpoint:
@@ -180,48 +176,6 @@ class Endpoint:
         except (TimeoutError, httpx.HTTPError, BadAnswer, ValidationError):
             return None
         return next((served for served in models.data if served.id == model), None)
-
-    async def ask(
-        self, path: str, bodies: Sequence[Body], extras: Body, seconds: float, alive: Callable[[], bool]
-    ) -> tuple[list[Answer], int]:
-        """Returns one answer per body, in order, and the number of attempts beyond the first ones.
-
-        A body without an answer is a Failure: a TIMEOUT after `seconds`, otherwise an ERROR. extras: fields that not
-        every server knows; a server that refuses them is asked without. alive: returns False if the server has ended
-        for good; then nothing is asked again.
-        """
-        end = asyncio.get_running_loop().time() + seconds
-        async with self.client() as client, asyncio.TaskGroup() as group:
-            places = asyncio.Semaphore(self.concurrency)
-            call = Call(path=path, client=client, extras=extras)
-            tasks = [group.create_task(self._ask_one(call, body, places, end, alive)) for body in bodies]
-        return [task.result() for task in tasks], call.retries
-
-    async def _ask_one(
-        self, call: Call, body: Body, places: asyncio.Semaphore, end: float, alive: Callable[[], bool]
-    ) -> Answer:
-        """Asks one question. It keeps its place during pauses, so that a busy server gets fewer questions."""
-
-        def before_pause(state: RetryCallState) -> None:
-            call.retries += 1
-            call.trouble = str(_trouble(state))
-
-        retrying = AsyncRetrying(
-            retry=retry_if_exception_type(Trouble),
-            wait=lambda state: _trouble(state).after + BACKOFF(state),
-            stop=lambda state: not alive() or (state.attempt_number >= ATTEMPTS and not _trouble(state).patient),
-            before_sleep=before_pause,
-            reraise=True,
-        )
-        try:
-            async with asyncio.timeout_at(end), places:
-                return await retrying(self.post, call, body) if call.refusal is None else call.refusal
-        except TimeoutError:
-            why = f"; the last trouble: {call.trouble}" if call.trouble else ""
-            return Failure(Status.TIMEOUT, f"no answer from {self.url} within {self.deadline:g} s{why}")
-        except Trouble as trouble:
-            how = f"failed {ATTEMPTS} times, at last" if alive() else "has ended"
-            return Failure(Status.ERROR, f"{self.url} {how}: {trouble}")
 
     async def post(self, call: Call, body: Body) -> Answer:
         """Makes one attempt. Raises Trouble for an error that another attempt may not meet."""
@@ -260,20 +214,6 @@ class Endpoint:
         """A client for `concurrency` connections, which open when they are needed."""
         timeout = httpx.Timeout(self.read_timeout, connect=self.connect_timeout, pool=None)
         return self.server.client(timeout, self.concurrency)
-
-
-def pause(attempt: int) -> float:
-    """Random seconds to wait after this many failed attempts in a row (from 1)."""
-    state = RetryCallState(AsyncRetrying(), None, (), {})
-    state.attempt_number = attempt
-    return BACKOFF(state)
-
-
-def _trouble(state: RetryCallState) -> Trouble:
-    assert state.outcome is not None
-    error = state.outcome.exception()
-    assert isinstance(error, Trouble)
-    return error
 
 
 def _seconds(retry_after: str) -> float:

@@ -1,20 +1,24 @@
-"""Several servers of one model. Each question goes to one server, and to another only if that one failed.
+"""One server, or several servers of one model. A question goes to one server, and to another only if that one failed.
 
-    pool = Pool([Endpoint("http://node1:8000"), Endpoint("http://node2:8000")])     # `ask` is as Endpoint.ask
+    pool = Pool([Endpoint("http://node1:8000"), Endpoint("http://node2:8000")])
+    asked = pool.ask("completions", [{"model": "m", "prompt": [1, 2], "max_tokens": 1}], {}, 300.0, lambda: True)
+    answers, retries = run(asked)
 
 Sorted questions are cut into one stretch for each server: neighbours begin alike, and so meet in one prefix cache. A
 server with no question left takes the later half of the longest stretch, so a slow server answers fewer.
 
-If a server is away (no connection, no answer in time), it gets no questions. It is asked for its list of models after
-growing random pauses, and is used again when the list says what it said before. Its unanswered questions, and a
-question that a server failed on (any other 5xx, an answer that is not JSON), go to the next server, ATTEMPTS times in
-all: the question may be the cause. If a server is busy (408, 425, 429, 502, 503, 504), the question goes back to the
-server's stretch, and the server gets one question fewer at a time during a pause. If a server refuses all questions
-(401, 403, 404), it gets no more in this call.
+If one of several servers is away (no connection, no answer in time), it gets no questions. It is asked for its list of
+models after growing random pauses, and is used again when the list says what it said before. Its unanswered questions,
+and a question that a server failed on (any other 5xx, an answer that is not JSON), go to the next server, ATTEMPTS
+times in all: the question may be the cause. If a server is busy (408, 425, 429, 502, 503, 504), the question goes back
+to the server's stretch, and the server gets one question fewer at a time during a pause, which is no shorter than its
+Retry-After. A server without others is asked again until the deadline, also if it is away. If a server refuses all
+questions (401, 403, 404), it gets no more in this call.
 """
 
 import asyncio
 import logging
+import random
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -22,10 +26,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from spanreward.rewards.judges.judge import Failure
-from spanreward.rewards.judges.remote.endpoint import ATTEMPTS, Answer, Body, Call, Endpoint, Served, Trouble, pause
+from spanreward.rewards.judges.remote.endpoint import Answer, Body, Call, Endpoint, Served, Trouble
 from spanreward.rewards.verdict import Status
 
 log = logging.getLogger(__name__)
+
+ATTEMPTS = 6  # for errors that the question itself probably causes
+SHORTEST, LONGEST = 0.5, 10.0  # seconds, of the longest first and the longest later pause
 
 
 class Stretches:
@@ -62,10 +69,13 @@ class Member:
 
 @dataclass(slots=True)
 class Work:
-    """The questions of one call, by number. tries: how often each was lost. posts: how often each was sent."""
+    """The questions of one call, by number. alive: whether the server may still answer. tries: how often each was lost.
+    posts: how often each was sent.
+    """
 
     bodies: Sequence[Body]
     stretches: Stretches
+    alive: Callable[[], bool]
     answers: dict[int, Answer] = field(default_factory=dict)
     tries: Counter[int] = field(default_factory=Counter)
     refusals: dict[int, Failure] = field(default_factory=dict)  # by server
@@ -92,13 +102,14 @@ class Work:
 
 
 class Pool:
-    """Several servers of one model, with equal settings. Raises ValueError for a url that is there twice."""
+    """Servers of one model, with equal settings. Raises ValueError for a url that is there twice."""
 
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         self.url = ", ".join(endpoint.url for endpoint in endpoints)
         if len({endpoint.url for endpoint in endpoints}) < len(endpoints):
             raise ValueError(f"one of the judge's urls is there twice: {self.url}")
-        self.members = [Member(endpoint) for endpoint in endpoints]
+        self.alone = len(endpoints) == 1
+        self.members = [Member(endpoint, well=self.alone) for endpoint in endpoints]
         self.deadline = endpoints[0].deadline
         self.concurrency = endpoints[0].concurrency
         self._agreed: Served | None = None  # the model's entry in the servers' lists
@@ -110,7 +121,7 @@ class Pool:
         """
         found = await asyncio.gather(*(member.endpoint.look_up(model) for member in self.members))
         for member, served in zip(self.members, found, strict=True):
-            member.well = served is not None
+            member.well = self.alone or served is not None
         pairs = [(m.endpoint.url, served) for m, served in zip(self.members, found, strict=True) if served]
         for url, served in pairs[1:]:
             if served != pairs[0][1]:
@@ -127,14 +138,16 @@ class Pool:
     async def ask(
         self, path: str, bodies: Sequence[Body], extras: Body, seconds: float, alive: Callable[[], bool]
     ) -> tuple[list[Answer], int]:
-        """As `Endpoint.ask`, for sorted bodies of one model; `alive` is not used. Ends with the last answer.
+        """Returns one answer per body, in order, and the number of attempts beyond the first ones.
 
-        Raises ValueError as `look_up` does.
+        bodies: sorted, of one model. A body without an answer is a Failure: a TIMEOUT after `seconds`, otherwise an
+        ERROR. extras: see Call. alive: returns False if the only server has ended for good; then nothing is asked
+        again. Raises ValueError as `look_up` does.
         """
-        work = Work(bodies, Stretches(len(bodies), len(self.members)))
+        work = Work(bodies, Stretches(len(bodies), len(self.members)), alive)
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                if self._agreed is None:
+                if self._agreed is None and not self.alone:
                     await self.look_up(bodies[0]["model"])
                 servers = range(len(self.members))
                 async with asyncio.TaskGroup() as group:
@@ -171,16 +184,9 @@ class Pool:
                 answer = await member.endpoint.post(call, work.bodies[question])
             except Trouble as trouble:
                 troubles += 1
-                work.trouble = f"; the last trouble: {member.endpoint.url}: {trouble}"
-                if trouble.patient and not trouble.away:
-                    work.put_back(number, question)
-                else:
-                    self._lost(question, number, trouble, work)
-                if not trouble.away:
-                    await asyncio.sleep(trouble.after + pause(troubles))
-                elif member.well:  # no other place has noticed
-                    member.well = False
-                    member.failures += 1
+                whose = "" if self.alone else f"{member.endpoint.url}: "
+                work.trouble = f"; the last trouble: {whose}{trouble}"
+                await self._troubled(question, number, trouble, trouble.after + pause(troubles), work)
                 continue
             troubles = member.failures = 0
             if answer is call.refusal:
@@ -191,8 +197,27 @@ class Pool:
         if len(work.refusals) == len(self.members):
             work.done.set()
 
+    async def _troubled(self, question: int, number: int, trouble: Trouble, rest: float, work: Work) -> None:
+        """Passes on a question that the server with this number got and did not answer, and lets the server rest."""
+        member = self.members[number]
+        if self.alone and not work.alive():
+            work.settle(question, Failure(Status.ERROR, f"{member.endpoint.url} has ended: {trouble}"))
+            return
+        if self.alone:
+            await asyncio.sleep(rest)  # with the question, which nobody else can answer
+        away = trouble.away and not self.alone
+        if trouble.patient and not away:
+            work.put_back(number, question)
+        else:
+            self._lost(question, number, trouble, work)
+        if away and member.well:  # no other place has noticed
+            member.well = False
+            member.failures += 1
+        elif not away and not self.alone:
+            await asyncio.sleep(rest)
+
     def _lost(self, question: int, number: int, trouble: Trouble, work: Work) -> None:
-        """Passes on a question that the server with this number got and did not answer."""
+        """Gives the question to the next server, or up after ATTEMPTS."""
         work.tries[question] += 1
         if work.tries[question] < ATTEMPTS:
             work.put_back((number + 1) % len(self.members), question)
@@ -214,6 +239,11 @@ class Pool:
                     log.warning("%s: it is not asked", other)
                 member.said = found
                 member.failures += not member.well
+
+
+def pause(attempt: int) -> float:
+    """Random seconds to wait after this many failed attempts in a row (from 1): up to 0.5, 1, 2, 4, 8, 10, 10 ..."""
+    return random.uniform(0.0, min(SHORTEST * 2.0 ** min(attempt - 1, 10), LONGEST))
 
 
 def facts(served: Served) -> str:

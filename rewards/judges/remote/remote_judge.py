@@ -1,8 +1,8 @@
 """Base class of the judges behind HTTP: servers, name, deadline, and what happens when a server fails.
 
 A subclass says how to send a question (ServerJudge: as token ids, ChatJudge: as a chat) and how to ask for a rating. A
-server that fails costs answers and never stops the run. endpoint.py says what is asked again and for how long, pool.py
-how several servers share the questions. A spawned server that ends during a call is started again once.
+server that fails costs answers and never stops the run. pool.py says what is asked again and for how long, and how
+several servers share the questions. A spawned server that ends during a call is started again once.
 """
 
 import json
@@ -73,7 +73,7 @@ class RemoteJudge(Judge):
         first, *others = [Endpoint(one.strip(), *settings) for one in url.split(",")]
         if spawn and (others or first.server.host != HOST):
             raise ValueError(f"a spawned server listens on {HOST} only, not {url!r}: give http://{HOST}:PORT")
-        self.endpoint: Endpoint | Pool = Pool([first, *others]) if others else first
+        self.endpoint = Pool([first, *others])
         self.port = first.server.port
         self.model = model
         self.spawn = spawn

@@ -154,6 +154,9 @@ def test_the_end_token_is_not_counted_and_not_written(checkpoints: Any, monkeypa
         device = "cpu"
         dtype = torch.float32
 
+        def to(self, device: str) -> "Model":
+            return self
+
         def eval(self) -> Any:
             return self
 
@@ -161,7 +164,7 @@ def test_the_end_token_is_not_counted_and_not_written(checkpoints: Any, monkeypa
             assert (max_new_tokens, do_sample) == (5, False)
             return torch.cat([input_ids, torch.tensor(written)], dim=1)
 
-    monkeypatch.setattr("spanreward.training.evaluation.greedy.load_policy", lambda path: (Model(), processor))
+    monkeypatch.setattr("spanreward.training.evaluation.greedy.load_policy", lambda path, dtype: (Model(), processor))
     row = {"prompt": [{"role": "user", "content": "x"}], "image": Image.new("RGB", (48, 48))}
     lengths = [len(star + circle), len(circle), 0]
     assert greedy_completions("any", [row] * 3, 5) == ([" star circle", " circle", ""], lengths)

@@ -14,10 +14,9 @@ from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.smollm2 import smollm2_folder
 from spanreward.rewards.verdict import Status
 from spanreward.training.data.load import load_data
-from spanreward.training.evaluation import vllm_answers as module
-from spanreward.training.evaluation.greedy import continue_prompts
+from spanreward.training.evaluation import greedy as module
+from spanreward.training.evaluation.greedy import answers_by_vllm, continue_prompts
 from spanreward.training.evaluation.held_out import held_out
-from spanreward.training.evaluation.vllm_answers import answers_by_vllm
 from spanreward.training.policy import load_policy
 from tests.support.fake_vllm import install
 

@@ -8,7 +8,7 @@ import torch
 import yaml
 from transformers import AutoConfig, LlamaConfig
 
-from spanreward.rewards.judges.local.kv_cache import bytes_per_token, tokens_that_fit
+from spanreward.rewards.judges.local.vllm_arguments import bytes_per_token, tokens_that_fit
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from spanreward.training.plan.known_models import CONFIGS
 from tests.support.paths import ROOT

@@ -2,6 +2,7 @@
 
 import logging
 import pickle
+import random
 import threading
 import time
 from collections import Counter
@@ -11,12 +12,10 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from tenacity import wait_random
 
 from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating, load_judge
-from spanreward.rewards.judges.remote import endpoint as endpoint_module
-from spanreward.rewards.judges.remote.endpoint import ATTEMPTS
-from spanreward.rewards.judges.remote.pool import Pool, Stretches
+from spanreward.rewards.judges.remote import pool as pool_module
+from spanreward.rewards.judges.remote.pool import ATTEMPTS, Pool, Stretches
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from spanreward.rewards.verdict import Status
 from tests.support.server import LOST, SOON, Server, text_of
@@ -30,7 +29,7 @@ QUESTIONS = [
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint_module, "BACKOFF", wait_random(0.01, 0.05))
+    monkeypatch.setattr(pool_module, "pause", lambda attempt: random.uniform(0.01, 0.05))
 
 
 @pytest.fixture

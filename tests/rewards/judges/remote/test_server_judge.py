@@ -7,6 +7,7 @@ import logging
 import math
 import os
 import pickle
+import random
 import re
 import signal
 import socket
@@ -24,7 +25,6 @@ from typing import Any
 from zlib import crc32
 
 import pytest
-from tenacity import wait_random
 
 from spanreward.rewards import http_client
 from spanreward.rewards.http_client import legible
@@ -32,11 +32,13 @@ from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating, lo
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.remote import (
     endpoint as endpoint_module,
+    pool as pool_module,
     remote_judge as remote_module,
     spawned_server as spawn_module,
 )
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
-from spanreward.rewards.judges.remote.endpoint import ANSWER, ATTEMPTS, TOKEN, Endpoint
+from spanreward.rewards.judges.remote.endpoint import ANSWER, TOKEN, Endpoint
+from spanreward.rewards.judges.remote.pool import ATTEMPTS
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from spanreward.rewards.judges.remote.spawned_server import Spawned
 from spanreward.rewards.language.server_reader import ServerReader
@@ -57,7 +59,7 @@ def give(entry: object) -> Question:
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint_module, "BACKOFF", wait_random(0.01, 0.05))
+    monkeypatch.setattr(pool_module, "pause", lambda attempt: random.uniform(0.01, 0.05))
     monkeypatch.delenv(http_client.KEY, raising=False)
 
 
@@ -226,7 +228,7 @@ def test_retry_after_is_honoured(server: Any, judge: Any, pause: str) -> None:
 def test_a_question_that_breaks_the_server_fails_alone_and_soon(server: Any, judge: Any, trouble: Any) -> None:
     server.behave = lambda body, number: trouble if "give 3" in text_of(body) else None
     answers = judge.rate([give(entry) for entry in SCALE])
-    failed(answers.pop(2), Status.ERROR, server.url, f"failed {ATTEMPTS} times")
+    failed(answers.pop(2), Status.ERROR, server.url, f"the last of {ATTEMPTS} times")
     assert rated(answers) == ["1", "2", "4", "5"]
     assert judge.usage.retries == ATTEMPTS - 1
 
@@ -265,7 +267,7 @@ BOMB = gzip.compress(bytes(1 << 26))
 def test_of_an_answer_without_end_only_so_much_is_read(
     server: Any, judge: Any, monkeypatch: pytest.MonkeyPatch, answer: Any, reason: str
 ) -> None:
-    monkeypatch.setattr(endpoint_module, "ATTEMPTS", 2)
+    monkeypatch.setattr(pool_module, "ATTEMPTS", 2)
     monkeypatch.setattr(zlib, "decompressobj", lambda *_: pytest.fail("it was decompressed"))
     server.behave = lambda body, number: answer if "give 3" in text_of(body) else None
     answers = judge.rate([give(entry) for entry in SCALE])
