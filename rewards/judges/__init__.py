@@ -12,5 +12,5 @@ from spanreward.rewards.judges.shared.cached_judge import CachedJudge
 from spanreward.rewards.judges.shared.cascade_judge import CascadeJudge
 
 __all__ = [
-    *("CachedJudge", "CascadeJudge", "Failure", "Judge", "MatchJudge", "Question", "Rating", "closing", "load_judge"),
+    *("CachedJudge", "CascadeJudge", "Failure", "Judge", "MatchJudge", "Question", "Rating", "closing", "load_judge")
 ]

@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from scipy.stats import binomtest
 
 Audits = Sequence[tuple[int, int]]
+LEAST = 30  # audited questions that a window needs: one disagreement among few is no alarm
 
 
 def interval(audits: Audits) -> tuple[float, float] | None:
-    """Returns Wilson's interval (95 %) of the share of audited questions on which both agree; None without any."""
+    """Returns Wilson's interval (95 %) of the share of audited questions on which both agree; None for fewer than LEAST."""
     audited, agreed = (sum(counts) for counts in zip(*audits, strict=True)) if audits else (0, 0)
-    if not audited:
+    if audited < LEAST:
         return None
     found = binomtest(agreed, audited).proportion_ci(method="wilson")
     return float(found.low), float(found.high)

@@ -163,8 +163,7 @@ def test_permuted_in_is_permuted_out_and_one_by_one_is_together(prompts: list[st
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "same"),
-    [(5, 4, True), (4, 3, False), (1, 3, True), (5, 1, False), (2, 1, True)],
+    ("first", "second", "same"), [(5, 4, True), (4, 3, False), (1, 3, True), (5, 1, False), (2, 1, True)]
 )
 def test_agreement_is_the_side_of_the_scales_middle(first: int, second: int, same: bool) -> None:
     assert agree(certain(first), certain(second), RATING_SCALE) is same
