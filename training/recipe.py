@@ -128,14 +128,7 @@ class MixedPart(Part):
 DataPart = JsonlPart | HubPart | FilePart | MixedPart
 
 
-def named(judge: Any) -> Any:
-    """Returns the mapping that a judge's short form stands for: a name, or a cascade without one."""
-    if isinstance(judge, dict) and "cascade" in judge:
-        return {"name": "cascade", **judge}
-    return {"name": judge} if isinstance(judge, str) else judge
-
-
-Asked = Annotated["JudgePart", BeforeValidator(named)]
+Asked = Annotated["JudgePart", BeforeValidator(lambda judge: {"name": judge} if isinstance(judge, str) else judge)]
 
 
 class CascadePart(Part):
@@ -149,14 +142,14 @@ class CascadePart(Part):
 
 
 class JudgePart(Part):
-    """A judge by its name (see `load_judge`). `judge: vllm:MODEL` is short for `judge: {name: vllm:MODEL}`, and
-    `judge: {cascade: {student: ..., teacher: ...}}` for the same with the name `cascade`.
+    """A judge by its name (see `load_judge`). `judge: vllm:MODEL` is short for `judge: {name: vllm:MODEL}`. A cascade
+    is `judge: {cascade: {student: JUDGE, teacher: JUDGE}}`.
 
     placement: a judge per rank, or one on rank 0 for all. cache: keep its answers in the cache folder (true) or in the
     file of that path. options: of the judge's class, such as {memory: 2e9}.
     """
 
-    name: str
+    name: str = "cascade"
     placement: Literal["per_rank", "rank0"] = "per_rank"
     cache: bool | str = False
     options: dict[str, Any] = {}
@@ -165,16 +158,16 @@ class JudgePart(Part):
     @model_validator(mode="after")
     def is_whole(self) -> "JudgePart":
         if (self.name == "cascade") != (self.cascade is not None) or (self.cascade is not None and self.options):
-            raise ValueError("a cascade is {cascade: {student: JUDGE, teacher: JUDGE}}, without other options")
+            raise ValueError("a judge has a name, or is {cascade: {student: JUDGE, teacher: JUDGE}} without options")
         return self
 
     @property
     def answering(self) -> "list[JudgePart]":
-        """The judges that answer: a cascade's student and teacher, which stand where it stands, or else this one."""
+        """This judge, or a cascade's student and teacher, which stand where it stands."""
         if self.cascade is None:
             return [self]
-        of_both = [*self.cascade.student.answering, *self.cascade.teacher.answering]
-        return [judge.model_copy(update={"placement": self.placement}) for judge in of_both]
+        both = self.cascade.student.answering + self.cascade.teacher.answering
+        return [judge.model_copy(update={"placement": self.placement}) for judge in both]
 
 
 class RewardPart(Part):

@@ -188,7 +188,6 @@ def build_rewards(parts: Sequence[RewardPart]) -> list[Reward]:
 
 
 def build_judge(part: JudgePart) -> Judge:
-    """Raises ValueError for unknown names and options."""
     options = part.options
     if part.cascade is not None:
         both = {"student": build_judge(part.cascade.student), "teacher": build_judge(part.cascade.teacher)}

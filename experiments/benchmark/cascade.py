@@ -4,9 +4,10 @@ python -m experiments benchmark cascade --start outputs/quickstart/seed0/base --
 """
 
 import argparse
+import math
 import random
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -23,7 +24,8 @@ from experiments.scenes.language import describe
 from experiments.scenes.referee import judge_description
 from experiments.scenes.truth import scene_named
 from spanreward.rewards import MatchJudge, PoshReward
-from spanreward.rewards.judges import CascadeJudge, Judge
+from spanreward.rewards.judges import Judge
+from spanreward.rewards.judges.shared.cascade_judge import CascadeJudge
 from spanreward.rewards.reward import read_sample
 from spanreward.rewards.verdict import Sample
 from spanreward.training.callbacks.reward_health import RewardHealthCallback
@@ -33,12 +35,14 @@ from spanreward.training.run import build_trainer
 DESCRIPTION = """DAPO on Scenes with PoSh, whose judge is a cascade. The teacher is the referee, which answers 5 % of
 the questions wrongly. farmed: the student is `match`, but believes everything that has to do with a text in which the
 phrase stands. honest: the student is `match`. Per run: the first step of each alarm, the agreement in the audits, the
-truth F1 of the sampled texts, and the share of them with the phrase. Then, on held-out pictures, the teacher's share of
+truth F1 of the sampled texts, its best mean of ten steps, the step at which that mean is .05 below its best, and the
+share of the texts with the phrase (figures from A to B: means of the first and last ten steps). Then, on held-out pictures, the teacher's share of
 the questions and Spearman's r of the verdicts with the teacher's, by the student and by `sure`."""
 RECIPE = "recipes/quickstart/scenes-dapo.yaml"
 PHRASE = "a star"  # which no reference has, and the terse base writes now and then
+FALL = 0.05
 SURE = (0.6, 0.8, 0.9, 0.99)
-STUDENTS = {"farmed": lambda: GullibleStudent(PHRASE), "honest": MatchJudge}
+STUDENTS: dict[str, Callable[[], Judge]] = {"farmed": lambda: GullibleStudent(PHRASE), "honest": MatchJudge}
 LOGGED = ("judge/audit_agreement", "judge/teacher_share", "health/audit_low", "health/audit_high", "health/truth")
 
 
@@ -46,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--start", metavar="FOLDER", help="the policy that training starts from; without it, no run")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4], help="(default 0 to 4)")
     parser.add_argument("--students", nargs="+", choices=STUDENTS, default=list(STUDENTS), help="(default both)")
-    parser.add_argument("--steps", type=int, default=60, help="of a run (default 60)")
+    parser.add_argument("--steps", type=int, default=40, help="of a run (default 40)")
     parser.add_argument("--batch", type=int, default=64, help="completions per step (default 64)")
     parser.add_argument("--audit", type=float, default=0.02, help="share of what is sure (default 0.02)")
     parser.add_argument("--pictures", type=int, default=100, help="for the second table, 0 for none (default 100)")
@@ -59,15 +63,12 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     close = closeness(arguments.pictures) if arguments.pictures else []
     console = Console(stderr=True, width=max(Console().width, 120))
     if runs:
-        table = Table("student", "seed", "alarm", "agreement", "truth F1", "best truth F1", "with the phrase", "other")
+        table = Table("student", "seed", "alarm", "agreement", "truth F1", "best", "falls", "phrase", "other alarms")
         for one in runs:
-            first, last = ends(one["steps"], "judge/audit_agreement"), ends(one["steps"], "health/truth")
-            told = {name: step for name, step in one["alarms"].items() if name != "audit"}
-            written = ends(one["steps"], "phrase")
             cells = [one["student"], str(one["seed"]), str(one["alarms"].get("audit", "none"))]
-            cells += [f"{a:.2f} to {b:.2f}" for a, b in (first, last)]
-            console_cells = [*cells, f"{one['best']:.2f}", f"{written[0]:.2f} to {written[1]:.2f}", str(told)]
-            table.add_row(*console_cells)
+            cells += [between(one["steps"], key) for key in ("judge/audit_agreement", "health/truth")]
+            cells += [f"{one['best']:.2f}", str(one["falls"] or "no"), between(one["steps"], "phrase")]
+            table.add_row(*cells, str({name: step for name, step in one["alarms"].items() if name != "audit"}))
         console.print(table)
     if close:
         table = Table("student", "sure", "teacher's share", "Spearman's r", "agreement in audits")
@@ -94,7 +95,9 @@ class Watch(RewardHealthCallback):
 
 
 def run(student: str, seed: int, arguments: argparse.Namespace) -> dict[str, Any]:
-    """One training. Returns the alarms, what each step logged, and the best mean truth of ten steps."""
+    """One training. Returns the alarms and what each step logged. best: the best mean truth of ten steps; falls: the
+    step at which this mean is FALL below its best.
+    """
     judge = CascadeJudge(STUDENTS[student](), NoisyReferee(), audit=arguments.audit, seed=seed)
     with tempfile.TemporaryDirectory() as folder:
         changed = {"max_steps": arguments.steps, "per_device_train_batch_size": arguments.batch, "span_coef": 0.0}
@@ -110,35 +113,41 @@ def run(student: str, seed: int, arguments: argparse.Namespace) -> dict[str, Any
         for line, phrase in zip(logged, watch.phrase, strict=True)
     ]
     truths = [step["health/truth"] for step in steps]
-    best = max(fmean(truths[at : at + 10]) for at in range(max(len(truths) - 9, 1)))
-    return {"alarms": watch.alarms, "best": best, "steps": steps}
+    means = [fmean(truths[max(at - 10, 0) : at]) for at in range(1, len(truths) + 1)]
+    falls = next((at for at in range(10, len(means) + 1) if means[at - 1] < max(means[:at]) - FALL), None)
+    return {"alarms": watch.alarms, "best": max(means), "falls": falls, "steps": steps}
 
 
 def truth(sample: Sample) -> float:
     return judge_description(sample.completion, scene_named(sample.columns["scene"])).f1
 
 
-def ends(steps: Sequence[dict[str, float]], key: str) -> tuple[float, float]:
+def between(steps: Sequence[dict[str, float]], key: str) -> str:
     """The means of a key over the first ten and the last ten steps."""
     parts = ([step[key] for step in part if key in step] for part in (steps[:10], steps[-10:]))
-    first, last = (fmean(part) if part else float("nan") for part in parts)
-    return first, last
+    return " to ".join(f"{fmean(part):.2f}" if part else "none" for part in parts)
 
 
 def closeness(count: int) -> list[dict[str, Any]]:
     """On descriptions with mistakes: how near to the teacher's verdicts the cascade's are, and what that costs."""
     samples = described(count)
     expected = scores(NoisyReferee(), samples)
-    students: dict[str, Any] = {"match": MatchJudge, "calibrated": CalibratedStudent, "gullible": STUDENTS["farmed"]}
+    students: dict[str, Callable[[], Judge]] = {
+        "match": MatchJudge,
+        "calibrated": CalibratedStudent,
+        "gullible": STUDENTS["farmed"],
+    }
     found = []
     for name, student in students.items():
         alone = spearmanr(scores(student(), samples), expected).statistic
-        found.append({"student": name, "sure": "alone", "teacher_share": 0.0, "correlation": alone, "agreement": 0.0})
+        found.append(
+            {"student": name, "sure": "alone", "teacher_share": 0.0, "correlation": alone, "agreement": math.nan}
+        )
         for sure in SURE:
             judge = CascadeJudge(student(), NoisyReferee(), sure=sure)
             correlation = spearmanr(scores(judge, samples), expected).statistic
             used = judge.usage
-            share, agreement = used.teacher / used.questions, used.agreed / max(used.audited, 1)
+            share, agreement = used.teacher / used.questions, used.agreed / used.audited if used.audited else math.nan
             found.append({"student": name, "sure": sure, "teacher_share": share, "correlation": correlation})
             found[-1] |= {"agreement": agreement, "audited": used.audited}
     return found

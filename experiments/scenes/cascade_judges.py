@@ -20,10 +20,7 @@ class NoisyReferee(RefereeJudge):
     def __init__(self, noise: float = 0.05) -> None:
         super().__init__({})
         self.noise = noise
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"referee, noise {self.noise}"
+        self.name = f"referee, noise {noise}"
 
     def _rate(self, probe: Any, scale: Sequence[str]) -> Rating | Failure:
         rating = super()._rate(probe, scale)
@@ -37,10 +34,7 @@ class CalibratedStudent(NoisyReferee):
 
     def __init__(self) -> None:
         super().__init__(noise=0.0)
-
-    @property
-    def name(self) -> str:
-        return "calibrated student"
+        self.name = "calibrated student"
 
     def _rate(self, probe: Any, scale: Sequence[str]) -> Rating | Failure:
         rating = super()._rate(probe, scale)

@@ -1,16 +1,12 @@
 """Judges: they rate questions and write texts. `load_judge` makes one by its name.
 
 match/ needs no model, local/ runs one on this machine, remote/ asks one behind HTTP. encoding/ makes chats token ids,
-in which text from a policy never becomes a control token. shared/ has the cache, the judge that all ranks
-share, and the cascade of two judges.
+in which text from a policy never becomes a control token. shared/ has the cache and the judge that all ranks share.
 """
 
 from spanreward.rewards.judges.by_name import closing, load_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.judges.shared.cached_judge import CachedJudge
-from spanreward.rewards.judges.shared.cascade_judge import CascadeJudge
 
-__all__ = [
-    *("CachedJudge", "CascadeJudge", "Failure", "Judge", "MatchJudge", "Question", "Rating", "closing", "load_judge")
-]
+__all__ = ["CachedJudge", "Failure", "Judge", "MatchJudge", "Question", "Rating", "closing", "load_judge"]

@@ -22,8 +22,7 @@ class Usage:
     attempts after a question's first. timeouts: questions without an answer at the deadline. unparsed: answers that
     are not a rating. seconds: time in calls, without waking and sleeping (wake_seconds, sleep_seconds).
     peak_memory_bytes: the most device memory that the judge's process has held, a maximum and not a sum; 0 if unknown.
-    student, teacher: answers of a cascade by each (CascadeJudge). audited: questions that both rated, although the
-    student was sure. agreed: audited questions on which they agree.
+    student, teacher: answers by each judge of a cascade. audited, agreed: questions of its audits, and agreement there.
     """
 
     questions: int = 0

@@ -268,7 +268,7 @@ def test_a_cascade_has_a_student_and_a_teacher(tmp_path: Path) -> None:
         ("{cascade: {student: match}}", "recipe key rewards.0.judge.cascade.teacher: Field required."),
         ("{cascade: 3}", "recipe key rewards.0.judge.cascade: Input should be a valid dictionary"),
         ("{cascade: {student: 3, teacher: match}}", "recipe key rewards.0.judge.cascade.student: "),
-        ("{cascade: {student: match, teacher: {nam: x}}}", "recipe key rewards.0.judge.cascade.teacher.name: "),
+        ("{cascade: {student: match, teacher: {nam: x}}}", "unknown recipe key 'rewards.0.judge.cascade.teacher.nam'"),
         ("{cascade: {student: match, teacher: match, sure: -1}}", "greater than or equal to 0, got -1."),
         ("{cascade: {student: match, teacher: match, sure: true}}", "cascade.sure: Input should be a valid number"),
         ("{cascade: {student: match, teacher: match, audit: 2}}", "less than or equal to 1, got 2."),
@@ -281,9 +281,10 @@ def test_a_cascade_has_a_student_and_a_teacher(tmp_path: Path) -> None:
             "unknown recipe key 'rewards.0.judge.cascade.teacher.placment': did you mean 'placement'?",
         ),
         *(
-            (judge, "recipe key rewards.0.judge: a cascade is {cascade: {student: JUDGE, teacher: JUDGE}}, without")
+            (judge, "rewards.0.judge: a judge has a name, or is {cascade: {student: JUDGE, teacher: JUDGE}} without")
             for judge in (
                 "cascade",
+                "{}",
                 "{name: match, cascade: {student: match, teacher: match}}",
                 "{cascade: {student: match, teacher: match}, options: {sure: 1}}",
             )

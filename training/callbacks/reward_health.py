@@ -24,7 +24,6 @@ from accelerate.utils import gather_object
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from spanreward.rewards.filler import is_degenerate
-from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.naming import check_known
 from spanreward.rewards.reward import LogMetric
 from spanreward.rewards.verdict import Sample
@@ -56,9 +55,8 @@ class Limits:
     inverse. runaway: mean length_ratio (without references, mean length / that at the start), where the length grows
     and the reward does not fall. truncated: fraction of completions cut at the maximal length, where it grows and the
     reward does not fall; also a runaway. contrast: fall of NAME/contrast while the reward does not fall; also a
-    runaway. divergence: rise of truth_gap since the start. agreement: of a cascade's student and teacher, below which
-    its interval is a problem (audits.py). The start is the first `window` batches of this process's
-    run, also of a resumed one.
+    runaway. divergence: rise of truth_gap since the start. agreement: the floor of a cascade's (audits.py). The start
+    is the first `window` batches of this process's run, also of a resumed one.
     """
 
     failed_fraction: float = 0.5
@@ -133,7 +131,7 @@ class RewardHealthCallback(Watching):
         self._group = 1
         self._history: dict[str, list[float]] = {}
         self._audits: list[tuple[int, int]] = []  # per batch, over all ranks
-        self._usage = self._used()
+        self._judges = judges_of(recorder.reward for recorder in recorders)
         self._found: dict[str, str] = {}  # in the current step
         self._told: set[str] = set()
 
@@ -141,12 +139,12 @@ class RewardHealthCallback(Watching):
         self._group = group_size(args)
         self._history = {}
         self._audits = []
-        self._usage = self._used()
+        self._usage = total_usage(self._judges)
         self._told = set()
         self.stopped = ""
 
     def observe(self, log_metric: LogMetric | None) -> None:
-        before, self._usage = self._usage, self._used()
+        before, self._usage = self._usage, total_usage(self._judges)
         used = self._usage.since(before)
         ranks = gather_object([(self._rows(), used.audited, used.agreed)])
         rows: list[CompletionRow] = [row for of_rank, *_ in ranks for row in of_rank]
@@ -156,9 +154,9 @@ class RewardHealthCallback(Watching):
             self._history.setdefault(name, []).append(value)
             if log_metric is not None and name not in LOGGED_ELSEWHERE:
                 log_metric(f"health/{name}", value)
-        if log_metric is not None and (found := interval(self._audits[-self.limits.window :])):
-            log_metric("health/audit_low", found[0])
-            log_metric("health/audit_high", found[1])
+        if log_metric is not None and (bounds := interval(self._audits[-self.limits.window :])):
+            log_metric("health/audit_low", bounds[0])
+            log_metric("health/audit_high", bounds[1])
         reasons = {"failed": [row.failed for row in rows], "unscored": [row.unscored for row in rows]}
         why = {problem: next(filter(None, of_rows), "") for problem, of_rows in reasons.items()}
         self._found |= problems(self._history, self.limits, why)
@@ -181,9 +179,6 @@ class RewardHealthCallback(Watching):
     def on_log(self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any) -> None:
         if logs and TRUNCATED in logs:  # only the trainer knows which completions were cut
             self._history.setdefault("truncated_fraction", []).append(logs[TRUNCATED])
-
-    def _used(self) -> Usage:
-        return total_usage(judges_of(recorder.reward for recorder in self.recorders))
 
     def _rows(self) -> list[CompletionRow]:
         judged = zip(*(recorder.verdicts for recorder in self.recorders), strict=True)

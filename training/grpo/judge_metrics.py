@@ -5,9 +5,9 @@
     step.failed                                          # bool, (rows of all ranks that are scored,)
     step.metrics["judge/failed_fraction"]
 
-docs/logged_keys.md says what each key is. The keys are always the same, but for those of a cascade, and the values are
-equal on every rank, so that TRL's mean over ranks does not change them. The fraction of no completions is NaN, which
-TRL leaves out of its mean.
+docs/logged_keys.md says what each key is. The keys are always the same, but for a cascade's, and the values are equal
+on every rank, so that TRL's mean over ranks does not change them. The fraction of no completions is NaN, which TRL
+leaves out of its mean.
 """
 
 import math

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from spanreward.rewards.judges import CachedJudge, CascadeJudge, Failure, MatchJudge, Question, Rating, load_judge
+from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Question, Rating, load_judge
 from spanreward.rewards.judges.judge import RATING_SCALE, Judge
-from spanreward.rewards.judges.shared.cascade_judge import agree
+from spanreward.rewards.judges.shared.cascade_judge import CascadeJudge, agree
 from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.posh import PoshReward
@@ -185,7 +185,7 @@ def test_both_wake_and_sleep_together_and_once_each() -> None:
         assert one.events == ["start", *["wake"] * 3, *["sleep"] * 3, "close"]
 
 
-def test_both_sleep_after_an_error_and_both_close_though_one_cannot() -> None:
+def test_both_sleep_after_an_error_and_both_close_though_one_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any) -> Any:
         raise RuntimeError("gone")
 
@@ -193,13 +193,13 @@ def test_both_sleep_after_an_error_and_both_close_though_one_cannot() -> None:
     with pytest.raises(RuntimeError, match="gone"), judge:
         judge.rate(asked("a"))
     assert judge.student.events == judge.teacher.events == ["wake", "wake", "sleep", "sleep"]
-    judge.teacher.close = broken
+    monkeypatch.setattr(judge.teacher, "close", broken)
     with pytest.raises(RuntimeError, match="gone"):
         judge.close()
     assert judge.student.events[-1] == "close"
 
 
-def test_a_teacher_that_cannot_wake_leaves_no_student_awake(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_teacher_that_cannot_wake_leaves_no_student_awake() -> None:
     judge = pair()
 
     class Broken(Told):
