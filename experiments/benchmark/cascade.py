@@ -36,8 +36,8 @@ DESCRIPTION = """DAPO on Scenes with PoSh, whose judge is a cascade. The teacher
 the questions wrongly. farmed: the student is `match`, but believes everything that has to do with a text in which the
 phrase stands. honest: the student is `match`. Per run: the first step of each alarm, the agreement in the audits, the
 truth F1 of the sampled texts, its best mean of ten steps, the step at which that mean is .05 below its best, and the
-share of the texts with the phrase (figures from A to B: means of the first and last ten steps). Then, on held-out pictures, the teacher's share of
-the questions and Spearman's r of the verdicts with the teacher's, by the student and by `sure`."""
+share of the texts with the phrase (A to B: means of the first and of the last ten steps). Then, on held-out pictures,
+the teacher's share of the questions and Spearman's r of the verdicts with the teacher's, by student and `sure`."""
 RECIPE = "recipes/quickstart/scenes-dapo.yaml"
 PHRASE = "a star"  # which no reference has, and the terse base writes now and then
 FALL = 0.05
@@ -73,7 +73,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     if close:
         table = Table("student", "sure", "teacher's share", "Spearman's r", "agreement in audits")
         for one in close:
-            cells = (f"{one[key]:.3f}" for key in ("teacher_share", "correlation", "agreement"))
+            cells = [f"{one[key]:.3f}" for key in ("teacher_share", "correlation", "agreement")]
             table.add_row(one["student"], str(one["sure"]), *cells)
         console.print(table)
     return {"phrase": PHRASE, "runs": runs, "closeness": close}

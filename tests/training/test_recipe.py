@@ -9,6 +9,9 @@ import pytest
 import yaml
 from hypothesis import given, settings, strategies as st
 
+from spanreward.rewards.judges import MatchJudge
+from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.rewards.judges.shared.cascade_judge import CascadeJudge
 from spanreward.training.recipe import (
     FilePart,
     HubPart,
@@ -260,6 +263,16 @@ def test_a_cascade_has_a_student_and_a_teacher(tmp_path: Path) -> None:
     again.write_text(yaml.safe_dump(recipe.model_dump(mode="json")))
     assert load_recipe(again) == recipe
     assert recipe.rewards[0].judge.answering == load_recipe(again).rewards[0].judge.answering
+
+
+def test_a_cascade_is_built_with_its_judges() -> None:
+    teacher = "{name: vllm:smollm2, options: {memory: 2e9}}"
+    written = f"{{cascade: {{student: match, teacher: {teacher}, audit: 0.1, seed: 3}}}}"
+    ((judge,),) = (reward.judges for reward in build_rewards(load_recipe(DAPO, [f"rewards.0.judge={written}"]).rewards))
+    assert isinstance(judge, CascadeJudge)
+    assert isinstance(judge.student, MatchJudge)
+    assert isinstance(judge.teacher, VllmJudge)
+    assert (judge.teacher.memory, judge.sure, judge.audit, judge.seed) == (2e9, 0.9, 0.1, 3)
 
 
 @pytest.mark.parametrize(
