@@ -128,26 +128,53 @@ class MixedPart(Part):
 DataPart = JsonlPart | HubPart | FilePart | MixedPart
 
 
+Asked = Annotated["JudgePart", BeforeValidator(lambda judge: {"name": judge} if isinstance(judge, str) else judge)]
+
+
+class CascadePart(Part):
+    """Arguments of CascadeJudge."""
+
+    student: Asked
+    teacher: Asked
+    sure: float = Field(0.9, ge=0, strict=True)
+    audit: float = Field(0.02, ge=0, le=1, strict=True)
+    seed: int = Field(0, strict=True)
+
+
 class JudgePart(Part):
-    """A judge by its name (see `load_judge`). `judge: vllm:MODEL` is short for `judge: {name: vllm:MODEL}`.
+    """A judge by its name (see `load_judge`). `judge: vllm:MODEL` is short for `judge: {name: vllm:MODEL}`. A cascade
+    is `judge: {cascade: {student: JUDGE, teacher: JUDGE}}`.
 
     placement: a judge per rank, or one on rank 0 for all. cache: keep its answers in the cache folder (true) or in the
     file of that path. options: of the judge's class, such as {memory: 2e9}.
     """
 
-    name: str
+    name: str = "cascade"
     placement: Literal["per_rank", "rank0"] = "per_rank"
     cache: bool | str = False
     options: dict[str, Any] = {}
+    cascade: CascadePart | None = None
+
+    @model_validator(mode="after")
+    def is_whole(self) -> "JudgePart":
+        if (self.name == "cascade") != (self.cascade is not None) or (self.cascade is not None and self.options):
+            raise ValueError("a judge has a name, or is {cascade: {student: JUDGE, teacher: JUDGE}} without options")
+        return self
+
+    @property
+    def answering(self) -> "list[JudgePart]":
+        """This judge, or a cascade's student and teacher, which stand where it stands."""
+        if self.cascade is None:
+            return [self]
+        both = self.cascade.student.answering + self.cascade.teacher.answering
+        return [judge.model_copy(update={"placement": self.placement}) for judge in both]
 
 
 class RewardPart(Part):
     """A metric (a name or FILE.py:CLASS), the judge that answers its questions, and options of the metric's class."""
 
     metric: str
-    judge: Annotated[JudgePart, BeforeValidator(lambda judge: {"name": judge} if isinstance(judge, str) else judge)] = (
-        JudgePart(name="match")
-    )
+    judge: Asked = JudgePart(name="match")
     weight: float = 1.0
     options: dict[str, Any] = {}
 
@@ -207,7 +234,8 @@ SOURCES: dict[str, type[Part]] = {"jsonl": JsonlPart, "hub": HubPart, "file": Fi
 PARTS: dict[str, type[Part]] = {  # by the last name in a key's path that is no list index
     **SOURCES,
     **{"policy": PolicyPart, "lora": LoraPart, "check": CheckPart},
-    **{"rewards": RewardPart, "referees": RewardPart, "judge": JudgePart},
+    **{"rewards": RewardPart, "referees": RewardPart},
+    **{"judge": JudgePart, "student": JudgePart, "teacher": JudgePart, "cascade": CascadePart},
 }
 
 
@@ -277,8 +305,9 @@ def check_judges(recipe: Recipe) -> None:
     """
     output, policy = Path(recipe.output).resolve(), Path(recipe.policy.model).resolve()
     for part in recipe.rewards:
-        names = (part.judge.name.partition(":")[2], str(part.options.get("text_judge", "")).partition(":")[2])
-        for model in filter(None, (*names, str(part.judge.options.get("adapter", "")))):
+        names = [part.options.get("text_judge", ""), *(judge.name for judge in part.judge.answering)]
+        adapters = [str(judge.options.get("adapter", "")) for judge in part.judge.answering]
+        for model in filter(None, (*(str(name).partition(":")[2] for name in names), *adapters)):
             place = Path(model).resolve()
             if place.is_relative_to(output):
                 raise RecipeError(

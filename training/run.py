@@ -36,7 +36,7 @@ from spanreward.training.grpo.recorder import judges_of
 from spanreward.training.grpo.resuming import CheckpointWeights
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
 from spanreward.training.policy import load_policy
-from spanreward.training.recipe import LoraPart, Recipe, RecipeError, RewardPart, trainer_config
+from spanreward.training.recipe import JudgePart, LoraPart, Recipe, RecipeError, RewardPart, trainer_config
 from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume, git_state, versions
 
 
@@ -182,9 +182,17 @@ def build_rewards(parts: Sequence[RewardPart]) -> list[Reward]:
             asked = part.judge
             key = json.dumps(asked.model_dump(), sort_keys=True, default=str)
             if key not in judges:
-                judges[key] = load_judge(asked.name, asked.cache, asked.placement, **asked.options)
+                judges[key] = build_judge(asked)
             rewards.append(build_reward(part.metric, judges[key], part.options))
         return rewards
+
+
+def build_judge(part: JudgePart) -> Judge:
+    options = part.options
+    if part.cascade is not None:
+        both = {"student": build_judge(part.cascade.student), "teacher": build_judge(part.cascade.teacher)}
+        options = part.cascade.model_dump() | both
+    return load_judge(part.name, part.cache, part.placement, **options)
 
 
 def readers(rewards: Sequence[Reward]) -> dict[str, str]:
@@ -207,7 +215,7 @@ def start_judges(parts: Sequence[RewardPart], rewards: Sequence[Reward]) -> None
     for part, judge in {id(judge): (part, judge) for part, reward in pairs for judge in reward.judges}.values():
         what = f"the judge {part.judge.name} of {part.metric}"
         rank = f"rank {os.environ.get('RANK', '0')}"
-        local = not judge.remote and ":" in part.judge.name
+        local = not judge.remote and any(":" in one.name for one in part.judge.answering)
         if local:
             print(f"{rank}: {what} is starting", file=sys.stderr, flush=True)
         began = time.monotonic()

@@ -16,6 +16,7 @@ python -m experiments benchmark hacking --json hacking.json
 python -m experiments benchmark search --policies outputs/quickstart/seed0/dapo --json search.json
 python -m experiments benchmark gap --people ../shared/data --json gap.json
 python -m experiments benchmark contrast --people ../shared/data --json contrast.json
+python -m experiments benchmark cascade --start outputs/quickstart/seed0/base --json cascade.json
 python -m experiments benchmark groups --json groups.json
 python -m experiments benchmark parsing --pairs pairs.jsonl --json parsing.json
 python -m experiments benchmark scale recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml --json scale.json
@@ -34,6 +35,7 @@ from pathlib import Path
 from experiments.benchmark import (
     adapters,
     ahead,
+    cascade,
     contrast,
     fuzz,
     gap,
@@ -81,6 +83,7 @@ def main() -> None:
         ("reader", "what reading behind a server costs", reader),
         ("contrast", "what texts earn on other rows", contrast),
         ("gap", "how far a search for reward without truth gets", gap),
+        ("cascade", "whether the audit sees a policy that farms the student", cascade),
         ("search", "how far a search for reward leaves the truth", search),
         ("fuzz", "whether any text breaks a reward", fuzz),
         ("soak", "whether a long command leaks", soak),

@@ -23,6 +23,7 @@ KINDS = {
     "vllm": ("local.vllm_judge.VllmJudge", "MODEL"),
     "server": ("remote.server_judge.ServerJudge", "URL#MODEL"),
     "chat": ("remote.chat_judge.ChatJudge", "URL#MODEL"),
+    "cascade": ("shared.cascade_judge.CascadeJudge", ""),  # its options are student, teacher, sure, audit and seed
 }
 NAMES = ", ".join(f"{kind}:{given}" if given else kind for kind, (_, given) in KINDS.items())
 FORMS = (
@@ -36,7 +37,8 @@ def load_judge(
     spec: str, cache: bool | str | Path | None = False, placement: str = "per_rank", **options: Any
 ) -> Judge:
     """Makes a judge by its name: `match`, `match:embed`, `encoder:MODEL`, `transformers:MODEL`, `vllm:MODEL`,
-    `server:URL#MODEL`, `chat:URL#MODEL`, or `FILE.py:NAME` for a judge of your own or its class (rewards/own_file.py).
+    `server:URL#MODEL`, `chat:URL#MODEL`, `cascade`, or `FILE.py:NAME` for a judge of your own or its class
+    (rewards/own_file.py).
 
     MODEL is a hub id, a folder, or `smollm2`. URL is one server, or several with commas between that serve the same
     model (see Pool). MODEL must be the name under which the server serves it; with `chat`, which is weaker (see
@@ -90,7 +92,11 @@ def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
     # SmolLM2 puts 3 to 16 % on the digits for PoSh's questions, so MIN_MASS would refuse half of its ratings.
     if given.get("model") == "smollm2":
         options = {"min_mass": 0.0, **options}
-    return judge_class(**given, **options), bool(given)
+    try:
+        inspect.signature(judge_class).bind(**given, **options)
+    except TypeError as error:
+        raise ValueError(f"the judge {without_secret(spec)} is not complete: {error}.") from error
+    return judge_class(**given, **options), bool(given) or spec == "cascade"
 
 
 def _parts(spec: str) -> tuple[type[Judge], dict[str, str]]:

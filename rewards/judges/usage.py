@@ -22,6 +22,7 @@ class Usage:
     attempts after a question's first. timeouts: questions without an answer at the deadline. unparsed: answers that
     are not a rating. seconds: time in calls, without waking and sleeping (wake_seconds, sleep_seconds).
     peak_memory_bytes: the most device memory that the judge's process has held, a maximum and not a sum; 0 if unknown.
+    student, teacher: answers by each judge of a cascade. audited, agreed: questions of its audits, and agreement there.
     """
 
     questions: int = 0
@@ -36,6 +37,10 @@ class Usage:
     wake_seconds: float = 0.0
     sleep_seconds: float = 0.0
     peak_memory_bytes: int = 0
+    student: int = 0
+    teacher: int = 0
+    audited: int = 0
+    agreed: int = 0
 
     def since(self, before: Self) -> Self:
         """The difference to `before`. The peak is that of the whole time."""

@@ -9,6 +9,9 @@ import pytest
 import yaml
 from hypothesis import given, settings, strategies as st
 
+from spanreward.rewards.judges import MatchJudge
+from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.rewards.judges.shared.cascade_judge import CascadeJudge
 from spanreward.training.recipe import (
     FilePart,
     HubPart,
@@ -247,6 +250,66 @@ def test_any_seed(seed: int) -> None:
     assert load_recipe(DAPO, [f"seed={seed}"]).seed == seed
 
 
+def test_a_cascade_has_a_student_and_a_teacher(tmp_path: Path) -> None:
+    written = "{cascade: {student: match, teacher: {name: vllm:m, options: {memory: 2e9}}, sure: 1}, placement: rank0}"
+    recipe = load_recipe(DAPO, [f"rewards.0.judge={written}"])
+    judge = recipe.rewards[0].judge
+    cascade = judge.cascade
+    assert cascade is not None
+    assert (judge.name, cascade.sure, cascade.audit, cascade.seed) == ("cascade", 1.0, 0.02, 0)
+    teacher = JudgePart(name="vllm:m", placement="rank0", options={"memory": 2e9})
+    assert judge.answering == [JudgePart(name="match", placement="rank0"), teacher]
+    again = tmp_path / "again.yaml"
+    again.write_text(yaml.safe_dump(recipe.model_dump(mode="json")))
+    assert load_recipe(again) == recipe
+    assert recipe.rewards[0].judge.answering == load_recipe(again).rewards[0].judge.answering
+
+
+def test_a_cascade_is_built_with_its_judges() -> None:
+    teacher = "{name: vllm:smollm2, options: {memory: 2e9}}"
+    written = f"{{cascade: {{student: match, teacher: {teacher}, audit: 0.1, seed: 3}}}}"
+    ((judge,),) = (reward.judges for reward in build_rewards(load_recipe(DAPO, [f"rewards.0.judge={written}"]).rewards))
+    assert isinstance(judge, CascadeJudge)
+    assert isinstance(judge.student, MatchJudge)
+    assert isinstance(judge.teacher, VllmJudge)
+    assert (judge.teacher.memory, judge.sure, judge.audit, judge.seed) == (2e9, 0.9, 0.1, 3)
+
+
+@pytest.mark.parametrize(
+    ("judge", "message"),
+    [
+        ("{cascade: {student: match}}", "recipe key rewards.0.judge.cascade.teacher: Field required."),
+        ("{cascade: 3}", "recipe key rewards.0.judge.cascade: Input should be a valid dictionary"),
+        ("{cascade: {student: 3, teacher: match}}", "recipe key rewards.0.judge.cascade.student: "),
+        ("{cascade: {student: match, teacher: {nam: x}}}", "unknown recipe key 'rewards.0.judge.cascade.teacher.nam'"),
+        ("{cascade: {student: match, teacher: match, sure: -1}}", "greater than or equal to 0, got -1."),
+        ("{cascade: {student: match, teacher: match, sure: true}}", "cascade.sure: Input should be a valid number"),
+        ("{cascade: {student: match, teacher: match, audit: 2}}", "less than or equal to 1, got 2."),
+        (
+            "{cascade: {student: match, teacher: match, aduit: 1}}",
+            "unknown recipe key 'rewards.0.judge.cascade.aduit': did you mean 'audit'?",
+        ),
+        (
+            "{cascade: {student: match, teacher: {name: match, placment: rank0}}}",
+            "unknown recipe key 'rewards.0.judge.cascade.teacher.placment': did you mean 'placement'?",
+        ),
+        *(
+            (judge, "rewards.0.judge: a judge has a name, or is {cascade: {student: JUDGE, teacher: JUDGE}} without")
+            for judge in (
+                "cascade",
+                "{}",
+                "{name: match, cascade: {student: match, teacher: match}}",
+                "{cascade: {student: match, teacher: match}, options: {sure: 1}}",
+            )
+        ),
+    ],
+)
+def test_a_cascade_that_is_wrong(judge: str, message: str) -> None:
+    with pytest.raises(RecipeError, match=re.escape(message)) as error:
+        load_recipe(DAPO, [f"rewards.0.judge={judge}"])
+    assert "\n" not in str(error.value)
+
+
 @pytest.mark.parametrize("override", ["rewards.5.judge=match", "rewards.x.judge=match", "seed=[1"])
 def test_override_that_cannot_be_applied(override: str) -> None:
     with pytest.raises(RecipeError):
@@ -366,6 +429,7 @@ def test_a_validation_that_is_wrong(validation: str, message: str, tmp_path: Pat
         "rewards.0.judge=transformers:outputs/mine/checkpoint-10",
         "rewards.0.judge={name: vllm:Qwen/Qwen3-14B, options: {adapter: outputs/mine}}",
         "rewards.0.options.text_judge=vllm:outputs/mine",
+        "rewards.0.judge={cascade: {student: encoder:outputs/mine, teacher: match}}",
     ],
 )
 def test_a_judge_in_the_folder_that_the_run_writes_to_is_refused(judge: str) -> None:

@@ -12,5 +12,6 @@ PROBLEMS = {
     "repetition": "completions repeat themselves",
     "degenerate": "completions are padded with words that say nothing",
     "runaway": "completions outgrow their references, or are cut, while the reward rises",
+    "audit": "a cascade's teacher finds its student wrong more often than at the start",
     "divergence": "the reward rises against a referee's truth",
 }

@@ -27,10 +27,12 @@ from spanreward.rewards.filler import is_degenerate
 from spanreward.rewards.naming import check_known
 from spanreward.rewards.reward import LogMetric
 from spanreward.rewards.verdict import Sample
+from spanreward.training.callbacks.audits import fall, interval
 from spanreward.training.callbacks.base import Watching, group_size
 from spanreward.training.callbacks.problems import PROBLEMS
 from spanreward.training.callbacks.sft_prompts import EvaluationPrompts
-from spanreward.training.grpo.recorder import Recorder
+from spanreward.training.grpo.judge_metrics import total_usage
+from spanreward.training.grpo.recorder import Recorder, judges_of
 
 log = logging.getLogger(__name__)
 
@@ -53,8 +55,8 @@ class Limits:
     inverse. runaway: mean length_ratio (without references, mean length / that at the start), where the length grows
     and the reward does not fall. truncated: fraction of completions cut at the maximal length, where it grows and the
     reward does not fall; also a runaway. contrast: fall of NAME/contrast while the reward does not fall; also a
-    runaway. divergence: rise of truth_gap since the start. The start is the first `window` batches of this process's
-    run, also of a resumed one.
+    runaway. divergence: rise of truth_gap since the start. agreement: the floor of a cascade's (audits.py). The start
+    is the first `window` batches of this process's run, also of a resumed one.
     """
 
     failed_fraction: float = 0.5
@@ -67,6 +69,7 @@ class Limits:
     truncated: float = 0.1
     divergence: float = 0.1
     contrast: float = 0.1
+    agreement: float = 0.7
     window: int = 10
 
 
@@ -127,25 +130,38 @@ class RewardHealthCallback(Watching):
         self.stopped = ""
         self._group = 1
         self._history: dict[str, list[float]] = {}
+        self._audits: list[tuple[int, int]] = []  # per batch, over all ranks
+        self._judges = judges_of(recorder.reward for recorder in recorders)
         self._found: dict[str, str] = {}  # in the current step
         self._told: set[str] = set()
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         self._group = group_size(args)
         self._history = {}
+        self._audits = []
+        self._usage = total_usage(self._judges)
         self._told = set()
         self.stopped = ""
 
     def observe(self, log_metric: LogMetric | None) -> None:
-        rows: list[CompletionRow] = gather_object(self._rows())
+        before, self._usage = self._usage, total_usage(self._judges)
+        used = self._usage.since(before)
+        ranks = gather_object([(self._rows(), used.audited, used.agreed)])
+        rows: list[CompletionRow] = [row for of_rank, *_ in ranks for row in of_rank]
+        self._audits.append((sum(rank[1] for rank in ranks), sum(rank[2] for rank in ranks)))
         numbers = health(rows, self._group)
         for name, value in numbers.items():
             self._history.setdefault(name, []).append(value)
             if log_metric is not None and name not in LOGGED_ELSEWHERE:
                 log_metric(f"health/{name}", value)
+        if log_metric is not None and (bounds := interval(self._audits[-self.limits.window :])):
+            log_metric("health/audit_low", bounds[0])
+            log_metric("health/audit_high", bounds[1])
         reasons = {"failed": [row.failed for row in rows], "unscored": [row.unscored for row in rows]}
         why = {problem: next(filter(None, of_rows), "") for problem, of_rows in reasons.items()}
         self._found |= problems(self._history, self.limits, why)
+        if sentence := fall(self._audits, self.limits.window, self.limits.agreement):
+            self._found["audit"] = sentence
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         super().on_step_end(args, state, control)

@@ -38,7 +38,7 @@ from spanreward.training.evaluation.outcomes import (
     sentence,
 )
 from spanreward.training.evaluation.prompts import Prompts
-from spanreward.training.evaluation.referees import identity, metrics_of, recipe_of, referees, related, trained_on
+from spanreward.training.evaluation.referees import identities, metrics_of, recipe_of, referees, related, trained_on
 from spanreward.training.evaluation.report import pairs, write_report
 from spanreward.training.evaluation.setup import Setup
 from spanreward.training.evaluation.shown import ShownAnswer, shown_prompts
@@ -92,7 +92,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
     told = {side: any(recipe_of(run) for run in runs) for side, runs in setup.sides.items()}
     trained = trained_on(setup.sides)
     if not any(told.values()):
-        trained = {(part.metric, identity(part.judge.name)) for part in setup.learned}
+        trained = identities(setup.learned)
     of_metric = referees(setup.rewards, setup.parts, trained, metrics, all(told.values()) or bool(setup.learned))
     mains = [metric for metric in metrics if of_metric[metric].main]
     if not mains:

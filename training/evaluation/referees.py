@@ -71,13 +71,13 @@ def referees(
         reward, part = next(
             (reward, part) for reward, part in zip(rewards, parts, strict=True) if metric in metrics_of(reward)
         )
-        who = identity(part.judge.name)
+        asked = identities([part])
         kind: Kind = "untrained" if known else "unknown"
-        if (part.metric, who) in trained:
+        if not asked.isdisjoint(trained):
             kind = "trained"
         elif not reward.judges:
             kind = "judgeless"
-        elif who in {judge for _, judge in trained}:
+        elif {judge for _, judge in asked} & {judge for _, judge in trained}:
             kind = "judge"
         by = f"{part.metric} by {part.judge.name}" if reward.judges else reward.__name__
         found[metric] = Referee(kind, by, metric == metrics_of(reward)[0])
@@ -93,7 +93,12 @@ def trained_on(sides: Mapping[str, Sequence[str]]) -> set[tuple[str, str]]:
     """Returns (metric, judge by `identity`) of every reward in a run folder's recipe."""
     recipes = [recipe_of(run) for runs in sides.values() for run in dict.fromkeys(runs)]
     parts = [RewardPart.model_validate(part) for recipe in recipes for part in recipe.get("rewards") or []]
-    return {(part.metric, identity(part.judge.name)) for part in parts}
+    return identities(parts)
+
+
+def identities(parts: Sequence[RewardPart]) -> set[tuple[str, str]]:
+    """Returns (metric, judge by `identity`) of every judge that answers a reward's questions."""
+    return {(part.metric, identity(judge.name)) for part in parts for judge in part.judge.answering}
 
 
 def identity(judge: str) -> str:
@@ -116,7 +121,7 @@ def recipe_of(run: str) -> dict[str, Any]:
 def related(sides: Mapping[str, Sequence[str]], parts: Sequence[RewardPart]) -> list[str]:
     """Returns a sentence for every side of one family with a judge, as judges prefer what resembles them."""
     told = []
-    for judge in dict.fromkeys(part.judge.name for part in parts):
+    for judge in dict.fromkeys(one.name for part in parts for one in part.judge.answering):
         for side, runs in sides.items():
             of_judge = family(judge)
             if of_judge and of_judge in {family(name) for run in runs for name in names_of(side, run)}:

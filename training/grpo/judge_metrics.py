@@ -5,8 +5,9 @@
     step.failed                                          # bool, (rows of all ranks that are scored,)
     step.metrics["judge/failed_fraction"]
 
-docs/logged_keys.md says what each key is. The keys are always the same and the values are equal on every rank, so that
-TRL's mean over ranks does not change them. The fraction of no completions is NaN, which TRL leaves out of its mean.
+docs/logged_keys.md says what each key is. The keys are always the same, but for a cascade's, and the values are equal
+on every rank, so that TRL's mean over ranks does not change them. The fraction of no completions is NaN, which TRL
+leaves out of its mean.
 """
 
 import math
@@ -20,7 +21,8 @@ from accelerate.utils import gather
 from spanreward.rewards.judges import Judge
 from spanreward.rewards.judges.usage import Usage
 
-SUMS = ("questions", "cached", "prompt_tokens", "retries", "timeouts", "unparsed")
+CASCADE = ("student", "teacher", "audited", "agreed")
+SUMS = ("questions", "cached", "prompt_tokens", "retries", "timeouts", "unparsed", *CASCADE)
 MAXIMA = ("seconds", "wake_seconds", "sleep_seconds", "peak_memory_bytes")
 
 
@@ -55,9 +57,12 @@ def metrics_of(ranks: torch.Tensor) -> dict[str, float]:
     count, failed = rows.sum(dim=0).tolist()
     values = dict(zip((*SUMS, *MAXIMA), [*sums.sum(dim=0).tolist(), *maxima.amax(dim=0).tolist()], strict=True))
     timeouts, peak = values.pop("timeouts"), values.pop("peak_memory_bytes")
+    student, teacher, audited, agreed = (values.pop(name) for name in CASCADE)
     return {
         "judge/failed_fraction": failed / count if count else math.nan,
         **{f"judge/{name}": value for name, value in values.items()},
         "judge/timeout": timeouts,
         "judge/peak_memory_gb": peak / 1e9,
+        **({"judge/teacher_share": teacher / (student + teacher)} if student + teacher else {}),
+        **({"judge/audit_agreement": agreed / audited} if audited else {}),
     }

@@ -152,9 +152,9 @@ def asked_judges(recipe: Recipe) -> list[tuple[JudgePart, list[str]]]:
     """Returns each judge that a run would start, once, with the metrics that ask it. HarmonicEval may have two."""
     found: dict[str, tuple[JudgePart, list[str]]] = {}
     for part in recipe.rewards:
-        judges = [part.judge]
+        judges = part.judge.answering
         if isinstance(part.options.get("text_judge"), str):
-            judges.append(JudgePart(name=part.options["text_judge"]))
+            judges = [*judges, JudgePart(name=part.options["text_judge"])]
         for judge in judges:
             found.setdefault(judge.model_dump_json(), (judge, []))[1].append(part.metric)
     return list(found.values())

@@ -12,7 +12,15 @@ from experiments.scenes.truth import Truth
 from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.training.evaluation.outcomes import by_kind
-from spanreward.training.evaluation.referees import family, identity, recipe_of, referees, related, trained_on
+from spanreward.training.evaluation.referees import (
+    family,
+    identities,
+    identity,
+    recipe_of,
+    referees,
+    related,
+    trained_on,
+)
 from spanreward.training.recipe import RewardPart
 
 METRICS = ["truth_f1", "posh_f1", "posh_recall", "harmonic_overall", "harmonic_clarity", "overlap", "words", "length"]
@@ -22,6 +30,19 @@ def run_folder(path: Path, rewards: Any, model: str = "tiny") -> str:
     path.mkdir(parents=True)
     (path / "recipe.yaml").write_text(yaml.safe_dump({"policy": {"model": model}, "rewards": rewards}))
     return str(path)
+
+
+def test_a_cascade_is_both_of_its_judges() -> None:
+    cascade = RewardPart(metric="posh", judge={"cascade": {"student": "match", "teacher": "vllm:smollm2"}})
+    other = RewardPart(metric="harmonic", judge="vllm:smollm2")
+    assert identities([cascade]) == {("posh", "match"), ("posh", "smollm2")}
+    rewards = [PoshReward(MatchJudge()), HarmonicReward(MatchJudge(), criteria=["clarity"], spans="none")]
+    metrics = ["posh_f1", "harmonic_overall"]
+    kinds = [
+        [referees(rewards, [cascade, other], trained, metrics)[metric].kind for metric in metrics]
+        for trained in ({("posh", "smollm2")}, {("harmonic", "match")})
+    ]
+    assert kinds == [["trained", "judge"], ["judge", "untrained"]]
 
 
 def test_each_metric_has_its_kind(tmp_path: Path) -> None:

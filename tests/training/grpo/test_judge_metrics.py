@@ -51,6 +51,16 @@ def test_counts_of_ranks_are_summed_and_times_are_the_slowest_ranks() -> None:
     assert metrics["judge/peak_memory_gb"] == pytest.approx(3)
 
 
+def test_a_cascade_has_two_more() -> None:
+    usage = Usage(questions=10, student=6, teacher=2, audited=4, agreed=3)  # 2 by another judge
+    metrics = gather_step([False], [False], usage, "cpu").metrics
+    assert metrics.keys() == {f"judge/{key}" for key in (*KEYS, "teacher_share", "audit_agreement")}
+    assert (metrics["judge/teacher_share"], metrics["judge/audit_agreement"]) == (0.25, 0.75)
+    unaudited = gather_step([False], [False], Usage(student=3), "cpu").metrics
+    assert unaudited["judge/teacher_share"] == 0
+    assert "judge/audit_agreement" not in unaudited
+
+
 def test_usage_of_several_judges(tmp_path: Path) -> None:
     one, other = CountingJudge(questions=3, seconds=1.0, peak_memory_bytes=7), CountingJudge(questions=4, retries=2)
     assert total_usage([one, FakeJudge(), other]) == Usage(questions=7, retries=2, seconds=1.0, peak_memory_bytes=7)

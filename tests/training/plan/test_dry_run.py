@@ -230,6 +230,15 @@ def test_names_of_judges() -> None:
     assert {name: judge_model(name) for name in named} == named
 
 
+def test_a_cascade_is_its_student_and_its_teacher(tmp_path: Path) -> None:
+    judge = {"cascade": {"student": "match", "teacher": "vllm:Qwen/Qwen3-8B"}, "placement": "rank0"}
+    facts = judge_facts(recipe(tmp_path, rewards=[{"metric": "posh", "judge": judge}]))
+    assert [(fact["name"], fact["placement"]) for fact in facts] == [
+        ("match", "in each rank, no model"),
+        ("vllm:Qwen/Qwen3-8B", "rank0"),
+    ]
+
+
 def test_a_large_recipe_is_shown_without_loading_anything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,0 +1,121 @@
+"""A judge of two: a student answers where it is sure, and a teacher answers the rest and audits the student.
+
+    judge = CascadeJudge("encoder:FOLDER", "vllm:MODEL", sure=0.9, audit=0.02)
+    judge.usage.teacher, judge.usage.audited, judge.usage.agreed         # after judge.rate(questions)
+
+A policy that farms the student's mistakes is seen, because the two agree less and less (training/callbacks/audits.py).
+A hash of the question and of the seed chooses what is audited, so that equal runs ask the same audits.
+"""
+
+import math
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any, Self
+
+from spanreward.rewards.judges.by_name import as_judge, closing
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.shared.cached_judge import question_keys
+from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
+from spanreward.rewards.judges.usage import Usage
+
+
+class CascadeJudge(Judge):
+    """A cascade of two judges (FrugalGPT, Chen, Zaharia and Zou 2023, arXiv 2305.05176), with an audit.
+
+    The teacher answers what the student is not sure of, refuses or fails, all that is to be written, and the audits.
+
+    Args:
+        student, teacher: judges or their names.
+        sure: the student's rating counts where its largest probability is at least this; above 1 it never does.
+        audit: share, in [0, 1], of the questions that the student is sure of and the teacher answers all the same.
+        seed: chooses the audited questions.
+
+    Raises:
+        ValueError: for another value, and for a Rank0Judge, which goes around the cascade.
+    """
+
+    def __init__(
+        self, student: Judge | str, teacher: Judge | str, sure: float = 0.9, audit: float = 0.02, seed: int = 0
+    ) -> None:
+        for name, value, most in (("sure", sure, math.inf), ("audit", audit, 1)):
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+                raise ValueError(f"a cascade's {name} is {value!r}: give a number from 0 to 1.")
+        both = self.student, self.teacher = as_judge(student), as_judge(teacher)
+        if any(isinstance(judge, Rank0Judge) for judge in both):
+            raise ValueError("a cascade's judge has the placement rank0: give the placement to the whole cascade.")
+        self.sure, self.audit, self.seed = sure, audit, seed
+        self.deadline = sum(judge.deadline or 0 for judge in both) or None
+        self.reads_source = any(judge.reads_source for judge in both)
+        self.remote = all(judge.remote for judge in both)
+        self._counted = Usage()
+        self._awake: list[ExitStack] = []  # one for each `with`
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.student, self.teacher, self.sure, self.audit, self.seed)
+
+    @property
+    def name(self) -> str:
+        """Both judges and the settings."""
+        settings = f"sure={self.sure} audit={self.audit} seed={self.seed}"
+        return f"cascade {settings} student=({self.student.name}) teacher=({self.teacher.name})"
+
+    @property
+    def usage(self) -> Usage:
+        """That of both. `questions` are the cascade's; what only the student left open is not unparsed or timed out."""
+        own, teacher = self._counted, self.teacher.usage
+        both = own.plus(self.student.usage).plus(teacher)
+        return replace(both, questions=own.questions, unparsed=teacher.unparsed, timeouts=teacher.timeouts)
+
+    def start(self) -> None:
+        self.student.start()
+        self.teacher.start()
+
+    def close(self) -> None:
+        with closing([self.student]):
+            self.teacher.close()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            stack.enter_context(self.student)
+            stack.enter_context(self.teacher)
+            self._awake.append(stack.pop_all())
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._awake.pop().__exit__(*error)
+
+    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+        """Returns the teacher's answer where it was asked, else the student's rating."""
+        with self:
+            answers = list(self.student.rate(questions, scale)) if questions else []
+            sure = [isinstance(a, Rating) and max(a.probabilities.values(), default=0) >= self.sure for a in answers]
+            audited = [int(key, 16) < self.audit * 16**32 for key in question_keys(questions, {"audit": self.seed})]
+            asked = [n for n in range(len(answers)) if audited[n] or not sure[n]]
+            found = self.teacher.rate([questions[n] for n in asked], scale) if asked else []
+        for n, answer in zip(asked, found, strict=True):
+            said, answers[n] = answers[n], answer
+            if sure[n] and isinstance(said, Rating) and isinstance(answer, Rating):
+                self._count(audited=1, agreed=agree(said, answer, scale))
+        self._count(questions=len(answers), teacher=len(asked), student=len(answers) - len(asked))
+        return answers
+
+    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+        """Returns the teacher's texts."""
+        self._count(questions=len(questions), teacher=len(questions))
+        with self:
+            return self.teacher.write(questions, max_tokens) if questions else []
+
+    def _count(self, **counts: int) -> None:
+        self._counted = self._counted.plus(Usage(**counts))
+
+
+def agree(first: Rating, second: Rating, scale: Sequence[str]) -> bool:
+    """Whether both means, or neither, lie above the middle of a scale of numbers; else whether the likeliest entries
+    are the same.
+    """
+    if all(entry.isdecimal() for entry in scale):
+        middle = (float(scale[0]) + float(scale[-1])) / 2
+        return (first.mean > middle) == (second.mean > middle)
+    one, other = (max(scale, key=lambda entry: rating.probabilities.get(entry, 0.0)) for rating in (first, second))
+    return one == other

@@ -1,0 +1,282 @@
+"""CascadeJudge: the student where it is sure, the teacher elsewhere and at the audits, and both counted."""
+
+import pickle
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Question, Rating, load_judge
+from spanreward.rewards.judges.judge import RATING_SCALE, Judge
+from spanreward.rewards.judges.shared.cascade_judge import CascadeJudge, agree
+from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
+from spanreward.rewards.judges.usage import Usage
+from spanreward.rewards.posh import PoshReward
+from spanreward.rewards.verdict import Sample, Status
+from tests.support.fakes import FakeJudge, certain
+
+PROMPTS = [f"question {number}" for number in range(300)]
+
+
+class Told(Judge):
+    """Answers a question with what its prompt maps to, and keeps what it was asked and what was done to it."""
+
+    def __init__(self, name: str, answer: Any) -> None:
+        self._name = name
+        self.answer = answer
+        self.asked: list[str] = []
+        self.events: list[str] = []
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+        prompts = [question.messages[0]["content"] for question in questions]
+        self.asked += prompts
+        self.usage.questions += len(prompts)
+        self.usage.prompt_tokens += 10 * len(prompts)
+        return [self.answer(prompt) for prompt in prompts]
+
+    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+        return [f"{self.name} writes" for _ in questions]
+
+    def start(self) -> None:
+        self.events.append("start")
+
+    def close(self) -> None:
+        self.events.append("close")
+
+    def __enter__(self) -> Any:
+        self.events.append("wake")
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.events.append("sleep")
+
+
+def asked(*prompts: str) -> list[Question]:
+    return [Question([{"role": "user", "content": prompt}]) for prompt in prompts]
+
+
+def sure_of(entry: int, probability: float = 0.95) -> Rating:
+    rest = (1 - probability) / 4
+    return Rating({one: probability if one == str(entry) else rest for one in RATING_SCALE})
+
+
+def pair(student: Any = None, teacher: Any = None, **options: Any) -> CascadeJudge:
+    student = Told("student", student or (lambda prompt: sure_of(5)))
+    return CascadeJudge(student, Told("teacher", teacher or (lambda prompt: sure_of(1))), **options)
+
+
+@pytest.mark.parametrize("options", [{"sure": 1.01}, {"audit": 1}, {"audit": 1.0, "sure": 0.0}])
+def test_it_is_the_teacher_where_the_student_is_never_sure_or_always_audited(options: Any) -> None:
+    teacher = FakeJudge()
+    judge = CascadeJudge(MatchJudge(), teacher, **options)
+    assert PoshReward(judge).assess(samples()) == PoshReward(FakeJudge()).assess(samples())
+
+
+def test_it_is_the_student_where_that_is_always_sure_and_never_audited() -> None:
+    teacher = Told("teacher", certain)
+    judge = CascadeJudge(MatchJudge(), teacher, sure=0, audit=0)
+    assert PoshReward(judge).assess(samples()) == PoshReward(MatchJudge()).assess(samples())
+    assert teacher.asked == []
+
+
+def samples() -> list[Sample]:
+    reference = "A small red circle is above a blue square."
+    completions = ("A red circle.", "A blue square below a circle.", "A red circle on a table.", "")
+    return [Sample(prompt="Describe.", completion=text, references=(reference,)) for text in completions]
+
+
+def test_the_teacher_gets_what_the_student_is_not_sure_of_refuses_or_fails() -> None:
+    answers = {
+        "sure": sure_of(5, 0.9),
+        "not": sure_of(5, 0.89),
+        "refused": Failure(Status.UNPARSED, "no such probe"),
+        "late": Failure(Status.TIMEOUT, "too late"),
+        "nothing": Rating({}),
+    }
+    judge = pair(answers.__getitem__, audit=0)
+    found = judge.rate(asked(*answers))
+    assert found == [sure_of(5, 0.9), *[sure_of(1)] * 4]
+    assert judge.teacher.asked == ["not", "refused", "late", "nothing"]
+    used = judge.usage
+    assert (used.questions, used.student, used.teacher, used.audited) == (5, 1, 4, 0)
+    assert used.prompt_tokens == 90  # of both
+
+
+def test_a_failed_teacher_is_a_failure_and_no_audit() -> None:
+    late = Failure(Status.TIMEOUT, "too late")
+    judge = pair(teacher=lambda prompt: late, audit=1)
+    assert judge.rate(asked("a", "b")) == [late, late]
+    assert (judge.usage.audited, judge.usage.agreed, judge.usage.teacher) == (0, 0, 2)
+
+
+def test_nothing_asked_is_nothing_answered() -> None:
+    judge = pair(audit=1)
+    assert judge.rate([]) == judge.write([], 3) == []
+    assert judge.student.asked == judge.teacher.asked == []
+    assert judge.usage == Usage()
+
+
+def test_a_share_of_what_is_sure_is_audited_and_the_teacher_counts_there() -> None:
+    judge = pair(audit=0.2)
+    found = judge.rate(asked(*PROMPTS))
+    audits = judge.teacher.asked
+    assert 0.2 * 300 - 4 * 7 < len(audits) < 0.2 * 300 + 4 * 7  # four standard deviations
+    assert [rating == sure_of(1) for rating in found] == [prompt in audits for prompt in PROMPTS]
+    assert (judge.usage.audited, judge.usage.agreed) == (len(audits), 0)
+
+
+def test_two_equal_runs_ask_the_same_audits_and_another_seed_others() -> None:
+    runs = [pair(audit=0.2, seed=seed) for seed in (0, 0, 1)]
+    for judge in runs:
+        judge.rate(asked(*PROMPTS))
+    first, again, other = (judge.teacher.asked for judge in runs)
+    assert first == again
+    assert len(set(first) & set(other)) < len(first) / 2
+    assert len({judge.name for judge in runs}) == 2
+
+
+def test_what_was_audited_at_a_low_share_is_audited_at_a_higher_one() -> None:
+    low, high = pair(audit=0.05), pair(audit=0.3)
+    for judge in (low, high):
+        judge.rate(asked(*PROMPTS))
+    assert set(low.teacher.asked) < set(high.teacher.asked)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.text(max_size=4), max_size=12), st.randoms(use_true_random=False))
+def test_permuted_in_is_permuted_out_and_one_by_one_is_together(prompts: list[str], order: random.Random) -> None:
+    def student(prompt: str) -> Rating | Failure:
+        kind = len(prompt) % 3
+        return Failure(Status.UNPARSED, "") if kind == 0 else sure_of(4, 0.95 if kind == 1 else 0.5)
+
+    together = pair(student, audit=0.5).rate(asked(*prompts))
+    assert [pair(student, audit=0.5).rate(asked(prompt))[0] for prompt in prompts] == together
+    places = order.sample(range(len(prompts)), len(prompts))
+    mixed = pair(student, audit=0.5).rate(asked(*(prompts[place] for place in places)))
+    assert mixed == [together[place] for place in places]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"), [(5, 4, True), (4, 3, False), (1, 3, True), (5, 1, False), (2, 1, True)]
+)
+def test_agreement_is_the_side_of_the_scales_middle(first: int, second: int, same: bool) -> None:
+    assert agree(certain(first), certain(second), RATING_SCALE) is same
+
+
+def test_agreement_on_a_scale_of_letters_is_the_likeliest_entry() -> None:
+    votes = [Rating({"A": 0.6, "B": 0.4}), Rating({"A": 0.9, "B": 0.1}), Rating({"A": 0.2, "C": 0.8})]
+    assert agree(votes[0], votes[1], ("A", "B", "C"))
+    assert not agree(votes[0], votes[2], ("A", "B", "C"))
+
+
+def test_both_wake_and_sleep_together_and_once_each() -> None:
+    judge = pair()
+    judge.start()
+    with judge, judge:
+        judge.rate(asked("a"))
+    judge.close()
+    for one in (judge.student, judge.teacher):
+        assert one.events == ["start", *["wake"] * 3, *["sleep"] * 3, "close"]
+
+
+def test_both_sleep_after_an_error_and_both_close_though_one_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise RuntimeError("gone")
+
+    judge = pair(teacher=broken, audit=1)
+    with pytest.raises(RuntimeError, match="gone"), judge:
+        judge.rate(asked("a"))
+    assert judge.student.events == judge.teacher.events == ["wake", "wake", "sleep", "sleep"]
+    monkeypatch.setattr(judge.teacher, "close", broken)
+    with pytest.raises(RuntimeError, match="gone"):
+        judge.close()
+    assert judge.student.events[-1] == "close"
+
+
+def test_a_teacher_that_cannot_wake_leaves_no_student_awake() -> None:
+    judge = pair()
+
+    class Broken(Told):
+        def __enter__(self) -> Any:
+            raise RuntimeError("no memory")
+
+    judge.teacher = Broken("teacher", certain)
+    with pytest.raises(RuntimeError, match="no memory"), judge:
+        pass
+    assert judge.student.events == ["wake", "sleep"]
+
+
+def test_texts_are_the_teachers() -> None:
+    judge = pair()
+    assert judge.write(asked("a", "b"), 3) == ["teacher writes"] * 2
+    assert (judge.usage.questions, judge.usage.teacher) == (2, 2)
+
+
+def test_what_only_the_student_refused_is_not_unparsed() -> None:
+    judge = CascadeJudge(MatchJudge(), Told("teacher", lambda prompt: sure_of(1)))
+    judge.student.usage.unparsed = judge.student.usage.timeouts = 3
+    judge.teacher.usage.unparsed = 2
+    assert (judge.usage.unparsed, judge.usage.timeouts) == (2, 0)
+
+
+def test_what_a_cascade_needs_is_what_one_of_both_needs() -> None:
+    plain, reading, limited = FakeJudge(), FakeJudge(), FakeJudge()
+    reading.reads_source, limited.deadline = True, 7.0
+    assert CascadeJudge(reading, plain).reads_source
+    assert not CascadeJudge(plain, plain).reads_source
+    assert CascadeJudge(plain, limited).deadline == 7
+    assert CascadeJudge(limited, limited).deadline == 14
+    assert CascadeJudge(plain, plain).deadline is None
+
+
+def test_pickled_as_settings() -> None:
+    judge = CascadeJudge(MatchJudge(), FakeJudge(), sure=0.8, audit=0.5, seed=3)
+    with judge:
+        PoshReward(judge).assess(samples())
+        copy = pickle.loads(pickle.dumps(CascadeJudge(MatchJudge(), MatchJudge(), sure=0.8, audit=0.5, seed=3)))
+    assert (copy.sure, copy.audit, copy.seed) == (0.8, 0.5, 3)
+    assert copy.usage == Usage()
+
+
+def test_another_setting_or_judge_is_another_name(tmp_path: Any) -> None:
+    judges = [pair(), pair(sure=0.8), pair(audit=0.1), pair(seed=1), CascadeJudge(FakeJudge(), FakeJudge())]
+    assert len({judge.name for judge in judges}) == len(judges)
+    cached = CachedJudge(pair(audit=0.5), tmp_path / "ratings.sqlite")
+    first = cached.rate(asked(*PROMPTS[:20]))
+    again = CachedJudge(pair(audit=0.5), tmp_path / "ratings.sqlite")
+    assert again.rate(asked(*PROMPTS[:20])) == first
+    assert again.judge.student.asked == []
+    assert cached.usage.student + cached.usage.teacher == cached.usage.questions == 20
+
+
+@pytest.mark.parametrize("value", [-0.1, float("nan"), "0.9", True, None])
+@pytest.mark.parametrize("name", ["sure", "audit"])
+def test_a_share_that_is_none_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=rf"a cascade's {name} is .*: give a number from 0 to 1\."):
+        pair(**{name: value})
+
+
+def test_what_else_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"a cascade's audit is 1\.5: give a number from 0 to 1\."):
+        pair(audit=1.5)
+    with pytest.raises(ValueError, match=r"has the placement rank0: give the placement to the whole cascade\."):
+        CascadeJudge(Rank0Judge(MatchJudge()), MatchJudge())
+    with pytest.raises(ValueError, match=r"a judge is a Judge or its name, such as 'match' or 'vllm:MODEL', got 3"):
+        CascadeJudge(MatchJudge(), 3)
+    with pytest.raises(ValueError, match=r"the judge cascade is not complete: missing a required argument: 'teacher'"):
+        load_judge("cascade", student="match")
+
+
+def test_by_its_name() -> None:
+    judge = load_judge("cascade", student="match", teacher="match", sure=0.5)
+    assert isinstance(judge, CascadeJudge)
+    assert (judge.sure, judge.audit) == (0.5, 0.02)
+    inside = load_judge("cascade", placement="rank0", student="match", teacher="match")
+    assert isinstance(inside, Rank0Judge)
+    assert isinstance(inside.judge, CascadeJudge)
