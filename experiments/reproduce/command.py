@@ -11,7 +11,7 @@ docs/evidence/reproduce.md has the figures of what was run.
 import argparse
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,13 @@ from rich.table import Table
 
 from experiments.commands.agreement import table as agreement_table
 from experiments.reproduce.steps import REPRODUCTIONS, Step
+from spanreward.rewards.judges import MatchJudge
+from spanreward.rewards.labels.column_map import load_map
+from spanreward.rewards.labels.tables import TABLES
+from spanreward.rewards.metrics import build_reward
+from spanreward.rewards.naming import check_known
 from spanreward.training.commands.json_file import write_json
-from spanreward.training.commands.metric_options import add_judge_options
+from spanreward.training.commands.metric_options import add_judge_options, read_option
 
 COMMAND = ("python", "-m", "experiments", "agreement", "table")
 ELSEWHERE = ("prompts", "reader", "pipeline", "coref")  # options that change no cost and may not be on this machine
@@ -52,15 +57,35 @@ def main() -> None:
     parser.add_argument("--judge", help="in place of the paper's judge")
     add_judge_options(parser)
     parser.add_argument("--clip", type=Path, metavar="FOLDER", help="CLIP's weights, for CLIPScore")
+    parser.add_argument(
+        "--columns",
+        action="append",
+        default=[],
+        metavar="TABLE=MAP.yaml",
+        help="a column map in place of the table's own",
+    )
     parser.add_argument("--count", type=int, metavar="N", help="only the first N groups of each file (default all)")
     parser.add_argument("--dry-run", action="store_true", help="list steps, downloads, questions and tokens")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
     arguments = parser.parse_args()
     try:
+        arguments.columns = maps_of(arguments.columns, REPRODUCTIONS[arguments.name].steps)
         numbers = plan(arguments) if arguments.dry_run else run(arguments)
     except (ValueError, OSError, ImportError, RuntimeError) as error:
         sys.exit(f"{parser.prog}: {error}")
     write_json(arguments.json, numbers)
+
+
+def maps_of(given: Sequence[str], steps: Sequence[Step]) -> dict[str, str]:
+    """Returns the column maps by table. Raises ValueError for what is no TABLE=MAP.yaml, and for another table."""
+    maps = {}
+    for one in given:
+        table, sign, path = one.partition("=")
+        if not sign:
+            raise ValueError(f"--columns takes TABLE=MAP.yaml, such as {steps[0].table}=mine.yaml, got {one!r}.")
+        check_known("table", [table], {step.table for step in steps})
+        maps[table] = path
+    return maps
 
 
 def words_of(step: Step, arguments: argparse.Namespace) -> list[str]:
@@ -71,6 +96,8 @@ def words_of(step: Step, arguments: argparse.Namespace) -> list[str]:
         words += ["--judge-option", option]
     if arguments.cache is not None:
         words.append("--cache" if arguments.cache else "--no-cache")
+    if step.table in arguments.columns:
+        words += ["--columns", arguments.columns[step.table]]
     if step.metric:
         words += ["--metric", step.metric]
     if step.pictures:
@@ -84,20 +111,14 @@ def words_of(step: Step, arguments: argparse.Namespace) -> list[str]:
 
 def missing(step: Step, data: Path) -> str:
     """What of the step's data is not there, "" where all is."""
-    from spanreward.rewards.labels.column_map import load_map
-    from spanreward.rewards.labels.tables import TABLES
-
     wanted = [data / step.file, *([data / step.pictures] if step.pictures else [])]
     absent = [str(path) for path in wanted if not path.exists()]
-    columns = TABLES[step.table].columns
-    source = f"; it is from {load_map(columns).source}" if columns else ""
-    return f"{' and '.join(absent)} not there{source}" if absent else ""
+    source = load_map(TABLES[step.table].columns).source
+    return f"{' and '.join(absent)} not there; it is from {source}" if absent else ""
 
 
 def plan(arguments: argparse.Namespace) -> dict[str, Any]:
     """Print the steps with what they need, and what they ask."""
-    from spanreward.rewards.labels.tables import TABLES
-
     reproduction = REPRODUCTIONS[arguments.name]
     steps = []
     table = Table(title=f"{arguments.name}: {reproduction.title}")
@@ -108,7 +129,7 @@ def plan(arguments: argparse.Namespace) -> dict[str, Any]:
     table.add_column("data")
     for step in reproduction.steps:
         absent = missing(step, arguments.data)
-        load = load_of(step, arguments.data)
+        load = load_of(step, arguments.data, arguments.columns.get(step.table))
         numbers = [load.texts, load.questions, load.prompt_tokens, load.written_tokens]
         shown = ["-" if number is None else f"{number:,.0f}" for number in numbers]
         judge = arguments.judge or step.judge
@@ -133,20 +154,17 @@ def plan(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"table": arguments.name, "steps": steps}
 
 
-def load_of(step: Step, data: Path) -> Load:
-    """What the judge is asked: of the file where it is there, else as far as the paper says how much there is."""
-    from spanreward.rewards.judges import MatchJudge
-    from spanreward.rewards.labels.tables import TABLES
-    from spanreward.rewards.metrics import build_reward
-    from spanreward.training.commands.metric_options import read_option
-
+def load_of(step: Step, data: Path, columns: str | None) -> Load:
+    """What the judge is asked: of the file where it is there, else as far as the paper says how much there is. columns:
+    a column map in place of the table's own.
+    """
     table = TABLES[step.table]
     texts, words, references = step.texts, step.words, float(step.references)
     counted = (data / step.file).is_file()
     if counted:
         samples = {
             (sample.completion, sample.references, sample.question): sample
-            for record in table.read(data / step.file)
+            for record in table.read(data / step.file, load_map(columns) if columns else None)
             for sample in record.samples
         }
         texts = len(samples)

@@ -32,6 +32,7 @@ HARMONIC_NEEDS = (
 CAPTIONS = (*HARMONIC, "criteria=[correctness, completeness]")  # C.1: in table 8 only these two
 LAVE = ("mode=published", "candidate=whole")  # section 4
 LAVE_JUDGE = "vllm:lmsys/vicuna-13b-v1.3"  # section 5.1, which also has Flan-T5-XXL and gpt-3.5-turbo-0613
+CAPARENA = "caparena/caparena_annots_eval.json"
 THUMB, FLICKR8K = "thumb/thumb_mscoco.jsonl", "flickr8k_expert/flickr8k_expert.jsonl"
 TEXTS_ONLY = ("evidence=context", "spans=none")  # the references in place of the picture
 LAVE_NEEDS = ("the judge's weights: lmsys/vicuna-13b-v1.3",)
@@ -93,7 +94,9 @@ REPRODUCTIONS = {
             # section 4: four generations of 100 images, in 600 pairs; table 1
             Step("docent-coarse", "docent/coarse.jsonl", POSH_JUDGE, POSH, POSH_NEEDS, texts=400, words=251),
             # section 5: 10,348 descriptions; table 1: DOCCI's references have 122 words
-            Step("caparena", "caparena/pairs.jsonl", POSH_JUDGE, POSH, POSH_NEEDS, texts=10_348, words=122),
+            Step(
+                "caparena", "caparena/caparena_annots_eval.json", POSH_JUDGE, POSH, POSH_NEEDS, texts=10_348, words=122
+            ),
         ),
     ),
     "harmonic-2": Reproduction(

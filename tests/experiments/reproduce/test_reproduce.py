@@ -82,6 +82,22 @@ def test_it_runs_what_is_there_and_says_what_is_not(data: Path) -> None:
     assert len(numbers["left_out"]) == 6
 
 
+def test_a_column_map_of_ones_own_is_passed_on(tmp_path: Path) -> None:
+    (tmp_path / "caparena").mkdir()
+    pair = {"picture": "a", "one": "A dog.", "two": "A cat.", "a": "x", "b": "y", "c": "A dog.", "better": "x"}
+    (tmp_path / "caparena" / "caparena_annots_eval.json").write_text(json.dumps([pair]))
+    columns = "group: picture, completions: [one, two], systems: [a, b], references: c, preferences: {overall: better}"
+    (tmp_path / "mine.yaml").write_text(f"name: Mine\nsource: here\nseen: true\ncolumns: {{{columns}}}\n")
+    options = ("--data", tmp_path, "--dry-run", "--json", tmp_path / "plan.json")
+    done = experiments("reproduce", "posh-3", "--columns", f"caparena={tmp_path}/mine.yaml", *options)
+    assert done.code == 0, done.err
+    caparena = read(tmp_path / "plan.json")["steps"][1]
+    assert (caparena["texts"], caparena["counted"]) == (2, True)
+    assert f"--columns {tmp_path}/mine.yaml" in caparena["command"]
+    for given, reason in (("mine.yaml", "takes TABLE=MAP.yaml"), ("capareno=m.yaml", "did you mean 'caparena'?")):
+        assert reason in experiments("reproduce", "posh-3", "--columns", given, *options).err
+
+
 def test_without_any_data_it_ends_in_words(tmp_path: Path) -> None:
     done = experiments("reproduce", "lave-2", "--data", tmp_path)
     assert done.code == 1
