@@ -77,7 +77,7 @@ def test_what_a_file_says_is_no_markup(tmp_path: Path) -> None:
 
 def test_a_table_of_what_nobody_judged(rows: Path, tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
-    mine.write_text("name: Mine\nsource: here\nseen: true\ncolumns: {group: image, completion: text_1}\n")
+    mine.write_text("name: Mine\nsource: here\nseen: true\ncolumns: {group: uuid, completion: model1_generation}\n")
     done = spanreward("labels", "table", "lave", rows, "--columns", mine, "--metric", "posh")
     assert done.code == 1
     assert "nothing can be measured: posh has no score for 4 of 4 texts, the first is not_applicable" in done.err
