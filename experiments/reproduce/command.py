@@ -4,11 +4,13 @@
     python -m experiments reproduce here --data ../shared/data --json here.json
     python -m experiments reproduce lave-2 --data my_data --judge server:http://127.0.0.1:8000#lmsys/vicuna-13b-v1.3
 
-Every step is a command `python -m experiments agreement table`, which is printed.
+Every step is a command `python -m experiments agreement`, which is printed, and then the paper's figures beside those
+that were measured.
 docs/evidence/reproduce.md has the figures of what was run.
 """
 
 import argparse
+import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,10 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from experiments.commands.agreement import table as agreement_table
+from experiments.commands.agreement import graphs, judging, table as agreement_table, votes
+from experiments.reproduce.figures import measured_by
 from experiments.reproduce.steps import REPRODUCTIONS, Step
+from spanreward.rewards.comparison.figures import number
 from spanreward.rewards.judges import MatchJudge
 from spanreward.rewards.labels.column_map import load_map
 from spanreward.rewards.labels.tables import TABLES
@@ -28,8 +33,10 @@ from spanreward.rewards.metrics import build_reward
 from spanreward.rewards.naming import check_known
 from spanreward.training.commands.json_file import write_json
 from spanreward.training.commands.metric_options import add_judge_options, read_option
+from spanreward.training.evaluation.tables import table_with
 
-COMMAND = ("python", "-m", "experiments", "agreement", "table")
+COMMAND = ("python", "-m", "experiments", "agreement")
+COMMANDS = {"table": agreement_table, "judge": judging, "votes": votes, "graphs": graphs}
 ELSEWHERE = ("prompts", "reader", "pipeline", "coref")  # options that change no cost and may not be on this machine
 
 
@@ -90,12 +97,18 @@ def maps_of(given: Sequence[str], steps: Sequence[Step]) -> dict[str, str]:
 
 def words_of(step: Step, arguments: argparse.Namespace) -> list[str]:
     """What follows COMMAND."""
-    judge = arguments.judge or step.judge
-    words = [step.table, str(arguments.data / step.file), "--judge", judge]
+    if step.command == "graphs":
+        return ["graphs", str(arguments.data)]
+    words = [step.command, *([step.table] if step.command == "table" else []), str(arguments.data / step.file)]
+    if not step.judge:
+        return words
+    words += ["--judge", arguments.judge or step.judge]
     for option in arguments.judge_option:
         words += ["--judge-option", option]
     if arguments.cache is not None:
         words.append("--cache" if arguments.cache else "--no-cache")
+    if step.command == "judge":
+        return [*words, *step.options]
     if step.table in arguments.columns:
         words += ["--columns", arguments.columns[step.table]]
     if step.metric:
@@ -109,12 +122,22 @@ def words_of(step: Step, arguments: argparse.Namespace) -> list[str]:
     return [*words, *step.options]
 
 
+def environment_of(step: Step, arguments: argparse.Namespace) -> Mapping[str, str]:
+    """The variables that the authors set, for their own judge."""
+    return {} if arguments.judge else step.environment
+
+
+def command_of(step: Step, arguments: argparse.Namespace) -> str:
+    """The whole command line."""
+    variables = [f"{name}={value}" for name, value in environment_of(step, arguments).items()]
+    return shlex.join([*variables, *COMMAND, *words_of(step, arguments)])
+
+
 def missing(step: Step, data: Path) -> str:
     """What of the step's data is not there, "" where all is."""
     wanted = [data / step.file, *([data / step.pictures] if step.pictures else [])]
     absent = [str(path) for path in wanted if not path.exists()]
-    source = load_map(TABLES[step.table].columns).source
-    return f"{' and '.join(absent)} not there; it is from {source}" if absent else ""
+    return f"{' and '.join(absent)} not there; it is from {step.from_where}" if absent else ""
 
 
 def plan(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -132,12 +155,20 @@ def plan(arguments: argparse.Namespace) -> dict[str, Any]:
         load = load_of(step, arguments.data, arguments.columns.get(step.table))
         numbers = [load.texts, load.questions, load.prompt_tokens, load.written_tokens]
         shown = ["-" if number is None else f"{number:,.0f}" for number in numbers]
-        judge = arguments.judge or step.judge
-        table.add_row(
-            f"{step.table}, {step.metric or TABLES[step.table].metric}", judge, *shown, "missing" if absent else "there"
+        judge = (arguments.judge or step.judge) if step.judge else "-"
+        metric = step.metric or (TABLES[step.table].metric if step.command == "table" else "")
+        name = ", ".join(filter(None, (step.table, metric, step.title)))
+        table.add_row(name, judge, *shown, "missing" if absent else "there")
+        paper = {"title": step.title, "paper": dict(step.figures)}
+        steps.append(
+            {
+                "command": command_of(step, arguments),
+                "missing": absent,
+                "needs": list(step.needs),
+                **asdict(load),
+                **paper,
+            }
         )
-        command = shlex.join([*COMMAND, *words_of(step, arguments)])
-        steps.append({"command": command, "missing": absent, "needs": list(step.needs), **asdict(load)})
     console = Console(width=max(Console().width, 140))
     console.print(table)
     for entry in steps:
@@ -158,6 +189,8 @@ def load_of(step: Step, data: Path, columns: str | None) -> Load:
     """What the judge is asked: of the file where it is there, else as far as the paper says how much there is. columns:
     a column map in place of the table's own.
     """
+    if step.command != "table":
+        return Load(None, None, None, None, False, "")
     table = TABLES[step.table]
     texts, words, references = step.texts, step.words, float(step.references)
     counted = (data / step.file).is_file()
@@ -182,8 +215,6 @@ def load_of(step: Step, data: Path, columns: str | None) -> Load:
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Print the tables of the steps whose data is at hand. Raises FileNotFoundError where none is."""
     console = Console(width=max(Console().width, 140))
-    parser = argparse.ArgumentParser()
-    agreement_table.add_arguments(parser)
     done: list[Mapping[str, Any]] = []
     left_out = []
     for step in REPRODUCTIONS[arguments.name].steps:
@@ -191,17 +222,34 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         if absent:
             left_out.append(f"{step.table}: left out, {absent}.")
             continue
-        words = words_of(step, arguments)
-        console.print(f"$ {shlex.join([*COMMAND, *words])}", markup=False, soft_wrap=True)
-        numbers, tables = agreement_table.measure(parser.parse_intermixed_args(words))
-        done.append({"command": words, **numbers})
+        console.print(f"$ {command_of(step, arguments)}", markup=False, soft_wrap=True)
+        command, *words = words_of(step, arguments)
+        os.environ.update(environment_of(step, arguments))
+        parser = argparse.ArgumentParser()
+        COMMANDS[command].add_arguments(parser)
+        numbers, tables = COMMANDS[command].measure(parser.parse_intermixed_args(words))
+        found = measured_by(command, numbers)
+        compared = {name: {"paper": paper, "measured": found.get(name)} for name, paper in step.figures.items()}
+        own = numbers if isinstance(numbers, dict) else {"rows": numbers}
+        done.append({"command": words, "title": step.title, "compared": compared, **own})
         for table in tables:
             console.print(table)
+        if compared:
+            console.print(beside_paper(step, compared))
     if not done:
         raise FileNotFoundError(" ".join(left_out))
     for sentence in left_out:
         console.print(sentence, markup=False, highlight=False, soft_wrap=True)
     return {"table": arguments.name, "steps": done, "left_out": left_out}
+
+
+def beside_paper(step: Step, compared: Mapping[str, Mapping[str, float | None]]) -> Table:
+    """The paper's figures and the measured ones; without one where the file has no such part."""
+    title = f"Beside the paper: {step.title or step.table}"
+    table = table_with(title, ["figure"], ["paper", "measured"])
+    for name, both in compared.items():
+        table.add_row(escape(name), number(both["paper"]), number(both["measured"]))
+    return table
 
 
 if __name__ == "__main__":

@@ -195,9 +195,7 @@ TABLES: dict[str, Table] = {
     "flickr8k-cf": Table(
         "HarmonicEval, table 8", "harmonic", correlations(["overall"], False, TAU_B), "flickr8k_cf", pictures=True
     ),
-    "composite": Table(
-        "HarmonicEval, table 8", "harmonic", correlations(CRITERIA[:2], False, TAU_C), "composite", pictures=True
-    ),
+    "composite": Table("", "harmonic", correlations(CRITERIA[:2], False, TAU_C), "composite", pictures=True),
     "lave": Table("LAVE, tables 2, 8 and 9", "lave", LAVE, "lave", slices=answer_slices),
     "thumb": Table("", "posh", THUMB, "thumb"),
     "polaris": Table("", "posh", correlations(["overall"], False, TAU_C), "polaris"),
