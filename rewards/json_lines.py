@@ -17,12 +17,26 @@ def read_json_lines(path: Path, blank: bool = True) -> Iterator[tuple[str, dict[
     """
     for number, line in lines_of(path.read_bytes(), blank):
         where = f"{path} line {number}"
-        row = read_object(line, where)
-        try:
-            json.dumps(row, ensure_ascii=False).encode()
-        except UnicodeEncodeError as error:  # half a character, "\\ud800", can be neither stored nor judged
-            raise ValueError(f"{where} is not JSON ({error}): mend or remove it.") from None
-        yield where, row
+        yield where, encodable(read_object(line, where), where)
+
+
+def read_json_list(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields the objects of a file that is one JSON list, as `read_json_lines` does."""
+    entries = read_value(path.read_bytes().removeprefix(BOM), str(path))
+    if not isinstance(entries, list):
+        raise ValueError(f"{path} must hold a JSON list, got {entries!r:.80}.")
+    for number, entry in enumerate(entries, start=1):
+        where = f"{path} entry {number}"
+        yield where, encodable(an_object(entry, where), where)
+
+
+def encodable(row: dict[str, Any], where: str) -> dict[str, Any]:
+    """Returns the row. Raises ValueError for half a character, "\\ud800", which can be neither stored nor judged."""
+    try:
+        json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{where} is not JSON ({error}): mend or remove it.") from None
+    return row
 
 
 def lines_of(content: bytes, blank: bool = True) -> Iterator[tuple[int, bytes]]:
@@ -35,7 +49,10 @@ def lines_of(content: bytes, blank: bool = True) -> Iterator[tuple[int, bytes]]:
 
 def read_object(line: bytes, where: str) -> dict[str, Any]:
     """Returns a line's JSON object. Raises ValueError, which begins with `where`."""
-    row = read_value(line, where)
+    return an_object(read_value(line, where), where)
+
+
+def an_object(row: Any, where: str) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise ValueError(f"{where} must hold a JSON object, got {row!r:.80}.")
     return row

@@ -8,7 +8,12 @@
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
+
+from spanreward.rewards.naming import unknown
+from spanreward.rewards.yaml_file import read_yaml_file
 
 _PLACEHOLDER = re.compile(r"\{{1,2}(\w+)\}{1,2}")
 
@@ -32,6 +37,28 @@ def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
             found[part] = (start, end)
         start = end
     return found
+
+
+def read_texts(path: Path, like: Path, names: Sequence[str], needed: Mapping[str, set[str]]) -> dict[str, str]:
+    """Returns the texts of a YAML file, by name. needed: each text's placeholders, none where it is not named.
+
+    Raises OSError, and ValueError, which names the file `like` as an example, for a text that is missing, unknown or
+    without its placeholders.
+    """
+    data = read_yaml_file(path)
+    if not isinstance(data, dict):
+        raise ValueError(f"{path} must hold the texts {', '.join(names)}, and holds {type(data).__name__}.")
+    for name in data:
+        if name not in names:
+            raise ValueError(f"{path}: {unknown('text', str(name), names)}")
+    for name in names:
+        text, takes = data.get(name), needed.get(name, set())
+        if not isinstance(text, str):
+            raise ValueError(f"{path} lacks the text {name!r}: copy {like} and change what you like.")
+        if placeholders(text) != takes:
+            wanted = " and ".join(f"{{{entry}}}" for entry in sorted(takes)) or "no placeholder"
+            raise ValueError(f"{path}: {name} takes {wanted}, got {', '.join(sorted(placeholders(text))) or 'none'}.")
+    return data
 
 
 @lru_cache(maxsize=256)

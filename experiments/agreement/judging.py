@@ -16,7 +16,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from experiments.agreement.judging_measures import consistency, longer_share, ranking_distance
+from experiments.agreement.judging_measures import (
+    class_agreement,
+    consistency,
+    longer_share,
+    mean_absolute_deviation,
+    ranking_distance,
+)
 from experiments.agreement.judging_sets import Judged, Ordered, Preferred, Rated
 from spanreward.rewards.comparison.orders import first_slot_share, swap_consistency
 from spanreward.rewards.comparison.resampling import Interval, bootstrap, ratio_interval
@@ -79,6 +85,7 @@ class PairAgreement:
         with_ties, without_ties: as PairAccuracies has them, of `n` pairs with both votes read.
         interval: 95 % of with_ties, over requests.
         right, decided: counts behind without_ties.
+        recall, f1: macro averages over win, tie and loss.
         one_order: with_ties in the file's order alone.
         orders_agree: both orders chose the same.
         first_slot: decided votes for the text shown first.
@@ -94,6 +101,8 @@ class PairAgreement:
     without_ties: float | None
     right: int
     decided: int
+    recall: float | None
+    f1: float | None
     one_order: float | None
     orders_agree: float | None
     first_slot: float | None
@@ -113,6 +122,7 @@ def pair_agreement(part: str, judged: Sequence[tuple[Preferred, PairVotes]]) -> 
     outcomes = [votes.outcome for _, votes in judged]
     lengths = [(len(pair.texts[0].split()), len(pair.texts[1].split())) for pair, _ in judged]
     both = pair_accuracies(outcomes, people)
+    classes = class_agreement(outcomes, people)
     of_requests: dict[str, tuple[int, int]] = {}
     for (pair, _), outcome in zip(judged, outcomes, strict=True):
         if outcome is not None:
@@ -129,6 +139,8 @@ def pair_agreement(part: str, judged: Sequence[tuple[Preferred, PairVotes]]) -> 
         without_ties=both.without_ties,
         right=both.right,
         decided=both.decided,
+        recall=classes.recall if classes else None,
+        f1=classes.f1 if classes else None,
         one_order=pair_accuracies([votes.one.choice for _, votes in judged], people).with_ties,
         orders_agree=swap_consistency([(votes.one.choice, votes.two.choice) for _, votes in judged]),
         first_slot=first_slot_share([slot for _, votes in judged for slot in votes.slots]),
@@ -159,7 +171,8 @@ def normalised(shares: Sequence[float]) -> np.ndarray:
 @dataclass(frozen=True, slots=True)
 class ScoreAgreement:
     """pearson: of the judge's mean ratings with people's; interval: 95 %, over requests. length: the correlation of the
-    number of words with the judge's ratings, and with people's.
+    number of words with the judge's ratings, and with people's. deviation: the mean absolute deviation of the judge's
+    ratings of one request, and of people's.
     """
 
     part: str
@@ -171,6 +184,8 @@ class ScoreAgreement:
     mean_people: float | None
     length: float | None
     length_people: float | None
+    deviation: float | None
+    deviation_people: float | None
     average: float | None
     majority: float | None
 
@@ -203,6 +218,8 @@ def score_agreement(part: str, judged: Sequence[tuple[Rated, Rating | Failure]])
         mean_people=sum(people) / len(read) if read else None,
         length=defined(pearson(words, means)),
         length_people=defined(pearson(words, people)),
+        deviation=mean_absolute_deviation([[mean for mean, _ in request] for request in requests.values()]),
+        deviation_people=mean_absolute_deviation([[given for _, given in request] for request in requests.values()]),
         average=repeated.average if repeated else None,
         majority=repeated.majority if repeated else None,
     )

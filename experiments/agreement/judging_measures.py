@@ -41,6 +41,46 @@ def consistency(answers: Sequence[Sequence[Hashable]]) -> Consistency | None:
     return Consistency(sum(most) / len(most), sum(share > 0.5 for share in most) / len(most))
 
 
+@dataclass(frozen=True, slots=True)
+class ClassAgreement:
+    """Means over the outcomes that people gave, each in [0, 1]. recall: of the pairs of an outcome, those to which the
+    judge gave it. f1: with the precision of the judge's pairs of this outcome.
+    """
+
+    recall: float
+    f1: float
+
+
+def class_agreement(judge: Sequence[int | None], people: Sequence[int]) -> ClassAgreement | None:
+    """Recall and F1 of pairs (section 3.2), macro averages over win, tie and loss: the paper does not name the average.
+
+    judge: outcomes as those of people, None for a failed vote, which is left out. None without a read pair. Raises
+    ValueError where the numbers of entries differ.
+    """
+    read = [(one, other) for one, other in zip(judge, people, strict=True) if one is not None]
+    given = sorted({other for _, other in read})
+    if not given:
+        return None
+    hits = {kind: sum(one == other == kind for one, other in read) for kind in given}
+    of_people = {kind: sum(other == kind for _, other in read) for kind in given}
+    of_both = {kind: of_people[kind] + sum(one == kind for one, _ in read) for kind in given}
+    return ClassAgreement(
+        recall=sum(hits[kind] / of_people[kind] for kind in given) / len(given),
+        f1=sum(2 * hits[kind] / of_both[kind] for kind in given) / len(given),
+    )
+
+
+def mean_absolute_deviation(groups: Sequence[Sequence[float]]) -> float | None:
+    """Returns how far ratings are from their group's mean, the mean over groups of two or more (section 4.3, appendix).
+
+    groups: the ratings of one request's texts. None without such a group.
+    """
+    several = [(group, sum(group) / len(group)) for group in groups if len(group) > 1]
+    if not several:
+        return None
+    return sum(sum(abs(one - mean) for one in group) / len(group) for group, mean in several) / len(several)
+
+
 def longer_share(outcomes: Sequence[int | None], lengths: Sequence[tuple[int, int]]) -> float | None:
     """Returns the share, in [0, 1], of decided pairs of different lengths that went to the longer text (section 4.6).
 

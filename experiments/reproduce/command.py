@@ -4,27 +4,39 @@
     python -m experiments reproduce here --data ../shared/data --json here.json
     python -m experiments reproduce lave-2 --data my_data --judge server:http://127.0.0.1:8000#lmsys/vicuna-13b-v1.3
 
-Every step is a command `python -m experiments agreement table`, which is printed.
+Every step is a command `python -m experiments agreement`, which is printed, and then the paper's figures beside those
+that were measured.
 docs/evidence/reproduce.md has the figures of what was run.
 """
 
 import argparse
+import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from experiments.commands.agreement import table as agreement_table
+from experiments.commands.agreement import graphs, judging, table as agreement_table, votes
+from experiments.reproduce.figures import measured_by
 from experiments.reproduce.steps import REPRODUCTIONS, Step
+from spanreward.rewards.comparison.figures import number
+from spanreward.rewards.judges import MatchJudge
+from spanreward.rewards.labels.column_map import load_map
+from spanreward.rewards.labels.tables import TABLES
+from spanreward.rewards.metrics import build_reward
+from spanreward.rewards.naming import check_known
 from spanreward.training.commands.json_file import write_json
-from spanreward.training.commands.metric_options import add_judge_options
+from spanreward.training.commands.metric_options import add_judge_options, read_option
+from spanreward.training.evaluation.tables import table_with
 
-COMMAND = ("python", "-m", "experiments", "agreement", "table")
+COMMAND = ("python", "-m", "experiments", "agreement")
+COMMANDS = {"table": agreement_table, "judge": judging, "votes": votes, "graphs": graphs}
 ELSEWHERE = ("prompts", "reader", "pipeline", "coref")  # options that change no cost and may not be on this machine
 
 
@@ -52,25 +64,53 @@ def main() -> None:
     parser.add_argument("--judge", help="in place of the paper's judge")
     add_judge_options(parser)
     parser.add_argument("--clip", type=Path, metavar="FOLDER", help="CLIP's weights, for CLIPScore")
+    parser.add_argument(
+        "--columns",
+        action="append",
+        default=[],
+        metavar="TABLE=MAP.yaml",
+        help="a column map in place of the table's own",
+    )
     parser.add_argument("--count", type=int, metavar="N", help="only the first N groups of each file (default all)")
     parser.add_argument("--dry-run", action="store_true", help="list steps, downloads, questions and tokens")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
     arguments = parser.parse_args()
     try:
+        arguments.columns = maps_of(arguments.columns, REPRODUCTIONS[arguments.name].steps)
         numbers = plan(arguments) if arguments.dry_run else run(arguments)
     except (ValueError, OSError, ImportError, RuntimeError) as error:
         sys.exit(f"{parser.prog}: {error}")
     write_json(arguments.json, numbers)
 
 
+def maps_of(given: Sequence[str], steps: Sequence[Step]) -> dict[str, str]:
+    """Returns the column maps by table. Raises ValueError for what is no TABLE=MAP.yaml, and for another table."""
+    maps = {}
+    for one in given:
+        table, sign, path = one.partition("=")
+        if not sign:
+            raise ValueError(f"--columns takes TABLE=MAP.yaml, such as {steps[0].table}=mine.yaml, got {one!r}.")
+        check_known("table", [table], {step.table for step in steps})
+        maps[table] = path
+    return maps
+
+
 def words_of(step: Step, arguments: argparse.Namespace) -> list[str]:
     """What follows COMMAND."""
-    judge = arguments.judge or step.judge
-    words = [step.table, str(arguments.data / step.file), "--judge", judge]
+    if step.command == "graphs":
+        return ["graphs", str(arguments.data)]
+    words = [step.command, *([step.table] if step.command == "table" else []), str(arguments.data / step.file)]
+    if not step.judge:
+        return words
+    words += ["--judge", arguments.judge or step.judge]
     for option in arguments.judge_option:
         words += ["--judge-option", option]
     if arguments.cache is not None:
         words.append("--cache" if arguments.cache else "--no-cache")
+    if step.command == "judge":
+        return [*words, *step.options]
+    if step.table in arguments.columns:
+        words += ["--columns", arguments.columns[step.table]]
     if step.metric:
         words += ["--metric", step.metric]
     if step.pictures:
@@ -82,22 +122,26 @@ def words_of(step: Step, arguments: argparse.Namespace) -> list[str]:
     return [*words, *step.options]
 
 
+def environment_of(step: Step, arguments: argparse.Namespace) -> Mapping[str, str]:
+    """The variables that the authors set, for their own judge."""
+    return {} if arguments.judge else step.environment
+
+
+def command_of(step: Step, arguments: argparse.Namespace) -> str:
+    """The whole command line."""
+    variables = [f"{name}={value}" for name, value in environment_of(step, arguments).items()]
+    return shlex.join([*variables, *COMMAND, *words_of(step, arguments)])
+
+
 def missing(step: Step, data: Path) -> str:
     """What of the step's data is not there, "" where all is."""
-    from spanreward.rewards.labels.column_map import load_map
-    from spanreward.rewards.labels.tables import TABLES
-
     wanted = [data / step.file, *([data / step.pictures] if step.pictures else [])]
     absent = [str(path) for path in wanted if not path.exists()]
-    columns = TABLES[step.table].columns
-    source = f"; it is from {load_map(columns).source}" if columns else ""
-    return f"{' and '.join(absent)} not there{source}" if absent else ""
+    return f"{' and '.join(absent)} not there; it is from {step.from_where}" if absent else ""
 
 
 def plan(arguments: argparse.Namespace) -> dict[str, Any]:
     """Print the steps with what they need, and what they ask."""
-    from spanreward.rewards.labels.tables import TABLES
-
     reproduction = REPRODUCTIONS[arguments.name]
     steps = []
     table = Table(title=f"{arguments.name}: {reproduction.title}")
@@ -108,15 +152,23 @@ def plan(arguments: argparse.Namespace) -> dict[str, Any]:
     table.add_column("data")
     for step in reproduction.steps:
         absent = missing(step, arguments.data)
-        load = load_of(step, arguments.data)
+        load = load_of(step, arguments.data, arguments.columns.get(step.table))
         numbers = [load.texts, load.questions, load.prompt_tokens, load.written_tokens]
         shown = ["-" if number is None else f"{number:,.0f}" for number in numbers]
-        judge = arguments.judge or step.judge
-        table.add_row(
-            f"{step.table}, {step.metric or TABLES[step.table].metric}", judge, *shown, "missing" if absent else "there"
+        judge = (arguments.judge or step.judge) if step.judge else "-"
+        metric = step.metric or (TABLES[step.table].metric if step.command == "table" else "")
+        name = ", ".join(filter(None, (step.table, metric, step.title)))
+        table.add_row(name, judge, *shown, "missing" if absent else "there")
+        paper = {"title": step.title, "paper": dict(step.figures)}
+        steps.append(
+            {
+                "command": command_of(step, arguments),
+                "missing": absent,
+                "needs": list(step.needs),
+                **asdict(load),
+                **paper,
+            }
         )
-        command = shlex.join([*COMMAND, *words_of(step, arguments)])
-        steps.append({"command": command, "missing": absent, "needs": list(step.needs), **asdict(load)})
     console = Console(width=max(Console().width, 140))
     console.print(table)
     for entry in steps:
@@ -133,20 +185,19 @@ def plan(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"table": arguments.name, "steps": steps}
 
 
-def load_of(step: Step, data: Path) -> Load:
-    """What the judge is asked: of the file where it is there, else as far as the paper says how much there is."""
-    from spanreward.rewards.judges import MatchJudge
-    from spanreward.rewards.labels.tables import TABLES
-    from spanreward.rewards.metrics import build_reward
-    from spanreward.training.commands.metric_options import read_option
-
+def load_of(step: Step, data: Path, columns: str | None) -> Load:
+    """What the judge is asked: of the file where it is there, else as far as the paper says how much there is. columns:
+    a column map in place of the table's own.
+    """
+    if step.command != "table":
+        return Load(None, None, None, None, False, "")
     table = TABLES[step.table]
     texts, words, references = step.texts, step.words, float(step.references)
     counted = (data / step.file).is_file()
     if counted:
         samples = {
             (sample.completion, sample.references, sample.question): sample
-            for record in table.read(data / step.file)
+            for record in table.read(data / step.file, load_map(columns) if columns else None)
             for sample in record.samples
         }
         texts = len(samples)
@@ -164,8 +215,6 @@ def load_of(step: Step, data: Path) -> Load:
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Print the tables of the steps whose data is at hand. Raises FileNotFoundError where none is."""
     console = Console(width=max(Console().width, 140))
-    parser = argparse.ArgumentParser()
-    agreement_table.add_arguments(parser)
     done: list[Mapping[str, Any]] = []
     left_out = []
     for step in REPRODUCTIONS[arguments.name].steps:
@@ -173,17 +222,34 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         if absent:
             left_out.append(f"{step.table}: left out, {absent}.")
             continue
-        words = words_of(step, arguments)
-        console.print(f"$ {shlex.join([*COMMAND, *words])}", markup=False, soft_wrap=True)
-        numbers, tables = agreement_table.measure(parser.parse_intermixed_args(words))
-        done.append({"command": words, **numbers})
+        console.print(f"$ {command_of(step, arguments)}", markup=False, soft_wrap=True)
+        command, *words = words_of(step, arguments)
+        os.environ.update(environment_of(step, arguments))
+        parser = argparse.ArgumentParser()
+        COMMANDS[command].add_arguments(parser)
+        numbers, tables = COMMANDS[command].measure(parser.parse_intermixed_args(words))
+        found = measured_by(command, numbers)
+        compared = {name: {"paper": paper, "measured": found.get(name)} for name, paper in step.figures.items()}
+        own = numbers if isinstance(numbers, dict) else {"rows": numbers}
+        done.append({"command": words, "title": step.title, "compared": compared, **own})
         for table in tables:
             console.print(table)
+        if compared:
+            console.print(beside_paper(step, compared))
     if not done:
         raise FileNotFoundError(" ".join(left_out))
     for sentence in left_out:
         console.print(sentence, markup=False, highlight=False, soft_wrap=True)
     return {"table": arguments.name, "steps": done, "left_out": left_out}
+
+
+def beside_paper(step: Step, compared: Mapping[str, Mapping[str, float | None]]) -> Table:
+    """The paper's figures and the measured ones; without one where the file has no such part."""
+    title = f"Beside the paper: {step.title or step.table}"
+    table = table_with(title, ["figure"], ["paper", "measured"])
+    for name, both in compared.items():
+        table.add_row(escape(name), number(both["paper"]), number(both["measured"]))
+    return table
 
 
 if __name__ == "__main__":

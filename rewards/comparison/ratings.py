@@ -1,15 +1,17 @@
-"""Players' strengths from pairs: Bradley-Terry, which ignores the order of the pairs, and Elo, which depends on it.
+"""Players' strengths from pairs: Bradley-Terry, and Elo over resampled orders of the pairs.
 
     pairs = [Pair("dapo", "sft", 1), Pair("sft", "base", 0)]
     bradley_terry(pairs)              # {"dapo": .66, "sft": .42, "base": .46}: the chance to beat an average player
 
-Both come from evalica. Its Bradley-Terry gives all players the same strength, without a warning, where one of them
+Bradley-Terry comes from evalica, which gives all players the same strength, without a warning, where one of them
 always wins. So each player here also has a draw with an imaginary average player, of weight `prior`. It keeps strengths
 finite and connects players that never met.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 LIMIT = 10_000  # iterations
 TOLERANCE = 1e-9
@@ -63,25 +65,34 @@ def bradley_terry(pairs: Sequence[Pair], prior: float = 0.5) -> dict[str, float]
     return {name: strengths[place] / (strengths[place] + strengths[average]) for name, place in players.items()}
 
 
-def elo(pairs: Sequence[Pair], k: float = 4.0, initial: float = 1000.0) -> dict[str, float]:
-    """Returns the Elo ratings (base 10, scale 400) after these pairs in this order. Weights are ignored. k: the most
-    points that one pair can move.
-    """
-    from evalica import Winner, elo
+def median_elo(
+    pairs: Sequence[Pair], k: float = 4.0, initial: float = 1000.0, resamples: int = 1000, seed: int = 42
+) -> dict[str, float]:
+    """Returns each player's median Elo rating (base 10, scale 400) over resamples of the pairs.
 
+    A resample has as many pairs, drawn with replacement. A rating depends on their order, the median hardly. k: the
+    most points that one pair can move. Weights are ignored. The median is rounded to a whole number, and a resample
+    without a player is left out of that player's median. The defaults are those of PoSh's published code for CapArena,
+    and so are the drawn pairs (numpy's older generator).
+    """
     players = players_of(pairs)
-    winners = {1: Winner.X, 0: Winner.Draw, -1: Winner.Y}
     if not players:
         return {}
-    result = elo(
-        [players[pair.one] for pair in pairs],
-        [players[pair.other] for pair in pairs],
-        [winners[pair.outcome] for pair in pairs],
-        k=k,
-        initial=initial,
-    )
-    ratings = result.scores.to_dict()
-    return {name: ratings[place] for name, place in players.items()}
+    one, other = np.array([(players[pair.one], players[pair.other]) for pair in pairs]).T
+    won = np.array([(1 + pair.outcome) / 2 for pair in pairs])
+    drawn = np.random.RandomState(seed).choice(len(pairs), size=(resamples, len(pairs)))
+    ratings = np.full((resamples, len(players)), initial)
+    met = np.zeros(ratings.shape, dtype=bool)
+    rows = np.arange(resamples)
+    for places in drawn.T:  # the next pair of every resample
+        first, second = one[places], other[places]
+        ahead = ratings[rows, second] - ratings[rows, first]
+        change = k * (won[places] - 1 / (1 + 10 ** (ahead / 400)))
+        ratings[rows, first] += change
+        ratings[rows, second] -= change
+        met[rows, first] = met[rows, second] = True
+    medians = np.nanmedian(np.where(met, ratings, np.nan), axis=0)
+    return {name: float(np.floor(medians[place] + 0.5)) for name, place in players.items()}
 
 
 def players_of(pairs: Sequence[Pair]) -> dict[str, int]:

@@ -7,12 +7,10 @@ import re
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-import yaml
-
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import MeetsProbe
 from spanreward.rewards.pairwise.questions import PairPrompts, Shown, ask, head
-from spanreward.rewards.templates import fill
+from spanreward.rewards.templates import fill, read_texts
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 NUMBERED = re.compile(r"^\s*\d+[.)]\s+", re.MULTILINE)
@@ -30,9 +28,13 @@ class CriteriaPrompts:
     rating: str
 
 
-def load_prompts() -> CriteriaPrompts:
-    data = yaml.safe_load(DEFAULT.read_text(encoding="utf-8"))
-    return CriteriaPrompts(**{field.name: data[field.name] for field in fields(CriteriaPrompts)})
+_NEEDED = {"vote": {"criteria"}, "text": {"text"}, "criterion": {"criterion"}}
+
+
+def load_prompts(path: str | Path | None = None) -> CriteriaPrompts:
+    """Returns the prompts of a YAML file like prompts.yaml. Raises OSError, or ValueError for an invalid file."""
+    names = [field.name for field in fields(CriteriaPrompts)]
+    return CriteriaPrompts(**read_texts(DEFAULT if path is None else Path(path), DEFAULT, names, _NEEDED))
 
 
 def read_criteria(column: tuple[str, ...]) -> tuple[str, ...]:

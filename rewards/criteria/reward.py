@@ -12,6 +12,7 @@ by all criteria in both orders: 1 for a win, 0.5 for a tie or if the judge canno
 
 from collections.abc import Sequence
 from hashlib import sha256
+from pathlib import Path
 from typing import Literal
 
 from spanreward.rewards.cost import Cost, tokens_in
@@ -39,6 +40,7 @@ class CriteriaReward(Reward):
         form: "pointwise" rates every criterion, and the ratings become the verdict's parts. "pairwise" votes against
             the dataset column `anchor`, in both orders.
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
+        prompts: a file like prompts.yaml. None is ours.
         mode: "default" charges for filler (rewards/filler.py), "published" does not.
         name: the reward's name in logs.
     """
@@ -48,6 +50,7 @@ class CriteriaReward(Reward):
         judge: Judge | str,
         form: Literal["pointwise", "pairwise"] = "pointwise",
         evidence: Evidence = "picture",
+        prompts: str | Path | None = None,
         mode: Mode = "default",
         name: str = "criteria",
     ) -> None:
@@ -60,7 +63,7 @@ class CriteriaReward(Reward):
         self.form = form
         self.mode = mode
         self.evidence: Evidence = evidence
-        self.prompts: CriteriaPrompts = load_prompts()
+        self.prompts: CriteriaPrompts = load_prompts(prompts)
         self.pair = load_pair_prompts()
         self.wording = sha256(repr((self.prompts, self.pair)).encode()).hexdigest()[:16]
         self.columns = ("criteria", "anchor") if form == "pairwise" else ("criteria",)

@@ -1,4 +1,4 @@
-"""Column maps: small YAML files that say where a JSONL file of people's judgments keeps what a table needs.
+"""Column maps: small YAML files that say where a JSON or JSONL file of people's judgments keeps what a table needs.
 
     found = load_map("lave")                   # a packaged one: column_maps/lave.yaml
     found = load_map("mine.yaml")              # a copy of one, with the names of your file
@@ -83,7 +83,9 @@ class ColumnMap(BaseModel):
         seen: whether the map was written with the data at hand.
         note: what a reader of a figure should know.
         each: the column whose entries are the judgments; their keys override the line's.
-        levels: the number that a preference's label stands for; without levels a preference is a number.
+        levels: the number that a preference's label stands for; without levels a preference is a number. A label that
+            names one of the systems prefers its text.
+        drop_systems: pairs with a text of one of these systems are left out.
         first_is_better: people prefer the first completion, because the data are made so.
     """
 
@@ -96,6 +98,7 @@ class ColumnMap(BaseModel):
     each: str | None = None
     columns: Columns
     levels: dict[str, float] = {}
+    drop_systems: tuple[str, ...] = ()
     first_is_better: bool = False
 
     @property

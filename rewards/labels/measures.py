@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spanreward.rewards.comparison.ratings import Pair, elo
+from spanreward.rewards.comparison.ratings import Pair, median_elo
 from spanreward.rewards.labels.pair_statistics import best_against_others, predicted_signs
 from spanreward.rewards.labels.records import CharacterSpans, Record
 from spanreward.rewards.labels.span_statistics import best_macro_f1, word_flags, word_scores
@@ -39,11 +39,14 @@ OfTwo = Callable[[Sequence[float], Sequence[float]], float]
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """items: of one record and its texts' verdicts, [] where people did not judge this. statistic: over items."""
+    """items: of one record and its texts' verdicts, [] where people did not judge this. statistic: over items. whole:
+    whether it is of all records only, and has no interval, because it resamples by itself.
+    """
 
     name: str
     items: Items
     statistic: Statistic
+    whole: bool = False
 
 
 def value_of(verdict: Verdict, criterion: str) -> float:
@@ -152,8 +155,8 @@ def marked(text: str, people: CharacterSpans | None, spans: Sequence[Span]) -> l
 
 def model_ranking(name: str, of: OfTwo) -> Measure:
     """The correlation between models' Elo ratings from the metric's choices and from people's. PoSh, section 5
-    (CapArena): "between ELO rankings derived from metric predictions and gold judgments". The metric's ties are tuned
-    to people's share of ties, as for its accuracy. Ratings are updated in the records' order.
+    (CapArena): "between ELO rankings derived from metric predictions and gold judgments". The metric's ties have the
+    threshold of its accuracy. Both sides are resampled alike.
     """
 
     def items(record: Record, verdicts: Sequence[Verdict]) -> list[tuple[float, float, str, str]]:
@@ -163,11 +166,11 @@ def model_ranking(name: str, of: OfTwo) -> Measure:
 
     def statistic(found: Sequence[tuple[float, float, str, str]]) -> float:
         gold = [(people > 0) - (people < 0) for _, people, _, _ in found]
-        ours = predicted_signs([difference for difference, *_ in found], gold.count(0) / len(gold))
+        ours = predicted_signs([difference for difference, *_ in found], gold.count(0))
         ratings = [
-            elo([Pair(one, other, int(sign)) for sign, (_, _, one, other) in zip(signs, found, strict=True)])
+            median_elo([Pair(one, other, int(sign)) for sign, (_, _, one, other) in zip(signs, found, strict=True)])
             for signs in (ours, gold)
         ]
         return of([ratings[0][model] for model in ratings[1]], list(ratings[1].values()))
 
-    return Measure(f"models: {name}", items, statistic)
+    return Measure(f"models: {name}", items, statistic, whole=True)

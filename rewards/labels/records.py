@@ -1,4 +1,4 @@
-"""People's judgments of texts, from a JSONL file of any layout: a column map (column_map.py) says what its columns are.
+"""People's judgments of texts, from a JSONL file or a JSON list. A column map (column_map.py) names its columns.
 
     records = read_records(Path("judgments.jsonl"), load_map("lave"))
     records[0].samples[0].completion, records[0].ratings["quality"]
@@ -8,12 +8,12 @@ A missing column or a value of another kind is an error of one sentence that nam
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.json_lines import read_json_lines
+from spanreward.rewards.json_lines import read_json_lines, read_json_list
 from spanreward.rewards.labels.column_map import ColumnMap
 from spanreward.rewards.reward import box, one_text, texts
 from spanreward.rewards.verdict import Sample
@@ -132,7 +132,15 @@ def read_records(path: Path, columns: ColumnMap, pictures: Path | None = None) -
     """Returns the file's judgments, in order. pictures: the folder of the pictures' paths; None reads no picture.
     Raises FileNotFoundError where the file is missing and ValueError, in one sentence, for what cannot be used.
     """
-    return [read_record(row, columns, pictures) for row in read_rows(path, columns)]
+    found = [read_record(row, columns, pictures) for row in read_rows(path, columns) if kept(row, columns)]
+    if not found:
+        raise ValueError(f"{path} has only judgments of {' and '.join(columns.drop_systems)}, which are left out.")
+    return found
+
+
+def kept(row: Row, columns: ColumnMap) -> bool:
+    """Whether no text of the row is by a system that the map leaves out."""
+    return not columns.drop_systems or set(row.several(columns.columns.systems)).isdisjoint(columns.drop_systems)
 
 
 def read_rows(path: Path, columns: ColumnMap) -> list[Row]:
@@ -150,10 +158,10 @@ def read_rows(path: Path, columns: ColumnMap) -> list[Row]:
 
 
 def read_objects(path: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Returns a JSONL file's objects, each with its file and line; blank lines are left out."""
+    """Returns a file's objects, each with its file and line, or its place in the list of a `.json` file."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}: give a JSONL file, one judgment a line.")
-    found = list(read_json_lines(path))
+    found = list(read_json_list(path) if path.suffix == ".json" else read_json_lines(path))
     if not found:
         raise ValueError(f"{path} holds no judgment: write one JSON object a line.")
     return found
@@ -190,28 +198,32 @@ def read_record(row: Row, columns: ColumnMap, pictures: Path | None = None) -> R
         slice=" ".join(map(row.name, names.slice)),
         systems=systems,
         ratings={criterion: row.numbers(column) for criterion, column in names.ratings.items()},
-        preferences=preferences_of(row, columns, len(completions)),
+        preferences=preferences_of(row, columns, systems, len(completions)),
         best=best_of(row, names.best, len(completions)) if names.best else (),
         mistakes=row.spans(names.mistakes, completions[0]) if names.mistakes else None,
         omissions=row.spans(names.omissions, references[0]) if names.omissions else None,
     )
 
 
-def preferences_of(row: Row, columns: ColumnMap, count: int) -> dict[str, float]:
+def preferences_of(row: Row, columns: ColumnMap, systems: Sequence[str], count: int) -> dict[str, float]:
     """Returns, by criterion, how much better the first of two texts is."""
     wanted = columns.columns.preferences
     if (wanted or columns.first_is_better) and count != 2:
         raise ValueError(f"{row.where} prefers one of two texts, and has {count}.")
     if columns.first_is_better:
         return {"overall": 1.0}
-    if not columns.levels:
-        return {criterion: row.numbers(column)[0] for criterion, column in wanted.items()}
+    levels = dict(columns.levels)
+    if len(set(systems)) == 2:
+        levels |= {systems[0]: 1.0, systems[1]: -1.0}
     found = {}
     for criterion, column in wanted.items():
+        if not levels or not (columns.levels or isinstance(row.get(column), str)):
+            found[criterion] = row.numbers(column)[0]
+            continue
         label = row.name(column)
-        if label not in columns.levels:
-            raise row.wrong(column, f"one of {', '.join(columns.levels)}", label)
-        found[criterion] = columns.levels[label]
+        if label not in levels:
+            raise row.wrong(column, f"one of {', '.join(levels)}", label)
+        found[criterion] = levels[label]
     return found
 
 

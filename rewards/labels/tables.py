@@ -35,8 +35,8 @@ Judged = Sequence[tuple[Verdict, ...]]  # per record a verdict of each of its te
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A measure of one metric, nan where it has no score at all. interval: 95 % over groups, nan for one group. n:
-    records measured. failed: records that it has no score for.
+    """A measure of one metric, nan where it has no score at all. interval: 95 % over groups, nan for one group and
+    where the measure has none. n: records measured. failed: records that it has no score for.
     """
 
     value: float
@@ -89,7 +89,7 @@ def fill_table(table: Table, records: Sequence[Record], judged: Mapping[str, Jud
             places.setdefault(name, []).append(number)
     rows = []
     for name, chosen in sorted(places.items(), key=lambda part: part[0] == ALL):
-        for measure in table.measures:
+        for measure in [one for one in table.measures if name == ALL or not one.whole]:
             measured = {
                 metric: measure_one(measure, [records[n] for n in chosen], [given[n] for n in chosen])
                 for metric, given in judged.items()
@@ -144,7 +144,8 @@ def measure_one(measure: Measure, records: Sequence[Record], verdicts: Judged) -
         return measure.statistic([item for unit in drawn for item in unit])
 
     chosen = list(units.values())
-    interval = bootstrap(chosen, statistic) if len(chosen) > 1 else Interval(nan, nan)
+    drawn_too = len(chosen) > 1 and not measure.whole
+    interval = bootstrap(chosen, statistic) if drawn_too else Interval(nan, nan)
     return Measured(statistic(chosen), interval, counted, failed)
 
 
@@ -194,9 +195,7 @@ TABLES: dict[str, Table] = {
     "flickr8k-cf": Table(
         "HarmonicEval, table 8", "harmonic", correlations(["overall"], False, TAU_B), "flickr8k_cf", pictures=True
     ),
-    "composite": Table(
-        "HarmonicEval, table 8", "harmonic", correlations(CRITERIA[:2], False, TAU_C), "composite", pictures=True
-    ),
+    "composite": Table("", "harmonic", correlations(CRITERIA[:2], False, TAU_C), "composite", pictures=True),
     "lave": Table("LAVE, tables 2, 8 and 9", "lave", LAVE, "lave", slices=answer_slices),
     "thumb": Table("", "posh", THUMB, "thumb"),
     "polaris": Table("", "posh", correlations(["overall"], False, TAU_C), "polaris"),

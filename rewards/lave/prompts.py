@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from spanreward.rewards.templates import read_texts
 from spanreward.rewards.yaml_file import read_yaml_file
 
 PROMPTS = Path(__file__).with_name("prompts.yaml")
 DEMONSTRATIONS = Path(__file__).with_name("demonstrations.yaml")
+INSTRUCTIONS = ("task", "context_task", "binary", "rationale", "rating")
 RATINGS = (1, 2, 3)
 _RATING = re.compile(r"(rating)\W*[=:]", re.IGNORECASE)
 
@@ -53,7 +55,7 @@ class LavePrompts:
         """Returns the whole prompt."""
         shows_context = bool(example.context)
         head = [self.instructions["context_task" if shows_context else "task"]]
-        head += [self.instructions["binary"]] if binary else []
+        head += [self.instructions["binary"]] if binary and self.instructions["binary"] else []
         head += [self.instructions["rationale" if rationale else "rating"]]
         shown = [
             f"{_asked(one.example, shows_context)}\n{_answered(one, rationale)}"
@@ -94,11 +96,15 @@ def _answered(one: Demonstration, rationale: bool) -> str:
     return f"Output: {one.rationale} So rating={one.rating}" if rationale else f"Rating: {one.rating}"
 
 
-def load_prompts(demonstrations: str | Path | Mapping[str, Any] | None = None) -> LavePrompts:
-    """Returns our instructions with these demonstrations: ours, those of a YAML file, or the same data.
+def load_prompts(
+    demonstrations: str | Path | Mapping[str, Any] | None = None, instructions: str | Path | None = None
+) -> LavePrompts:
+    """Returns the instructions of a file like prompts.yaml, or ours, with these demonstrations: ours, those of a YAML
+    file, or the same data.
 
-    The file has the keys `general` and `binary`, each a list with question, references, candidate, rationale, rating
-    and optionally context. Raises ValueError, naming the demonstration, for a missing value or one of the wrong type.
+    A file of demonstrations has the keys `general` and `binary`, each a list with question, references, candidate,
+    rationale, rating and optionally context. Raises ValueError, naming the demonstration or the instruction, for a
+    missing value or one of the wrong type.
     """
     data: Any = demonstrations
     where = "demonstrations"
@@ -108,7 +114,8 @@ def load_prompts(demonstrations: str | Path | Mapping[str, Any] | None = None) -
     if not isinstance(data, Mapping) or set(data) != {"general", "binary"}:
         raise ValueError(f"{where} must hold the keys 'general' and 'binary', each a list of demonstrations")
     general, binary = (_read(data[name], f"{where} {name}") for name in ("general", "binary"))
-    return LavePrompts(read_yaml_file(PROMPTS), general, binary)
+    path = PROMPTS if instructions is None else Path(instructions)
+    return LavePrompts(read_texts(path, PROMPTS, INSTRUCTIONS, {}), general, binary)
 
 
 def _read(entries: Any, where: str) -> tuple[Demonstration, ...]:

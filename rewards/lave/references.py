@@ -8,17 +8,22 @@ from collections import Counter
 from collections.abc import Sequence
 
 from spanreward.rewards.language.answer_text import normalise
+from spanreward.rewards.naming import Mode
 
 
-def keep_references(answers: Sequence[str], share: float) -> list[str]:
+def keep_references(answers: Sequence[str], share: float, mode: Mode = "default") -> list[str]:
     """Returns the answers, sorted, that people gave at least `share` times as often as the most frequent one.
 
-    Answers are compared in normalised form, or as they are if that is empty ("?"). share 0 keeps all answers.
+    Answers are compared in normalised form, or as they are if that is empty ("?"). In published mode they are compared
+    as they are, and one at exactly this share is dropped too, unless it is a most frequent one. share 0 keeps all.
     """
-    forms = [normalise(answer) or answer for answer in answers]
+    forms = [answer if mode == "published" else normalise(answer) or answer for answer in answers]
     counts = Counter(forms)
-    floor = share * max(counts.values(), default=0)
-    return sorted(answer for answer, form in zip(answers, forms, strict=True) if counts[form] >= floor)
+    most = max(counts.values(), default=0)
+    floor = share * most
+    also = floor if mode == "default" else most
+    kept = {form for form, count in counts.items() if count > floor or count == also}
+    return sorted(answer for answer, form in zip(answers, forms, strict=True) if form in kept)
 
 
 def is_binary(references: Sequence[str]) -> bool:

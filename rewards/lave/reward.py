@@ -36,7 +36,7 @@ from spanreward.rewards.reward import Reward
 from spanreward.rewards.verdict import Sample, Span, Status, Verdict
 
 SCALE = tuple(map(str, RATINGS))
-RATIONALE_TOKENS = 128
+RATIONALE_TOKENS = {"default": 128, "published": 100}  # at most
 PEOPLE = 10  # answers of a row, as `cost` assumes; VQAv2 has 10
 
 
@@ -63,14 +63,16 @@ class LaveReward(Reward):
             token and takes the likeliest rating.
         smooth: with rationale=False, whether the expectation replaces the likeliest rating.
         demonstrations: a YAML file or the same data. None is ours.
+        prompts: a file like prompts.yaml. None is ours.
         filter_references: answers are dropped that people gave less than this share as often as the most frequent
-            answer. An answer at exactly this share is kept, and 0 keeps all.
+            answer. An answer at exactly this share is kept in default mode. 0 keeps all.
         candidate: "answer" rates the answer in the completion (candidate.py), up to JUDGED_CHARACTERS of it. "whole"
             rates the judged part of the completion (rewards/length.py).
         evidence: "context" shows the judge the row's `context`, a description of the picture, if it has one. "none"
             does not. None is "context" in default mode, and "none" in published mode as in the paper's final method
             (section 5.4).
-        mode: "default" charges for filler anywhere in the completion (rewards/filler.py), "published" does not.
+        mode: "default" charges for filler anywhere in the completion (rewards/filler.py). "published" does not, counts
+            references as the published code does (references.py), and gives a rationale 100 tokens in place of 128.
         name: the reward's name in logs.
     """
 
@@ -83,6 +85,7 @@ class LaveReward(Reward):
         rationale: bool = True,
         smooth: bool = False,
         demonstrations: str | Path | Mapping[str, Any] | None = None,
+        prompts: str | Path | None = None,
         filter_references: float = 0.25,
         candidate: Literal["answer", "whole"] = "answer",
         evidence: Literal["context", "none"] | None = None,
@@ -106,7 +109,7 @@ class LaveReward(Reward):
         self.rationale = rationale
         self.smooth = smooth
         self.filter_references = filter_references
-        self.prompts = load_prompts(demonstrations)
+        self.prompts = load_prompts(demonstrations, prompts)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
         self._memo = Memo()
 
@@ -119,7 +122,7 @@ class LaveReward(Reward):
         text = self.prompts.text(example, False, self.rationale)
         read, computed = tokens_in(text), tokens_in(text[text.index(example.question) :])  # what is before is the same
         if self.rationale:
-            return Cost(1, read, RATIONALE_TOKENS, True, "a rationale with its rating, written", computed)
+            return Cost(1, read, RATIONALE_TOKENS[self.mode], True, "a rationale with its rating, written", computed)
         return Cost(1, read, 1, True, "one rating", computed)
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
@@ -136,7 +139,8 @@ class LaveReward(Reward):
     def _prepare(self, sample: Sample) -> Asked | Verdict:
         """Returns the question about a sample, or its verdict if there is nothing to ask."""
         question = sample.question or ""
-        references = keep_references([answer for answer in sample.answers if answer.strip()], self.filter_references)
+        given = [answer for answer in sample.answers if answer.strip()]
+        references = keep_references(given, self.filter_references, self.mode)
         if not question.strip() or not references:
             lacking = "question" if not question.strip() else "answers"
             return Verdict(None, Status.NOT_APPLICABLE, note=f"this row has no {lacking}")
@@ -161,7 +165,7 @@ class LaveReward(Reward):
     def _ask(self, questions: list[Question]) -> Sequence[Any]:
         """Returns the judge's texts, or Rated values, or a Failure."""
         if self.rationale:
-            return self.judge.write(questions, max_tokens=RATIONALE_TOKENS)
+            return self.judge.write(questions, max_tokens=RATIONALE_TOKENS[self.mode])
         ratings = self.judge.rate(questions, SCALE)
         return [Rated(self._value(one), one.cut) if isinstance(one, Rating) else one for one in ratings]
 

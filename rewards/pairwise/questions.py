@@ -12,10 +12,8 @@ from typing import Any
 from spanreward.rewards.evidence import Evidence, seen
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import PairProbe, QualityProbe
-from spanreward.rewards.naming import unknown
-from spanreward.rewards.templates import fill, placeholders, places
+from spanreward.rewards.templates import fill, places, read_texts
 from spanreward.rewards.verdict import Sample
-from spanreward.rewards.yaml_file import read_yaml_file
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 
@@ -62,22 +60,8 @@ class Shown:
 
 def load_prompts(path: str | Path | None = None) -> PairPrompts:
     """Returns the prompts of a YAML file like prompts.yaml. Raises OSError, or ValueError for an invalid file."""
-    path = DEFAULT if path is None else Path(path)
-    data = read_yaml_file(path)
     names = [field.name for field in fields(PairPrompts)]
-    if not isinstance(data, dict):
-        raise ValueError(f"{path} must hold the texts {', '.join(names)}, and holds {type(data).__name__}.")
-    for name in data:
-        if name not in names:
-            raise ValueError(f"{path}: {unknown('text', str(name), names)}")
-    for name in names:
-        text, needed = data.get(name), _NEEDED.get(name, set())
-        if not isinstance(text, str):
-            raise ValueError(f"{path} lacks the text {name!r}: copy {DEFAULT} and change what you like.")
-        if placeholders(text) != needed:
-            wanted = " and ".join(f"{{{entry}}}" for entry in sorted(needed)) or "no placeholder"
-            raise ValueError(f"{path}: {name} takes {wanted}, got {', '.join(sorted(placeholders(text))) or 'none'}.")
-    return PairPrompts(**data)
+    return PairPrompts(**read_texts(DEFAULT if path is None else Path(path), DEFAULT, names, _NEEDED))
 
 
 def show(sample: Sample, evidence: Evidence) -> Shown | str:

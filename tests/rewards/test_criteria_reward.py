@@ -1,11 +1,14 @@
 """CriteriaReward with stand-in judges: the criteria are the parts, and MLLM-Bench's vote against an anchor."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from spanreward.rewards import CriteriaReward, Sample, Status
-from spanreward.rewards.criteria.questions import read_criteria
+from spanreward.rewards.criteria.questions import DEFAULT, read_criteria
+from tests.support.fakes import FakeJudge, certain
 from tests.support.pair_judges import PairJudge, better
 
 CONTEXT = "A bridge with two towers."
@@ -120,3 +123,19 @@ def test_options_that_do_not_exist() -> None:
         CriteriaReward(PairJudge(), form="batch")
     with pytest.raises(ValueError, match='evidence is "picture" or "context", got \'sound\''):
         CriteriaReward(PairJudge(), evidence="sound")
+
+
+def test_prompts_of_one_s_own(tmp_path: Path) -> None:
+    texts = yaml.safe_load(DEFAULT.read_text("utf-8"))
+    file = tmp_path / "criteria.yaml"
+    file.write_text(yaml.safe_dump({**texts, "criterion": "Told: {criterion}", "rating": "A digit."}))
+    judge = FakeJudge(lambda prompt: certain(4))
+    reward = CriteriaReward(judge, evidence="context", prompts=file)
+    reward.assess([Sample("How tall?", "About 170 cm.", context="A person.", criteria=("Says 170 cm.",))])
+    ((asked,),) = judge.rated
+    assert asked.endswith("Told: Says 170 cm.\n\nA digit.")
+    assert reward.wording != CriteriaReward(judge).wording
+    for change, reason in (({"criterion": "Told"}, r"criterion takes \{criterion\}, got none"), ({"x": ""}, "'x'")):
+        file.write_text(yaml.safe_dump({**texts, **change}))
+        with pytest.raises(ValueError, match=reason):
+            CriteriaReward(judge, prompts=file)

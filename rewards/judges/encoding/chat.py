@@ -16,6 +16,8 @@ import unicodedata
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 from jinja2 import TemplateError
@@ -32,6 +34,7 @@ JOINER = "\u200d"  # ZERO WIDTH JOINER, which joins two emoji into one
 SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 AHEAD = 256  # questions whose texts are encoded together; their ids take about 1 MB
 LONG_TEXTS = 64  # descriptions whose tokens are cached; 20,000 tokens take 80 kB
+PLAIN = "plain"  # in place of a chat template
 _SLOT = "slot-{}-for-content"
 _SLOTS = re.compile(r"(slot-\d+-for-content)")
 
@@ -51,7 +54,10 @@ class ChatEncoder:
         if not tokenizer.is_fast:
             raise ValueError(f"{tokenizer.name_or_path} has no fast tokenizer: its control tokens cannot be kept apart")
         if not tokenizer.chat_template:
-            raise ValueError(f"{tokenizer.name_or_path} has no chat template: a judge must be an instruct model")
+            raise ValueError(
+                f"{tokenizer.name_or_path} has no chat template: take an instruct model, or give the judge's option "
+                f"chat_template, a Jinja file or {PLAIN!r}."
+            )
         self.tokenizer: Any = tokenizer  # Any, because its methods declare unions of all that they may return
         added = tokenizer.added_tokens_decoder
         self.control_ids = frozenset(number for number, token in added.items() if token.special)
@@ -211,6 +217,21 @@ class ChatEncoder:
         return array("I", [start for start, _ in self._plain.encode(encodable(text), add_special_tokens=False).offsets])
 
 
+def chat_template(given: str, tokenizer: PreTrainedTokenizerBase) -> str:
+    """Returns the Jinja template of a file. PLAIN shows the messages' texts, with an empty line between two of them and
+    with the tokens around them that the tokenizer puts around any text. Raises ValueError where there is no file.
+    """
+    if given != PLAIN:
+        if not Path(given).is_file():
+            raise ValueError(f"chat_template is a Jinja file or {PLAIN!r}, and there is no file {given}.")
+        return Path(given).read_text("utf-8")
+    tokens = tokenizer.convert_ids_to_tokens(tokenizer("a").input_ids)
+    special = set(tokenizer.all_special_tokens)
+    before = takewhile(special.__contains__, tokens)
+    after = [*takewhile(special.__contains__, reversed(tokens))][::-1]
+    return "".join([*before, "{{ messages | map(attribute='content') | join('\n\n') }}", *after])
+
+
 def encodable(text: str) -> str:
     """Replaces lone surrogates by `?`, because they cannot be encoded and would make the whole question fail."""
     return text.encode("utf-8", "replace").decode("utf-8")
@@ -272,9 +293,16 @@ def rating_from_logprobs(
 def _without_added_tokens(tokenizer: PreTrainedTokenizerBase) -> Tokenizer:
     """A copy of the tokenizer that encodes `<|im_end|>` as ten characters. Added tokens of white space still apply.
 
-    No token is removed, because the ids after it would change.
+    No token is removed, because the ids after it would change. A Unigram vocabulary (T5) also has the control tokens as
+    pieces of plain text; there they get names that no text has, because a space never reaches the vocabulary.
     """
     state = json.loads(tokenizer.backend_tokenizer.to_str())
+    if state["model"]["type"] == "Unigram":
+        control = {token["content"] for token in state["added_tokens"] if token["special"]}
+        pieces = state["model"]["vocab"]
+        state["model"]["vocab"] = [[f" {text}" if text in control else text, score] for text, score in pieces]
+        in_vocabulary = {text for text, _ in pieces}
+        state["added_tokens"] = [one for one in state["added_tokens"] if one["content"] not in control & in_vocabulary]
     for token in state["added_tokens"]:
         token["special"] = bool(token["content"].strip())
     state |= {"post_processor": None, "truncation": None, "padding": None}

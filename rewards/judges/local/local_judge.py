@@ -7,12 +7,20 @@ the order of the questions. A subclass answers the Prompts. The model's configur
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from transformers import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING, AutoConfig, AutoTokenizer
 
-from spanreward.rewards.judges.encoding.chat import MIN_MASS, ChatEncoder, rating_from_logprobs, rating_from_top
+from spanreward.rewards.judges.encoding.chat import (
+    MIN_MASS,
+    PLAIN,
+    ChatEncoder,
+    chat_template,
+    rating_from_logprobs,
+    rating_from_top,
+)
 from spanreward.rewards.judges.encoding.picture import ready
 from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder, load_processor
 from spanreward.rewards.judges.encoding.prompt import Prompt, ask_once
@@ -20,6 +28,8 @@ from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Questi
 from spanreward.rewards.judges.model_files import files_hash, model_folder
 
 T = TypeVar("T")
+RELATIVE = ("t5", "mt5", "umt5")  # models whose positions are relative, so that they read texts of any length
+RELATIVE_CONTEXT = 4096  # tokens that these are given
 
 
 class LocalJudge(Judge):
@@ -31,15 +41,23 @@ class LocalJudge(Judge):
             the end of its description, and is a Failure if that is not enough.
         min_mass: the share of the probability, in [0, 1], that must be on the scale; with less, an answer is UNPARSED.
         adapter: the folder of a LoRA adapter that peft saved.
+        chat_template: a Jinja file in place of the model's own template, or "plain" for the bare text. None is the
+            model's own, and "plain" for an encoder-decoder model (T5), which has none.
     """
 
     def __init__(
-        self, model: str, max_length: int | None = None, min_mass: float = MIN_MASS, adapter: str | None = None
+        self,
+        model: str,
+        max_length: int | None = None,
+        min_mass: float = MIN_MASS,
+        adapter: str | None = None,
+        chat_template: str | None = None,
     ) -> None:
         self.model = model
         self.max_length = max_length
         self.min_mass = min_mass
         self.adapter = None if adapter is None else Path(adapter).expanduser()
+        self.chat_template = chat_template
         self._depth = 0
 
     def __getstate__(self) -> dict[str, Any]:
@@ -55,7 +73,9 @@ class LocalJudge(Judge):
     def name(self) -> str:
         """Kind, model, hash of the model's files, and settings. Judges with equal names give equal answers."""
         kind = self.kind if self.adapter is None else f"{self.kind}-adapter@{files_hash(self.adapter)}"
-        return f"{kind}:{self.model}@{files_hash(self.folder)} mass>={self.min_mass} tokens<={self.context}"
+        name = f"{kind}:{self.model}@{files_hash(self.folder)} mass>={self.min_mass} tokens<={self.context}"
+        template = self.encoder.tokenizer.chat_template if self.chat_template else ""
+        return f"{name} template@{sha256(template.encode()).hexdigest()[:12]}" if template else name
 
     @property
     def folder(self) -> Path:
@@ -75,13 +95,24 @@ class LocalJudge(Judge):
     @cached_property
     def encoder(self) -> ChatEncoder:
         """The model's chat template with its tokenizer, or with its processor if it sees pictures."""
+        given = self.chat_template or (PLAIN if self.config.is_encoder_decoder else None)
         if self.sees_pictures:
-            return PictureChatEncoder(load_processor(self.folder))
-        return ChatEncoder(AutoTokenizer.from_pretrained(self.folder))
+            processor: Any = load_processor(self.folder)
+            if given == PLAIN:
+                raise ValueError(
+                    f"{self.model} sees pictures, which plain text does not show: leave out chat_template."
+                )
+            processor.chat_template = chat_template(given, processor.tokenizer) if given else processor.chat_template
+            return PictureChatEncoder(processor)
+        tokenizer = AutoTokenizer.from_pretrained(self.folder)
+        tokenizer.chat_template = chat_template(given, tokenizer) if given else tokenizer.chat_template
+        return ChatEncoder(tokenizer)
 
     @property
     def context(self) -> int:
         """The most tokens of a prompt with its answer."""
+        if self.config.model_type in RELATIVE:
+            return self.max_length or RELATIVE_CONTEXT
         longest = self.config.get_text_config().max_position_embeddings
         return min(self.max_length or longest, longest)
 

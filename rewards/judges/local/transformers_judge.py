@@ -6,10 +6,10 @@
     judge = TransformersJudge("Qwen/Qwen2.5-VL-7B-Instruct", dtype="bfloat16")
     judge.rate([Question([{"role": "user", "content": "Rate from 1 to 5: ..."}], images=(picture,))])
 
-It takes text models and image-text models (by their configuration), and is tested with the LLaVA and Qwen2.5-VL
-architectures. A common beginning of a call's prompts is computed once, so a picture is encoded once for all questions
-that begin with it. The model stays on its device between calls. Under ZeRO-3, call `start()` before the training
-arguments are made.
+It takes text models, also encoder-decoder models such as Flan-T5, and image-text models (by their configuration), and
+is tested with the LLaVA, Qwen2.5-VL and T5 architectures. A common beginning of a call's prompts is computed once, so a
+picture is encoded once for all questions that begin with it. The model stays on its device between calls. Under ZeRO-3,
+call `start()` before the training arguments are made.
 """
 
 import copy
@@ -21,8 +21,9 @@ import torch
 
 from spanreward.rewards.judges.encoding.chat import MIN_MASS
 from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder
-from spanreward.rewards.judges.encoding.prompt import Prompt, runs
+from spanreward.rewards.judges.encoding.prompt import Prompt, Run, runs
 from spanreward.rewards.judges.judge import Failure
+from spanreward.rewards.judges.local import encoder_decoder
 from spanreward.rewards.judges.local.device import rank_index
 from spanreward.rewards.judges.local.local_judge import LocalJudge
 from spanreward.rewards.judges.local.weights import QUANTIZATIONS, Quantization, load_model
@@ -46,6 +47,7 @@ class TransformersJudge(LocalJudge):
         adapter: the folder of a LoRA adapter that peft saved.
         max_length: see LocalJudge.
         min_mass: see LocalJudge.
+        chat_template: see LocalJudge.
 
     Raises:
         ValueError: for another quantization.
@@ -61,10 +63,11 @@ class TransformersJudge(LocalJudge):
         adapter: str | None = None,
         max_length: int | None = None,
         min_mass: float = MIN_MASS,
+        chat_template: str | None = None,
     ) -> None:
         if quantization is not None:
             check_known("quantization", [quantization], QUANTIZATIONS)
-        super().__init__(model, max_length, min_mass, adapter)
+        super().__init__(model, max_length, min_mass, adapter, chat_template)
         self.batch_size = batch_size
         self.device = device or (f"cuda:{rank_index()}" if torch.cuda.is_available() else "cpu")
         on_cuda = self.device.startswith("cuda")
@@ -113,7 +116,8 @@ class TransformersJudge(LocalJudge):
     ) -> list[T | Failure]:
         """Calls `ask(batch, shared, cache)` for batches of prompts whose first `shared` tokens are in the cache."""
         answers: list[T | Failure] = [Failure(Status.ERROR, "not asked")] * len(prompts)
-        for run in runs(prompts):
+        alone = [Run(0, len(prompts), 0)]  # an encoder reads a prompt as a whole, so beginnings are not shared
+        for run in alone if self.config.is_encoder_decoder else runs(prompts):
             try:
                 cache = self._prefilled(prompts[run.start], run.shared) if run.shared else None
             except RuntimeError as error:  # out of memory, above all
@@ -172,6 +176,8 @@ class TransformersJudge(LocalJudge):
 
         The padding is on the right, where a causal model does not see it, so no mask is needed.
         """
+        if self.config.is_encoder_decoder:
+            return encoder_decoder.first_step(self._model, suffixes)
         width = max(len(suffix) for suffix in suffixes)
         batch = torch.tensor([[*suffix, *[0] * (width - len(suffix))] for suffix in suffixes], device=self.device)
         last = torch.tensor([len(suffix) - 1 for suffix in suffixes], device=self.device)
@@ -190,6 +196,8 @@ class TransformersJudge(LocalJudge):
 
         The padding is between the shared beginning and the rest, because generation needs the ends in one column.
         """
+        if self.config.is_encoder_decoder:
+            return self._ended(encoder_decoder.continued(self._model, prompts, max_tokens))
         width = max(len(prompt) for prompt in prompts)
         pads = [width - len(prompt) for prompt in prompts]
         padded = [[*ids[:shared], *[0] * pad, *ids[shared:]] for ids, pad in zip(prompts, pads, strict=True)]
@@ -201,6 +209,10 @@ class TransformersJudge(LocalJudge):
             max_new_tokens=max_tokens,
             do_sample=False,
         )[:, width:].tolist()
+        return self._ended(texts)
+
+    def _ended(self, texts: list[list[int]]) -> list[Sequence[int]]:
+        """Returns the texts up to their first end token."""
         ends = self._model.generation_config.eos_token_id
         stops = set(ends if isinstance(ends, list) else [ends])
         return [text[: next((i for i, token in enumerate(text) if token in stops), len(text))] for text in texts]

@@ -86,6 +86,7 @@ class VllmJudge(LocalJudge):
         deadline: seconds from the outermost `with judge:`. Then an engine without an answer is ended, and its questions
             are TIMEOUTs.
         min_mass: see LocalJudge.
+        chat_template: see LocalJudge.
     """
 
     deadline: float
@@ -101,8 +102,9 @@ class VllmJudge(LocalJudge):
         adapter: str | None = None,
         deadline: float = DEADLINE,
         min_mass: float = MIN_MASS,
+        chat_template: str | None = None,
     ) -> None:
-        super().__init__(model, max_model_len, min_mass, adapter)
+        super().__init__(model, max_model_len, min_mass, adapter, chat_template)
         self.memory = memory
         self.tensor_parallel = tensor_parallel
         self.dtype = dtype

@@ -10,6 +10,7 @@ from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
     AutoModelForImageTextToText,
+    AutoModelForSeq2SeqLM,
     BitsAndBytesConfig,
     GenerationConfig,
 )
@@ -22,7 +23,7 @@ QUANTIZATIONS = get_args(Quantization)
 def load_model(
     folder: Path, dtype: str, device: str, quantization: Quantization | None = None, adapter: Path | None = None
 ) -> Any:
-    """Loads the folder's model in evaluation mode: an image-text model if its configuration says so.
+    """Loads the folder's model in evaluation mode: an image-text or encoder-decoder model if its configuration says so.
 
     Raises RuntimeError under ZeRO-3, which would partition the judge, and for a quantization without bitsandbytes or
     CUDA; FileNotFoundError for an adapter's folder without its files.
@@ -37,7 +38,8 @@ def load_model(
     options: dict[str, Any] = {"dtype": dtype}
     if quantization is not None:
         options |= {"quantization_config": _bits(quantization, dtype), "device_map": {"": device}}
-    model: Any = (AutoModelForImageTextToText if seeing else AutoModelForCausalLM).from_pretrained(folder, **options)
+    text_model = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+    model: Any = (AutoModelForImageTextToText if seeing else text_model).from_pretrained(folder, **options)
     if quantization is None:
         model = model.to(device)
     if adapter is not None:
@@ -45,7 +47,8 @@ def load_model(
     # A model's own settings may have a repetition penalty, which changes greedy texts.
     ends = model.generation_config.eos_token_id
     end = ends[0] if isinstance(ends, list) else ends
-    model.generation_config = GenerationConfig(eos_token_id=ends, pad_token_id=end)
+    start = model.generation_config.decoder_start_token_id
+    model.generation_config = GenerationConfig(eos_token_id=ends, pad_token_id=end, decoder_start_token_id=start)
     return model.eval()
 
 

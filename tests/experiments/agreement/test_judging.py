@@ -22,7 +22,15 @@ from experiments.agreement.judging import (
     measure_scores,
 )
 from experiments.agreement.judging_biases import by_author, by_author_of_scores, by_error
-from experiments.agreement.judging_measures import Consistency, consistency, longer_share, ranking_distance
+from experiments.agreement.judging_measures import (
+    ClassAgreement,
+    Consistency,
+    class_agreement,
+    consistency,
+    longer_share,
+    mean_absolute_deviation,
+    ranking_distance,
+)
 from experiments.agreement.judging_sets import read_judging
 from experiments.agreement.stand_in_judges import FirstJudge, LongerJudge
 from spanreward.rewards.judges import CachedJudge, MatchJudge
@@ -82,6 +90,38 @@ def test_consistency_by_hand() -> None:
     answers = [list("AAAABC"), list("AAABBC"), list("AAAAAA"), []]
     assert consistency(answers) == Consistency((4 / 6 + 3 / 6 + 1) / 3, 2 / 3)
     assert consistency([[]]) is None
+
+
+def test_recall_and_f1_of_outcomes_by_hand() -> None:
+    """People: three wins, one tie, one loss. The judge: win, win, loss; tie; win. Wins: recall 2/3, precision 2/3; the
+    tie 1 and 1; the loss 0 and 0.
+    """
+    found = class_agreement([1, 1, -1, 0, 1, None], [1, 1, 1, 0, -1, 1])
+    assert found == ClassAgreement(recall=pytest.approx((2 / 3 + 1 + 0) / 3), f1=pytest.approx((2 / 3 + 1 + 0) / 3))
+    assert class_agreement([0, 1], [1, 1]) == ClassAgreement(recall=0.5, f1=pytest.approx(2 / 3))  # 1 and .5
+    assert class_agreement([None], [1]) is None
+
+
+def test_the_deviation_of_a_request_s_ratings_by_hand() -> None:
+    assert mean_absolute_deviation([[1.0, 3.0], [2.0, 2.0, 5.0], [4.0]]) == pytest.approx((1 + 4 / 3) / 2)
+    assert mean_absolute_deviation([[4.0]]) is None
+
+
+@pytest.mark.skipif(not (DATA / "mllm_judge_fixture").is_dir(), reason=f"the fixture is not at {DATA}")
+def test_published_pairs_of_the_fixture_are_the_hand_counts() -> None:
+    """People: A, B, tie. The answers have 28 and 38, 20 and 46, 59 and 58 words, so a judge of length is right on
+    the second pair alone, and the reward of the first answers against the second ones is 0, 0, 1.
+    """
+    pairs = read_judging(DATA / "mllm_judge_fixture").pairs
+    (found,) = measure_pairs(pairs, judge_pairs(LongerJudge(), pairs))
+    assert (found.with_ties, found.without_ties, found.right, found.decided) == (1 / 3, 1 / 2, 1, 2)
+    assert (found.recall, found.f1) == (1 / 3, pytest.approx((0 + 2 / 3 + 0) / 3))
+    samples = [
+        Sample(pair.shown.request, pair.texts[0], anchor=pair.texts[1], context="A photo.", question=pair.shown.request)
+        for pair in pairs
+    ]
+    reward = PairwiseReward(LongerJudge(), anchor="anchor", mode="published")
+    assert [verdict.score for verdict in reward.assess(samples)] == [0.0, 0.0, 1.0]
 
 
 def test_the_share_of_the_longer_by_hand() -> None:

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
-from experiments.reproduce.steps import POSH_JUDGE, REPRODUCTIONS
+from experiments.reproduce.command import COMMANDS
+from experiments.reproduce.figures import JUDGE_2
+from experiments.reproduce.steps import POSH_JUDGE, REPRODUCTIONS, Step
 from spanreward.rewards.labels.tables import TABLES
 from tests.support.command import experiments
+from tests.support.paths import DATA
 
 LINE = {"edit_type": "swap", "image_id": 1, "caption": "A red circle.", "negative_caption": "A blue circle."}
 
@@ -25,11 +28,27 @@ def read(path: Path) -> Any:
     return json.loads(path.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
 
 
-def test_every_step_is_a_table() -> None:
-    for reproduction in REPRODUCTIONS.values():
-        for step in reproduction.steps:
-            assert step.table in TABLES
+STEPS = [(name, step) for name, reproduction in REPRODUCTIONS.items() for step in reproduction.steps]
+
+
+def test_every_step_is_a_table_or_a_command() -> None:
+    for _, step in STEPS:
+        assert step.command in COMMANDS
+        if step.command == "table":
             assert bool(step.pictures) <= TABLES[step.table].pictures
+        assert step.from_where
+
+
+@pytest.mark.parametrize(("name", "step"), STEPS, ids=[f"{name}-{step.title or step.table}" for name, step in STEPS])
+def test_a_figure_of_a_paper_is_named_as_its_table_names_it(name: str, step: Step) -> None:
+    """Else it would stand beside nothing."""
+    if step.command == "table" and step.figures:
+        measures = {measure.name for measure in TABLES[step.table].measures}
+        assert {figure.partition(", ")[2] for figure in step.figures} <= measures
+        parts = {figure.partition(", ")[0] for figure in step.figures}
+        assert parts <= {"all", "binary", "other", "reg", "vqa", "vdu", "ic"}
+    assert (name == "here") == (not step.figures)
+    assert all(0 < value < 1 for value in step.figures.values())
 
 
 @pytest.mark.parametrize("name", REPRODUCTIONS)
@@ -61,6 +80,51 @@ def test_the_judge_s_options_are_passed_on(tmp_path: Path) -> None:
     assert "--judge vllm:smollm2 --judge-option memory=2e9 --no-cache mode=published" in step["command"]
 
 
+def test_the_authors_environment_is_shown_for_their_judge(tmp_path: Path) -> None:
+    for words, begin in (((), "VLLM_BATCH_INVARIANT=1 python"), (("--judge", "match"), "python")):
+        experiments("reproduce", "posh-2", "--dry-run", "--data", tmp_path, *words, "--json", tmp_path / "plan.json")
+        assert read(tmp_path / "plan.json")["steps"][0]["command"].startswith(begin)
+
+
+def test_the_paper_s_figure_stands_beside_the_measured_one(tmp_path: Path) -> None:
+    """Three answers that people call right, half right and wrong, and `match` says the same of the first and last."""
+    (tmp_path / "lave").mkdir()
+    rows = [
+        {"qid": n, "model": "blip2", "dataset": "vqav2", "question": "What is it?", "references": ["a dog"] * 5}
+        | {"prediction": text, "human_score": score}
+        for n, (text, score) in enumerate([("dog", 1.0), ("cat", 0.0)] * 5)
+    ]
+    (tmp_path / "lave" / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = experiments("reproduce", "lave-2", "--data", tmp_path, "--judge", "match", "--json", tmp_path / "n.json")
+    assert done.code == 0, done.err
+    compared = read(tmp_path / "n.json")["steps"][0]["compared"]
+    assert compared["all, quality: Spearman"] == {"paper": 0.6499, "measured": pytest.approx(1.0)}
+    assert compared["binary, quality: Spearman"] == {"paper": 0.7832, "measured": None}  # no yes/no question
+    assert "Beside the paper: lave" in done.out
+
+
+@pytest.mark.skipif(not (DATA / "mllm_bench").is_dir(), reason=f"the votes are not at {DATA}")
+def test_mllm_bench_s_win_rates_are_the_paper_s(tmp_path: Path) -> None:
+    done = experiments("reproduce", "mllm-bench-5", "--data", DATA, "--json", tmp_path / "n.json")
+    assert done.code == 0, done.err
+    compared = read(tmp_path / "n.json")["steps"][0]["compared"]
+    assert len(compared) == 6
+    assert all(both["measured"] == pytest.approx(both["paper"], abs=0.00501) for both in compared.values())
+
+
+@pytest.mark.skipif(not (DATA / "mllm_judge_fixture").is_dir(), reason=f"the fixture is not at {DATA}")
+def test_mllm_as_a_judge_s_files_are_read_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "mllm_judge").mkdir()
+    for path in (DATA / "mllm_judge_fixture").glob("*.jsonl"):
+        (tmp_path / "mllm_judge" / path.name).write_text(path.read_text())
+    done = experiments(
+        "reproduce", "mllm-judge-2", "--data", tmp_path, "--judge", "match", "--json", tmp_path / "n.json"
+    )
+    assert done.code == 0, done.err
+    compared = read(tmp_path / "n.json")["steps"][0]["compared"]
+    assert {name: both["paper"] for name, both in compared.items()} == JUDGE_2
+
+
 def test_texts_are_counted_where_the_file_is(data: Path) -> None:
     experiments("reproduce", "here", "--dry-run", "--data", data, "--json", data / "plan.json")
     steps = {step["command"].split()[5]: step for step in read(data / "plan.json")["steps"]}
@@ -80,6 +144,22 @@ def test_it_runs_what_is_there_and_says_what_is_not(data: Path) -> None:
     assert numbers["steps"][0]["rows"][0]["metrics"]["posh"]["value"] == 1.0
     assert "thumb: left out" in " ".join(done.out.split())
     assert len(numbers["left_out"]) == 6
+
+
+def test_a_column_map_of_ones_own_is_passed_on(tmp_path: Path) -> None:
+    (tmp_path / "caparena").mkdir()
+    pair = {"picture": "a", "one": "A dog.", "two": "A cat.", "a": "x", "b": "y", "c": "A dog.", "better": "x"}
+    (tmp_path / "caparena" / "caparena_annots_eval.json").write_text(json.dumps([pair]))
+    columns = "group: picture, completions: [one, two], systems: [a, b], references: c, preferences: {overall: better}"
+    (tmp_path / "mine.yaml").write_text(f"name: Mine\nsource: here\nseen: true\ncolumns: {{{columns}}}\n")
+    options = ("--data", tmp_path, "--dry-run", "--json", tmp_path / "plan.json")
+    done = experiments("reproduce", "posh-3", "--columns", f"caparena={tmp_path}/mine.yaml", *options)
+    assert done.code == 0, done.err
+    caparena = read(tmp_path / "plan.json")["steps"][1]
+    assert (caparena["texts"], caparena["counted"]) == (2, True)
+    assert f"--columns {tmp_path}/mine.yaml" in caparena["command"]
+    for given, reason in (("mine.yaml", "takes TABLE=MAP.yaml"), ("capareno=m.yaml", "did you mean 'caparena'?")):
+        assert reason in experiments("reproduce", "posh-3", "--columns", given, *options).err
 
 
 def test_without_any_data_it_ends_in_words(tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ from scipy.optimize import minimize
 from spanreward.rewards.comparison.correction import prediction_powered
 from spanreward.rewards.comparison.multiplicity import holm
 from spanreward.rewards.comparison.orders import first_slot_share, settle, swap_consistency
-from spanreward.rewards.comparison.ratings import Pair, bradley_terry, elo
+from spanreward.rewards.comparison.ratings import Pair, bradley_terry, median_elo
 from spanreward.rewards.comparison.reliability import krippendorff_alpha
 from spanreward.rewards.comparison.resampling import Interval, drawn_weights, ratio_interval
+from tests.support.elo import elo_by_the_formula
 
 
 def test_both_orders_settle_a_pair_only_where_they_agree() -> None:
@@ -198,31 +199,29 @@ def test_verdicts_are_symmetric_under_relabelling(rows: list[tuple[str, str, int
         assert isclose(chance, 1 - lost[name], abs_tol=1e-5)
 
 
-def test_elo_of_five_battles_by_hand() -> None:
-    """k 32. 1000 each: a beats b, 1016 and 984; a and c draw; and so on, each expectation worked out below."""
-    pairs = [Pair("a", "b", 1), Pair("a", "c", 0), Pair("b", "c", -1), Pair("c", "a", -1), Pair("b", "a", 0)]
-    a, b, c = 1000.0, 1000.0, 1000.0
+def test_elo_is_the_formula_s_over_the_same_resamples() -> None:
+    generator = np.random.default_rng(3)
+    strengths = {"a": 0.8, "b": 0.6, "c": 0.5, "d": 0.2}
+    pairs = []
+    for _ in range(60):
+        one, other = generator.choice(list(strengths), size=2, replace=False).tolist()
+        outcome = 0 if generator.random() < 0.2 else 1 if generator.random() < strengths[one] else -1
+        pairs.append((one, other, outcome))
+    pairs.append(("a", "seldom", 1))  # about a third of the resamples lack it
+    expected = elo_by_the_formula(pairs)
+    assert len(set(expected.values())) > 3
+    assert median_elo([Pair(*pair) for pair in pairs]) == expected
 
-    def moved(one: float, other: float, won: float) -> float:
-        return 32 * (won - 1 / (1 + 10 ** ((other - one) / 400)))
 
-    a, b = a + 16, b - 16
-    change = moved(a, c, 0.5)  # 32 (.5 - .52301) = -.736
-    assert change == pytest.approx(-0.7363, abs=1e-3)
-    a, c = a + change, c - change
-    change = moved(b, c, 0)
-    b, c = b + change, c - change
-    change = moved(c, a, 0)
-    c, a = c + change, a - change
-    change = moved(b, a, 0.5)
-    b, a = b + change, a - change
-    assert elo(pairs, k=32) == pytest.approx({"a": a, "b": b, "c": c}, abs=1e-6)
-    assert sum(elo(pairs, k=32).values()) == pytest.approx(3000)
+def test_elo_of_two_battles_by_hand() -> None:
+    """k 32. A resample has two of the battles, and a wins both: 1000 + 16 + 32 (1 - 1 / (1 + 10^(-32/400)))."""
+    found = median_elo([Pair("a", "b", 1), Pair("b", "a", -1)], k=32)
+    assert found == {"a": 1031.0, "b": 969.0}  # 1030.53 and 969.47
 
 
 def test_pairs_that_are_none() -> None:
     assert bradley_terry([]) == {}
-    assert elo([]) == {}
+    assert median_elo([]) == {}
     with pytest.raises(ValueError, match="two players"):
         Pair("a", "a", 1)
     with pytest.raises(ValueError, match="outcome of 1, 0 or -1"):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
+from scipy.stats import kendalltau
 
 from spanreward.rewards import HarmonicReward, LaveReward
 from spanreward.rewards.from_function import reward
@@ -15,15 +16,10 @@ from spanreward.rewards.judges.judge import Failure, Question
 from spanreward.rewards.labels.tables import TABLES, TableRow, fill_table, judge_records
 from spanreward.rewards.reward import Reward
 from spanreward.rewards.verdict import Sample, Span, Status, Verdict
+from tests.support.elo import elo_by_the_formula
 from tests.support.fakes import FakeJudge, certain, criterion_of, prompt_of
 
-LABELS = {
-    2: "text 1 much better",
-    1: "text 1 slightly better",
-    0: "equal",
-    -1: "text 2 slightly better",
-    -2: "text 2 much better",
-}
+LABELS = {2: "1_much_better", 1: "1_slightly_better", 0: "equal", -1: "2_slightly_better", -2: "2_much_better"}
 
 
 class Told(Reward):
@@ -76,9 +72,11 @@ def filled(table: str, path: Path, *metrics: Reward, pictures: Path | None = Non
     return {(row.slice, row.measure): row for row in rows}
 
 
-def docent(text_1: dict[str, float], text_2: dict[str, float], labels: Sequence[int], image: int) -> dict[str, Any]:
-    judged = dict(zip(("mistakes", "omissions", "overall"), (LABELS[label] for label in labels), strict=True))
-    return {"image": image, "text_1": json.dumps(text_1), "text_2": json.dumps(text_2), "reference": "A dog.", **judged}
+def docent(text_1: dict[str, float], text_2: dict[str, float], label: int, image: int) -> dict[str, Any]:
+    """A row with the columns of docent-eval-coarse."""
+    judged = dict.fromkeys(("mistakes", "omissions", "overall_quality"), LABELS[label])
+    texts = {"model1_generation": json.dumps(text_1), "model2_generation": json.dumps(text_2), "reference": "A dog."}
+    return {"uuid": f"picture-{image}", "model1": "llava", "model2": "molmo", **texts, **judged}
 
 
 def docent_rows() -> list[dict[str, Any]]:
@@ -91,7 +89,7 @@ def docent_rows() -> list[dict[str, Any]]:
         mistakes = -1 if label == 2 else label
         first = {"precision": 0.5 + mistakes / 10, "recall": 0.5 + label / 10, "f1": 0.5 - label / 10}
         second = {"precision": 0.5, "recall": 0.5, "f1": 0.5}
-        rows.append(docent(first, second, [label] * 3, image=number))
+        rows.append(docent(first, second, label, image=number))
     return rows
 
 
@@ -113,20 +111,20 @@ def test_docent_coarse(tmp_path: Path) -> None:
 
 def test_a_failed_judge_is_counted_and_no_tie(tmp_path: Path) -> None:
     rows = docent_rows()
-    rows[0]["text_2"] = rows[5]["text_1"] = "fails"  # two of the four pairs that precision gets wrong
+    rows[0]["model2_generation"] = rows[5]["model1_generation"] = "fails"  # two of four wrong pairs
     found = filled("docent-coarse", written(tmp_path, rows), Told("posh"))["all", "mistakes: accuracy"].metrics["posh"]
     assert (found.value, found.n, found.failed) == (16 / 18, 18, 2)
 
 
 def test_nothing_but_failures_is_an_error(tmp_path: Path) -> None:
-    path = written(tmp_path, [{**row, "text_1": "fails"} for row in docent_rows()])
+    path = written(tmp_path, [{**row, "model1_generation": "fails"} for row in docent_rows()])
     reason = "nothing can be measured: posh has no score for 20 of 40 texts, the first is timeout: too late"
     with pytest.raises(ValueError, match=reason):
         filled("docent-coarse", path, Told("posh"))
 
 
 def test_a_metric_without_any_score_is_shown_without_one(tmp_path: Path) -> None:
-    path = written(tmp_path, [{**row, "text_1": "fails"} for row in docent_rows()])
+    path = written(tmp_path, [{**row, "model1_generation": "fails"} for row in docent_rows()])
     found = filled("docent-coarse", path, Told("posh"), half)["all", "overall: Spearman"]
     posh = found.metrics["posh"]
     assert (isnan(posh.value), posh.n, posh.failed) == (True, 0, 20)
@@ -134,7 +132,7 @@ def test_a_metric_without_any_score_is_shown_without_one(tmp_path: Path) -> None
 
 
 def test_one_picture_has_no_interval(tmp_path: Path) -> None:
-    path = written(tmp_path, [{**row, "image": 1} for row in docent_rows()])
+    path = written(tmp_path, [{**row, "uuid": "one"} for row in docent_rows()])
     found = filled("docent-coarse", path, Told("posh"))["all", "omissions: accuracy"].metrics["posh"]
     assert found.value == 1.0
     assert isnan(found.interval.low)
@@ -164,22 +162,72 @@ def test_docent_granular(tmp_path: Path) -> None:
     assert list(mistakes) == ["posh"]  # a metric without spans has no such figure
 
 
-def test_caparena(tmp_path: Path) -> None:
-    """Three models; people and the metric agree on 16 of 20 pairs, and on the models' order."""
-    quality = {"a": 0.9, "b": 0.6, "c": 0.3}
-    meetings = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "a")] * 5
+def caparena_rows() -> list[dict[str, Any]]:
+    """Four models, in the layout of caparena_annots_eval.json. People follow `QUALITY` but for four pairs, the metric
+    in all. Two pairs have a text by a human.
+    """
+    meetings = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "c"), ("d", "b"), ("d", "a")] * 3
     rows = []
-    for number, (one, other) in enumerate(meetings):
-        better = "model_1" if quality[one] > quality[other] else "model_2"
-        if number < 4:
-            better = "model_2" if better == "model_1" else "model_1"
-        texts = {f"caption_{n}": json.dumps({"f1": quality[model]}) for n, model in ((1, one), (2, other))}
-        models = {"model_1": one, "model_2": other, "reference": "A dog.", "winner": better, "image": number}
-        rows.append({**texts, **models})
-    found = filled("caparena", written(tmp_path, rows), Told("posh"))
-    assert found["all", "captions: accuracy"].metrics["posh"].value == 16 / 20
-    assert found["all", "models: Spearman"].metrics["posh"].value == pytest.approx(1.0)
-    assert found["all", "models: tau-b"].metrics["posh"].value == pytest.approx(1.0)
+    for number, (one, other) in enumerate([*meetings, ("human", "a"), ("b", "human")]):
+        texts = {f"caption{n}": json.dumps({"f1": QUALITY[model]}) for n, model in ((1, one), (2, other))}
+        better, worse = (one, other) if QUALITY[one] > QUALITY[other] else (other, one)
+        winner = worse if number < 2 else ("equal", "skip")[number - 2] if number < 4 else better
+        sources = {"source1": one, "source2": other, "ref": "A dog.", "winner": winner}
+        rows.append({"img": f"{number}.jpg", "cluster": ("indoor", "street")[number % 2], **texts, **sources})
+    return rows
+
+
+QUALITY = {"a": 0.9, "b": 0.6, "c": 0.4, "d": 0.05, "human": 1.0}
+
+
+def test_caparena(tmp_path: Path) -> None:
+    """18 pairs without a human, two of them ties to people. The third smallest difference is .2, as are the smallest
+    two, so the metric has no tie: it is right on the 14 pairs where people follow it.
+    """
+    path = tmp_path / "caparena_annots_eval.json"
+    path.write_text(json.dumps(caparena_rows()))
+    found = filled("caparena", path, Told("posh"))
+    accuracy = found["all", "captions: accuracy"].metrics["posh"]
+    assert (accuracy.value, accuracy.n) == (14 / 18, 18)
+    assert {part for part, measure in found if measure == "captions: accuracy"} == {"indoor", "street", "all"}
+    assert {part for part, measure in found if measure.startswith("models")} == {"all"}
+    for measure in ("models: Spearman", "models: tau-b"):
+        assert found["all", measure].metrics["posh"].value == pytest.approx(1.0)
+        assert isnan(found["all", measure].metrics["posh"].interval.low)
+
+
+def test_the_models_are_ranked_by_the_authors_settings(tmp_path: Path) -> None:
+    """Kendall's tau between the oracle's ratings (test_statistics.py) of people's and of the metric's choices."""
+    rows = caparena_rows()[:18]
+    for row in rows[4:8]:  # people prefer the worse of six pairs in all
+        row["winner"] = row["source1"] if row["winner"] == row["source2"] else row["source2"]
+    path = tmp_path / "judgments.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    people = [{row["source1"]: 1, row["source2"]: -1}.get(row["winner"], 0) for row in rows]
+    metric = [1 if QUALITY[row["source1"]] > QUALITY[row["source2"]] else -1 for row in rows]
+    ratings = [
+        elo_by_the_formula([(row["source1"], row["source2"], sign) for row, sign in zip(rows, signs, strict=True)])
+        for signs in (metric, people)
+    ]
+    expected = kendalltau([ratings[0][model] for model in "abcd"], [ratings[1][model] for model in "abcd"]).statistic
+    assert abs(expected) < 1
+    found = filled("caparena", path, Told("posh"))["all", "models: tau-b"].metrics["posh"].value
+    assert found == pytest.approx(expected)
+
+
+def test_files_of_caparena_that_cannot_be_used(tmp_path: Path) -> None:
+    path = tmp_path / "caparena.json"
+    row = caparena_rows()[0]
+    for rows, reason in (
+        ([{**row, "winner": "c"}], r"entry 1: the column 'winner' must hold one of equal, skip, bad, a, b, got 'c'"),
+        (caparena_rows()[18:], "has only judgments of human, which are left out"),
+        ({"rows": []}, "must hold a JSON list"),
+        ([row, 3], "entry 2 must hold a JSON object, got 3"),
+        ([{**row, "ref": "\ud800"}], "entry 1 is not JSON"),
+    ):
+        path.write_text(json.dumps(rows))
+        with pytest.raises(ValueError, match=reason):
+            TABLES["caparena"].read(path)
 
 
 def test_mmhe_best_of_three(tmp_path: Path) -> None:

@@ -453,3 +453,27 @@ def test_a_value_that_cannot_be_is_told_before_anything_starts(
     key, _, value = override.partition("=")
     assert str(ended.value).startswith(f"train.py: recipe key trainer.{key}: Input should be ")
     assert str(ended.value).strip("'.").endswith(value)
+
+
+def test_prompts_that_are_missing_are_told_and_the_plan_goes_on(capsys: Any) -> None:
+    """The recipe of PoSh's paper, without its authors' prompt files."""
+    path = ROOT / "recipes" / "qwen2.5-vl-7b" / "docent-posh-published-dapo.yaml"
+    plan = dry_run(load_recipe(path, ["rewards.0.options.prompts=no/such/folder"]))
+    lacking = plan["here"]["rewards.0.options.prompts"]
+    assert lacking["stops"] is True
+    assert lacking["found"].startswith("there is nothing at no/such/folder: the published files are the folder posh/")
+    assert "https://github.com/amith-ananthram/posh" in " ".join(capsys.readouterr().out.split())
+    assert plan["questions"][0]["per_completion"] > 100
+    assert "memory" in plan
+
+
+def test_prompts_that_are_there_are_read(tmp_path: Path) -> None:
+    own = tmp_path / "pairs.yaml"
+    rewards = [{"metric": "pairwise", "options": {"prompts": str(own)}}, {"metric": "posh"}]
+    own.write_text("- 1\n")
+    with pytest.raises(ValueError, match="must hold the texts"):
+        dry_run(recipe(tmp_path / "out", rewards=rewards))
+    own.write_text((ROOT / "rewards" / "pairwise" / "prompts.yaml").read_text("utf-8"))
+    here = dry_run(recipe(tmp_path / "out", rewards=rewards))["here"]
+    assert here["rewards.0.options.prompts"] == {"found": f"found at {own}", "stops": False}
+    assert "rewards.1.options.prompts" not in here

@@ -10,15 +10,17 @@ from tests.support.command import spanreward
 
 ROWS = [
     {
-        "image": number,
-        "text_1": "A red circle.",
-        "text_2": text,
+        "uuid": number,
+        "model1": "llava",
+        "model2": "molmo",
+        "model1_generation": "A red circle.",
+        "model2_generation": text,
         "reference": ["A blue circle.", "A red circle above a star."],
         "mistakes": label,
         "omissions": label,
-        "overall": label,
+        "overall_quality": label,
     }
-    for number, (text, label) in enumerate([("A dog.", "text 1 much better"), ("A red circle.", "equal")] * 2)
+    for number, (text, label) in enumerate([("A dog.", "1_much_better"), ("A red circle.", "equal")] * 2)
 ]
 
 
@@ -57,7 +59,7 @@ def test_only_the_first_groups_and_a_map_of_one_s_own(rows: Path, tmp_path: Path
     mine = tmp_path / "mine.yaml"
     mine.write_text(
         "name: Mine\nsource: here\nseen: true\nfirst_is_better: true\n"
-        "columns: {group: image, completions: [text_1, text_2], references: reference}\n"
+        "columns: {group: uuid, completions: [model1_generation, model2_generation], references: reference}\n"
     )
     words = ("pascal50s", rows, "--columns", mine, "--count", 1)
     _, numbers = table(*words, json_to=tmp_path / "numbers.json")
@@ -75,7 +77,7 @@ def test_what_a_file_says_is_no_markup(tmp_path: Path) -> None:
 
 def test_a_table_of_what_nobody_judged(rows: Path, tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
-    mine.write_text("name: Mine\nsource: here\nseen: true\ncolumns: {group: image, completion: text_1}\n")
+    mine.write_text("name: Mine\nsource: here\nseen: true\ncolumns: {group: uuid, completion: model1_generation}\n")
     done = spanreward("labels", "table", "lave", rows, "--columns", mine, "--metric", "posh")
     assert done.code == 1
     assert "nothing can be measured: posh has no score for 4 of 4 texts, the first is not_applicable" in done.err
@@ -88,7 +90,7 @@ def test_a_table_of_what_nobody_judged(rows: Path, tmp_path: Path) -> None:
         (["docent-coarse", "{rows}", "mood=published"], "unknown option of posh 'mood': did you mean 'mode'?"),
         (["docent-coarse", "{rows}", "--count", "0"], "--count must be 1 or more, got 0."),
         (["docent-coarse", "{rows}.gone"], "there is no file"),
-        (["lave", "{rows}"], "line 1 has no column 'prediction', only image, text_1, text_2"),
+        (["lave", "{rows}"], "line 1 has no column 'prediction', only uuid, model1, model2"),
         (["docent-coarse", "{rows}", "--columns", "nothing.yaml"], "unknown column map 'nothing.yaml'"),
     ],
 )

@@ -1,0 +1,152 @@
+"""Encoder-decoder models as judges: a tiny T5 with random weights, and a tokenizer made as T5's is."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
+
+from spanreward.rewards import LaveReward, Sample, Status
+from spanreward.rewards.judges import Question, Rating, load_judge
+from spanreward.rewards.judges.local.local_judge import RELATIVE_CONTEXT
+from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
+from tests.support.tiny_models import close, questions, save_llama
+
+TEXTS = [
+    "Rate the candidate answer from 1 to 3: 1 = wrong, 2 = ambiguous, 3 = right.",
+    'Question: "What is it?" Reference answers: "dog", "puppy" Candidate answer: "cat" Output: So rating=1',
+    "A red circle is above a blue square. Answer with a digit from 1 to 5: 1 2 3 4 5",
+]
+
+
+def unigram() -> PreTrainedTokenizerFast:
+    """A Unigram model over words that begin with a space mark, whose vocabulary holds the control tokens, as T5's."""
+    backend = Tokenizer(models.Unigram())
+    backend.pre_tokenizer, backend.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+    control = ["<pad>", "</s>", "<unk>"]
+    alphabet = list("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789<>/_=,.:;?!'\"()-+|")
+    options = {"special_tokens": control, "unk_token": "<unk>", "initial_alphabet": alphabet, "show_progress": False}
+    backend.train_from_iterator(TEXTS * 20, trainers.UnigramTrainer(vocab_size=200, **options))
+    end = ("</s>", backend.token_to_id("</s>"))
+    backend.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[end])
+    return PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="</s>", pad_token="<pad>", unk_token="<unk>")
+
+
+def save_t5(folder: Path) -> None:
+    torch.manual_seed(0)
+    words = unigram()
+    config = T5Config(
+        vocab_size=len(words), d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, initializer_factor=3.0,
+        pad_token_id=words.pad_token_id, eos_token_id=words.eos_token_id,
+    )  # fmt: skip
+    model = T5ForConditionalGeneration(config)
+    model.generation_config.decoder_start_token_id = words.pad_token_id
+    model.save_pretrained(folder)
+    words.save_pretrained(folder)
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("t5")
+    save_t5(folder)
+    return load_judge(f"transformers:{folder}", batch_size=4, min_mass=0.0)
+
+
+def direct(judge: TransformersJudge, question: Question) -> dict[str, Any]:
+    """The tokenizer's own encoding of the bare text."""
+    return dict(judge.encoder.tokenizer(question.messages[0]["content"], return_tensors="pt"))
+
+
+def test_a_rating_is_one_step_of_the_decoder(judge: TransformersJudge) -> None:
+    asked = questions()
+    judge.start()
+    expected = []
+    for question in asked:
+        inputs = direct(judge, question)
+        with torch.inference_mode():
+            step = judge._model(**inputs, decoder_input_ids=torch.tensor([[0]])).logits[0, 0].softmax(-1)
+        masses = {d: sum(step[i] for i, w in enumerate(judge.encoder.words) if w.strip() == d) for d in "12345"}
+        expected.append(sum(int(digit) * p for digit, p in masses.items()) / sum(masses.values()))
+    ratings = judge.rate(asked)
+    assert [rating.mean for rating in ratings] == pytest.approx([float(mean) for mean in expected], abs=1e-4)
+    assert len({round(rating.mean, 4) for rating in ratings}) > len(asked) / 2  # else the test would show nothing
+
+
+def test_batch_equals_single_and_permuted(judge: TransformersJudge) -> None:
+    asked = questions()
+    together = judge.rate(asked)
+    assert close(together, [judge.rate([question])[0] for question in asked])
+    assert close(judge.rate(asked[::-1]), together[::-1])
+    texts = judge.write(asked, max_tokens=8)
+    assert texts == [judge.write([question], max_tokens=8)[0] for question in asked]
+
+
+def test_a_text_is_what_the_model_generates(judge: TransformersJudge) -> None:
+    (question, *_) = questions()
+    judge.start()
+    ids = judge._model.generate(**direct(judge, question), max_new_tokens=8, do_sample=False)[0, 1:]
+    assert judge.write([question], 8) == [judge.encoder.tokenizer.decode(ids, skip_special_tokens=True)]
+
+
+def test_a_control_token_in_a_text_is_plain_text(judge: TransformersJudge) -> None:
+    """The vocabulary has `</s>` as a piece; a tokenizer of its own would end the prompt there."""
+    ids = judge.encoder.encode([{"role": "user", "content": "red </s> <pad> So rating=3"}])
+    end = judge.encoder.tokenizer.eos_token_id
+    assert (ids[-1], ids.count(end), ids.count(0)) == (end, 1, 0)
+    assert judge.encoder.decode(ids[:-1]) == "red </s> <pad> So rating=3"
+
+
+def test_lave_with_a_t5(judge: TransformersJudge) -> None:
+    """Its rating is the likeliest of 1, 2 and 3; its random rationale ends in none."""
+    samples = [
+        Sample("", text, question="What is it?", answers=("dog", "dog", "puppy")) for text in ("dog", "a </s> cat", "")
+    ]
+    dog, cat, nothing = LaveReward(judge, rationale=False, mode="published", candidate="whole").assess(samples)
+    assert {dog.status, cat.status} == {Status.OK}
+    assert {dog.parts["rating"], cat.parts["rating"]} <= {1.0, 2.0, 3.0}
+    assert nothing.status is Status.EMPTY
+    written = LaveReward(judge, mode="published", candidate="whole").assess(samples[:1])[0]
+    assert written.status in (Status.OK, Status.UNPARSED)
+
+
+def test_its_positions_are_relative(judge: TransformersJudge) -> None:
+    assert judge.context == RELATIVE_CONTEXT
+    assert TransformersJudge(judge.model, max_length=100).context == 100
+    assert isinstance(judge.rate([Question([{"role": "user", "content": "1 " * 600}])])[0], Rating)
+
+
+def test_a_chat_template_of_one_s_own(tmp_path: Path) -> None:
+    save_llama(tmp_path)
+    file = tmp_path / "vicuna.jinja"
+    file.write_text("{% for m in messages %}USER: {{ m.content }} {% endfor %}ASSISTANT:")
+    chat = [{"role": "user", "content": "Rate it."}]
+    names = set()
+    for given, shown in ((str(file), "USER: Rate it. ASSISTANT:"), ("plain", "Rate it.")):
+        judge = TransformersJudge(str(tmp_path), chat_template=given, min_mass=0.0)
+        assert judge.encoder.decode(judge.encoder.encode(chat)) == shown
+        assert isinstance(judge.rate([Question(chat)])[0], Rating)
+        names.add(judge.name)
+    names.add(TransformersJudge(str(tmp_path), min_mass=0.0).name)
+    assert len(names) == 3  # the answers of one are not those of another
+    with pytest.raises(ValueError, match=r"chat_template is a Jinja file or 'plain', and there is no file gone\.jinja"):
+        TransformersJudge(str(tmp_path), chat_template="gone.jinja").rate([Question(chat)])
+
+
+def test_plain_text_begins_as_the_tokenizer_begins_a_text(tmp_path: Path) -> None:
+    """A Llama tokenizer puts its first token before a text, and no chat template is needed."""
+    save_llama(tmp_path)
+    state = json.loads((tmp_path / "tokenizer.json").read_text())
+    backend = Tokenizer.from_str(json.dumps(state))
+    start = ("<|im_start|>", backend.token_to_id("<|im_start|>"))
+    backend.post_processor = processors.TemplateProcessing(single="<|im_start|> $A", special_tokens=[start])
+    words = PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<|im_start|>", eos_token="<|im_end|>")
+    words.save_pretrained(tmp_path)
+    (tmp_path / "chat_template.jinja").unlink()
+    chat = [{"role": "user", "content": "Rate it."}]
+    judge = TransformersJudge(str(tmp_path), chat_template="plain", min_mass=0.0)
+    assert judge.encoder.encode(chat) == words("Rate it.").input_ids
+    with pytest.raises(ValueError, match="has no chat template: take an instruct model, or give the judge's option"):
+        TransformersJudge(str(tmp_path)).rate([Question(chat)])
