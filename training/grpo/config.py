@@ -94,18 +94,17 @@ class SpanGRPOConfig(GRPOConfig):
         return self.steps_per_generation * self.num_iterations
 
     def _check_token_advantages(self) -> None:
-        """Raises ValueError where TRL reads one advantage per sequence or has one ratio for all of its tokens."""
+        """Raises ValueError where TRL reads one advantage per sequence."""
         if self.loss_type == "vespo":
             raise ValueError("loss_type='vespo' reads one advantage per sequence: set span_coef=0 or another loss.")
         if self.off_policy_mask_threshold is not None:
             raise ValueError(
                 "off_policy_mask_threshold reads one advantage per sequence: set span_coef=0 or leave it out."
             )
-        if self.importance_sampling_level == "sequence" and self.loss_type != "cispo":
+        if self.importance_sampling_level == "sequence" and self.use_liger_kernel:
             raise ValueError(
-                f"importance_sampling_level='sequence' with loss_type={self.loss_type!r} has one ratio for all of a "
-                "sequence's tokens, through which spans move them all alike: set span_coef=0, loss_type='cispo' or "
-                "importance_sampling_level='token'."
+                "importance_sampling_level='sequence' in Liger's loss has one ratio for all of a sequence's tokens, "
+                "through which spans move them all alike: set use_liger_kernel=False, or span_coef=0."
             )
 
 

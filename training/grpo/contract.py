@@ -23,6 +23,7 @@ METHODS: dict[tuple[type, str], tuple[str, ...]] = {
     (GRPOTrainer, "_generate"): ("prompts",),
     (GRPOTrainer, "_generate_single_turn"): ("prompt_ids", "images", "multimodal_fields"),
     (GRPOTrainer, "_get_per_token_logps_and_entropies"): ("model", "input_ids", "attention_mask", "logits_to_keep"),
+    (GRPOTrainer, "_compute_loss"): ("model", "inputs"),
     (GRPOTrainer, "_calculate_rewards"): ("inputs", "prompts", "completions", "completion_ids_list"),
     (GRPOTrainer, "_log_metric"): ("name", "value"),
     (GRPOTrainer, "_get_train_sampler"): ("dataset",),

@@ -51,7 +51,7 @@ from spanreward.training.grpo.overlap import Overlap
 from spanreward.training.grpo.phases import Phases
 from spanreward.training.grpo.reasoning import Parts, split_reasoning
 from spanreward.training.grpo.recorder import Received, Recorder, check_deadlines, columns_of, failed_rows
-from spanreward.training.grpo.resuming import ResumingTrainer
+from spanreward.training.grpo.sequence_ratio import SequenceRatioTrainer
 from spanreward.training.grpo.span_rules import SPAN_RULES
 
 log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ class Batch:
     unusable: torch.Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.bool))
 
 
-class SpanGRPOTrainer(ResumingTrainer):
+class SpanGRPOTrainer(SequenceRatioTrainer):
     """TRL's GRPOTrainer with token-level advantages from spans.
 
     Takes GRPOTrainer's arguments, in its order. `args` is a SpanGRPOConfig; a GRPOConfig leaves our settings at their
@@ -120,6 +120,8 @@ class SpanGRPOTrainer(ResumingTrainer):
             args.reward_weights = [*(args.reward_weights or [1.0] * (len(functions) - 1)), 1.0]
         super().__init__(model, functions or None, args, **given)
         check_contract(self)
+        if args.span_coef > 0 and args.importance_sampling_level == "sequence" and args.loss_type != "cispo":
+            self.use_token_gradients()
         if self.rollout_func is None:  # which may write its prompts in another way
             check_policy(self.processing_class, self.train_dataset)
         keep_base(self)
