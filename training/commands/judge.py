@@ -7,7 +7,6 @@ docs/train_a_judge.md explains the recipe and the model card.
 """
 
 import argparse
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,6 @@ from types import SimpleNamespace
 from typing import Any, TextIO
 
 from rich.progress import track
-from rich.table import Table
 
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.training.commands.metric_options import JUDGES, add_metric_options, open_metric
@@ -29,26 +27,24 @@ TRAIN = """\
     spanreward judge train RECIPE seed=1 output=outputs/judges/mine 'teacher=[labels.jsonl]'
     spanreward judge train RECIPE --resume                     # after an interruption, with the same recipe
 
-The recipe's `captions` are changed on purpose, `labels` are people's marks of mistakes, and `teacher` are files of
-`spanreward judge label`. The output folder gets the weights, spanreward.json and README.md, the model card;
-`encoder:FOLDER` reads it. The training runs on one GPU or on the CPU, and ends when the loss on held-out pictures no
-longer falls. Nothing is downloaded, unless `base` is a hub id (HF_HUB_OFFLINE=1: never)."""
+The output folder gets the weights, spanreward.json and README.md, the model card; `encoder:FOLDER` reads it. The
+training runs on one GPU or on the CPU, and ends when the loss on held-out pictures no longer falls. Nothing is
+downloaded, unless `base` is a hub id (HF_HUB_OFFLINE=1: never)."""
 LABEL = """\
     spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
 
-Each row is a JSON object with `completion` and `reference` (a text or several), as for `spanreward score posh`. Each
-line of the output is a question of PoSh: the text that it was made from, the places of its words, the target, and the
-distribution over the ratings. After an interruption the same command starts the file anew; a judge with a model has
-its answers so far in the cache."""
+The rows are as for `spanreward score posh`. Each line of the output is a question: the text that it was made from, the
+places of its words, the target, and the distribution over the ratings. After an interruption the same command starts
+the file anew; a judge with a model has its answers so far in the cache."""
 
 
 class Noting(Judge):
-    """A judge, already awake, whose answers about phrases are also written to a file. noted: how many."""
+    """A judge, already awake, whose answers about phrases are also written to a file."""
 
     reads_source = True
 
     def __init__(self, judge: Judge, file: TextIO, pictures: dict[str, str]) -> None:
-        self.judge, self.file, self.pictures, self.noted = judge, file, pictures, 0
+        self.judge, self.file, self.pictures = judge, file, pictures
 
     @property
     def name(self) -> str:
@@ -61,7 +57,6 @@ class Noting(Judge):
                 line = {"picture": self.pictures[probe.source], "text": probe.source, "target": probe.text}
                 line |= {"places": probe.places, "probabilities": dict(answer.probabilities)}
                 self.file.write(json.dumps(line) + "\n")
-                self.noted += 1
         return answers
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
@@ -74,14 +69,17 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint in the output folder")
 
 
-def train(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+def train(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     from spanreward.training.judge.recipe import load_judge_recipe
 
     recipe = load_judge_recipe(arguments.recipe, arguments.overrides)  # before the slow imports: typos show at once
     from spanreward.training.judge.fit import train_judge
 
     told = train_judge(recipe, arguments.resume)
-    return shown({"judge": f"encoder:{recipe.output}", **{key: told[key] for key in ("loss", "auc", "temperature")}})
+    table = table_with(f"encoder:{recipe.output}, on held-out pictures", ["measure"], ["value"])
+    for name in ("loss", "auc", "temperature"):
+        table.add_row(name, f"{told[name]:.4g}")
+    return told, [table]
 
 
 def add_label(parser: argparse.ArgumentParser) -> None:
@@ -91,34 +89,25 @@ def add_label(parser: argparse.ArgumentParser) -> None:
     add_metric_options(parser)
 
 
-def label(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     from spanreward.rewards.posh import PoshReward
     from spanreward.rewards.scoring import read_rows
 
     samples, pictures = [], dict[str, str]()
     for row in read_rows(arguments.rows):
         if isinstance(row.sample, str) or not row.sample.references:
-            why = row.sample if isinstance(row.sample, str) else f"line {row.number} has no reference"
-            raise ValueError(f"{arguments.rows}: {why}.")
+            raise ValueError(f"line {row.number} of {arguments.rows} has no completion with a reference.")
         samples.append(row.sample)
-        name = hashlib.sha256("\n".join(row.sample.references).encode()).hexdigest()[:12]
-        pictures |= dict.fromkeys((row.sample.completion, *row.sample.references), name)
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+        pictures |= dict.fromkeys((row.sample.completion, *row.sample.references), row.sample.references[0])
     with open_metric("posh", arguments) as metric, arguments.output.open("w", encoding="utf-8") as file:
         (judge,) = metric.reward.judges
-        noting = Noting(judge, file, pictures)
-        reward = PoshReward(noting, **metric.settings["options"])
-        chunks = [samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK)]
+        reward = PoshReward(Noting(judge, file, pictures), **metric.settings["options"])
         with judge:
+            chunks = [samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK)]
             verdicts = [verdict for chunk in track(chunks, "labelling") for verdict in reward.assess(chunk)]
-    failed = sum(verdict.score is None for verdict in verdicts)
-    return shown({"questions": noting.noted, "rows": len(samples), "rows without a verdict": failed})
-
-
-def shown(numbers: dict[str, Any]) -> tuple[Any, list[Table]]:
-    table = table_with("", ["measure"], ["value"])
-    for name, value in numbers.items():
-        table.add_row(name, f"{value:.4g}" if isinstance(value, float) else str(value))
+    numbers = {"rows": len(samples), "rows without a verdict": sum(verdict.score is None for verdict in verdicts)}
+    table = table_with(str(arguments.output), list(numbers), [])
+    table.add_row(*map(str, numbers.values()))
     return numbers, [table]
 
 

@@ -7,13 +7,9 @@ The target is one to four other captions of the same picture. Kinds:
 
     right      the caption as it is: all of it is right
     replaced   one to three words of the caption, by others of the same tag, mostly of pictures that share a word
-    target     the same in the target only: the caption is what people wrote, and its words are wrong
-    both       the same in caption and target: right, although it may be odd
     swapped    two nouns, or two adjectives, of the caption change places
     added      an adjective before a noun
     other      a caption of another picture: wrong are its words that no caption of this picture has
-
-With `target`, `both` and `other`, a text's plausibility says nothing of whether it is right.
 """
 
 import re
@@ -83,19 +79,12 @@ class Changes:
             caption = self.random.choice(self.captions[self._other(name)])
             marks = [(w.start, w.end, float(w.lemma in self.known[name])) for w in self.words[caption] if w.pool]
             return Example(caption, " ".join(rest), tuple(marks), name)
-        if in_target := kind in ("target", "both"):
-            shared = {word.lemma for other in rest for word in self.words[other]}
-            words = [word for word in words if word.lemma in shared and word.kind != "ADP"]
         make = {"swapped": self._swapped, "added": self._added}.get(kind, self._replaced)
-        changes = make(name, words) if kind != "right" else {}
+        changes = {} if kind == "right" else make(name, words)
         if not changes and kind != "right":
             return None
-        if in_target:
-            new = {word.lemma: text for word, text in changes.items()}
-            rest = [rewrite(o, {w: new[w.lemma] for w in self.words[o] if w.lemma in new})[0] for o in rest]
-            changes = {w: w.text if kind == "target" else new[w.lemma] for w in words if w.lemma in new}
         text, places = rewrite(caption, changes)
-        marks = [(0, len(text), 1.0), *((start, end, float(kind == "both")) for start, end in places)]
+        marks = [(0, len(text), 1.0), *((start, end, 0.0) for start, end in places)]
         return Example(text, " ".join(rest), tuple(marks), name)
 
     def _replaced(self, name: str, words: Sequence[Word]) -> dict[Word, str]:

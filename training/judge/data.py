@@ -18,8 +18,6 @@ from spanreward.training.judge.changes import Changes, Example
 from spanreward.training.judge.recipe import JudgeRecipe
 from spanreward.training.recipe_file import RecipeError
 
-Marks = list[tuple[int, int, float]]
-
 
 def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict[str, list[str]]]:
     """Returns the examples to train on, those held out, and the pictures. Raises RecipeError, ValueError, OSError."""
@@ -78,7 +76,7 @@ def read_teacher(path: Path) -> list[Example]:
     """Returns an example per pair of texts in a file of `spanreward judge label`. Raises RecipeError."""
     if not path.is_file():
         raise RecipeError(f"there is no file {path} of a teacher's answers: write it with `spanreward judge label`.")
-    marks: dict[tuple[str, str, str], Marks] = defaultdict(list)
+    marks: dict[tuple[str, str, str], list[tuple[int, int, float]]] = defaultdict(list)
     for where, row in read_json_lines(path):
         try:
             levels = {float(level): float(p) for level, p in row["probabilities"].items()}

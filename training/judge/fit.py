@@ -78,15 +78,16 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     )
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(checkpoints)) if resume else None)
     logits, labels, _ = trainer.predict(held_out)  # type: ignore[arg-type]
-    temperature = calibrated(logits, labels)
+    loss, temperature = calibrated(logits, labels)
     for weights in model.classifier.parameters():
         weights.data /= temperature
     told = {
         "temperature": temperature,
-        "loss": loss_at(temperature, logits, labels),
+        "loss": loss,
         "auc": area(logits, labels),
         "checks": [[entry["step"], entry["eval_loss"]] for entry in trainer.state.log_history if "eval_loss" in entry],
-        "examples": [len(side) for side in sides],
+        "train": len(sides[0]),
+        "aside": len(sides[1]),
         "pictures": pictures,
         "recipe": recipe.model_dump(),
     }
@@ -119,13 +120,10 @@ def loss_of(outputs: Any, labels: torch.Tensor, num_items_in_batch: Any = None) 
     return -(right * supported + (1 - right) * unsupported).mean()
 
 
-def loss_at(temperature: float, logits: Any, labels: Any) -> float:
-    return float(loss_of({"logits": torch.tensor(logits) / temperature}, torch.tensor(labels)))
-
-
-def calibrated(logits: Any, labels: Any) -> float:
-    """Returns the temperature, of 61 from 1/4 to 4, with the lowest loss (Guo et al. 2017, section 4.2)."""
-    return min(map(float, np.geomspace(0.25, 4, 61)), key=lambda temperature: loss_at(temperature, logits, labels))
+def calibrated(logits: Any, labels: Any) -> tuple[float, float]:
+    """Returns the lowest loss of 61 temperatures from 1/4 to 4, and its temperature (Guo et al. 2017, section 4.2)."""
+    scored, marks = torch.tensor(logits), torch.tensor(labels)
+    return min((float(loss_of({"logits": scored / t}, marks)), float(t)) for t in np.geomspace(0.25, 4, 61))
 
 
 def area(logits: Any, labels: Any) -> float:
@@ -138,12 +136,10 @@ def area(logits: Any, labels: Any) -> float:
 
 def card(told: dict[str, Any]) -> str:
     """Returns the model card of what spanreward.json holds."""
-    recipe, (train, held_out) = told["recipe"], told["examples"]
+    recipe = told["recipe"]
     files = [*recipe["captions"].values(), *recipe["labels"].values(), *recipe["teacher"]]
-    values = {**recipe, **told, "train": train, "held_out": held_out, "steps": told["checks"][-1][0]}
-    values |= {side: len(names) for side, names in told["pictures"].items()} | {
-        "files": "\n".join(f"- `{f}`" for f in files)
-    }
+    values = {**recipe, **told, "steps": told["checks"][-1][0], "files": "\n".join(f"- `{path}`" for path in files)}
+    values |= {side: len(names) for side, names in told["pictures"].items()}
     values["kinds"] = ", ".join(f"{kind} {weight:g}" for kind, weight in recipe["kinds"].items())
     shown = {name: f"{value:.4g}" if isinstance(value, float) else str(value) for name, value in values.items()}
     return fill(read_yaml_file(Path(__file__).with_name("card.yaml"))["card"], **shown)

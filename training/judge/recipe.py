@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from spanreward.training.recipe import Part, apply_override, explain
 from spanreward.training.recipe_file import RecipeError, read_mapping
 
-Kind = Literal["right", "replaced", "target", "both", "swapped", "added", "other"]  # training/judge/changes.py
+Kind = Literal["right", "replaced", "swapped", "added", "other"]  # training/judge/changes.py
 
 
 class JudgeRecipe(Part):
@@ -22,13 +22,13 @@ class JudgeRecipe(Part):
     labels: dict[str, str] = Field({})
     teacher: list[str] = Field([])
     kinds: dict[Kind, Annotated[float, Field(gt=0)]] = Field({"right": 1.0, "replaced": 2.0}, min_length=1)
-    examples: int = Field(6000, gt=0)
+    examples: int = Field(7000, gt=0)
     unseen: float = Field(0.0, ge=0, lt=1)
-    held_out: float = Field(0.1, gt=0, lt=1)
-    steps: int = Field(250, gt=0)
+    held_out: float = Field(0.06, gt=0, lt=1)
+    steps: int = Field(360, gt=0)
     batch: int = Field(16, gt=0)
-    learning_rate: float = Field(1e-4, gt=0)
-    check_every: int = Field(50, gt=0)
+    learning_rate: float = Field(3e-4, gt=0)
+    check_every: int = Field(90, gt=0)
     patience: int = Field(3, gt=0)
 
 
