@@ -76,7 +76,9 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
         compute_loss_func=loss_of,
         callbacks=[EarlyStoppingCallback(recipe.patience)],
     )
-    trainer.train(resume_from_checkpoint=get_last_checkpoint(str(checkpoints)) if resume else None)
+    trainer.train(
+        resume_from_checkpoint=get_last_checkpoint(str(checkpoints)) if resume and checkpoints.is_dir() else None
+    )
     logits, labels, _ = trainer.predict(held_out)  # type: ignore[arg-type]
     loss, temperature = calibrated(logits, labels)
     for weights in model.classifier.parameters():

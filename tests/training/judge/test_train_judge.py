@@ -1,6 +1,7 @@
 """`spanreward judge train`: a tiny random encoder learns from changed captions, from labels and from a teacher."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from transformers import AutoModelForTokenClassification
 
 from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge
+from spanreward.training.judge import fit
 from spanreward.training.judge.data import examples_of, picture_name
 from spanreward.training.judge.recipe import JudgeRecipe, load_judge_recipe
 from spanreward.training.recipe_file import RecipeError
@@ -79,6 +81,17 @@ def test_one_seed_gives_one_judge(trained: dict[str, Any], toy: Path) -> None:
         assert spanreward("judge", "train", toy / "recipe.yaml", f"output={other}", f"seed={seed}").code == 0
         pairs = zip(weights(toy / "judge"), weights(other), strict=True)
         assert all(bool((one == another).all()) for one, another in pairs) == equal
+
+
+def test_a_resumed_training_ends_as_one_that_was_not_interrupted(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output = toy / "resumed"
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(fit.shutil, "rmtree", lambda folder: None)
+        assert spanreward("judge", "train", toy / "recipe.yaml", f"output={output}", "check_every=60").code == 0
+    whole = (output / "model.safetensors").read_bytes()
+    shutil.rmtree(output / "checkpoints/checkpoint-120")
+    assert spanreward("judge", "train", toy / "recipe.yaml", "--resume", f"output={output}", "check_every=60").code == 0
+    assert (output / "model.safetensors").read_bytes() == whole
 
 
 def test_no_held_out_or_unseen_picture_is_trained_on(toy: Path) -> None:
