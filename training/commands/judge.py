@@ -39,7 +39,7 @@ the file anew; a judge with a model has its answers so far in the cache."""
 
 
 class Noting(Judge):
-    """A judge, already awake, whose answers about phrases are also written to a file."""
+    """A judge, already awake, whose answers about phrases are also written to a file. pictures: names by reference."""
 
     reads_source = True
 
@@ -54,8 +54,9 @@ class Noting(Judge):
         answers = self.judge.rate(questions, scale)
         for probe, answer in zip((question.probe for question in questions), answers, strict=True):
             if isinstance(answer, Rating) and probe.places:
-                line = {"picture": self.pictures[probe.source], "text": probe.source, "target": probe.text}
-                line |= {"places": probe.places, "probabilities": dict(answer.probabilities)}
+                picture = self.pictures.get(probe.text) or self.pictures.get(probe.source, probe.source)
+                line = {"picture": picture, "text": probe.source, "target": probe.text, "places": probe.places}
+                line |= {"probabilities": dict(answer.probabilities)}
                 self.file.write(json.dumps(line) + "\n")
         return answers
 
@@ -98,7 +99,7 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
         if isinstance(row.sample, str) or not row.sample.references:
             raise ValueError(f"line {row.number} of {arguments.rows} has no completion with a reference.")
         samples.append(row.sample)
-        pictures |= dict.fromkeys((row.sample.completion, *row.sample.references), row.sample.references[0])
+        pictures |= dict.fromkeys(row.sample.references, row.sample.references[0])
     with open_metric("posh", arguments) as metric, arguments.output.open("w", encoding="utf-8") as file:
         (judge,) = metric.reward.judges
         reward = PoshReward(Noting(judge, file, pictures), **metric.settings["options"])

@@ -136,7 +136,7 @@ def test_a_bad_recipe_is_one_sentence(toy: Path, override: str, told: str) -> No
 
 def test_a_teacher_is_noted_and_learnt_from(toy: Path, tmp_path: Path) -> None:
     rows = [
-        {"completion": f"a {c} {t} stands on grass .", "reference": [f"a {o} {t} stands .", "the street ."]}
+        {"completion": f"a {c} {t} stands on grass .", "reference": [f"a {o} {t} stands .", f"the {t} ."]}
         for t in THINGS
         for c, o in (("red", "red"), ("blue", "green"))
     ]
