@@ -27,12 +27,13 @@ USES = {
     },
     "training.blind": {"rewards.comparison", "rewards.labels", "training.data", "training.evaluation"},
     "training.callbacks": {"training.grpo", "training.evaluation"},
+    "training.judge": {"rewards.judges", "rewards.labels", "rewards.language"},
     "training.plan": {"rewards.judges"},  # whose KV cache it reckons
     "training.commands": {  # what a person calls: it may use everything
         *METRICS,
         *("rewards.language", "rewards.judges", "rewards.comparison", "rewards.labels"),
         *("training.blind", "training.callbacks", "training.data", "training.evaluation", "training.grpo"),
-        "training.plan",
+        *("training.judge", "training.plan"),
     },
 }
 

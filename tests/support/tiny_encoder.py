@@ -1,0 +1,64 @@
+"""A token classifier with tiny random weights: a BERT, or a ModernBERT in the layout of LettuceDetect."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import (
+    BertConfig,
+    BertForTokenClassification,
+    ModernBertConfig,
+    ModernBertForTokenClassification,
+    PreTrainedTokenizerFast,
+)
+
+WORDS = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    "a",
+    "red",
+    "blue",
+    "cat",
+    "dog",
+    "sits",
+    "on",
+    "the",
+    "mat",
+    "and",
+    "sleeps",
+    ".",
+    "[",
+    "]",
+    "SEP",
+]
+SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+SIZES |= {"intermediate_size": 32, "pad_token_id": 0}
+
+
+def saved(folder: Path, labels: int = 2, modern: bool = False, length: int = 64, words: Sequence[str] = WORDS) -> str:
+    torch.manual_seed(0)
+    sizes = {
+        **SIZES,
+        "vocab_size": len(words),
+        "max_position_embeddings": length,
+        "num_labels": labels,
+        "initializer_range": 0.5,
+    }
+    ends = {"cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3}
+    if modern:
+        ModernBertForTokenClassification(ModernBertConfig(**sizes, **ends)).save_pretrained(folder)
+    else:
+        BertForTokenClassification(BertConfig(**sizes)).save_pretrained(folder)
+    core = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="[UNK]"))
+    core.pre_tokenizer = pre_tokenizers.Whitespace()
+    pair = "[CLS] $A [SEP] $B:1 [SEP]:1"
+    core.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", pair, [("[CLS]", 2), ("[SEP]", 3)])
+    special = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
+    names = ["input_ids", "attention_mask", *([] if modern else ["token_type_ids"])]
+    settings = {"model_max_length": length, "model_input_names": names, **special}
+    PreTrainedTokenizerFast(tokenizer_object=core, **settings).save_pretrained(folder)
+    return str(folder)

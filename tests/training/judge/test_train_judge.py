@@ -1,0 +1,182 @@
+"""`spanreward judge train`: a tiny random encoder learns from changed captions, from labels and from a teacher."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import AutoModelForTokenClassification
+
+from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge
+from spanreward.training.judge import fit
+from spanreward.training.judge.data import examples_of, picture_name
+from spanreward.training.judge.recipe import JudgeRecipe, load_judge_recipe
+from spanreward.training.recipe_file import RecipeError
+from tests.support.command import spanreward
+from tests.support.paths import ROOT
+from tests.support.tiny_encoder import saved
+
+THINGS, COLOURS = ("cat", "dog", "horse", "bird", "sheep", "cow"), ("red", "blue", "green", "black")
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+VOCABULARY = [*SPECIAL, "a", "an", "the", "in", "on", "grass", "street", "stands", "is", "near", ".", *THINGS, *COLOURS]
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a recipe, captions of 24 pictures, and a tiny encoder."""
+    folder = tmp_path_factory.mktemp("toy")
+    saved(folder / "base", words=VOCABULARY)
+    rows = [
+        {"image": f"{number}.jpg", "captions": ["none", "none"], "label": "0", "id": number, "category": "toy"}
+        | {"references": [f"the {t} is {c} on the grass .", f"a {t} is near the street .", f"the {t} is {c} ."]}
+        for number, (t, c) in enumerate((t, c) for c in COLOURS for t in THINGS)
+    ]
+    (folder / "captions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    lines = [f"output: {folder}/judge", f"base: {folder}/base", f"captions: {{pascal50s: {folder}/captions.jsonl}}"]
+    lines += ["kinds: {right: 1, added: 2}", "examples: 400", "unseen: 0.25", "held_out: 0.25"]
+    lines += ["steps: 120", "check_every: 40", "batch: 32", "learning_rate: 1.0e-2"]
+    (folder / "recipe.yaml").write_text("\n".join(lines))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(toy: Path) -> dict[str, Any]:
+    done = spanreward("judge", "train", toy / "recipe.yaml", "--json", toy / "numbers.json")
+    assert done.code == 0, done.err
+    told: dict[str, Any] = json.loads((toy / "judge/spanreward.json").read_text())
+    return told
+
+
+def test_training_lowers_the_held_out_loss(trained: dict[str, Any]) -> None:
+    losses = [loss for _, loss in trained["checks"]]
+    assert len(losses) == 3
+    assert losses[-1] < losses[1] < losses[0]
+    assert trained["auc"] > 0.65
+
+
+def test_the_folder_is_a_judge(trained: dict[str, Any], toy: Path) -> None:
+    with EncoderJudge(str(toy / "judge")) as judge:
+        (read,) = judge.read([("a cat on grass .", "the cat stands near a street . a red cat in the grass .")])
+    assert len(read) == 5
+    assert not (toy / "judge/checkpoints").exists()
+    card = (toy / "judge/README.md").read_text()
+    assert f"encoder:{toy}/judge" in card
+    assert "{" not in card
+    numbers = json.loads((toy / "numbers.json").read_text())
+    assert numbers == trained
+
+
+def test_the_last_layer_is_calibrated(trained: dict[str, Any], toy: Path) -> None:
+    assert 0.25 <= trained["temperature"] <= 4
+    assert trained["loss"] <= min(loss for _, loss in trained["checks"]) + 1e-3
+
+
+def test_one_seed_gives_one_judge(trained: dict[str, Any], toy: Path) -> None:
+    def weights(folder: Path) -> list[Any]:
+        return [*AutoModelForTokenClassification.from_pretrained(folder).parameters()]
+
+    for seed, equal in ((0, True), (1, False)):
+        other = toy / f"again{seed}"
+        assert spanreward("judge", "train", toy / "recipe.yaml", f"output={other}", f"seed={seed}").code == 0
+        pairs = zip(weights(toy / "judge"), weights(other), strict=True)
+        assert all(bool((one == another).all()) for one, another in pairs) == equal
+
+
+def test_a_resumed_training_ends_as_one_that_was_not_interrupted(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output = toy / "resumed"
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(fit.shutil, "rmtree", lambda folder: None)
+        assert spanreward("judge", "train", toy / "recipe.yaml", f"output={output}", "check_every=60").code == 0
+    whole = (output / "model.safetensors").read_bytes()
+    shutil.rmtree(output / "checkpoints/checkpoint-120")
+    assert spanreward("judge", "train", toy / "recipe.yaml", "--resume", f"output={output}", "check_every=60").code == 0
+    assert (output / "model.safetensors").read_bytes() == whole
+
+
+def test_no_held_out_or_unseen_picture_is_trained_on(toy: Path) -> None:
+    recipe = load_judge_recipe(toy / "recipe.yaml")
+    train, held_out, pictures = examples_of(recipe)
+    used, aside = ({example.picture for example in side} for side in (train, held_out))
+    assert used
+    assert aside
+    assert not used & aside
+    assert used | aside <= set(pictures["read"])
+    assert len(pictures["read"]) + len(pictures["unseen"]) == len(THINGS) * len(COLOURS)
+    assert not set(pictures["read"]) & set(pictures["unseen"])
+    assert examples_of(recipe) == (train, held_out, pictures)
+
+
+def test_a_picture_has_one_name_in_all_sets() -> None:
+    assert picture_name("COCO_val2014_000000005123.jpg") == picture_name("000000005123.jpg") == picture_name("5123")
+    assert picture_name("VOC2012/JPEGImages/2008_008252.jpg") == "2008_008252"
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        ("stepz=3", "did you mean 'steps'?"),
+        ("kinds.odd=1", "recipe key kinds"),
+        ("steps=0", "recipe key steps: Input should be greater than 0, got 0."),
+        ("held_out=1", "recipe key held_out: Input should be less than 1, got 1."),
+        ("captions.pascal50s=none.jsonl", "there is no file none.jsonl"),
+        ("captions={nosuch: none.jsonl}", "unknown column map 'nosuch'"),
+        ("teacher=[none.jsonl]", "there is no file none.jsonl of a teacher's answers"),
+        ("captions={}", "of 0 pictures some must be left to train on"),
+        ("base=./none", "the judge's model ./none is no folder"),
+    ],
+)
+def test_a_bad_recipe_is_one_sentence(toy: Path, override: str, told: str) -> None:
+    done = spanreward("judge", "train", toy / "recipe.yaml", "output=/nowhere", override)
+    assert done.code == 1
+    assert told in done.err
+    assert "Traceback" not in done.err
+    assert len(done.err.strip().splitlines()) == 1
+
+
+def test_a_teacher_is_noted_and_learnt_from(toy: Path, tmp_path: Path) -> None:
+    rows = [
+        {"completion": f"a {c} {t} stands on grass .", "reference": [f"a {o} {t} stands .", f"the {t} ."]}
+        for t in THINGS
+        for c, o in (("red", "red"), ("blue", "green"))
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    labels = tmp_path / "labels.jsonl"
+    assert spanreward("judge", "label", tmp_path / "rows.jsonl", "--judge", "match", "--output", labels).code == 0
+    lines = [json.loads(line) for line in labels.read_text().splitlines()]
+    assert {line["text"] for line in lines} == {text for row in rows for text in (row["completion"], *row["reference"])}
+    assert all(line["text"][start:end] for line in lines for start, end in line["places"])
+    assert len({line["picture"] for line in lines}) == len(rows)
+    overrides = ("captions={}", f"teacher=[{labels}]", "unseen=0", f"output={tmp_path}/student", "steps=20")
+    done = spanreward("judge", "train", toy / "recipe.yaml", *overrides)
+    assert done.code == 0, done.err
+    assert (tmp_path / "student/model.safetensors").is_file()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['{"text": "a cat"}', '{"text": "a", "target": "b", "picture": "c", "places": [], "probabilities": {"1": 1}}'],
+)
+def test_a_line_that_is_no_answer_is_named(tmp_path: Path, line: str) -> None:
+    (tmp_path / "labels.jsonl").write_text(line)
+    with pytest.raises(RecipeError, match=r"labels\.jsonl line 1 is no line of `spanreward judge label`"):
+        examples_of(JudgeRecipe(output="x", teacher=[f"{tmp_path}/labels.jsonl"]))
+
+
+def test_people_label_too(toy: Path, tmp_path: Path) -> None:
+    rows = [
+        {"id": f"{n}", "completion": f"a red {t} on grass .", "reference": f"a blue {t} .", "mistakes": ["red"]}
+        for n, t in enumerate(THINGS)
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    labels = {"labelled_spans": f"{tmp_path}/rows.jsonl"}
+    train, held_out, _ = examples_of(JudgeRecipe(output="x", labels=labels, held_out=0.4))
+    example = (train + held_out)[0]
+    start, end, right = example.marks[-1]
+    assert (example.text[start:end], right) == ("red", 0.0)
+
+
+def test_the_recipe_that_ships_is_read() -> None:
+    recipe = load_judge_recipe(ROOT / "recipes/judges/people.yaml")
+    assert recipe.unseen > 0
+    assert recipe.base == "minilm"

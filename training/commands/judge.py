@@ -1,0 +1,119 @@
+"""Train an encoder judge, which reads each text once: from captions that are changed on purpose, or from a large judge.
+
+    spanreward judge train recipes/judges/people.yaml          # then: --judge encoder:outputs/judges/people
+    spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
+
+docs/train_a_judge.md explains the recipe and the model card.
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, TextIO
+
+from rich.progress import track
+
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.training.commands.metric_options import JUDGES, add_metric_options, open_metric
+from spanreward.training.commands.subcommands import run
+from spanreward.training.evaluation.tables import table_with
+
+CHUNK = 16  # rows that are judged together
+
+TRAIN = """\
+    spanreward judge train recipes/judges/people.yaml
+    spanreward judge train RECIPE seed=1 output=outputs/judges/mine 'teacher=[labels.jsonl]'
+    spanreward judge train RECIPE --resume                     # after an interruption, with the same recipe
+
+The output folder gets the weights, spanreward.json and README.md, the model card; `encoder:FOLDER` reads it. The
+training runs on one GPU or on the CPU, and ends when the loss on held-out pictures no longer falls. Nothing is
+downloaded, unless `base` is a hub id (HF_HUB_OFFLINE=1: never)."""
+LABEL = """\
+    spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
+
+The rows are as for `spanreward score posh`. Each line of the output is a question: the text that it was made from, the
+places of its words, the target, and the distribution over the ratings. After an interruption the same command starts
+the file anew; a judge with a model has its answers so far in the cache."""
+
+
+class Noting(Judge):
+    """A judge, already awake, whose answers about phrases are also written to a file. pictures: names by reference."""
+
+    reads_source = True
+
+    def __init__(self, judge: Judge, file: TextIO, pictures: dict[str, str]) -> None:
+        self.judge, self.file, self.pictures = judge, file, pictures
+
+    @property
+    def name(self) -> str:
+        return self.judge.name
+
+    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+        answers = self.judge.rate(questions, scale)
+        for probe, answer in zip((question.probe for question in questions), answers, strict=True):
+            if isinstance(answer, Rating) and probe.places:
+                picture = self.pictures.get(probe.text) or self.pictures.get(probe.source, probe.source)
+                line = {"picture": picture, "text": probe.source, "target": probe.text, "places": probe.places}
+                line |= {"probabilities": dict(answer.probabilities)}
+                self.file.write(json.dumps(line) + "\n")
+        return answers
+
+    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+        return self.judge.write(questions, max_tokens)
+
+
+def add_train(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("recipe", help="a YAML file, such as recipes/judges/people.yaml")
+    parser.add_argument("overrides", nargs="*", metavar="key=value", help="recipe keys with dots, such as steps=100")
+    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint in the output folder")
+
+
+def train(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
+    from spanreward.training.judge.recipe import load_judge_recipe
+
+    recipe = load_judge_recipe(arguments.recipe, arguments.overrides)  # before the slow imports: typos show at once
+    from spanreward.training.judge.fit import train_judge
+
+    told = train_judge(recipe, arguments.resume)
+    table = table_with(f"encoder:{recipe.output}, on held-out pictures", ["measure"], ["value"])
+    for name in ("loss", "auc", "temperature"):
+        table.add_row(name, f"{told[name]:.4g}")
+    return told, [table]
+
+
+def add_label(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("rows", type=Path, metavar="ROWS.jsonl", help="completions with their references")
+    parser.add_argument("--judge", required=True, help=f"the teacher: {JUDGES}")
+    parser.add_argument("--output", required=True, type=Path, metavar="LABELS.jsonl", help="a question a line")
+    add_metric_options(parser)
+
+
+def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
+    from spanreward.rewards.posh import PoshReward
+    from spanreward.rewards.scoring import read_rows
+
+    samples, pictures = [], dict[str, str]()
+    for row in read_rows(arguments.rows):
+        if isinstance(row.sample, str) or not row.sample.references:
+            raise ValueError(f"line {row.number} of {arguments.rows} has no completion with a reference.")
+        samples.append(row.sample)
+        pictures |= dict.fromkeys(row.sample.references, row.sample.references[0])
+    with open_metric("posh", arguments) as metric, arguments.output.open("w", encoding="utf-8") as file:
+        (judge,) = metric.reward.judges
+        reward = PoshReward(Noting(judge, file, pictures), **metric.settings["options"])
+        with judge:
+            chunks = [samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK)]
+            verdicts = [verdict for chunk in track(chunks, "labelling") for verdict in reward.assess(chunk)]
+    numbers = {"rows": len(samples), "rows without a verdict": sum(verdict.score is None for verdict in verdicts)}
+    table = table_with(str(arguments.output), list(numbers), [])
+    table.add_row(*map(str, numbers.values()))
+    return numbers, [table]
+
+
+def main() -> None:
+    train_it = SimpleNamespace(HELP="train a judge as a recipe says", DESCRIPTION=TRAIN, add_arguments=add_train)
+    label_it = SimpleNamespace(HELP="keep a judge's answers, to train from", DESCRIPTION=LABEL, add_arguments=add_label)
+    train_it.measure, label_it.measure = train, label
+    run("spanreward judge", __doc__, {"train": train_it, "label": label_it})

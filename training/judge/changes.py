@@ -1,0 +1,154 @@
+"""People's captions changed on purpose, with a label on the very words. Nobody has to label anything.
+
+    changes = Changes({"1": ["A dog on grass.", "The dog sits."], ...}, Random(0))
+    changes.example("replaced", "1")     # Example("A cat on grass.", "The dog sits.", ((0, 15, 1.0), (2, 5, 0.0)), "1")
+
+The target is one to four other captions of the same picture. Kinds:
+
+    right      the caption as it is: all of it is right
+    replaced   one to three words of the caption, by others of the same tag, mostly of pictures that share a word
+    swapped    two nouns, or two adjectives, of the caption change places
+    added      an adjective before a noun
+    other      a caption of another picture: wrong are its words that no caption of this picture has
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import NamedTuple
+
+from spanreward.rewards.language.pipeline import load_pipeline
+from spanreward.rewards.language.words import NOUNS, word_set
+
+CHANGED = ("NOUN", "PROPN", "ADJ", "VERB", "ADP", "NUM")  # equally likely
+COLOURS = word_set("red green blue yellow white black brown orange purple pink gray grey tan golden silver")
+JOINING = word_set("and or , a an the")
+ARTICLE = re.compile(r"\b([Aa])n?( +)$")
+NEAR = 0.7  # the share of other pictures that share a word with this one
+MOST = 4  # captions in a target
+
+
+class Word(NamedTuple):
+    """A word at its characters [start, end). pool: names the words that may stand for it, "" for none."""
+
+    start: int
+    end: int
+    text: str = ""
+    lemma: str = ""
+    kind: str = ""
+    pool: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A text beside a target. marks: characters [start, end), and how right they are, in [0, 1]; the last mark on a
+    token counts, and a token without one is not trained on. picture: what is held out together.
+    """
+
+    text: str
+    target: str
+    marks: tuple[tuple[int, int, float], ...]
+    picture: str
+
+
+class Changes:
+    """Makes examples from the captions of pictures, at least two of each, by name."""
+
+    def __init__(self, captions: Mapping[str, Sequence[str]], random: Random) -> None:
+        self.captions, self.names, self.random = captions, list(captions), random
+        texts = list(dict.fromkeys(text for several in captions.values() for text in several))
+        parsed = load_pipeline().pipe(texts, disable=["parser"])
+        self.words = {text: [read(token) for token in doc] for text, doc in zip(texts, parsed, strict=True)}
+        self.own: dict[str, list[Word]] = {
+            name: [word for text in several for word in self.words[text] if word.pool]
+            for name, several in captions.items()
+        }
+        self.known = {name: {word.lemma for word in words} for name, words in self.own.items()}
+        self.having = defaultdict(list)
+        for name, lemmas in self.known.items():
+            for lemma in sorted(lemmas):
+                self.having[lemma].append(name)
+
+    def example(self, kind: str, name: str) -> Example | None:
+        """Returns an example of this picture, or None where the drawn caption has no place for this kind."""
+        caption, *rest = self.random.sample(self.captions[name], len(self.captions[name]))
+        rest, words = rest[: 1 + self.random.randrange(MOST)], self.words[caption]
+        if kind == "other":
+            caption = self.random.choice(self.captions[self._other(name)])
+            marks = [(w.start, w.end, float(w.lemma in self.known[name])) for w in self.words[caption] if w.pool]
+            return Example(caption, " ".join(rest), tuple(marks), name)
+        make = {"swapped": self._swapped, "added": self._added}.get(kind, self._replaced)
+        changes = {} if kind == "right" else make(name, words)
+        if not changes and kind != "right":
+            return None
+        text, places = rewrite(caption, changes)
+        marks = [(0, len(text), 1.0), *((start, end, 0.0) for start, end in places)]
+        return Example(text, " ".join(rest), tuple(marks), name)
+
+    def _replaced(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
+        changes = {}
+        for _ in range(1 + self.random.randrange(3)):
+            kinds = sorted({word.kind for word in words if word.pool})
+            kind = self.random.choice(kinds) if kinds else ""
+            if chosen := [word for word in words if word.pool and word.kind == kind]:
+                word = self.random.choice(chosen)
+                changes[word] = self._instead(name, word)
+        return {word: new for word, new in changes.items() if new}
+
+    def _swapped(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
+        pairs = [
+            (one, other)
+            for place, one in enumerate(words)
+            for further, other in enumerate(words[place + 2 :], place + 2)
+            if one.kind in (*NOUNS, "ADJ") and one.pool == other.pool and one.lemma != other.lemma
+            if not JOINING.issuperset(word.text.lower() for word in words[place + 1 : further])
+        ]
+        one, other = self.random.choice(pairs) if pairs else (None, None)
+        return {one: cased(other.text, one), other: cased(one.text, other)} if one and other else {}
+
+    def _added(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
+        pool = self.random.choice(("JJ", "colour"))
+        places = [Word(word.start, word.start, pool=pool) for word in words if word.kind in NOUNS and word.start]
+        at = self.random.choice(places) if places else None
+        new = self._instead(name, at) if at else ""
+        return {at: f"{new} "} if at and new else {}
+
+    def _instead(self, name: str, word: Word) -> str:
+        """Returns a word that may stand for this one and that no caption of the picture has; "" if none is found."""
+        for _ in range(20):
+            words = [new for new in self.own[self._other(name)] if new.pool == word.pool]
+            new = self.random.choice(words) if words else word
+            if new.lemma not in self.known[name] and new.lemma != word.lemma:
+                return cased(new.text, word)
+        return ""
+
+    def _other(self, name: str) -> str:
+        """Returns another picture, mostly one that shares a word."""
+        lemmas = sorted(self.known[name]) if self.random.random() < NEAR else ()
+        return self.random.choice(self.having[self.random.choice(lemmas)] if lemmas else self.names)
+
+
+def read(token: object) -> Word:
+    """Returns a spaCy token as a Word."""
+    lemma, kind = token.lemma_.lower(), token.pos_  # type: ignore[attr-defined]
+    pool = "colour" if lemma in COLOURS else token.tag_ if kind in CHANGED and lemma != "be" else ""  # type: ignore[attr-defined]
+    start, text = token.idx, token.text  # type: ignore[attr-defined]
+    return Word(start, start + len(text), text, lemma, kind, pool)
+
+
+def cased(text: str, like: Word) -> str:
+    return text.capitalize() if like.start == 0 and like.text.istitle() else text.lower()
+
+
+def rewrite(text: str, changes: Mapping[Word, str]) -> tuple[str, list[tuple[int, int]]]:
+    """Returns the text with these words replaced, and the new words' places. An "a" or "an" before one is set right."""
+    made, places, done = "", [], 0
+    for word, new in sorted(changes.items()):
+        made += text[done : word.start]
+        if new != word.text and (article := ARTICLE.search(made)):
+            made = f"{made[: article.start()]}{article[1]}{'n' * (new[0].lower() in 'aeiou')}{article[2]}"
+        places.append((len(made), len(made) + len(new.rstrip())))
+        made, done = made + new, word.end
+    return made + text[done:], places

@@ -1,0 +1,90 @@
+"""The examples of a judge's recipe, split by picture.
+
+    train, held_out, pictures = examples_of(recipe)      # pictures: {"read": [names], "unseen": [names]}
+
+A picture has the name of its file, so it is one picture in all sets that have it. Equal recipes make equal examples.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from random import Random
+
+from spanreward.rewards.json_lines import read_json_lines
+from spanreward.rewards.labels.column_map import load_map
+from spanreward.rewards.labels.records import Record, read_records
+from spanreward.training.judge.changes import Changes, Example
+from spanreward.training.judge.recipe import JudgeRecipe
+from spanreward.training.recipe_file import RecipeError
+
+
+def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict[str, list[str]]]:
+    """Returns the examples to train on, those held out, and the pictures. Raises RecipeError, ValueError, OSError."""
+    captions: dict[str, dict[str, None]] = defaultdict(dict)
+    for record in records_of(recipe.captions):
+        texts = record.samples[0].references or [sample.completion for sample in record.samples]
+        captions[picture_name(record.group)] |= dict.fromkeys(text.strip() for text in texts)
+    given = [example for path in recipe.teacher for example in read_teacher(Path(path))]
+    for record in records_of(recipe.labels):
+        text, target = record.samples[0].completion, " ".join(record.samples[0].references)
+        marks = ((0, len(text), 1.0), *((start, end, 0.0) for start, end in record.mistakes or ()))
+        given.append(Example(text, target, marks, picture_name(record.group)))
+    place = {name: place_of(name, recipe.seed) for name in (*captions, *(example.picture for example in given))}
+    last = 1 - recipe.held_out * (1 - recipe.unseen)  # the places are spread evenly over [0, 1)
+    sides = []
+    for low, high, share in ((recipe.unseen, last, 1 - recipe.held_out), (last, 1.0, recipe.held_out)):
+        drawn = {name: list(texts) for name, texts in captions.items() if low <= place[name] < high and len(texts) > 1}
+        made = [example for example in given if low <= place[example.picture] < high]
+        made += changed(drawn, recipe, round(recipe.examples * share)) if drawn else []
+        if not made:
+            raise RecipeError(
+                f"of {len(place)} pictures some must be left to train on and some to hold out: give more data, or "
+                f"change held_out={recipe.held_out} and unseen={recipe.unseen}."
+            )
+        sides.append(made)
+    unseen = [name for name in place if place[name] < recipe.unseen]
+    return sides[0], sides[1], {"read": [name for name in place if place[name] >= recipe.unseen], "unseen": unseen}
+
+
+def changed(captions: dict[str, list[str]], recipe: JudgeRecipe, count: int) -> list[Example]:
+    random = Random(recipe.seed)
+    changes, names = Changes(captions, random), list(captions)
+    kinds = random.choices(
+        list(recipe.kinds), list(recipe.kinds.values()), k=20 * count
+    )  # not every caption has a place
+    made = (changes.example(kind, random.choice(names)) for kind in kinds)
+    return [example for _, example in zip(range(count), filter(None, made), strict=False)]
+
+
+def records_of(files: Mapping[str, str]) -> list[Record]:
+    return [record for columns, path in files.items() for record in read_records(Path(path), load_map(columns))]
+
+
+def picture_name(path: str) -> str:
+    """Returns the name that a picture has in every set: "5123" for COCO_val2014_000000005123.jpg."""
+    stem = PurePosixPath(path).stem
+    return stem.removeprefix("COCO_val2014_").removeprefix("COCO_train2014_").lstrip("0") or stem
+
+
+def place_of(name: str, seed: int) -> float:
+    """Returns a number in [0, 1) that depends on the picture's name and the seed only."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {name}".encode()).digest()[:6]) / 2**48
+
+
+def read_teacher(path: Path) -> list[Example]:
+    """Returns an example per pair of texts in a file of `spanreward judge label`. Raises RecipeError."""
+    if not path.is_file():
+        raise RecipeError(f"there is no file {path} of a teacher's answers: write it with `spanreward judge label`.")
+    marks: dict[tuple[str, str, str], list[tuple[int, int, float]]] = defaultdict(list)
+    for where, row in read_json_lines(path):
+        try:
+            levels = {float(level): float(p) for level, p in row["probabilities"].items()}
+            low, high = min(levels), max(levels)
+            right = (sum(level * p for level, p in levels.items()) - low) / (high - low)
+            if not 0 <= right <= 1:
+                raise ValueError(f"{row['probabilities']} is no distribution")
+            marks[row["text"], row["target"], row["picture"]] += [(*place, right) for place in row["places"]]
+        except (KeyError, TypeError, ValueError, ZeroDivisionError, AttributeError) as error:
+            raise RecipeError(f"{where} is no line of `spanreward judge label`: {error!r}.") from None
+    return [Example(text, target, tuple(of_pair), name) for (text, target, name), of_pair in marks.items()]

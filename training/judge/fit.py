@@ -1,0 +1,147 @@
+"""Trains an encoder judge as a recipe says, and writes the folder that `encoder:FOLDER` reads.
+
+    train_judge(load_judge_recipe("recipes/judges/people.yaml"))
+
+The model is a token classifier with two labels, 0 supported and 1 unsupported. A token's loss is the cross-entropy with
+how right its mark says it is. The weights with the lowest loss on held-out pictures are kept. The temperature that
+calibrates them there is divided into the last layer.
+"""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import (
+    AutoModelForTokenClassification,
+    AutoTokenizer,
+    DataCollatorForTokenClassification,
+    EarlyStoppingCallback,
+    Trainer,
+    TrainingArguments,
+    set_seed,
+)
+from transformers.trainer_utils import get_last_checkpoint
+
+from spanreward.rewards.judges.encoder.windows import windows
+from spanreward.rewards.judges.match.word_vectors import packaged_model
+from spanreward.rewards.judges.model_files import model_folder
+from spanreward.rewards.templates import fill
+from spanreward.rewards.yaml_file import read_yaml_file
+from spanreward.training.judge.changes import Example
+from spanreward.training.judge.data import examples_of
+from spanreward.training.judge.recipe import JudgeRecipe
+
+SETTINGS = "spanreward.json"
+IGNORED = -100
+UNIT = 1000  # a label is how right a token is, in thousandths
+LONGEST = 256  # tokens of a window in training
+
+
+def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
+    """Trains, writes `recipe.output`, and returns what its spanreward.json holds. Raises RecipeError, OSError."""
+    set_seed(recipe.seed)
+    output, checkpoints = Path(recipe.output), Path(recipe.output) / "checkpoints"
+    *sides, pictures = examples_of(recipe)
+    base = packaged_model() if recipe.base == "minilm" else model_folder(recipe.base)
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    model = AutoModelForTokenClassification.from_pretrained(base, num_labels=2)
+    model.get_input_embeddings().requires_grad_(False)  # words that were not seen in training keep their meaning
+    train, held_out = ([row for example in side for row in encoded(tokenizer, example)] for side in sides)
+    trainer = Trainer(
+        model=model,
+        args=TrainingArguments(
+            output_dir=str(checkpoints),
+            seed=recipe.seed,
+            max_steps=recipe.steps,
+            per_device_train_batch_size=recipe.batch,
+            per_device_eval_batch_size=2 * recipe.batch,
+            learning_rate=recipe.learning_rate,
+            warmup_steps=recipe.steps // 20,
+            train_sampling_strategy="group_by_length",
+            **{f"{what}_strategy": "steps" for what in ("eval", "save")},  # type: ignore[arg-type]
+            **{f"{what}_steps": recipe.check_every for what in ("eval", "save")},  # type: ignore[arg-type]
+            save_total_limit=2,
+            load_best_model_at_end=True,
+            dataloader_pin_memory=torch.cuda.is_available(),
+            bf16=torch.cuda.is_available(),
+            logging_steps=10,
+            report_to="none",
+        ),
+        train_dataset=train,  # type: ignore[arg-type]  # a list is a dataset
+        eval_dataset=held_out,  # type: ignore[arg-type]
+        data_collator=DataCollatorForTokenClassification(tokenizer),
+        compute_loss_func=loss_of,
+        callbacks=[EarlyStoppingCallback(recipe.patience)],
+    )
+    trainer.train(
+        resume_from_checkpoint=get_last_checkpoint(str(checkpoints)) if resume and checkpoints.is_dir() else None
+    )
+    logits, labels, _ = trainer.predict(held_out)  # type: ignore[arg-type]
+    loss, temperature = calibrated(logits, labels)
+    for weights in model.classifier.parameters():
+        weights.data /= temperature
+    told = {
+        "temperature": temperature,
+        "loss": loss,
+        "auc": area(logits, labels),
+        "checks": [[entry["step"], entry["eval_loss"]] for entry in trainer.state.log_history if "eval_loss" in entry],
+        "train": len(sides[0]),
+        "aside": len(sides[1]),
+        "pictures": pictures,
+        "recipe": recipe.model_dump(),
+    }
+    tokenizer.model_max_length = model.config.max_position_embeddings
+    for part in (model, tokenizer):
+        part.save_pretrained(output)
+    (output / SETTINGS).write_text(json.dumps(told, indent=1) + "\n", "utf-8")
+    (output / "README.md").write_text(card(told), "utf-8")
+    shutil.rmtree(checkpoints)
+    return told
+
+
+def encoded(tokenizer: Any, example: Example) -> list[dict[str, list[int]]]:
+    """Returns the inputs of each window, and its labels: how right each token of the text is, else IGNORED."""
+
+    def label(place: tuple[int, int] | None) -> int:
+        start, end = place or (0, 0)
+        touching = (right for s, e, right in reversed(example.marks) if start < e and s < end)
+        return next((round(UNIT * right) for right in touching), IGNORED)
+
+    cut = windows(tokenizer, example.text, example.target, min(LONGEST, tokenizer.model_max_length))
+    return [{**window.inputs, "labels": [label(place) for place in window.places]} for window in cut]
+
+
+def loss_of(outputs: Any, labels: torch.Tensor, num_items_in_batch: Any = None) -> torch.Tensor:
+    """Returns the mean cross-entropy over the tokens with a label. labels: (B, T), in thousandths or IGNORED."""
+    used = labels != IGNORED
+    right = labels[used] / UNIT
+    supported, unsupported = outputs["logits"][used].float().log_softmax(-1).unbind(-1)
+    return -(right * supported + (1 - right) * unsupported).mean()
+
+
+def calibrated(logits: Any, labels: Any) -> tuple[float, float]:
+    """Returns the lowest loss of 61 temperatures from 1/4 to 4, and its temperature (Guo et al. 2017, section 4.2)."""
+    scored, marks = torch.tensor(logits), torch.tensor(labels)
+    return min((float(loss_of({"logits": scored / t}, marks)), float(t)) for t in np.geomspace(0.25, 4, 61))
+
+
+def area(logits: Any, labels: Any) -> float:
+    """Returns the chance that a wrong token looks more wrong than a right one (AUC), 0.5 without both."""
+    right = labels[labels != IGNORED] >= UNIT / 2
+    ranks = np.argsort(np.argsort(logits[labels != IGNORED] @ [1, -1]))
+    pairs = right.sum() * (~right).sum()
+    return float((ranks[right].sum() - right.sum() * (right.sum() - 1) / 2) / pairs) if pairs else 0.5
+
+
+def card(told: dict[str, Any]) -> str:
+    """Returns the model card of what spanreward.json holds."""
+    recipe = told["recipe"]
+    files = [*recipe["captions"].values(), *recipe["labels"].values(), *recipe["teacher"]]
+    values = {**recipe, **told, "steps": told["checks"][-1][0], "files": "\n".join(f"- `{path}`" for path in files)}
+    values |= {side: len(names) for side, names in told["pictures"].items()}
+    values["kinds"] = ", ".join(f"{kind} {weight:g}" for kind, weight in recipe["kinds"].items())
+    shown = {name: f"{value:.4g}" if isinstance(value, float) else str(value) for name, value in values.items()}
+    return fill(read_yaml_file(Path(__file__).with_name("card.yaml"))["card"], **shown)
