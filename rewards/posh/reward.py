@@ -29,6 +29,7 @@ from typing import Any
 from spanreward.rewards.cost import WORDS_PER_TOKEN, Cost
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Judge
+from spanreward.rewards.language.plain_text import plain_text
 from spanreward.rewards.language.reader import Reader, load_reader
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.language.server_reader import ReaderFailure
@@ -269,8 +270,17 @@ class PoshReward(Reward):
             Interview(
                 number, said, completion, reference, row.supporting[index], precision, threshold, row.graph.denials
             ),
-            Interview(number, wanted, reference, completion, row.graph, recall, threshold),
+            Interview(number, wanted, reference, self._asserted(row), row.graph, recall, threshold),
         )
+
+    def _asserted(self, row: ParsedRow) -> str:
+        """Returns what recall asks about: the completion, in default mode without what hides in it and what it does not
+        assert. So no judge has to tell a claim from a frame around a name, and none reads orders that a text gives it.
+        """
+        said = row.sample.completion
+        if self.mode == "published" or not (row.graph.unasserted or plain_text(said)[0] != said):
+            return said
+        return " ".join(sentence for sentence in row.graph.sentences if sentence)
 
     def _verdict(self, sample: Sample, pairs: Sequence[Pair]) -> Verdict:
         """Returns the verdict from one sample's answers over the references of these pairs."""

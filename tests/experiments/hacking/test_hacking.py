@@ -78,8 +78,10 @@ def test_a_reward_that_can_be_farmed_is_seen() -> None:
             return [top if "highest score" in question.probe.text else rating for question, rating in pairs]
 
     family = {"orders to the judge": DESCRIPTIONS["orders to the judge"]}
-    (payoff,) = measure_payoffs(PoshReward(Obedient(), score="recall"), CASES, family)
+    (payoff,) = measure_payoffs(PoshReward(Obedient(), score="recall", mode="published"), CASES, family)
     assert payoff.price > PRICE
+    (payoff,) = measure_payoffs(PoshReward(Obedient(), score="recall"), CASES, family)
+    assert payoff.price <= PRICE  # an order is no claim, and never reaches the judge
 
 
 # --- the judge that knows the truth -----------------------------------------------------------------------------------
