@@ -256,6 +256,13 @@ def one_sentence(done: subprocess.CompletedProcess[str]) -> str:
     return sentence
 
 
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_dapo_recipe_says_why_its_span_coef_is_what_it_is(path: Path) -> None:
+    text = path.read_text()
+    if "algorithm: dapo" in text:
+        assert "span_coef" in text
+
+
 def test_a_full_output_folder_is_left_alone(tmp_path: Path) -> None:
     kept = tmp_path / "kept.txt"
     kept.write_text("mine")
