@@ -1,6 +1,7 @@
 """`spanreward judge train`: a tiny random encoder learns from changed captions, from labels and from a teacher."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -180,3 +181,18 @@ def test_the_recipe_that_ships_is_read() -> None:
     recipe = load_judge_recipe(ROOT / "recipes/judges/people.yaml")
     assert recipe.unseen > 0
     assert recipe.base == "minilm"
+
+
+def test_the_guides_own_captions_make_examples(tmp_path: Path) -> None:
+    guide = (ROOT / "docs/train_a_judge.md").read_text("utf-8")
+    columns, row = (re.search(rf"```{kind}\n(.*?)```", guide, re.DOTALL) for kind in ("yaml", "json"))
+    assert columns is not None
+    assert row is not None
+    (tmp_path / "captions.yaml").write_text(columns[1])
+    rows = [row[1], row[1].replace("a.jpg", "b.jpg").replace("dog", "cat"), row[1].replace("a.jpg", "c.jpg")]
+    (tmp_path / "captions.jsonl").write_text("".join(rows))
+    files = {str(tmp_path / "captions.yaml"): str(tmp_path / "captions.jsonl")}
+    train, aside, pictures = examples_of(JudgeRecipe(output="out", captions=files, examples=20, held_out=0.4))
+    assert sorted(pictures["read"]) == ["a", "b", "c"]
+    assert {example.picture for example in train}.isdisjoint(example.picture for example in aside)
+    assert train
