@@ -37,6 +37,11 @@ def plain_text(text: str) -> tuple[str, Sequence[int]]:
     return "".join(pieces), origin
 
 
+def hides(text: str) -> bool:
+    """Whether a text has words that people do not read: in HTML comments, or struck out."""
+    return _HIDDEN.search(text) is not None
+
+
 def _blank(found: re.Match[str]) -> str:
     return " " * len(found[0])
 

@@ -29,7 +29,7 @@ from typing import Any
 from spanreward.rewards.cost import WORDS_PER_TOKEN, Cost
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Judge
-from spanreward.rewards.language.plain_text import plain_text
+from spanreward.rewards.language.plain_text import hides
 from spanreward.rewards.language.reader import Reader, load_reader
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.language.server_reader import ReaderFailure
@@ -278,7 +278,7 @@ class PoshReward(Reward):
         assert. So no judge has to tell a claim from a frame around a name, and none reads orders that a text gives it.
         """
         said = row.sample.completion
-        if self.mode == "published" or not (row.graph.unasserted or plain_text(said)[0] != said):
+        if self.mode == "published" or not (row.graph.unasserted or hides(said)):
             return said
         return " ".join(sentence for sentence in row.graph.sentences if sentence)
 

@@ -26,6 +26,7 @@ from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.judges.remote.chat_judge import OPENING, ChatJudge, neutralised
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from spanreward.rewards.judges.smollm2 import smollm2_folder
+from spanreward.rewards.language import describe
 from spanreward.rewards.length import judged_length
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.posh.questions import LONGEST_NAME
@@ -262,9 +263,10 @@ def test_poshs_prompts_are_filled_in_one_pass(name: Any) -> None:
     judge, completion = FakeJudge(), COMPLETIONS[name]
     completion = completion[: judged_length(completion)]
     verdict = verdict_on(completion, judge)
+    asserted = " ".join(sentence for sentence in describe([completion])[0].sentences if sentence)
     for prompt in (prompt for call in judge.rated for prompt in call):
         text, question = prompt.split("TEXT:\n", 1)[1].rsplit("\n\n", 1)
-        assert text in (completion, REFERENCE)
+        assert text in (completion, REFERENCE, asserted)
         assert question.startswith("Does the TEXT ")
         assert question.endswith("?")
         assert len(question) < 4 * LONGEST_NAME

@@ -43,7 +43,8 @@ def test_values_are_yaml() -> None:
 @pytest.mark.parametrize("words", [["spans"], ["table", "docent-coarse"]])
 def test_labels_passes_them_on(words: list[str], tmp_path: Path) -> None:
     row = {"id": 1, "completion": "A star.", "reference": "A star.", "mistakes": [], "omissions": "equal"}
-    row |= {"image": "a", "text_1": "A star.", "text_2": "A dog.", "overall": "equal"}
+    row |= {"uuid": "a", "model1": "x", "model2": "y", "model1_generation": "A star.", "model2_generation": "A dog."}
+    row |= {"overall_quality": "equal"}
     if words[0] == "table":
         row["mistakes"] = "equal"
     (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")

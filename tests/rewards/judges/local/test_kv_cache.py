@@ -48,7 +48,7 @@ def test_whole_blocks_and_one_for_the_engine() -> None:
 
 def test_a_judge_reads_what_its_cache_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     config = config_of("Qwen/Qwen3-14B")
-    monkeypatch.setattr(VllmJudge, "config", SimpleNamespace(get_text_config=lambda: config))
+    monkeypatch.setattr(VllmJudge, "config", SimpleNamespace(get_text_config=lambda: config, model_type="qwen3"))
     assert VllmJudge("m").context == 40_960
     assert VllmJudge("m", memory=0.5).context == 40_960
     assert VllmJudge("m", memory=8e9).context == 40_960
