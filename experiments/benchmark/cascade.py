@@ -154,7 +154,7 @@ def closeness(count: int) -> list[dict[str, Any]]:
 
 
 def described(count: int) -> list[Sample]:
-    """A terse and a full description of each picture, in both of which some things are of the next picture."""
+    """A terse and a full description of each picture. Both have some things of the next picture."""
     rows, _ = pictures(count, questions=False)
     samples = []
     for number, row in enumerate(rows):

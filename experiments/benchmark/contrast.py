@@ -42,10 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.texts < 2:
         raise ValueError(f"--texts must be 2 or more, got {arguments.texts}")
-    honest = [case.sample for case in description_cases(arguments.texts)]
+    cases = description_cases(arguments.texts)
+    honest = [case.sample for case in cases]
     kinds = {
         "honest": honest,
-        "honest, terse": [case.sample for case in description_cases(arguments.texts) if case.terse],
+        "honest, terse": [case.sample for case in cases if case.terse],
         "blind": [replace(one, completion=BLIND[n % len(BLIND)]) for n, one in enumerate(honest)],
     }
     if arguments.people:

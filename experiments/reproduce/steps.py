@@ -102,6 +102,12 @@ def here(table: str, file: str, metric: str = "posh", *options: str) -> Step:
     return Step(table, file, "match", options, (), metric=metric)
 
 
+def posh_step(table: str, file: str, texts: int, words: int, found: Mapping[str, float]) -> Step:
+    """A table of PoSh with the judge, the options and the environment of its authors."""
+    step = Step(table, file, POSH_JUDGE, POSH, POSH_NEEDS, texts, words)
+    return replace(step, figures=found, environment=INVARIANT)
+
+
 def varied(step: Step, title: str, found: Mapping[str, float], *options: str, judge: str = "") -> Step:
     """The step with further options or another judge, and the paper's figures of this variant."""
     needs = (f"the judge's weights: {judge.partition(':')[2]}", "the pictures") if judge else step.needs
@@ -131,46 +137,16 @@ REPRODUCTIONS = {
         "PoSh, table 2: mistakes and omissions, word by word",
         (
             # section 4: 300 generations; table 1: references of 251 words on average, and as many a generation
-            Step(
-                "docent-granular",
-                "docent/granular.jsonl",
-                POSH_JUDGE,
-                POSH,
-                POSH_NEEDS,
-                texts=300,
-                words=251,
-                figures=figures.POSH_2,
-                environment=INVARIANT,
-            ),
+            posh_step("docent-granular", "docent/granular.jsonl", texts=300, words=251, found=figures.POSH_2),
         ),
     ),
     "posh-3": Reproduction(
         "PoSh, tables 3 and 6: coarse judgments of DOCENT and CapArena",
         (
             # section 4: four generations of 100 images, in 600 pairs; table 1
-            Step(
-                "docent-coarse",
-                "docent/coarse.jsonl",
-                POSH_JUDGE,
-                POSH,
-                POSH_NEEDS,
-                texts=400,
-                words=251,
-                figures=figures.POSH_3,
-                environment=INVARIANT,
-            ),
+            posh_step("docent-coarse", "docent/coarse.jsonl", texts=400, words=251, found=figures.POSH_3),
             # section 5: 10,348 descriptions; table 1: DOCCI's references have 122 words
-            Step(
-                "caparena",
-                CAPARENA,
-                POSH_JUDGE,
-                POSH,
-                POSH_NEEDS,
-                texts=10_348,
-                words=122,
-                figures=figures.CAPARENA,
-                environment=INVARIANT,
-            ),
+            posh_step("caparena", CAPARENA, texts=10_348, words=122, found=figures.CAPARENA),
         ),
     ),
     "posh-8": Reproduction(

@@ -28,9 +28,7 @@ SHOWING = word_set(
 SEEING = word_set("see find spot view observe notice glimpse look make")
 TEXTS = word_set("it text answer response description caption sign")
 PERSONS = word_set("i you we who")
-ABOUT = word_set(
-    "for about like regarding concerning than"
-)  # a noun with one of these does not say what follows is there
+ABOUT = word_set("for about like regarding concerning than")  # what a noun is so tied to need not be there
 MARKS = word_set(
     "as while that though although for with so because before after since like than when where whilst once"
 )

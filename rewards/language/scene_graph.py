@@ -66,6 +66,11 @@ class Denial:
     of_one: bool
     text_spans: list[CharacterSpan]
 
+    @property
+    def name(self) -> str:
+        """The thing with its attributes: "red hat"."""
+        return " ".join((*self.attributes, self.head))
+
 
 @dataclass(slots=True)
 class SceneGraph:

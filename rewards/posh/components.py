@@ -86,7 +86,7 @@ def denials(interviews: Sequence[Interview]) -> list[RatedComponent]:
     """
     result: list[RatedComponent] = []
     for number, denial in enumerate(interviews[0].denials):
-        name = f"no {' '.join((*denial.attributes, denial.head))}"
+        name = f"no {denial.name}"
         spans = tuple(denial.text_spans)
         answers = [(one, one.denied[number]) for one in interviews if number in one.denied]
         if any(one.agrees(denial) for one in interviews):

@@ -163,10 +163,10 @@ class Interview:
 
 def denied_thing(denial: Denial) -> tuple[str, Mention]:
     """Returns the name of a thing that is said not to be there, such as "red hat (part of man)", and it as data."""
-    name = " ".join((*denial.attributes, denial.head))
     where = ", ".join(f"{relation} {' '.join(other)}" for relation, other in denial.links)
     links = tuple(Link(relation, Mention(other[-1], tuple(other[:-1]))) for relation, other in denial.links)
-    return f"{name} ({where})" if where else name, Mention(denial.head, tuple(denial.attributes), links)
+    name = f"{denial.name} ({where})" if where else denial.name
+    return name, Mention(denial.head, tuple(denial.attributes), links)
 
 
 def said_of(view: GraphView, number: int) -> tuple[tuple[str, ...], tuple[Link, ...]]:

@@ -53,7 +53,8 @@ class Noting(Judge):
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         answers = self.judge.rate(questions, scale)
         for probe, answer in zip((question.probe for question in questions), answers, strict=True):
-            if isinstance(answer, Rating) and probe.places:
+            # a rating of a denied thing says that the thing is there, and so that the words are wrong: not kept
+            if isinstance(answer, Rating) and probe.places and probe.kind != "denied":
                 picture = self.pictures.get(probe.text) or self.pictures.get(probe.source, probe.source)
                 line = {"picture": picture, "text": probe.source, "target": probe.text, "places": probe.places}
                 line |= {"probabilities": dict(answer.probabilities)}

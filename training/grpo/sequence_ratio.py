@@ -25,14 +25,16 @@ def old_logps_of_sequence(logps: torch.Tensor, old: torch.Tensor, mask: torch.Te
 
 
 class SequenceRatioTrainer(ResumingTrainer):
-    """GRPOTrainer whose loss has GSPO-token's ratios where `token_gradients` is set."""
+    """GRPOTrainer whose loss has GSPO-token's ratios where spans meet one ratio for a sequence."""
 
-    token_gradients = False
     _loss_inputs: dict[str, Any] | None = None  # of the loss that is being computed
 
-    def use_token_gradients(self) -> None:
-        self.token_gradients = True
-        self.importance_sampling_level = "token"  # for TRL's loss: the ratios come through the old log-probabilities
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        one_ratio = self.args.importance_sampling_level == "sequence" and self.args.loss_type != "cispo"
+        self.token_gradients = self.args.span_coef > 0 and one_ratio
+        if self.token_gradients:  # for TRL's loss: the ratios come through the old log-probabilities
+            self.importance_sampling_level = "token"
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Any:
         self._loss_inputs = dict(inputs)  # a copy, because a batch's inputs serve several iterations

@@ -120,8 +120,6 @@ class SpanGRPOTrainer(SequenceRatioTrainer):
             args.reward_weights = [*(args.reward_weights or [1.0] * (len(functions) - 1)), 1.0]
         super().__init__(model, functions or None, args, **given)
         check_contract(self)
-        if args.span_coef > 0 and args.importance_sampling_level == "sequence" and args.loss_type != "cispo":
-            self.use_token_gradients()
         if self.rollout_func is None:  # which may write its prompts in another way
             check_policy(self.processing_class, self.train_dataset)
         keep_base(self)

@@ -204,7 +204,7 @@ class Pool:
             work.settle(question, Failure(Status.ERROR, f"{member.endpoint.url} has ended: {trouble}"))
             return
         if self.alone:
-            await asyncio.sleep(rest)  # with the question, which nobody else can answer
+            await asyncio.sleep(rest)  # the question waits too: there is no other server
         away = trouble.away and not self.alone
         if trouble.patient and not away:
             work.put_back(number, question)

@@ -45,7 +45,7 @@ def test_as_many_pairs_are_undecided_as_people_see_ties() -> None:
 
 
 def test_equal_sizes_at_the_threshold_are_all_decided() -> None:
-    """Three pairs, of which one is a tie to people: the threshold is .25, and none of the metric's pairs is a tie."""
+    """People call one of three pairs a tie. The threshold is .25, and none of the metric's pairs is a tie."""
     assert list(predicted_signs([0.25, -0.25, 0.5], 1)) == [1, -1, 1]
 
 

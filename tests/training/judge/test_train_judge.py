@@ -154,6 +154,15 @@ def test_a_teacher_is_noted_and_learnt_from(toy: Path, tmp_path: Path) -> None:
     assert (tmp_path / "student/model.safetensors").is_file()
 
 
+def test_a_teachers_rating_of_a_denied_thing_is_no_label(tmp_path: Path) -> None:
+    row = {"completion": "A dog . There is no cat .", "reference": "A dog and a cat ."}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+    labels = tmp_path / "labels.jsonl"
+    assert spanreward("judge", "label", tmp_path / "rows.jsonl", "--judge", "match", "--output", labels).code == 0
+    marks = [line for line in map(json.loads, labels.read_text().splitlines()) if line["text"] == row["completion"]]
+    assert [line["text"][slice(*place)] for line in marks for place in line["places"]] == ["dog"]
+
+
 @pytest.mark.parametrize(
     "line",
     ['{"text": "a cat"}', '{"text": "a", "target": "b", "picture": "c", "places": [], "probabilities": {"1": 1}}'],
