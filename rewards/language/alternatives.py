@@ -10,7 +10,7 @@ clauses to clauses.
 from collections.abc import Sequence
 
 from spanreward.rewards.language.denial import BEFORE_NOUN, NOUNS, OPENS, clause_end
-from spanreward.rewards.language.words import word_set
+from spanreward.rewards.language.words import FINITE, word_set
 
 OR = word_set("or and/or")
 NO_ALTERNATIVE = word_set("so less more not")  # "two or so", "more or less", "whether or not"
@@ -18,7 +18,6 @@ ANYTHING = word_set("something anything nothing none")  # "there is a star or so
 EITHER_ONE = word_set("side sides end ends hand of")  # "on either side"
 ADJECTIVES = ("JJ", "JJR", "JJS", "CD", "VBN", "PRP$")
 VERBS = ("VB", "VBZ", "VBP", "VBD", "VBG", "VBN", "MD")
-FINITE = ("VBZ", "VBP", "VBD", "MD")
 PLACING = ("IN", "TO")
 LISTED = (*NOUNS, *ADJECTIVES, "VBD", "RB")  # taggers give "right" and "left" many tags
 

@@ -20,10 +20,9 @@ import unicodedata
 from functools import lru_cache
 from itertools import product
 
-from spanreward.rewards.language.words import DIGITS
+from spanreward.rewards.language.words import ARTICLES, DIGITS
 
 PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
-ARTICLES = frozenset({"a", "an", "the"})
 NUMBERS = DIGITS | {"none": "0"}
 _THOUSANDS = re.compile(r"\d,\d")
 _PERIOD = re.compile(r"\.(?!\d)")
@@ -46,6 +45,7 @@ CONTRACTIONS = {
     for marks in product(("'", ""), repeat=form.count("'"))
     if (lost := form.replace("'", "{}").format(*marks)) != form
 }
+NEGATED = frozenset(form for form in _CONTRACTED.split() if form.endswith("n't"))
 
 
 @lru_cache(maxsize=4096)

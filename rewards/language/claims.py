@@ -17,7 +17,7 @@ and claims. The rules read the parse tree; a denial (denial.py) is no matter of 
 
 from collections.abc import Sequence
 
-from spanreward.rewards.language.words import PLACING, Word, word_set
+from spanreward.rewards.language.words import FINITE, HEDGES, PLACING, Word, word_set
 
 CLAUSES = ("ROOT", "ccomp", "advcl", "relcl", "acl", "csubj", "parataxis")
 SUBJECTS = ("nsubj", "nsubjpass", "expl", "csubj")
@@ -33,9 +33,9 @@ MARKS = word_set(
     "as while that though although for with so because before after since like than when where whilst once"
 )
 MODALS = word_set("can could may might must")
-OPENING = word_set(
+OPENING = HEDGES | word_set(
     "overall however next above here there nearby back below further away additionally notably interestingly ahead "
-    "perhaps possibly probably maybe meanwhile overhead outdoors finally so also then now right directly just only"
+    "meanwhile overhead outdoors finally so also then now right directly just only"
 )
 
 
@@ -118,7 +118,7 @@ def shows(verb: Word) -> bool:
 def finite_of(verb: Word) -> Word | None:
     """Returns the word of a clause that has its tense: an auxiliary or the verb itself."""
     said = (*(child for child in verb.children if child.dep in ("aux", "auxpass")), verb)
-    return next((word for word in said if word.tag in ("MD", "VBD", "VBZ", "VBP")), None)
+    return next((word for word in said if word.tag in FINITE), None)
 
 
 def opens(word: Word) -> bool:

@@ -10,11 +10,9 @@ misplaced word means nothing, and several close together do.
 from collections.abc import Sequence
 
 from spanreward.rewards.language.scene_graph import CharacterSpan
-from spanreward.rewards.language.words import Word
+from spanreward.rewards.language.words import ARTICLES, FINITE, Word
 
-ARTICLES = ("a", "an", "the")
 PLACES = ("in", "at", "on", "of", "with")
-FINITE = ("VBZ", "VBP", "VBD", "MD")
 NOT_AFTER_ARTICLE = (*FINITE, "IN", "TO", "EX", "DT", "CC", "PRP", "PRP$", "WDT", ",", ".")
 BEFORE_ARTICLE = ("such", "half", "what", "many", "all", "both", "quite", "likely")  # adjectives to the tagger
 AFTER_THERE = (*FINITE, "RB", "VB", "VBG", "VBN", "TO")

@@ -11,26 +11,22 @@ from functools import lru_cache
 
 from spanreward.rewards.language.words import DIGITS, word_set
 
-# Groups of forms, the base form first: verbs; nouns; words with two spellings or a short form.
+# Groups of forms, the base form first: verbs | nouns | words with two spellings or a short form.
 _FORMS = """
     be am are is was were been being 's; have has had having; lie lies lay lying lain; die dying; tie tied tying;
     blow blew blown; break broke broken; build built; catch caught; drive drove driven; eat ate eaten; fall fell fallen;
     feed fed; fight fought; fly flew flown; give gave given; go goes went gone; hang hung; hold held; keep kept;
     lead led; light lit; make made; ride rode ridden; ring rang rung; run ran; shake shook shaken; shine shone;
     sing sang sung; sit sat; sleep slept; stand stood; stick stuck; sweep swept; swim swam swum; swing swung;
-    take took taken; throw threw thrown; wear wore worn; write wrote written;
+    take took taken; throw threw thrown; wear wore worn; write wrote written |
     man men; woman women; child children; person people persons; foot feet; goose geese; half halves; knife knives;
-    leaf leaves; loaf loaves; mouse mice; scarf scarves; shelf shelves; tooth teeth; wife wives; wolf wolves;
+    leaf leaves; loaf loaves; mouse mice; scarf scarves; shelf shelves; tooth teeth; wife wives; wolf wolves |
     grey gray; donut doughnut doughnuts; racket racquet racquets; tire tyre tyres; bike bicycle bicycles;
     fridge refrigerator refrigerators; phone telephone telephones; photo photograph photographs;
-    plane airplane airplanes aeroplane aeroplanes; television tv tvs;
+    plane airplane airplanes aeroplane aeroplanes; television tv tvs
 """
 
 SILENT = word_set("a an the 's of very")
-IRREGULAR_PLURALS = word_set(
-    "men women children people persons feet teeth mice leaves geese halves knives loaves scarves shelves wives wolves "
-    "these those"
-)
 
 PIECES = 2  # words of a hyphenated one, aside from those of SMALL; one with more is a word of its own
 SMALL = word_set("a an the and or of in on to by with at")
@@ -90,8 +86,9 @@ def _regular(word: str) -> str:
     return word.removesuffix("e") if len(word) > 3 else word
 
 
-_GROUPS = [group.split() for group in _FORMS.strip(" ;\n").split(";")]
-IRREGULAR = {form: _regular(base) for base, *forms in _GROUPS for form in forms} | DIGITS
+_VERBS, _NOUNS, _SPELLINGS = ([group.split() for group in part.split(";")] for part in _FORMS.split("|"))
+IRREGULAR = {form: _regular(base) for base, *forms in _VERBS + _NOUNS + _SPELLINGS for form in forms} | DIGITS
+IRREGULAR_PLURALS = frozenset(("these", "those", *(form for _, *forms in _NOUNS for form in forms)))
 
 
 @lru_cache(maxsize=8192)

@@ -9,6 +9,7 @@ SUBJECTS = ("nsubj", "nsubjpass")
 OBJECTS = ("dobj", "obj")
 PREPOSITION_OBJECTS = ("pobj", "obj")
 SEEN = ("see", "find", "locate", "situate", "position")
+FINITE = ("VBZ", "VBP", "VBD", "MD")  # the tags of a verb that has its tense
 _NUMBERS = "zero one two three four five six seven eight nine ten"
 DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS.split())}
 SIDES = ("left", "right", "top", "bottom", "middle", "center", "centre", "front", "back")
@@ -19,6 +20,8 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+ARTICLES = frozenset(("a", "an", "the"))
+HEDGES = word_set("possibly perhaps probably likely apparently seemingly maybe")
 # prepositions that say where a thing is or how it is placed
 PLACING = word_set(
     """about above across against along amid amidst among around as at atop before behind below beneath beside between

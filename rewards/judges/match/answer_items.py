@@ -13,22 +13,19 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from spanreward.rewards.filler import FUNCTION_WORDS
-from spanreward.rewards.language.answer_text import ARTICLES, answer_words
-from spanreward.rewards.language.words import word_set
+from spanreward.rewards.language.answer_text import NEGATED, answer_words
+from spanreward.rewards.language.words import ARTICLES, HEDGES, word_set
 
-DENYING = word_set(
-    "no not nope nah never isn't aren't doesn't don't wasn't weren't cannot can't nor neither without doubt doubts "
-    "doubted deny denies unlikely doubtful false untrue wrong incorrect mistake mistaken impossible lie myth ruled "
-    "unsure hardly scarcely supposedly allegedly if unless whether suppose assume unlike except fails failed far "
-    "rather instead"
+NO = NEGATED | word_set("no nope nah not false never cannot")
+DENYING = NO | word_set(
+    "nor neither without doubt doubts doubted deny denies unlikely doubtful untrue wrong incorrect mistake mistaken "
+    "impossible lie myth ruled unsure hardly scarcely supposedly allegedly if unless whether suppose assume unlike "
+    "except fails failed far rather instead"
 )
 PAIRS = re.compile(r"\b(any(?:thing)?|every(?:thing)?|all|other) (but|than)\b")
 JOINTS = word_set("and or nor but plus & , ; / | + : . ( ) [ ] - \u2013 \u2014 \n")
 TAKING_BACK = word_set("way really is that this it not no can be clearly so was right true correct very")
-HEDGES = word_set(
-    "possibly probably maybe perhaps likely apparently seemingly definitely certainly looks like appears be"
-)
-FREE = FUNCTION_WORDS | HEDGES | ARTICLES
+FREE = FUNCTION_WORDS | HEDGES | ARTICLES | word_set("definitely certainly looks like appears be")
 EMPTY = FREE | DENYING
 _TOKEN = re.compile(r"\w+(?:['\u2019.]\w+)*|[,;/|+&:.()\[\]\n]|[-\u2013\u2014](?=\s)")
 _INITIAL = re.compile(r"\b([^\W\d_]{1,2})\.(?=\s+\w)")  # "Dr. Who", "J. Brown"

@@ -28,14 +28,13 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from spanreward.rewards.judges.match.answer_items import FREE, Item, alternatives, items_of, places
+from spanreward.rewards.judges.match.answer_items import FREE, NO, Item, alternatives, items_of, places
 from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.language.answer_text import answer_words, normalise
 from spanreward.rewards.language.plain_text import plain_text
 from spanreward.rewards.language.words import word_set
 
 YES = word_set("yes yeah yep yup true")
-NO = word_set("no nope nah not false never isn't aren't doesn't don't wasn't weren't cannot can't")
 EVASIVE = word_set("sure unsure know maybe perhaps unknown unanswerable")
 VAGUE = word_set("many few several some lots numerous multiple couple")
 EXCLUSIVE = (

@@ -7,7 +7,7 @@ from functools import lru_cache
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.language.lemmas import is_plural, kin, lemmas
 from spanreward.rewards.language.scene_graph import SceneGraph
-from spanreward.rewards.language.words import PLACING
+from spanreward.rewards.language.words import HEDGES, PLACING
 
 EXACT, REWORDED, LOOSE, SAME_NAME, ABSENT, WRONG = 5.0, 4.0, 3.0, 2.0, 1.05, 1.0
 
@@ -16,6 +16,7 @@ WITHIN = lemmas("in at on inside within upon")
 PLACES = lemmas("left right top bottom center centre middle upper lower corner edge side")
 SYMMETRIC = lemmas("near beside by next to with and touching alongside around facing")
 PREPOSITIONS = lemmas(" ".join(PLACING))
+EMPTY = POSTURE | lemmas(" ".join(HEDGES))  # these describe no thing
 HAVING = lemmas("with have")
 HOLDING = lemmas("hold wear carry contain include feature")  # who holds a thing has it
 PART = lemmas("part of")
@@ -35,7 +36,6 @@ CHECKABLE = lemmas(
     left right top upper bottom lower front back big large huge small tiny little tall long short old elderly young new
     light bright dark open closed shut full empty wet dry"""
 )
-HEDGES = lemmas("possibly perhaps probably likely apparently seemingly maybe")  # these describe no thing
 SAME_PLACE = {
     word: group.split()[0]
     for group in ("in at on inside within upon into onto", "near beside by next alongside close", "over above atop")
@@ -189,7 +189,7 @@ class TextIndex:
         if any(words <= other for other in said):
             return EXACT
         if (
-            words <= POSTURE | HEDGES
+            words <= EMPTY
             or (words <= VAGUE and self.plural[number])
             or any(agreement(words, other) > LOOSE for other in said)
         ):
