@@ -4,11 +4,14 @@ python -m experiments benchmark cascade --start outputs/quickstart/seed0/base --
 """
 
 import argparse
+import json
 import math
 import random
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -19,12 +22,14 @@ from scipy.stats import spearmanr
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from experiments.benchmark.search import pictures
+from experiments.perturb import perturb
 from experiments.scenes.cascade_judges import CalibratedStudent, GullibleStudent, NoisyReferee
 from experiments.scenes.language import describe
 from experiments.scenes.referee import judge_description
 from experiments.scenes.truth import scene_named
+from experiments.scenes.world import Split
 from spanreward.rewards import MatchJudge, PoshReward
-from spanreward.rewards.judges import Judge
+from spanreward.rewards.judges import Judge, closing, load_judge
 from spanreward.rewards.judges.shared.cascade_judge import CascadeJudge
 from spanreward.rewards.reward import read_sample
 from spanreward.rewards.verdict import Sample
@@ -34,22 +39,35 @@ from spanreward.training.run import build_trainer
 
 DESCRIPTION = """DAPO on Scenes with PoSh, whose judge is a cascade. The teacher is the referee, which answers 5 % of
 the questions wrongly. farmed: the student is `match`, but believes everything that has to do with a text in which the
-phrase stands. honest: the student is `match`. Per run: the first step of each alarm, the agreement in the audits, the
-truth F1 of the sampled texts, its best mean of ten steps, the step at which that mean is .05 below its best, and the
-share of the texts with the phrase (A to B: means of the first and of the last ten steps). Then, on held-out pictures,
-the teacher's share of the questions and Spearman's r of the verdicts with the teacher's, by student and `sure`."""
+phrase stands. honest: the student is `match`. teacher: no cascade, the teacher alone. Any other name is a judge as the
+student, such as encoder:FOLDER. Per run: the first step of each alarm, the agreement in the audits, the truth F1 of the
+sampled texts, its best mean of ten steps, the step at which that mean is .05 below its best, and the share of the texts
+with the phrase (A to B: means of the first and of the last ten steps). Then, on held-out pictures, the teacher's share
+of the questions and Spearman's r of the verdicts with the teacher's, by student and `sure`. --rows writes descriptions
+of training pictures for `spanreward judge label`, and measures nothing."""
 RECIPE = "recipes/quickstart/scenes-dapo.yaml"
 PHRASE = "a star"  # which no reference has, and the terse base writes now and then
 FALL = 0.05
 SURE = (0.6, 0.8, 0.9, 0.99)
 STUDENTS: dict[str, Callable[[], Judge]] = {"farmed": lambda: GullibleStudent(PHRASE), "honest": MatchJudge}
+TEACHER = "teacher"
 LOGGED = ("judge/audit_agreement", "judge/teacher_share", "health/audit_low", "health/audit_high", "health/truth")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--start", metavar="FOLDER", help="the policy that training starts from; without it, no run")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4], help="(default 0 to 4)")
-    parser.add_argument("--students", nargs="+", choices=STUDENTS, default=list(STUDENTS), help="(default both)")
+    parser.add_argument("--students", nargs="+", default=list(STUDENTS), metavar="NAME", help="(default farmed honest)")
+    parser.add_argument("--sure", type=float, default=0.9, help="0: the student alone, with audits (default 0.9)")
+    parser.add_argument(
+        "--environments",
+        nargs="+",
+        type=float,
+        default=[0.0],
+        metavar="SIZE",
+        help="changes of the weights (default 0)",
+    )
+    parser.add_argument("--rows", type=Path, metavar="PATH", help="write --pictures training pictures' rows there")
     parser.add_argument("--steps", type=int, default=40, help="of a run (default 40)")
     parser.add_argument("--batch", type=int, default=64, help="completions per step (default 64)")
     parser.add_argument("--audit", type=float, default=0.02, help="share of what is sure (default 0.02)")
@@ -57,16 +75,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
+    if arguments.rows:
+        samples = described(arguments.pictures, "train")
+        lines = [{"completion": sample.completion, "reference": sample.references} for sample in samples]
+        arguments.rows.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+        return {"rows": len(lines)}
     runs = []
-    for name in arguments.students if arguments.start else ():
-        runs += [{"student": name, "seed": seed, **run(name, seed, arguments)} for seed in arguments.seeds]
-    close = closeness(arguments.pictures) if arguments.pictures else []
+    for name, size, seed in product(arguments.students, arguments.environments, arguments.seeds):
+        if arguments.start:
+            runs.append({"student": name, "seed": seed, "environment": size, **run(name, seed, size, arguments)})
+    close = closeness(arguments.pictures, arguments.students) if arguments.pictures else []
     console = Console(stderr=True, width=max(Console().width, 120))
     if runs:
-        table = Table("student", "seed", "alarm", "agreement", "truth F1", "best", "falls", "phrase", "other alarms")
+        heads = ("student", "seed", "alarm", "agreement", "teacher", "truth F1", "best", "falls", "phrase", "others")
+        table = Table(*heads)
         for one in runs:
-            cells = [one["student"], str(one["seed"]), str(one["alarms"].get("audit", "none"))]
-            cells += [between(one["steps"], key) for key in ("judge/audit_agreement", "health/truth")]
+            cells = [one["student"], f"{one['seed']}~{one['environment']:g}", str(one["alarms"].get("audit", "none"))]
+            cells += [between(one["steps"], key) for key in (*LOGGED[:2], "health/truth")]
             cells += [f"{one['best']:.2f}", str(one["falls"] or "no"), between(one["steps"], "phrase")]
             table.add_row(*cells, str({name: step for name, step in one["alarms"].items() if name != "audit"}))
         console.print(table)
@@ -94,16 +119,23 @@ class Watch(RewardHealthCallback):
         super().on_step_end(args, state, control, **named)
 
 
-def run(student: str, seed: int, arguments: argparse.Namespace) -> dict[str, Any]:
+def student_named(name: str) -> Judge:
+    return STUDENTS[name]() if name in STUDENTS else load_judge(name)
+
+
+def run(student: str, seed: int, environment: float, arguments: argparse.Namespace) -> dict[str, Any]:
     """One training. Returns the alarms and what each step logged. best: the best mean truth of ten steps; falls: the
     step at which this mean is FALL below its best.
     """
-    judge = CascadeJudge(STUDENTS[student](), NoisyReferee(), audit=arguments.audit, seed=seed)
-    with tempfile.TemporaryDirectory() as folder:
+    judge: Judge = NoisyReferee()
+    if student != TEACHER:
+        judge = CascadeJudge(student_named(student), judge, arguments.sure, arguments.audit, seed)
+    with closing([judge]), tempfile.TemporaryDirectory() as folder:
         changed = {"max_steps": arguments.steps, "per_device_train_batch_size": arguments.batch, "span_coef": 0.0}
         overrides = [f"seed={seed}", f"output={folder}", f"policy.model={Path(arguments.start).resolve()}"]
         recipe = load_recipe(RECIPE, overrides + [f"trainer.{key}={value}" for key, value in changed.items()])
         trainer: Any = build_trainer(recipe, [PoshReward(judge)])
+        perturb(trainer.model, environment)
         watch = Watch(trainer.recorders, referee=truth)
         trainer.add_callback(watch)
         trainer.train()
@@ -128,7 +160,7 @@ def between(steps: Sequence[dict[str, float]], key: str) -> str:
     return " to ".join(f"{fmean(part):.2f}" if part else "none" for part in parts)
 
 
-def closeness(count: int) -> list[dict[str, Any]]:
+def closeness(count: int, named: Sequence[str] = ()) -> list[dict[str, Any]]:
     """On descriptions with mistakes: how near to the teacher's verdicts the cascade's are, and what that costs."""
     samples = described(count)
     expected = scores(NoisyReferee(), samples)
@@ -136,6 +168,7 @@ def closeness(count: int) -> list[dict[str, Any]]:
         "match": MatchJudge,
         "calibrated": CalibratedStudent,
         "gullible": STUDENTS["farmed"],
+        **{name: partial(load_judge, name) for name in named if name not in (*STUDENTS, TEACHER)},
     }
     found = []
     for name, student in students.items():
@@ -153,9 +186,9 @@ def closeness(count: int) -> list[dict[str, Any]]:
     return found
 
 
-def described(count: int) -> list[Sample]:
+def described(count: int, split: Split = "test") -> list[Sample]:
     """A terse and a full description of each picture. Both have some things of the next picture."""
-    rows, _ = pictures(count, questions=False)
+    rows, _ = pictures(count, questions=False, split=split)
     samples = []
     for number, row in enumerate(rows):
         rng = random.Random(f"cascade {number}")
@@ -168,4 +201,5 @@ def described(count: int) -> list[Sample]:
 
 
 def scores(judge: Judge, samples: Sequence[Sample]) -> list[float]:
-    return [verdict.score or 0.0 for verdict in PoshReward(judge).judge_samples(samples)]
+    with closing([judge]), judge:
+        return [verdict.score or 0.0 for verdict in PoshReward(judge).judge_samples(samples)]

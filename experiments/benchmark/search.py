@@ -19,7 +19,7 @@ from experiments.scenes.language import describe
 from experiments.scenes.parts import scenes_of, scenes_part
 from experiments.scenes.questions import other_words
 from experiments.scenes.referee import judge_description
-from experiments.scenes.world import Scene
+from experiments.scenes.world import Scene, Split
 from spanreward.rewards import HarmonicReward, LaveReward, PoshReward
 from spanreward.rewards.filler import find_filler
 from spanreward.rewards.judges.by_name import closing, load_judge
@@ -84,10 +84,12 @@ def reward_of(name: str, judge: Judge) -> Reward:
     return LaveReward(judge, rationale=False)
 
 
-def pictures(count: int, questions: bool) -> tuple[list[dict[str, Any]], list[Callable[[str], float]]]:
-    """Held-out rows, and per row what a text is truly worth, in [0, 1]."""
+def pictures(
+    count: int, questions: bool, split: Split = "test"
+) -> tuple[list[dict[str, Any]], list[Callable[[str], float]]]:
+    """Rows of the split, and per row what a text is truly worth, in [0, 1]."""
     ask = "questions" if questions else "descriptions"
-    part = scenes_part(level=1, count=count, split="test", ask=ask)
+    part = scenes_part(level=1, count=count, split=split, ask=ask)
     rows, scenes = list(load_data(part)), scenes_of(part)
     if questions:
         return rows, [right_by(row["answers"]) for row in rows]
