@@ -48,7 +48,6 @@ if TYPE_CHECKING:  # `as`: names that type checkers take for public
     from spanreward.training.callbacks.judge_lifecycle import JudgeLifecycleCallback as JudgeLifecycleCallback
     from spanreward.training.callbacks.metrics_file import MetricsFile as MetricsFile
     from spanreward.training.callbacks.reward_health import RewardHealthCallback as RewardHealthCallback
-    from spanreward.training.callbacks.sft_prompts import EvaluationPrompts as EvaluationPrompts
     from spanreward.training.callbacks.span_table import SpanTableCallback as SpanTableCallback
     from spanreward.training.callbacks.stop_on_signal import StopOnSignal as StopOnSignal
     from spanreward.training.callbacks.verdict_file import VerdictFile as VerdictFile
@@ -80,7 +79,6 @@ PUBLIC = {  # each module's public names
     "training.callbacks.judge_lifecycle": "JudgeLifecycleCallback",
     "training.callbacks.metrics_file": "MetricsFile",
     "training.callbacks.reward_health": "RewardHealthCallback",
-    "training.callbacks.sft_prompts": "EvaluationPrompts",
     "training.callbacks.span_table": "SpanTableCallback",
     "training.callbacks.stop_on_signal": "StopOnSignal",
     "training.callbacks.verdict_file": "VerdictFile",

@@ -18,7 +18,6 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 from trl import GRPOConfig
 
 from spanreward.rewards.reward import LogMetric
-from spanreward.training.callbacks.sft_prompts import EvaluationPrompts
 from spanreward.training.grpo.recorder import Recorder
 
 log = logging.getLogger(__name__)
@@ -27,14 +26,13 @@ log = logging.getLogger(__name__)
 class Watching(TrainerCallback):
     """Calls `observe` after every batch of training that all recorders have judged.
 
-    recorders: the trainer's reward functions. prompts: for a trainer that has no rewards (SFTTrainer). fresh: whether
-    the current step had a batch. Raises ValueError for rewards that are not Recorders.
+    recorders: the trainer's reward functions. fresh: whether the current step had a batch.
+    Raises ValueError for rewards that are not Recorders.
     """
 
-    def __init__(self, recorders: Sequence[Recorder], prompts: EvaluationPrompts | None = None) -> None:
+    def __init__(self, recorders: Sequence[Recorder]) -> None:
         check_recorders(type(self).__name__, recorders)
         self.recorders = list(recorders)
-        self.prompts = prompts
         self.fresh = False
         self._training = self._warned = False
         self._heard = 0
@@ -49,13 +47,10 @@ class Watching(TrainerCallback):
         self.fresh = False
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        if self.prompts is not None:
-            self.prompts.judge(state.global_step, self.recorders)
-        elif not self._warned and not self.fresh and state.is_world_process_zero:
+        if not self._warned and not self.fresh and state.is_world_process_zero:
             log.warning(
                 "%s has seen no completion judged by %s in step %d: give the trainer the same Recorder objects as "
-                "reward functions, or, where it has no rewards (SFTTrainer), this callback "
-                "prompts=EvaluationPrompts(...).",
+                "reward functions. A trainer without rewards, such as SFTTrainer, has nothing to watch.",
                 type(self).__name__,
                 " and ".join(recorder.__name__ for recorder in self.recorders),
                 state.global_step,

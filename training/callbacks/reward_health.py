@@ -7,8 +7,7 @@
 Logged as `health/...` per batch of training, over all ranks (docs/logged_keys.md says what each key is).
 
 With several rewards, "the reward" is the mean of their scores. A completion on which a judge failed has none. A number
-that is not defined (no group, no variance) is NaN, which TRL leaves out. On SFTTrainer, which samples nothing, the
-policy answers evaluation prompts, see EvaluationPrompts; they have no groups.
+that is not defined (no group, no variance) is NaN, which TRL leaves out.
 """
 
 import logging
@@ -30,7 +29,6 @@ from spanreward.rewards.verdict import Sample
 from spanreward.training.callbacks.audits import fall, interval
 from spanreward.training.callbacks.base import Watching, group_size
 from spanreward.training.callbacks.problems import PROBLEMS
-from spanreward.training.callbacks.sft_prompts import EvaluationPrompts
 from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.recorder import Recorder, judges_of
 
@@ -105,7 +103,6 @@ class RewardHealthCallback(Watching):
             see it.
         limits: the values above which a number is a problem.
         stop_on: names in PROBLEMS. Each of these ends the training at the end of the step, on all ranks.
-        prompts: for SFT.
 
     Attributes:
         stopped: the warning that ended the training, or "".
@@ -120,9 +117,8 @@ class RewardHealthCallback(Watching):
         referee: Referee | None = None,
         limits: Limits | None = None,
         stop_on: Collection[str] = ("failed", "unscored"),
-        prompts: EvaluationPrompts | None = None,
     ) -> None:
-        super().__init__(recorders, prompts)
+        super().__init__(recorders)
         check_known("problem in stop_on", stop_on, PROBLEMS)
         self.referee = referee
         self.limits = limits or Limits()

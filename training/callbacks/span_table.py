@@ -7,7 +7,7 @@ writes <output_dir>/spans/step-000050.html: the best and the worst completions o
 words are coloured by the verdict's spans. Beside them are what the judge misses of the reference, the verdict's parts
 and the advantage, and with span credit the text once more, coloured by what each token received. The page needs no
 other file, and completions are escaped in it. The same rows go to W&B, trackio and TensorBoard where report_to has them
-(span_trackers.py). On SFTTrainer the policy answers evaluation prompts, see EvaluationPrompts.
+(span_trackers.py).
 """
 
 import logging
@@ -27,7 +27,6 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 from spanreward.rewards.filler import is_degenerate
 from spanreward.rewards.verdict import Sample, Verdict
 from spanreward.training.callbacks.base import Watching, group_size
-from spanreward.training.callbacks.sft_prompts import EvaluationPrompts
 from spanreward.training.callbacks.span_trackers import send
 from spanreward.training.evaluation.report import render
 from spanreward.training.grpo.recorder import Received, Recorder
@@ -99,7 +98,6 @@ class SpanTableCallback(Watching):
         best: number of completions, of different prompts where there are as many, with the highest mean of the rewards'
             scores.
         worst: number of completions with the lowest.
-        prompts: for SFT; a table is then made whenever the policy answers them.
 
     Raises:
         ValueError: for `every` below 1, and for rewards that are not Recorders.
@@ -112,9 +110,8 @@ class SpanTableCallback(Watching):
         folder: str | Path | None = None,
         best: int = 4,
         worst: int = 4,
-        prompts: EvaluationPrompts | None = None,
     ) -> None:
-        super().__init__(recorders, prompts)
+        super().__init__(recorders)
         if every < 1:
             raise ValueError(f"every must be 1 step or more, got {every}.")
         self.every = every
@@ -129,8 +126,7 @@ class SpanTableCallback(Watching):
         if self.fresh:
             self._batch = batch_of(self.recorders)
         last = control.should_training_stop or state.global_step >= state.max_steps
-        due = self.fresh if self.prompts is not None else last or state.global_step % self.every == 0
-        if not due or self._batch is None:
+        if not (last or state.global_step % self.every == 0) or self._batch is None:
             return
         rewards: list[Rewards] = gather_object([self._batch.rewards()])
         padded: list[list[bool]] = gather_object([[is_degenerate(sample) for sample in self._batch.samples]])
@@ -149,7 +145,7 @@ class SpanTableCallback(Watching):
     ) -> None:
         try:
             path = folder / f"step-{step:06d}.html"
-            send(args, step, rows, write_page(path, step, rows, rewards, asked=self.prompts is not None))
+            send(args, step, rows, write_page(path, step, rows, rewards))
         except Exception as error:  # only people read the page, and the other ranks would wait for this one
             if not self._failed:
                 what = f"{type(error).__name__}: {error}"
@@ -217,10 +213,10 @@ def of_different_groups(ordered: Sequence[int], group: int) -> list[int]:
     return [i for _, i in sorted(zip(turns, ordered, strict=True), key=itemgetter(0))]
 
 
-def write_page(path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards, asked: bool = False) -> str:
+def write_page(path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards) -> str:
     """Write the page whole or not at all, and return it. Raises OSError.
 
-    rewards: of the whole batch. asked: whether the completions answer evaluation prompts.
+    rewards: of the whole batch.
     """
     given = [reward for reward in rewards if reward is not None]
     page = render(
@@ -229,7 +225,6 @@ def write_page(path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards
         kinds={kind: [row for row in rows if row.kind == kind] for kind in KINDS},
         grouped=any(row.lead is not None for row in rows),
         credited=any(row.tokens for row in rows),
-        asked=asked,
         count=len(rewards),
         failed=len(rewards) - len(given),
         reward=fmean(given) if given else None,

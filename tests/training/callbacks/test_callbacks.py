@@ -26,7 +26,6 @@ from spanreward import (
     Status,
     Verdict,
 )
-from spanreward.training.callbacks.sft_prompts import EvaluationPrompts
 from spanreward.training.data.load import load_data
 from spanreward.training.evaluation.coloured_text import legible
 from spanreward.training.grpo.recorder import Recorder
@@ -180,41 +179,6 @@ def test_a_dead_judge_stops_a_stock_trainer_in_one_sentence(
     assert page.count("timeout: not counted") == 2
 
 
-def test_sft_answers_evaluation_prompts_once_for_both_callbacks(
-    tmp_path: Path, dataset: Dataset, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The same weights as without, since answering is greedy; the health of the answers has a line of its own."""
-    plain = sft(tmp_path / "plain", max_steps=3)
-    plain.train()
-    trainer = sft(tmp_path / "watched", max_steps=3)
-    posh = PoshReward(MatchJudge())
-    reward = Recorder(posh)
-    with caplog.at_level(logging.INFO, "spanreward.training"):
-        prompts = EvaluationPrompts(trainer, list(dataset.select(range(3))), every=2, max_tokens=8)
-    assert [record.getMessage() for record in caplog.records] == [
-        "the policy answers 3 evaluation prompts every 2 steps, for callbacks"
-    ]
-    calls: list[int] = []
-    reward.watchers.append(lambda recorder, log_metric: calls.append(len(recorder.samples)))
-    trainer.add_callback(RewardHealthCallback([reward], prompts=prompts))
-    trainer.add_callback(SpanTableCallback([reward], prompts=prompts))
-    trainer.train()
-    assert calls == [3]
-    (line,) = [line for line in trainer.state.log_history if "health/repetition" in line]
-    assert (line["step"], line["evaluation_prompts"]) == (2, 3)
-    assert line["posh/f1"] == line["rewards/posh/mean"] == pytest.approx(sum(v.score or 0 for v in reward.verdicts) / 3)
-    assert "health/zero_variance_groups" not in line
-    assert "loss" not in line
-    page = (tmp_path / "watched" / "spans" / "step-000002.html").read_text(encoding="utf-8")
-    assert "over 3 greedy answers to evaluation prompts</p>" in page
-    assert page.count('<section class="example">') == 3
-    assert "above its group" not in page
-    for expected, actual in zip(plain.model.parameters(), trainer.model.parameters(), strict=True):
-        assert torch.equal(expected, actual)
-    losses = [[line["loss"] for line in t.state.log_history if "loss" in line] for t in (plain, trainer)]
-    assert losses[0] == losses[1]
-
-
 def test_a_callback_that_sees_nothing_says_what_to_do(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     trainer = sft(tmp_path, max_steps=2)
     trainer.add_callback(SpanTableCallback([Recorder(Scored(lambda sample: 0.5))], every=1))
@@ -222,15 +186,7 @@ def test_a_callback_that_sees_nothing_says_what_to_do(tmp_path: Path, caplog: py
         trainer.train()
     (record,) = caplog.records
     assert "SpanTableCallback has seen no completion judged by scored in step 1" in record.getMessage()
-    assert "prompts=EvaluationPrompts(...)" in record.getMessage()
-
-
-def test_evaluation_prompts_that_cannot_be_answered_are_refused(tmp_path: Path) -> None:
-    trainer = sft(tmp_path)
-    with pytest.raises(ValueError, match="at least one row"):
-        EvaluationPrompts(trainer, [])
-    with pytest.raises(ValueError, match=r"column 'prompt' of messages, got the columns \['text'\]"):
-        EvaluationPrompts(trainer, [{"text": "A star."}])
+    assert "such as SFTTrainer, has nothing to watch" in record.getMessage()
 
 
 @pytest.mark.parametrize("kind", [SpanTableCallback, RewardHealthCallback, JudgeLifecycleCallback])
