@@ -76,7 +76,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
     def near(count: int, share: float) -> dict[str, float]:
         won = (random.random(count) < share).astype(float)
-        found = control_length(won.tolist(), random.integers(10, 40, (count, 2)).tolist(), draws=RESAMPLES)
+        found = control_length(won.tolist(), random.integers(10, 40, (count, 2)).tolist())
         inside = [one.low <= share <= one.high for one in (found.raw_interval, found.controlled_interval) if one]
         return {"all pairs": inside[0], "at equal length": inside[-1]}
 

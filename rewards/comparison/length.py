@@ -1,10 +1,9 @@
-"""Does a model win because it writes more? The win rate at equal length, computed in two ways.
+"""Does a model win because it writes more? The win rate at equal length.
 
     control_length([1, 0, 0.5], [(40, 31), (12, 30), (25, 25)])      # outcomes; (words of ours, of the other)
 
-`controlled` is a logistic regression of the outcome on the length difference, read at a difference of 0. `matched` is
-the mean over pairs of nearly equal length; those where ours is longer and those where it is shorter count alike. A
-judge that looks at length alone gives 50 % by both. Where texts have Markdown, the regression knows the style too: the
+`controlled` is a logistic regression of the outcome on the length difference, read at a difference of 0. A judge that
+looks at length alone gives 50 %. Where texts have Markdown, the regression knows the style too: the
 differences in headings, list items and bold phrases, each as a share of both texts' together, as Arena-Hard does
 (Li et al., 2024, "Does style matter?"). Intervals hold near 0 and 100 % too: that of all pairs is Wilson's
 (1927) with as many pairs as their dependence leaves, that of the regression is on the scale of log odds.
@@ -18,9 +17,8 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import t as student
 
-from spanreward.rewards.comparison.resampling import DRAWS, Array, Interval, drawn_sums, quantiles
+from spanreward.rewards.comparison.resampling import Array, Interval
 
-MATCHED = 0.25  # how far the lengths of a matched pair may differ, as a share of the longer one
 SUPPORT = 0.05  # ours must be the longer on this share of the prompts, and the shorter on this share
 FEWEST = 5  # and on at least so many prompts each
 STYLE = {
@@ -40,10 +38,8 @@ class LengthControl:
     Attributes:
         raw: over all pairs.
         controlled: at equal length by regression; None where one side is nearly always the longer.
-        matched: over the `matched_pairs` whose lengths differ by at most MATCHED; None for too few.
         longer: the share of pairs in which ours is the longer, equal lengths half.
-        overlap: what the two length distributions share over ten bins of equal mass, in [0, 1].
-        note: why something is None, and which style could not be controlled for, else "".
+        note: why `controlled` is None, and which style could not be controlled for, else "".
         style: the elements of style that the regression holds equal too.
     """
 
@@ -51,11 +47,7 @@ class LengthControl:
     raw_interval: Interval | None
     controlled: float | None
     controlled_interval: Interval | None
-    matched: float | None
-    matched_interval: Interval | None
-    matched_pairs: int
     longer: float
-    overlap: float
     note: str
     style: tuple[str, ...] = ()
 
@@ -69,7 +61,6 @@ def control_length(
     outcomes: Sequence[float],
     lengths: Sequence[tuple[float, float]],
     prompts: Sequence[Hashable] | None = None,
-    draws: int = DRAWS,
     style: tuple[Array, Array] | None = None,
 ) -> LengthControl:
     """Returns the win rates of a comparison and what they are at equal length.
@@ -95,9 +86,8 @@ def control_length(
     numbers: dict[Hashable, int] = {}
     groups = np.array([numbers.setdefault(name, len(numbers)) for name in names])
     raw_interval = share_interval(per_prompt(won, groups), per_prompt(np.ones_like(won), groups))
-    near = np.abs(difference) <= MATCHED
     fewest = max(FEWEST, SUPPORT * len(np.unique(groups)))
-    controlled, controlled_interval, matched, matched_interval, notes = None, None, None, None, []
+    controlled, controlled_interval, notes = None, None, []
     elements, uneven = style_differences(style, groups, fewest) if style else ({}, [])
     if uneven:
         notes.append(f"nearly always the same side has more {', '.join(uneven)}: not held equal")
@@ -105,20 +95,12 @@ def control_length(
         notes.append(f"ours is the longer in {longer.sum():g} of {len(won)} pairs: too one-sided for equal length")
     else:
         controlled, controlled_interval = regress(won, difference, longer, groups, [*elements.values()])
-    if fewer_side(difference[near], groups[near]) < FEWEST:
-        notes.append(f"only {near.sum()} pairs of nearly equal length, or all with the same side longer")
-    else:
-        matched, matched_interval = match(won[near], longer[near], groups[near], draws)
     return LengthControl(
         raw=float(won.mean()),
         raw_interval=raw_interval,
         controlled=controlled,
         controlled_interval=controlled_interval,
-        matched=matched,
-        matched_interval=matched_interval,
-        matched_pairs=int(near.sum()),
         longer=float(longer.mean()),
-        overlap=overlap(ours, other),
         note="; ".join(notes),
         style=tuple(elements) if controlled is not None else (),
     )
@@ -200,30 +182,6 @@ def derivatives(x: Array, won: Array, weights: Array, coefficients: Array) -> tu
     rates = expit(x @ coefficients)
     curvature = weights * np.maximum(rates * (1 - rates), 1e-9)
     return x * (weights * (won - rates))[:, None], x[:, :, None] * x[:, None, :] * curvature[:, None, None]
-
-
-def match(won: Array, longer: Array, groups: Array, draws: int) -> tuple[float, Interval | None]:
-    """Returns the mean of the win rates where ours is longer and where it is shorter, and its interval."""
-    parts = np.stack([won * longer, longer, won * (1 - longer), 1 - longer], axis=1)
-    of_prompts = per_prompt(parts, groups)
-
-    def balanced(sums: Array) -> Array:
-        return (sums[..., 0] / sums[..., 1] + sums[..., 2] / sums[..., 3]) / 2
-
-    rate = float(balanced(of_prompts.sum(0)))
-    if len(of_prompts) < 2:
-        return rate, None
-    sums = drawn_sums(of_prompts, draws)
-    return rate, quantiles(balanced(sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)]), len(of_prompts))
-
-
-def overlap(ours: Array, other: Array) -> float:
-    """Returns the sum over ten bins of equal mass of the smaller share of the two samples, in [0, 1]."""
-    inner = np.unique(np.quantile(np.concatenate([ours, other]), np.arange(1, 10) / 10))
-    shares = [
-        np.bincount(np.searchsorted(inner, sample), minlength=len(inner) + 1) / len(sample) for sample in (ours, other)
-    ]
-    return float(np.minimum(*shares).sum())
 
 
 def per_prompt(values: Array, groups: Array) -> Array:

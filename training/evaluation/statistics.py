@@ -147,7 +147,6 @@ def win_rate(
     words_later: Array,
     words_earlier: Array,
     clusters: Sequence[int] | None = None,
-    draws: int = DRAWS,
     style: tuple[Array, Array] | None = None,
 ) -> dict[str, Any] | None:
     """Returns the fields of LengthControl (comparison/length.py); None where no answer has a partner. The seeds of a
@@ -162,7 +161,7 @@ def win_rate(
     prompts = np.broadcast_to(np.arange(known.shape[1]) if clusters is None else clusters, known.shape)
     lengths = list(zip(words_later[known], words_earlier[known], strict=True))
     told = None if style is None or not style[0].size else (style[0][known], style[1][known])
-    return asdict(control_length(outcomes[known].tolist(), lengths, prompts[known].tolist(), draws, told))
+    return asdict(control_length(outcomes[known].tolist(), lengths, prompts[known].tolist(), told))
 
 
 def worst_case(

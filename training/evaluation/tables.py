@@ -63,7 +63,7 @@ def differences(results: dict[str, Any], what: str) -> Table:
 
 
 def win_rates(results: dict[str, Any]) -> Table:
-    names = ("pair", "metric", "wins", "controlled", "matched within 25 %", "longer in", "lengths overlap")
+    names = ("pair", "metric", "wins", "at equal length", "longer in")
     table = table_with("Answers that win (ties half) [95 % over prompts], and at equal length", names)
     notes: dict[str, None] = {}
     for pair, entries in results["difference"].items():
@@ -71,8 +71,8 @@ def win_rates(results: dict[str, Any]) -> Table:
         for metric, entry in entries.items():
             rate = entry.get("win_rate")
             if rate:
-                shares = [share(rate[of], rate[f"{of}_interval"]) for of in ("raw", "controlled", "matched")]
-                table.add_row(name, metric, *shares, share(rate["longer"]), share(rate["overlap"]))
+                shares = [share(rate[of], rate[f"{of}_interval"]) for of in ("raw", "controlled")]
+                table.add_row(name, metric, *shares, share(rate["longer"]))
                 notes |= {f"{name}: {rate['note']}": None} if rate["note"] else {}
     table.caption = "\n".join(notes)
     return table

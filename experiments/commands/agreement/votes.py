@@ -89,15 +89,14 @@ def unreadable_table(results: VoteResults) -> Table:
 
 def length_table(results: VoteResults) -> Table:
     title = "Win rate at equal length, ties half, in percent, 95 % over prompts (lengths in words)"
-    rates = ("raw", "controlled", "matched", "pairs matched", "longer", "lengths shared")
+    rates = ("raw", "controlled", "longer")
     table = table_with(title, ["model"], rates)
     table.add_column("why not")
     for name, model in results.models.items():
         if (length := model.length) is not None:
-            found = [(getattr(length, of), getattr(length, f"{of}_interval")) for of in rates[:3]]
+            found = [(getattr(length, of), getattr(length, f"{of}_interval")) for of in rates[:2]]
             cells = [NONE if rate is None else f"{100 * rate:.1f} {reach(bounds, 100)}" for rate, bounds in found]
-            numbers = (str(length.matched_pairs), number(length.longer), number(length.overlap))
-            table.add_row(name, *cells, *numbers, length.note)
+            table.add_row(name, *cells, number(length.longer), length.note)
     return table
 
 

@@ -238,7 +238,7 @@ def test_questions_give_levels_and_lengths(tmp_path: Path) -> None:
     write_lines(tmp_path / "questions.jsonl", questions)
     model = measure_votes(folder).models["m"]
     assert model.slices == {"Applying": (12, 0, 0)}
-    assert (model.length.raw, model.length.matched_pairs) == (1.0, 5)  # 6 to 10 words beside 8
+    assert (model.length.raw, model.length.longer) == (1.0, 11 / 24)  # 6 to 10 words beside 8
 
 
 def test_answers_in_words_by_hand(tmp_path: Path) -> None:

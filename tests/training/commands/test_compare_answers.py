@@ -140,10 +140,8 @@ def test_a_judge_that_only_likes_length_is_exposed(tmp_path: Path, monkeypatch: 
     assert entry["over_prompts"] == "higher"
     assert rate["raw"] > 0.7
     assert rate["raw_interval"]["low"] > 0.65
-    for way in ("controlled", "matched"):
-        assert rate[way] == pytest.approx(0.5, abs=0.03)
-        assert rate[f"{way}_interval"]["low"] <= 0.5 <= rate[f"{way}_interval"]["high"]
-    assert 0.5 < rate["overlap"] < 0.9
+    assert rate["controlled"] == pytest.approx(0.5, abs=0.03)
+    assert rate["controlled_interval"]["low"] <= 0.5 <= rate["controlled_interval"]["high"]
     assert "Is it length?" in (tmp_path / "out" / "report.html").read_text()
 
 
