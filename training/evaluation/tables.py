@@ -88,7 +88,7 @@ def worse_slices(results: dict[str, Any]) -> Table:
             if row["metric"] == metric and row["over_prompts"] == "lower":
                 word = row["verdict"] if row["verdict"] != "undecided" else "lower on these prompts"
                 prompts = f"{row['slice']}: {row['value']} ({row['counted']})"
-                table.add_row(titled(pair), prompts, in_figures(row), f"{row['holm']:.2g}", word)
+                table.add_row(titled(pair), prompts, in_figures(row), p_value(row["holm"]), word)
     return table
 
 
