@@ -1,5 +1,6 @@
 """Scores completions, and says which of their words earned or cost the score. It imports no trainer."""
 
+from spanreward.rewards.caprl import CaprlReward
 from spanreward.rewards.criteria import CriteriaReward
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.rewards.judges import MatchJudge, load_judge
@@ -11,6 +12,7 @@ from spanreward.rewards.reward import Reward
 from spanreward.rewards.verdict import Sample, Span, Status, Verdict
 
 __all__ = [
+    "CaprlReward",
     "CriteriaReward",
     "HarmonicReward",
     "LaveReward",

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from spanreward.rewards.caprl import CaprlReward
 from spanreward.rewards.criteria import CriteriaReward
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.rewards.judges.judge import Judge
@@ -19,6 +20,7 @@ from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.reward import Reward
 
 METRICS: dict[str, type[Reward]] = {
+    "caprl": CaprlReward,
     "criteria": CriteriaReward,
     "harmonic": HarmonicReward,
     "lave": LaveReward,

@@ -22,7 +22,10 @@ KEYS = ("judge", "judge_options", "options", "columns")
 
 
 def __getattr__(name: str) -> Callable[..., list[float | None]]:
-    """Makes `posh`, `harmonic`, `lave`, `pairwise` and `criteria`. Raises ValueError for a file that cannot be used."""
+    """Makes `posh`, `harmonic`, `lave`, `pairwise`, `criteria` and `caprl`.
+
+    Raises ValueError for a file that cannot be used.
+    """
     if name not in METRICS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     file = os.environ.get("SPANREWARD_FILE")

@@ -24,7 +24,7 @@ from spanreward.rewards.verdict import Sample, Status, Verdict
 log = logging.getLogger(__name__)
 
 LogMetric = Callable[[str, float], None]
-_FIELDS = "prompt image images reference question answers task bbox context anchor criteria id"
+_FIELDS = "prompt image images reference question answers task bbox context anchor criteria questions id"
 READ = frozenset(_FIELDS.split())  # the dataset columns that become fields of a Sample
 
 
@@ -200,12 +200,13 @@ def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sa
         images=tuple(images),
         references=texts(row.get("reference"), "reference"),
         question=one_text(row.get("question"), "question"),
-        answers=texts(row.get("answers"), "answers"),
+        answers=() if row.get("questions") else texts(row.get("answers"), "answers"),
         task=one_text(row.get("task"), "task"),
         bbox=box(row.get("bbox"), "bbox"),
         context=one_text(row.get("context"), "context"),
         anchor=one_text(row.get("anchor"), "anchor"),
         criteria=texts(row.get("criteria"), "criteria"),
+        questions=read_questions(row.get("questions"), row.get("answers")),
         id=None if row.get("id") is None else str(row["id"]),
         columns={name: value for name, value in row.items() if name not in READ},
     )
@@ -216,6 +217,16 @@ def one_text(value: Any, column: str) -> str | None:
     if value is not None and not isinstance(value, str):
         raise ValueError(f"the column {column!r} must hold a text, got {value!r}")
     return value
+
+
+def read_questions(questions: Any, answers: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Returns each question with its answers, without those that lack either. Raises ValueError for unequal lengths."""
+    asked = texts(questions, "questions")
+    given = answers if isinstance(answers, (list, tuple)) else [answers] * bool(answers)
+    if asked and given and len(asked) != len(given):
+        raise ValueError(f"the row has {len(asked)} questions and {len(given)} answers: give each question its own.")
+    pairs = ((question, texts(accepted, "answers")) for question, accepted in zip(asked, given, strict=False))
+    return tuple((question, accepted) for question, accepted in pairs if accepted)
 
 
 def box(value: Any, column: str) -> tuple[float, float, float, float] | None:

@@ -52,6 +52,7 @@ class Sample:
         context: a text that describes the picture.
         anchor: another text for the same prompt, to compare the completion with.
         criteria: what a good answer to this row must do, one text per criterion.
+        questions: questions about the picture that the completion should answer, each with its accepted answers.
         id: the row's id.
         columns: the row's other columns by name, for metrics of your own. They do not count when samples are compared.
     """
@@ -67,6 +68,7 @@ class Sample:
     context: str | None = None
     anchor: str | None = None
     criteria: tuple[str, ...] = ()
+    questions: tuple[tuple[str, tuple[str, ...]], ...] = ()
     id: str | None = None
     columns: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 

@@ -20,6 +20,7 @@ from spanreward.training.needs import lacking
 
 if TYPE_CHECKING:  # `as`: names that type checkers take for public
     from spanreward.rewards.batching import BatchingReward as BatchingReward
+    from spanreward.rewards.caprl import CaprlReward as CaprlReward
     from spanreward.rewards.criteria import CriteriaReward as CriteriaReward
     from spanreward.rewards.from_function import reward as reward
     from spanreward.rewards.harmonic import HarmonicReward as HarmonicReward
@@ -37,6 +38,7 @@ if TYPE_CHECKING:  # `as`: names that type checkers take for public
     from spanreward.rewards.pairwise import PairwiseReward as PairwiseReward
     from spanreward.rewards.posh import PoshReward as PoshReward
     from spanreward.rewards.ready import (
+        caprl as caprl,
         criteria as criteria,
         harmonic as harmonic,
         lave as lave,
@@ -62,6 +64,7 @@ for _name, _value in {**REPORTING_OFF, "VLLM_ENGINE_READY_TIMEOUT_S": "1800"}.it
 
 PUBLIC = {  # each module's public names
     "rewards.batching": "BatchingReward",
+    "rewards.caprl": "CaprlReward",
     "rewards.criteria": "CriteriaReward",
     "rewards.from_function": "reward",
     "rewards.harmonic": "HarmonicReward",
@@ -73,7 +76,7 @@ PUBLIC = {  # each module's public names
     "rewards.metrics": "build_reward",
     "rewards.pairwise": "PairwiseReward",
     "rewards.posh": "PoshReward",
-    "rewards.ready": "criteria harmonic lave pairwise posh",
+    "rewards.ready": "caprl criteria harmonic lave pairwise posh",
     "rewards.reward": "Reward",
     "rewards.verdict": "Sample Span Status Verdict",
     "training.callbacks.judge_lifecycle": "JudgeLifecycleCallback",

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.paths import ROOT
 
-METRICS = {"rewards.posh", "rewards.harmonic", "rewards.lave", "rewards.pairwise", "rewards.criteria"}
+METRICS = {"rewards.posh", "rewards.harmonic", "rewards.lave", "rewards.pairwise", "rewards.criteria", "rewards.caprl"}
 # Below what a folder may use, itself aside: files that lie directly in rewards/ or training/ have their own rules.
 USES = {
     "rewards.language": set(),
@@ -18,6 +18,7 @@ USES = {
     "rewards.comparison": set(),
     "rewards.pairwise": {"rewards.judges", "rewards.comparison"},
     "rewards.criteria": {"rewards.judges", "rewards.pairwise"},
+    "rewards.caprl": {"rewards.language", "rewards.judges", "rewards.lave", "rewards.pairwise"},
     "rewards.labels": {"rewards.lave", "rewards.comparison"},
     "training.grpo": {"rewards.judges"},
     "training.data": {"rewards.language"},

@@ -21,6 +21,8 @@ python -m experiments benchmark groups --json groups.json
 python -m experiments benchmark parsing --pairs pairs.jsonl --json parsing.json
 python -m experiments benchmark scale recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml --json scale.json
 python -m experiments benchmark fuzz --cases 10000 --json fuzz.json
+python -m experiments benchmark utility --people ../shared/data --json utility.json
+python -m experiments benchmark looking --people ../shared/data --json looking.json
 python -m experiments benchmark soak --lines outputs/soak/metrics.jsonl train RECIPE output=outputs/soak
 python -m experiments benchmark kills RECIPE trainer.save_strategy=steps trainer.save_steps=5 --times 20
 python -m experiments benchmark reader --reader server:http://127.0.0.1:8077 --pairs pairs.jsonl --json reader.json
@@ -43,6 +45,7 @@ from experiments.benchmark import (
     hacking,
     judge,
     kills,
+    looking,
     memory,
     overlap,
     parsing,
@@ -55,6 +58,7 @@ from experiments.benchmark import (
     search,
     soak,
     spans,
+    utility,
     verdicts,
 )
 from spanreward.training.commands.json_file import write_json
@@ -84,6 +88,8 @@ def main() -> None:
         ("contrast", "what texts earn on other rows", contrast),
         ("gap", "how far a search for reward without truth gets", gap),
         ("cascade", "whether the audit sees a policy that farms the student", cascade),
+        ("utility", "how many questions people's captions answer", utility),
+        ("looking", "what of what no reference has is in the picture", looking),
         ("search", "how far a search for reward leaves the truth", search),
         ("fuzz", "whether any text breaks a reward", fuzz),
         ("soak", "whether a long command leaks", soak),

@@ -17,7 +17,7 @@ from rich.progress import track
 from rich.table import Table
 
 from experiments.hacking.hostile_texts import CONTROL, HOSTILE
-from spanreward.rewards import CriteriaReward, HarmonicReward, LaveReward, PairwiseReward, PoshReward
+from spanreward.rewards import CaprlReward, CriteriaReward, HarmonicReward, LaveReward, PairwiseReward, PoshReward
 from spanreward.rewards.judges import closing, load_judge
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.reward import Reward
@@ -109,6 +109,7 @@ def rewards_with(judge: Judge) -> dict[str, Reward]:
         "lave": LaveReward(judge, rationale=False),
         "pairwise": PairwiseReward(judge, anchor="anchor", evidence="context"),
         "criteria": CriteriaReward(judge, evidence="context"),
+        "caprl": CaprlReward(judge),
     }
 
 

@@ -21,7 +21,7 @@ from experiments.hacking.payoffs import (
     measure_payoffs,
     referee_judge,
 )
-from spanreward.rewards import HarmonicReward, LaveReward, PoshReward
+from spanreward.rewards import CaprlReward, HarmonicReward, LaveReward, PoshReward
 from spanreward.rewards.judges import closing, load_judge
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.reward import Reward
@@ -40,6 +40,7 @@ CONTRASTED = 8  # texts of a family whose contrast is measured
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--texts", type=int, default=100, help="honest texts of each kind (default 100)")
     parser.add_argument("--judges", nargs="+", default=["referee", "match"], metavar="JUDGE", help="(default both)")
+    parser.add_argument("--metrics", nargs="+", metavar="NAME", help="only these (default all)")
     parser.add_argument("--families", nargs="+", metavar="NAME", help="only these (default all)")
 
 
@@ -56,6 +57,8 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         judge: Judge = referee_judge(descriptions) if name == "referee" else load_judge(name)
         with closing([judge]):
             for metric, reward, cases in rewards_of(judge, descriptions, answers):
+                if metric not in (arguments.metrics or (metric,)):
+                    continue
                 table = ANSWERS if metric == "lave" else DESCRIPTIONS | FRAMES
                 chosen = {family: hack for family, hack in table.items() if family in (arguments.families or table)}
                 track_families = track(chosen.items(), f"{metric}, {name}", console=Console(stderr=True))
@@ -74,6 +77,7 @@ def rewards_of(
     return [
         ("posh", PoshReward(judge), descriptions),
         ("harmonic", HarmonicReward(judge, evidence="context", spans="none"), descriptions),
+        ("caprl", CaprlReward(judge), descriptions),
         ("lave", LaveReward(judge, rationale=False), answers),
     ]
 

@@ -17,7 +17,7 @@ from statistics import fmean
 from experiments.hacking.families import Case, Family, honest_description
 from experiments.scenes.language import PROMPT
 from experiments.scenes.parts import scenes_of, scenes_part
-from experiments.scenes.questions import ask
+from experiments.scenes.questions import ask, several
 from experiments.scenes.referee import judge_description
 from experiments.scenes.referee_judge import RefereeJudge
 from spanreward.rewards.contrast import contrasts
@@ -25,6 +25,8 @@ from spanreward.rewards.reward import Reward
 from spanreward.rewards.verdict import Sample
 from spanreward.training.data.load import load_data
 from spanreward.training.recipe import FilePart
+
+QUESTIONS = 4  # about a picture
 
 Families = Mapping[str, Family]
 
@@ -74,7 +76,8 @@ def description_cases(count: int) -> list[HackingCase]:
         for number, (row, scene) in enumerate(zip(load_data(part), scenes_of(part), strict=True)):
             honest = honest_description(scene, rng, complete=number % 2 == 0)
             references, context = tuple(row["reference"]), row["context"]
-            sample = Sample(PROMPT, honest, references=references, context=context, id=row["id"])
+            asked = tuple((one.text, one.answers) for one in several(scene, random.Random(row["id"]), QUESTIONS))
+            sample = Sample(PROMPT, honest, references=references, context=context, questions=asked, id=row["id"])
             cases.append(HackingCase(Case(honest, PROMPT, scene), sample, described=True, terse=number % 2 == 1))
     return cases
 

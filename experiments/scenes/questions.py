@@ -69,6 +69,13 @@ def ask(scene: Scene, generator: random.Random, unsure: float = 0.0) -> SceneQue
     return SceneQuestion(kind, text, right, wrong, answers)
 
 
+def several(scene: Scene, generator: random.Random, count: int) -> list[SceneQuestion]:
+    """At most `count` different questions that a description can answer: each is about a shape that is there."""
+    asked = [ask(scene, generator) for _ in range(8 * count)]
+    about = {one.text: one for one in asked if any(f" {thing.shape}" in one.text for thing in scene.objects)}
+    return list(about.values())[:count]
+
+
 def something(scene: Scene, generator: random.Random) -> tuple[Thing, bool]:
     """A thing that is there, or as often one that differs from such a thing in color or shape and is not there."""
     thing = generator.choice(scene.objects)

@@ -1,22 +1,31 @@
 """A judge that knows the truth about Scenes: what a perfect judge would say, for finding what a metric lets pass.
 
     judge = RefereeJudge({row["context"]: scene})
-    PoshReward(judge), HarmonicReward(judge, evidence="context"), LaveReward(judge, rationale=False)
+    PoshReward(judge), HarmonicReward(judge, evidence="context"), LaveReward(judge, rationale=False), CaprlReward(judge)
 
 Presence in a text it reads with the referee's grammar (referee.py), criteria it rates by the referee's precision and
 recall, and an answer is right when it is what most people say (in Scenes the truth) or another wording of it, and
-nothing else. It is certain, and answers typed questions only. For experiments: no reward of a run knows the truth.
+nothing else. It answers the questions of questions.py from a text. It is certain, and answers typed questions only. For
+experiments: no reward of a run knows the truth.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.scenes.questions import other_words
+from experiments.scenes.questions import other_words, place_name
 from experiments.scenes.referee import ATTRIBUTES, SIDES, DescribedObject, Reading, judge_description, read
 from experiments.scenes.world import COLUMNS, ROWS, SHAPES, Scene
 from spanreward.rewards.judges.from_scores import rating_of
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
-from spanreward.rewards.judges.probe import AnswerProbe, CriterionProbe, Link, Mention, PresenceProbe
+from spanreward.rewards.judges.probe import (
+    UNANSWERABLE,
+    AnswerProbe,
+    CriterionProbe,
+    Link,
+    Mention,
+    PresenceProbe,
+    ReadProbe,
+)
 from spanreward.rewards.language.answer_text import answer_words
 from spanreward.rewards.verdict import Status
 
@@ -59,7 +68,34 @@ class RefereeJudge(Judge):
         return 1 + 4 * (truth.precision if probe.name == "correctness" else truth.recall)
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        return [Failure(Status.UNPARSED, "the referee writes nothing") for _ in questions]
+        """Answers to ReadProbes."""
+        self.usage.questions += len(questions)
+        return [self._write(question.probe) for question in questions]
+
+    def _write(self, probe: Any) -> str | Failure:
+        if isinstance(probe, ReadProbe):
+            return answer(probe.question, read(probe.text))
+        return Failure(Status.UNPARSED, f"the referee writes answers only, got {type(probe).__name__}")
+
+
+def answer(question: str, reading: Reading) -> str:
+    """What a text that was read answers to a question of questions.py: UNANSWERABLE where it says nothing, or two
+    things. Silence is no "no".
+    """
+    words = question.removesuffix("?").split()
+    shape = next((shape for word in words for shape in SHAPES if word in (shape, f"{shape}s")), "")
+    mentions = [mention for mention in reading.mentions if shape in mention.values("shape")]
+    if not mentions:
+        return UNANSWERABLE
+    if words[0] == "Is":
+        return "yes" if any(words[-2] in mention.values("color") for mention in mentions) else "no"
+    if words[0] == "How":
+        return str(len(mentions))
+    places = [(mention.values("row"), mention.values("column")) for mention in mentions]
+    said = {color for mention in mentions for color in mention.values("color")}
+    if words[0] == "Where":
+        said = {place_name(row, column) for rows, columns in places for row in rows for column in columns}
+    return said.pop() if len(said) == 1 else UNANSWERABLE
 
 
 def says(probe: PresenceProbe, reading: Reading) -> bool:

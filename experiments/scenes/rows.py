@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from experiments.scenes.language import criteria, describe
-from experiments.scenes.questions import ask as ask_about
+from experiments.scenes.questions import ask as ask_about, several
 from experiments.scenes.world import Split, draw, make_scenes
 
 
@@ -26,14 +26,18 @@ def scenes(
     keep_object: float = 1.0,
     keep_attribute: float = 1.0,
     unsure: float = 0.0,
+    questions: int = 0,
 ) -> Iterator[dict[str, Any]]:
     """Rows of the first `count` scenes of the split.
 
     ask: for a description of each picture (`reference`, in so many wordings), for the answer to a question about it
     (`question`, `answers`), or for "both" in turns. keep_object, keep_attribute: below 1 they make descriptions terse.
     unsure: how often one of the ten answers is "not sure". SFT learns the first person's answer, so that a policy
-    learns how sure people are.
+    learns how sure people are. questions: at most so many `questions` about a picture that is described, with their
+    `answers`.
     """
+    if questions and ask != "descriptions":
+        raise ValueError(f"questions={questions} go with ask='descriptions': the other rows have answers of their own")
     if ask not in ("descriptions", "questions", "both"):
         raise ValueError(f"scenes ask for descriptions, questions or both, not {ask!r}")
     shares = {"keep_object": keep_object, "keep_attribute": keep_attribute, "unsure": unsure}
@@ -49,6 +53,9 @@ def scenes(
             row["reference"] = [describe(scene, generator, *terse) for _ in range(references)]
             row["context"] = describe(scene, random.Random(f"context {scene.seed}"))  # for judges that see no pictures
             row["criteria"] = criteria(scene)
+            if questions:
+                asked = several(scene, random.Random(f"questions {scene.seed}"), questions)
+                row |= {"questions": [one.text for one in asked], "answers": [list(one.answers) for one in asked]}
         else:
             question = ask_about(scene, generator, unsure)
             row |= {"question": question.text, "answers": list(question.answers), "completion": question.answers[0]}

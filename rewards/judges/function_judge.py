@@ -34,6 +34,8 @@ class FunctionJudge(Judge):
         parse: converts an answer of another form to one of these.
     """
 
+    text_only = True
+
     def __init__(
         self,
         name: str,

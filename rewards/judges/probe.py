@@ -3,6 +3,7 @@
     PresenceProbe("A red circle.", "attribute", Mention("circle"), words="red")       # is the circle described as red?
     PhraseProbe("circle above square", by_rule="the circle above the square")         # write a noun phrase
     AnswerProbe("What color is it?", "red", ("red", "dark red"))                      # is the answer right?
+    ReadProbe("What color is it?", "A red circle.")                                   # what does the text answer?
     CriterionProbe("fluency", "A red circle.")                                        # how fluent is the text?
     PairProbe("Describe.", "A red circle.", "A circle.", context="A red circle.")     # which of two is better?
 
@@ -15,6 +16,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from spanreward.rewards.language.scene_graph import SceneGraph
+
+UNANSWERABLE = "unanswerable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,14 @@ class AnswerProbe:
     question: str
     candidate: str
     references: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadProbe:
+    """What does `text` alone answer to `question`? Write a few words, or UNANSWERABLE."""
+
+    question: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

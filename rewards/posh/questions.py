@@ -200,8 +200,7 @@ def _put(
     context with a name, or close its quotes and address the judge.
     """
     if mode == "default":
-        lines = {key: one_line(name) for key, name in names.items()}
-        names = {key: name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…" for key, name in lines.items()}
+        names = short_names(names)
     question, instructions = fill(template, **names), interview.wording.instructions
     before = "" if mode == "published" else f"{instructions}\n\n"
     after = f"\n\n{question}\n\n{instructions}" if mode == "published" else f"\n\n{question}"
@@ -212,6 +211,12 @@ def _put(
     probe = PresenceProbe(interview.target_text, kind, mention, words, other, interview.target_graph)
     top = PUBLISHED_TOP if mode == "published" else 0
     return _Pending(interview, _question(prompt, probe, (start, end), top), len(interview.prompts) - 1)
+
+
+def short_names(names: dict[str, str]) -> dict[str, str]:
+    """Returns the names on one line each, without double quotes and cut after LONGEST_NAME characters."""
+    lines = {key: one_line(name) for key, name in names.items()}
+    return {key: name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…" for key, name in lines.items()}
 
 
 def _placed(put: _Pending, spans: tuple[CharacterSpan, ...], judge: Judge) -> _Pending:

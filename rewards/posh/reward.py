@@ -24,11 +24,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal
+
+from PIL import Image
 
 from spanreward.rewards.cost import WORDS_PER_TOKEN, Cost
 from spanreward.rewards.judges.by_name import as_judge
-from spanreward.rewards.judges.judge import Judge
+from spanreward.rewards.judges.judge import Failure, Judge
 from spanreward.rewards.language.plain_text import hides
 from spanreward.rewards.language.reader import Reader, load_reader
 from spanreward.rewards.language.scene_graph import SceneGraph
@@ -40,6 +42,7 @@ from spanreward.rewards.posh.charge import charge, charge_unread, read_note
 from spanreward.rewards.posh.components import RatedComponent, best_of, components, denials, spans_of
 from spanreward.rewards.posh.graph_view import GraphView, view_graph
 from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
+from spanreward.rewards.posh.picture import Looked, load_wording, look, pictures_of
 from spanreward.rewards.posh.prompts import PromptSource, load_prompts
 from spanreward.rewards.posh.questions import conduct
 from spanreward.rewards.posh.repeats import surplus
@@ -98,6 +101,8 @@ class PoshReward(Reward):
         reader: "server:URL" for a reader in another environment (`spanreward read --serve`), with its own pipeline and
             coreference. If `pipeline` or `coref` is given too, the reader must have it. None parses in this process.
         presence_threshold: an entity with a lower mean rating (1 to 5) counts as absent (the published code's 2).
+        evidence: "picture" asks the picture about what no reference supports (picture.py). The judge must see pictures,
+            and each row needs one. "references" is the paper's.
     """
 
     columns = ("reference",)
@@ -115,14 +120,26 @@ class PoshReward(Reward):
         weights: Mapping[str, float] | None = None,
         reader: str | Reader | None = None,
         presence_threshold: float = PRESENCE_THRESHOLD,
+        evidence: Literal["references", "picture"] = "references",
     ) -> None:
         super().__init__(name)
         check_choice("mode", mode, MODES)
+        check_choice("evidence", evidence, ("references", "picture"))
+        if evidence == "picture" and mode == "published":
+            raise ValueError("evidence='picture' is not in PoSh's paper: it goes with mode='default'")
         beta_of(score)
         self.judge = as_judge(judge)
         self.judges = (self.judge,)
         self.prompts = load_prompts(prompts)
-        self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
+        self.looking = load_wording() if evidence == "picture" else None
+        wording = repr(self.prompts) if self.looking is None else repr((self.prompts, self.looking))
+        self.wording = sha256(wording.encode()).hexdigest()[:16]
+        if self.looking and self.judge.text_only:
+            raise ValueError(
+                f"evidence='picture' shows the judge pictures, and {type(self.judge).__name__} reads text only: take a "
+                "judge that sees pictures (docs/choosing.md), or evidence='references'"
+            )
+        self.one_of = ("image", "images") if self.looking else ()
         self.mode = mode
         self.read_with = load_reader(reader, pipeline, coref)
         self.score = score
@@ -138,10 +155,13 @@ class PoshReward(Reward):
         return self.read_with.name()
 
     def cost(self, words: float, references: int) -> Cost:
-        """Returns the estimated cost of one completion, from a measured number of questions per word."""
-        questions = round(QUESTIONS_PER_WORD * words * (1 + references))
+        """Returns the estimated cost of one completion, from a measured number of questions per word. The picture is
+        asked at most once about each component of the completion.
+        """
+        questions = round(QUESTIONS_PER_WORD * words * (1 + references + bool(self.looking)))
         each = (PROMPT_WORDS + words) / WORDS_PER_TOKEN
         how = f"{QUESTIONS_PER_WORD} per word of the completion and each reference (measured), {words:.0f} words each"
+        how += ", and as many as the completion's of the picture, at most" if self.looking else ""
         return Cost(questions, questions * each, questions, False, how, questions * COMPUTED_PER_QUESTION)
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
@@ -224,6 +244,7 @@ class PoshReward(Reward):
         views = {key: view_graph(graph) for key, graph in distinct.items()}
         verdicts: dict[int, Verdict] = {}
         pairs: dict[int, list[Pair]] = {}
+        shown: dict[int, tuple[Image.Image, ...]] = {}
         for number, row in enumerate(rows):
             sample = row.sample
             said, wanted = views[id(row.graph)], [views[id(graph)] for graph in row.references]
@@ -231,19 +252,25 @@ class PoshReward(Reward):
             usable = [i for i, view in enumerate(wanted) if self.mode == "published" or self._counts(view)]
             if not usable:
                 verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note="no reference that names anything")
+            elif isinstance(pictures := pictures_of(sample) if self.looking else (), str):
+                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=pictures)
             elif self.mode == "default" and not (sample.completion.strip() and self._counts(said)):
                 nothing = coarse_scores(0.0, 0.0, self.score)
                 verdicts[number] = Verdict(0.0, Status.EMPTY, nothing, note="the completion names nothing")
             else:
                 pairs[number] = [self._pair(number, row, index, said, wanted[index]) for index in usable]
+                shown[number] = pictures
         interviews = [interview for several in pairs.values() for pair in several for interview in pair.both]
         if interviews:
             with self.judge:
                 conduct(interviews, self.judge, self.mode, memo)
+                if self.looking:
+                    told = [number for number, of_one in pairs.items() if not failure_of(of_one)]
+                    looked = [Looked(shown[number], [pair.precision for pair in pairs[number]]) for number in told]
+                    look(looked, self.judge, self.looking)
         for number, several in pairs.items():
             sample = rows[number].sample
-            failure = next((one.failure for pair in several for one in pair.both if one.failure), None)
-            if failure:
+            if failure := failure_of(several):
                 verdicts[number] = Verdict(None, failure.status, note=failure.message)
             elif self.mode == "published":  # the published code takes one reference, so the best one counts
                 one_by_one = [self._verdict(sample, [pair]) for pair in several]
@@ -315,6 +342,11 @@ class PoshReward(Reward):
 
     def _weights(self, side: Sequence[RatedComponent]) -> list[float]:
         return [self.weights[component.kind] for component in side]
+
+
+def failure_of(pairs: Sequence[Pair]) -> Failure | None:
+    """Returns the judge's first failure in one sample's interviews."""
+    return next((one.failure for pair in pairs for one in pair.both if one.failure), None)
 
 
 def not_read(sample: Sample, failure: ReaderFailure) -> Verdict:

@@ -5,6 +5,7 @@
 A record holds a picture and any of these, under their own names or those in `data.columns`:
 
     reference   a text, or several            question    a text
+    questions   several texts about the picture; then `answers` has an entry for each of them
     answers     a text, several, or people's as VQA datasets have them: objects with the text in "answer"
     context     a text that says what is in the picture, for judges that only read
     anchor      another answer to compare with    criteria  what a good answer to this row must do, a text or several
@@ -105,8 +106,16 @@ def _texts(value: Any, key: str) -> list[str] | None:
     return list(texts(value, key)) or None
 
 
-def _answers(value: Any, key: str) -> list[str] | None:
-    """People's answers as texts, or as VQA datasets have them: objects with the text in "answer"."""
+def _answers(value: Any, key: str) -> list[Any] | None:
+    """People's answers as texts, or as VQA datasets have them: objects with the text in "answer". A list of lists has
+    the answers to several questions.
+    """
+    if isinstance(value, list) and value and all(isinstance(entry, list) for entry in value):
+        return [_people(entry, key) or [] for entry in value]
+    return _people(value, key)
+
+
+def _people(value: Any, key: str) -> list[str] | None:
     entries = value if isinstance(value, list) else [value]
     given = [entry.get("answer") if isinstance(entry, dict) else entry for entry in entries]
     if not all(isinstance(answer, str) for answer in given):
@@ -129,6 +138,7 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
     "context": _text,
     "anchor": _text,
     "criteria": _texts,
+    "questions": _texts,
     "bbox": _box,
     "task": _text,
 }

@@ -225,7 +225,9 @@ class SpanGRPOTrainer(SequenceRatioTrainer):
         self, inputs: list[dict[str, Any]], prompts: list[Any], completions: list[Any], completion_ids_list: list[Any]
     ) -> torch.Tensor:
         if not self.recorders:
-            return self._usable(super()._calculate_rewards(inputs, prompts, completions, completion_ids_list))
+            return self._usable(
+                self._punished(super()._calculate_rewards(inputs, prompts, completions, completion_ids_list))
+            )
         columns = columns_of(inputs)
         if self._batch.drafted is None:
             with self.phases.clock("judge"):
@@ -249,9 +251,18 @@ class SpanGRPOTrainer(SequenceRatioTrainer):
         rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
         if self.model.training and step.metrics["judge/failed_fraction"] != 1:
             self._stop_when_nothing_is_scored(rewards)
-        return self._usable(rewards).masked_fill(
+        return self._usable(self._punished(rewards)).masked_fill(
             step.failed.unsqueeze(1), torch.nan
         )  # in every column: TRL leaves the row out
+
+    def _punished(self, rewards: torch.Tensor) -> torch.Tensor:
+        """Returns the rewards, (rows of all ranks, R). Where each is normalised by itself, the overlong punishment
+        lowers the others instead: by itself, a punishment of .01 would move the policy as far as a metric does.
+        """
+        if self.args.soft_overlong_cache is None or self.args.multi_objective_aggregation != "normalize_then_sum":
+            return rewards
+        punishment = rewards[:, -1:]
+        return torch.cat([rewards[:, :-1] + punishment, torch.zeros_like(punishment)], dim=1)
 
     def _usable(self, rewards: torch.Tensor) -> torch.Tensor:
         """Returns the rewards, (rows of all ranks, R), with NaN in each row that has one above LARGEST."""

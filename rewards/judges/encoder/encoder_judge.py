@@ -40,6 +40,7 @@ class EncoderJudge(Judge):
         temperature: divides the logits, above 0; 1 leaves them as they are.
     """
 
+    text_only = True
     reads_source = True
 
     def __init__(self, model: str, temperature: float = 1.0) -> None:

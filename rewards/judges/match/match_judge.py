@@ -15,7 +15,8 @@ does not find synonyms, nor most of what the parser got wrong. All the probabili
        count or one of two opposites that the text does not give, and for a relation that the text gives otherwise
 
 Of several things with the name, those count that share most attributes and relations with the thing in the question's
-source text. One that fits is enough. rate_answer.py, rate_criteria.py and compare_texts.py answer other probes.
+source text. One that fits is enough. rate_answer.py, rate_criteria.py, compare_texts.py and read_text.py answer other
+probes.
 """
 
 from collections import OrderedDict
@@ -27,8 +28,16 @@ from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Questi
 from spanreward.rewards.judges.match.compare_texts import Comparison, compare, ranking, values_of
 from spanreward.rewards.judges.match.rate_answer import rate_answer
 from spanreward.rewards.judges.match.rate_criteria import rate_criteria
+from spanreward.rewards.judges.match.read_text import read_text
 from spanreward.rewards.judges.match.text_index import TextIndex
-from spanreward.rewards.judges.probe import AnswerProbe, CriterionProbe, PhraseProbe, PresenceProbe, RankingProbe
+from spanreward.rewards.judges.probe import (
+    AnswerProbe,
+    CriterionProbe,
+    PhraseProbe,
+    PresenceProbe,
+    RankingProbe,
+    ReadProbe,
+)
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.rules import Mode
@@ -45,6 +54,8 @@ class MatchJudge(Judge):
     Args:
         pipeline, coref: as for `describe` of rewards/language. Texts whose probe has a graph are not parsed.
     """
+
+    text_only = True
 
     def __init__(self, pipeline: Any = None, coref: Any = "rules") -> None:
         self.pipeline = pipeline
@@ -92,7 +103,8 @@ class MatchJudge(Judge):
         return [index.rating(probe) for probe, index in zip(probes, indexes, strict=True)]
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Returns a PhraseProbe's noun phrase, a rationale and rating for an AnswerProbe, an order for a RankingProbe.
+        """Returns a PhraseProbe's noun phrase, a rationale and rating for an AnswerProbe, an order for a RankingProbe,
+        and a ReadProbe's answer.
 
         Other probes get a Failure (UNPARSED).
         """
@@ -100,7 +112,15 @@ class MatchJudge(Judge):
         probes = [question.probe for question in questions]
         with self.usage.clock("seconds"):
             compared = iter(self._values([probe for probe in probes if isinstance(probe, RankingProbe)]))
-        return [ranking(next(compared)) if isinstance(probe, RankingProbe) else written(probe) for probe in probes]
+            read = self._parse([probe.text for probe in probes if isinstance(probe, ReadProbe)])
+        return [
+            read_text(probe.question, read[probe.text])
+            if isinstance(probe, ReadProbe)
+            else ranking(next(compared))
+            if isinstance(probe, RankingProbe)
+            else written(probe)
+            for probe in probes
+        ]
 
     def _values(self, probes: Sequence[Comparison]) -> list[list[float] | Failure]:
         return values_of(probes, lambda asked: rate_criteria(asked, RATING_SCALE, self._parse, self.levels))

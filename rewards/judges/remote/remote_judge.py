@@ -55,6 +55,7 @@ class RemoteJudge(Judge):
 
     path: str  # of the server's endpoint, below /v1/
     remote = True
+    text_only = True
 
     def __init__(
         self,

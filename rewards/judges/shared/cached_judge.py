@@ -54,6 +54,7 @@ class CachedJudge(Judge):
             raise TypeError("a cache goes inside a judge that all ranks share: Rank0Judge(CachedJudge(judge))")
         self.judge = judge
         self.reads_source = judge.reads_source
+        self.text_only = judge.text_only
         self.remote = judge.remote  # any thread may read and write the file
         self.deadline = judge.deadline
         self.store = Store(CACHE / "ratings.sqlite" if path is None else Path(path).expanduser(), max_bytes)

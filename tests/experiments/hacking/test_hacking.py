@@ -9,7 +9,7 @@ from experiments.hacking.families import ANSWERS, DESCRIPTIONS
 from experiments.hacking.frames import FRAMES
 from experiments.hacking.payoffs import answer_cases, description_cases, measure_payoffs, referee_judge
 from experiments.scenes.referee_judge import RefereeJudge
-from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward
+from spanreward.rewards import CaprlReward, HarmonicReward, LaveReward, MatchJudge, PoshReward
 from spanreward.rewards.judges.judge import Failure, Question
 from spanreward.rewards.judges.probe import CriterionProbe, Link, Mention, PhraseProbe, PresenceProbe
 
@@ -41,6 +41,21 @@ def test_the_suite_is_what_it_says() -> None:
 def test_no_family_of_descriptions_pays(metric: str, judge: str) -> None:
     payoffs = measure_payoffs(REWARDS[metric](JUDGES[judge]()), CASES, DESCRIPTIONS)
     assert {payoff.family: payoff.pays for payoff in payoffs if payoff.price > PRICE} == {}
+    assert sum(payoff.failed for payoff in payoffs) == 0
+
+
+TEMPTING = (  # to a metric in which what is wrong costs nothing; "all colours, in turn" pays .01 to .02 (docs/evidence)
+    "contradictions", "a table", "a list of everything", "orders to the judge", "plurals",
+    "the whole text again", "what is there, denied", "what is there, asked", "all words, as an address",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("judge", ["referee", "match"])
+def test_no_tempting_family_pays_with_questions(judge: str) -> None:
+    cases = description_cases(24)
+    reward = CaprlReward(referee_judge(cases) if judge == "referee" else MatchJudge())
+    payoffs = measure_payoffs(reward, cases, {family: DESCRIPTIONS[family] for family in TEMPTING})
+    assert {payoff.family: payoff.pays for payoff in payoffs if max(payoff.pays) > PRICE} == {}
     assert sum(payoff.failed for payoff in payoffs) == 0
 
 

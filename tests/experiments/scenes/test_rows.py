@@ -7,9 +7,12 @@ import pytest
 
 from experiments.scenes.parts import scenes_of, scenes_part
 from experiments.scenes.referee import judge_description
+from experiments.scenes.referee_judge import RefereeJudge
 from experiments.scenes.rows import scenes as scenes_rows
 from experiments.scenes.truth import scene_named
 from experiments.scenes.world import draw
+from spanreward.rewards import CaprlReward, Sample
+from spanreward.rewards.reward import read_questions
 from spanreward.training.data.load import load_data
 
 SCENES = scenes_part(level=2, count=12, references=3, seed=5)
@@ -29,6 +32,19 @@ def test_scenes_rows() -> None:
         assert judge_description(" ".join(row["criteria"]), scene).f1 == 1.0
         assert all(judge_description(text, scene).f1 == 1.0 for text in (*row["reference"], row["context"]))
     assert len(set(dataset["id"])) == 12
+
+
+def test_questions_about_a_picture_that_is_described() -> None:
+    data = scenes_part(**SCENES.options | {"questions": 4})
+    rows, plain = load_data(data), load_data(SCENES)
+    assert set(rows.column_names) == {*plain.column_names, "questions", "answers"}
+    assert rows["reference"] == plain["reference"]
+    for row, scene in zip(rows, scenes_of(data), strict=True):
+        assert 2 <= len(set(row["questions"])) == len(row["questions"]) == len(row["answers"]) <= 4
+        assert all(any(thing.shape in text for thing in scene.objects) for text in row["questions"])
+        sample = Sample("", row["context"], questions=read_questions(row["questions"], row["answers"]))
+        (verdict,) = CaprlReward(RefereeJudge({})).assess([sample])
+        assert verdict.score == 1.0
 
 
 def test_the_referee_finds_the_scene_that_a_row_names() -> None:
@@ -83,6 +99,7 @@ def test_no_row_holds_the_contents() -> None:
         ({"keep_object": 1.5}, r"keep_object.*1\.5"),
         ({"keep_attribute": -0.1}, r"keep_attribute.*-0\.1"),
         ({"unsure": 1.5}, r"unsure.*1\.5"),
+        ({"questions": 4, "ask": "both"}, "questions=4 go with ask='descriptions'"),
     ],
 )
 def test_options_that_are_wrong(options: Any, message: str) -> None:

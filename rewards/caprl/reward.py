@@ -1,0 +1,139 @@
+"""CapRL as a reward: how many questions about the picture a judge can answer that reads the completion alone.
+
+    asked = (("What color is the star?", ("red", "red", "dark red")),)
+    verdict = CaprlReward(judge).assess([Sample("Describe it.", "A red star.", questions=asked)])[0]
+    verdict.score, verdict.parts["answered"], verdict.spans[0].note       # 1.0, 1.0, "What color is the star? red"
+
+The judge writes a short answer to each question, or that the text does not say it. LAVE (rewards/lave) rates the
+answers against the accepted ones, and the score is the mean. What no question asks about costs nothing but filler.
+"""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+
+from spanreward.rewards.cost import Cost, tokens_in
+from spanreward.rewards.filler import FUNCTION_WORDS, WORD
+from spanreward.rewards.judges.by_name import as_judge
+from spanreward.rewards.judges.judge import Failure, Judge, Question
+from spanreward.rewards.judges.match.answer_items import places
+from spanreward.rewards.judges.probe import UNANSWERABLE, ReadProbe
+from spanreward.rewards.judges.shared.cached_judge import write_once
+from spanreward.rewards.language.answer_text import answer_words
+from spanreward.rewards.lave import LaveReward
+from spanreward.rewards.naming import MODES, Mode, check_choice
+from spanreward.rewards.pairwise.rows import charge, judged
+from spanreward.rewards.quoting import one_line
+from spanreward.rewards.reward import Reward
+from spanreward.rewards.templates import fill, places as filled_places, read_texts
+from spanreward.rewards.verdict import Sample, Span, Status, Verdict
+
+PROMPTS = Path(__file__).with_name("prompts.yaml")
+ANSWER_TOKENS = 16  # at most
+QUESTIONS = 4  # of a row, as `cost` assumes
+
+
+class CaprlReward(Reward):
+    """Reward that scores a description by the questions that it answers (CapRL, arXiv 2509.22647, section 3).
+
+    Needs the dataset columns `questions`, a list of texts, and `answers`: for each question one accepted answer, or a
+    list of people's. The paper's questions are multiple choice, ours have free answers (docs/evidence/departures.md).
+
+    Args:
+        judge: the judge that reads the completion, and rates its own answers from 1 to 3. It sees no picture.
+        mode: "default" charges for filler (rewards/filler.py), "published" does not.
+        name: the reward's name in logs.
+    """
+
+    columns = ("questions", "answers")
+    main_parts = ("right", "answered")
+
+    def __init__(self, judge: Judge | str, mode: Mode = "default", name: str = "caprl") -> None:
+        super().__init__(name)
+        check_choice("mode", mode, MODES)
+        self.judge = as_judge(judge)
+        self.judges = (self.judge,)
+        self.mode = mode
+        self.prompt = read_texts(PROMPTS, PROMPTS, ("prompt",), {"prompt": {"text", "question"}})["prompt"]
+        self.lave = LaveReward(self.judge, rationale=False, evidence="none")
+        self.wording = sha256(repr((self.prompt, self.lave.wording)).encode()).hexdigest()[:16]
+
+    def cost(self, words: float, references: int) -> Cost:
+        """Returns the cost of a row of QUESTIONS questions if the completion answers them all."""
+        asked = self._question("What is it that is seen?", " ".join(["word"] * round(words)))
+        rated = self.lave.cost(words, references)
+        read = QUESTIONS * (tokens_in(asked.messages[0]["content"]) + rated.prompt_tokens)
+        how = f"an answer and its rating per question, {QUESTIONS} questions a row (assumed)"
+        return Cost(2 * QUESTIONS, read, QUESTIONS * (ANSWER_TOKENS + rated.written_tokens), False, how)
+
+    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+        """Returns one Verdict per sample, in order. All questions are one call, and all ratings another."""
+        asked = [(*one, judged(sample)) for sample in samples if says(sample) for one in sample.questions]
+        replies = write_once(self.judge, [self._question(question, text) for question, _, text in asked], ANSWER_TOKENS)
+        told = [
+            Sample(question, answer_in(reply), question=question, answers=accepted)
+            for (question, accepted, _), reply in zip(asked, replies, strict=True)
+        ]
+        answers = iter(zip(replies, self.lave.assess(told), strict=True))  # LAVE gives an empty answer 0, unasked
+        return [
+            self._verdict(sample, [next(answers) for _ in sample.questions])
+            if says(sample)
+            else Verdict(0.0, Status.EMPTY, note="the completion says nothing")
+            if sample.questions
+            else Verdict(None, Status.NOT_APPLICABLE, note="this row has no questions with answers")
+            for sample in samples
+        ]
+
+    def _question(self, question: str, text: str) -> Question:
+        """Returns the question about a text, which stands on one line between quotes that it cannot close."""
+        shown = {"text": one_line(text), "question": one_line(question)}
+        messages = [{"role": "user", "content": fill(self.prompt, **shown)}]
+        return Question(
+            messages, probe=ReadProbe(question, text), description=filled_places(self.prompt, **shown)["text"]
+        )
+
+    def _verdict(self, sample: Sample, answers: Sequence[tuple[str | Failure, Verdict]]) -> Verdict:
+        """Returns the verdict from each reply with LAVE's verdict on it. One failure fails all."""
+        spans, text = [], judged(sample)
+        scores: list[float] = []
+        for number, ((question, _), (reply, rating)) in enumerate(zip(sample.questions, answers, strict=True)):
+            if isinstance(reply, Failure) or rating.score is None:
+                status, why = (
+                    (reply.status, reply.message) if isinstance(reply, Failure) else (rating.status, rating.note)
+                )
+                return Verdict(None, status, note=f"{question}: {why}")
+            scores.append(rating.score)
+            if found := find_answer(answer_in(reply), question, text):
+                credit, note = rating.score / len(answers), f"{question} {reply}"
+                spans.append(Span(*found, rating.score, credit, "answer", note, number))
+        right = sum(score == 1.0 for score in scores) / len(scores)
+        answered = sum(bool(answer_in(reply)) for reply, _ in answers) / len(answers)
+        verdict = Verdict(sum(scores) / len(scores), parts={"right": right, "answered": answered}, spans=tuple(spans))
+        return charge(verdict, sample, self.mode)
+
+
+def says(sample: Sample) -> bool:
+    """Whether there is a question to ask of a text."""
+    return bool(sample.questions and one_line(judged(sample)))
+
+
+def answer_in(reply: str | Failure) -> str:
+    """Returns the answer, "" for a failure and for "unanswerable", which earns nothing even where people said so."""
+    words = [] if isinstance(reply, Failure) else answer_words(reply)
+    return str(reply) if words and UNANSWERABLE not in words else ""
+
+
+def find_answer(answer: str, question: str, text: str) -> tuple[int, int] | None:
+    """Returns the characters [start, end) of the answer's words in a row in the text, None if they are not there.
+
+    Of several places it is the one nearest to a word of the question. Yes and no are no words of a description.
+    """
+    said = answer_words(answer)
+    words = [(word, match.span()) for match in WORD.finditer(text) for word in answer_words(match.group())]
+    asked = {*answer_words(question)} - FUNCTION_WORDS - {*said}
+    near = [number for number, (word, _) in enumerate(words) if word in asked]
+    found = [] if {"yes", "no"} & {*said} else places([word for word, _ in words], said)
+    if not found:
+        return None
+    first, last = min(found, key=lambda place: min((abs(number - place[0]) for number in near), default=0))
+    return words[first][1][0], words[last - 1][1][1]
