@@ -47,7 +47,6 @@ if TYPE_CHECKING:  # `as`: names that type checkers take for public
     )
     from spanreward.rewards.reward import Reward as Reward
     from spanreward.rewards.verdict import Sample as Sample, Span as Span, Status as Status, Verdict as Verdict
-    from spanreward.training.callbacks.judge_lifecycle import JudgeLifecycleCallback as JudgeLifecycleCallback
     from spanreward.training.callbacks.metrics_file import MetricsFile as MetricsFile
     from spanreward.training.callbacks.reward_health import RewardHealthCallback as RewardHealthCallback
     from spanreward.training.callbacks.span_table import SpanTableCallback as SpanTableCallback
@@ -79,7 +78,6 @@ PUBLIC = {  # each module's public names
     "rewards.ready": "caprl criteria harmonic lave pairwise posh",
     "rewards.reward": "Reward",
     "rewards.verdict": "Sample Span Status Verdict",
-    "training.callbacks.judge_lifecycle": "JudgeLifecycleCallback",
     "training.callbacks.metrics_file": "MetricsFile",
     "training.callbacks.reward_health": "RewardHealthCallback",
     "training.callbacks.span_table": "SpanTableCallback",

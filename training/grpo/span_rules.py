@@ -43,3 +43,12 @@ SPAN_RULES: dict[str, Callable[[Tensor, Tensor, Tensor, float], Tensor]] = {
     "add_centred": add_centred,
     "withhold": withhold,
 }
+
+
+def punish_within(rewards: Tensor) -> Tensor:
+    """Returns the rewards, (rows, R), with the last one, the overlong punishment, taken off the others and made 0.
+
+    Where each reward is normalised by itself, a punishment of .01 alone would move the policy as far as a metric does.
+    """
+    punishment = rewards[:, -1:]
+    return torch.cat([rewards[:, :-1] + punishment, torch.zeros_like(punishment)], dim=1)

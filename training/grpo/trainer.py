@@ -52,7 +52,7 @@ from spanreward.training.grpo.phases import Phases
 from spanreward.training.grpo.reasoning import Parts, split_reasoning
 from spanreward.training.grpo.recorder import Received, Recorder, check_deadlines, columns_of, failed_rows
 from spanreward.training.grpo.sequence_ratio import SequenceRatioTrainer
-from spanreward.training.grpo.span_rules import SPAN_RULES
+from spanreward.training.grpo.span_rules import SPAN_RULES, punish_within
 
 log = logging.getLogger(__name__)
 
@@ -225,9 +225,7 @@ class SpanGRPOTrainer(SequenceRatioTrainer):
         self, inputs: list[dict[str, Any]], prompts: list[Any], completions: list[Any], completion_ids_list: list[Any]
     ) -> torch.Tensor:
         if not self.recorders:
-            return self._usable(
-                self._punished(super()._calculate_rewards(inputs, prompts, completions, completion_ids_list))
-            )
+            return self._usable(super()._calculate_rewards(inputs, prompts, completions, completion_ids_list))
         columns = columns_of(inputs)
         if self._batch.drafted is None:
             with self.phases.clock("judge"):
@@ -251,21 +249,14 @@ class SpanGRPOTrainer(SequenceRatioTrainer):
         rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
         if self.model.training and step.metrics["judge/failed_fraction"] != 1:
             self._stop_when_nothing_is_scored(rewards)
-        return self._usable(self._punished(rewards)).masked_fill(
+        return self._usable(rewards).masked_fill(
             step.failed.unsqueeze(1), torch.nan
         )  # in every column: TRL leaves the row out
 
-    def _punished(self, rewards: torch.Tensor) -> torch.Tensor:
-        """Returns the rewards, (rows of all ranks, R). Where each is normalised by itself, the overlong punishment
-        lowers the others instead: by itself, a punishment of .01 would move the policy as far as a metric does.
-        """
-        if self.args.soft_overlong_cache is None or self.args.multi_objective_aggregation != "normalize_then_sum":
-            return rewards
-        punishment = rewards[:, -1:]
-        return torch.cat([rewards[:, :-1] + punishment, torch.zeros_like(punishment)], dim=1)
-
     def _usable(self, rewards: torch.Tensor) -> torch.Tensor:
         """Returns the rewards, (rows of all ranks, R), with NaN in each row that has one above LARGEST."""
+        if self.args.soft_overlong_cache and self.args.multi_objective_aggregation == "normalize_then_sum":
+            rewards = punish_within(rewards)
         self._batch.unusable = (rewards.abs() > LARGEST).any(dim=1)
         return rewards.masked_fill(self._batch.unusable.unsqueeze(1), torch.nan)
 

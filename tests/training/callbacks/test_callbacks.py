@@ -16,7 +16,6 @@ from trl import GRPOConfig, SFTConfig, SFTTrainer
 from experiments.scenes.parts import TINY, scenes_of, scenes_part
 from experiments.scenes.referee import judge_description
 from spanreward import (
-    JudgeLifecycleCallback,
     MatchJudge,
     MetricsFile,
     PoshReward,
@@ -105,10 +104,9 @@ def test_a_users_own_trainer_with_our_rewards_and_callbacks(
 
     judge = CountingJudge()
     posh = Recorder(PoshReward(judge))
-    lifecycle = JudgeLifecycleCallback([posh])
-    assert judge.events == ["start"]
+    judge.start()
     health = RewardHealthCallback([posh], referee=truth)
-    callbacks = [SpanTableCallback([posh], every=2), health, lifecycle, MetricsFile(tmp_path / "metrics.jsonl")]
+    callbacks = [SpanTableCallback([posh], every=2), health, MetricsFile(tmp_path / "metrics.jsonl")]
     trainer = grpo(tmp_path, dataset, [posh, length], callbacks)
     with caplog.at_level(logging.WARNING, "spanreward.training"):
         trainer.train()
@@ -127,7 +125,7 @@ def test_a_users_own_trainer_with_our_rewards_and_callbacks(
     page = (tmp_path / "spans" / "step-000002.html").read_text(encoding="utf-8")
     assert page.count('<section class="example">') == 8
     assert "above its group" in page
-    assert judge.events == ["start", "start", *["wake", "sleep"] * 2, "close"]
+    assert judge.events == ["start", *["wake", "sleep"] * 2]
     assert not caplog.records
     assert not health.stopped
 
@@ -189,7 +187,7 @@ def test_a_callback_that_sees_nothing_says_what_to_do(tmp_path: Path, caplog: py
     assert "such as SFTTrainer, has nothing to watch" in record.getMessage()
 
 
-@pytest.mark.parametrize("kind", [SpanTableCallback, RewardHealthCallback, JudgeLifecycleCallback])
+@pytest.mark.parametrize("kind", [SpanTableCallback, RewardHealthCallback])
 @pytest.mark.parametrize("recorders", [[], [Scored(lambda sample: 0.5)]])
 def test_a_reward_that_records_nothing_is_refused(kind: Any, recorders: list[Any]) -> None:
     with pytest.raises(ValueError, match=rf"{kind.__name__} watches Recorders.*reward = Recorder\(PoshReward"):
