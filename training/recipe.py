@@ -22,7 +22,7 @@ from spanreward.rewards.own_file import is_own
 from spanreward.training.recipe_file import RecipeError, read_mapping, read_yaml
 from spanreward.training.trainer_settings import fault
 
-Column = Literal["image", "reference", "question", "answers", "context", "anchor", "criteria", "bbox", "task"]
+Column = Literal["image", "prompt", "reference", "question", "answers", "context", "anchor", "criteria", "bbox", "task"]
 
 log = logging.getLogger(__name__)
 
