@@ -77,7 +77,7 @@ def test_metrics_and_judges_as_the_page_writes_them(number: int) -> None:
 
 def test_every_page_is_in_the_site() -> None:
     toctrees = "\n".join(re.findall(r"```{toctree}(.*?)```", (ROOT / "docs/index.md").read_text(), re.DOTALL))
-    listed = re.findall(r"^[a-z_/]+$", toctrees, re.MULTILINE)
+    listed = re.findall(r"^[a-z0-9_/]+$", toctrees, re.MULTILINE)
     pages = {str(page.relative_to(DOCS).with_suffix("")) for page in PAGES if DOCS in page.parents}
     notebooks = {str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.rglob("*.ipynb")}
     assert sorted(listed) == sorted(pages - {"index"} | notebooks)

@@ -1,29 +1,40 @@
-"""The model that is trained: any image-text-to-text checkpoint, or one that a function of your own makes.
+"""The model that is trained: a checkpoint that reads pictures and text, or text alone, or what your own function makes.
 
 model, processor = load_policy("Qwen/Qwen2.5-VL-3B-Instruct")       # a hub id or a folder
+model, tokenizer = load_policy("smollm2")                           # a text model: SmolLM2-135M-Instruct, packaged
 model, processor = load_policy("my_policy.py:small", seed=0)        # FILE.py:FUNCTION, called with the seed
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
-from transformers import AutoModelForImageTextToText, AutoProcessor, PreTrainedModel, ProcessorMixin
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
+from transformers.modeling_utils import PreTrainedModel
+from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+from transformers.processing_utils import ProcessorMixin
+from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 from transformers.utils import is_torchvision_available
 
 from spanreward.rewards.hub import offline_without_hub
 from spanreward.rewards.judges.encoding.picture_chat import load_processor
+from spanreward.rewards.judges.smollm2 import smollm2_folder
 from spanreward.rewards.own_file import is_own, own_function
 from spanreward.training.recipe import RecipeError
 
 PROCESSOR_FILES = ("processor_config.json", "preprocessor_config.json")
+TOKENIZER_FILES = ("tokenizer_config.json",)
+Processor = ProcessorMixin | PreTrainedTokenizerBase
 
 
-def load_policy(model: str, seed: int = 0, dtype: str = "float32") -> tuple[PreTrainedModel, ProcessorMixin]:
-    """Returns a policy and its processor. Raises RecipeError where `model` is no image-text-to-text model.
+def load_policy(model: str, seed: int = 0, dtype: str = "float32") -> tuple[PreTrainedModel, Processor]:
+    """Returns a policy and its processor, of a text model its tokenizer. Raises RecipeError where `model` is neither an
+    image-text-to-text nor a text-generation model.
 
-    model: a hub id, a folder, or FILE.py:FUNCTION, which is called with the seed, returns both and chooses the dtype
-    itself. A folder may hold an adapter, which is loaded with its base; its processor may be the base's.
+    model: a hub id, a folder, `smollm2`, or FILE.py:FUNCTION, which is called with the seed, returns both and chooses
+    the dtype itself. A folder may hold an adapter, which is loaded with its base; its processor may be the base's.
     """
     if is_own(model):
         try:
@@ -32,26 +43,41 @@ def load_policy(model: str, seed: int = 0, dtype: str = "float32") -> tuple[PreT
             raise RecipeError(f"policy.model {model}: {error}") from error
         policy, processor = make(seed)
         return policy, processor
-    if not Path(model).is_dir():
-        offline_without_hub()
     try:
-        policy = AutoModelForImageTextToText.from_pretrained(model, dtype=getattr(torch, dtype))
-        source = processor_folder(model)
+        model = policy_folder(model)
+        if not Path(model).is_dir():
+            offline_without_hub()
+        pictures = type(AutoConfig.from_pretrained(base_of(model))) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+        kind: Any = AutoModelForImageTextToText if pictures else AutoModelForCausalLM
+        policy = kind.from_pretrained(model, dtype=getattr(torch, dtype))
+        if not pictures:
+            tokenizer = AutoTokenizer.from_pretrained(processor_folder(model, TOKENIZER_FILES))
+            tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token  # as TRL does
+            return policy, tokenizer
+        source = processor_folder(model, PROCESSOR_FILES)
         if is_torchvision_available():
             return policy, AutoProcessor.from_pretrained(source)
         return policy, load_processor(source, policy.config)
     except (OSError, ValueError) as error:  # what transformers raises for a missing file and for another kind of model
         reason = str(error).splitlines()[0].rstrip(".:")
         raise RecipeError(
-            f"there is no image-text-to-text policy in {model!r} ({reason}): policy.model takes a folder that a run "
-            "has written (run its recipe first), a hub id, or FILE.py:FUNCTION; HF_HUB_OFFLINE=1 looks in the local "
-            "cache only."
+            f"there is no image-text-to-text or text-generation policy in {model!r} ({reason}): policy.model takes "
+            "a folder that a run has written (run its recipe first), a hub id, smollm2, or FILE.py:FUNCTION; "
+            "HF_HUB_OFFLINE=1 looks in the local cache only."
         ) from error
 
 
-def processor_folder(model: str) -> str:
-    """Returns where the policy's processor is: for an adapter without one, its base."""
+def policy_folder(model: str) -> str:
+    """Returns the folder of `smollm2`, any other model as it is. Raises FileNotFoundError as smollm2_folder does."""
+    return str(smollm2_folder()) if model == "smollm2" else model
+
+
+def base_of(model: str) -> str:
+    """Returns the model that an adapter's folder names as its base, and any other model as it is."""
     adapter = Path(model) / "adapter_config.json"
-    if not adapter.is_file() or any((Path(model) / name).is_file() for name in PROCESSOR_FILES):
-        return model
-    return str(json.loads(adapter.read_text("utf-8"))["base_model_name_or_path"])
+    return str(json.loads(adapter.read_text("utf-8"))["base_model_name_or_path"]) if adapter.is_file() else model
+
+
+def processor_folder(model: str, files: Sequence[str]) -> str:
+    """Returns where the policy's processor is: for an adapter without any of its files, its base."""
+    return model if any((Path(model) / name).is_file() for name in files) else base_of(model)

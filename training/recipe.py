@@ -23,7 +23,7 @@ from spanreward.training.recipe_file import RecipeError, read_mapping, read_yaml
 from spanreward.training.trainer_settings import fault
 
 Column = Literal[
-    "image", "reference", "question", "answers", "context", "anchor", "criteria", "questions", "bbox", "task"
+    "image", "prompt", "reference", "question", "answers", "context", "anchor", "criteria", "questions", "bbox", "task"
 ]
 
 log = logging.getLogger(__name__)

@@ -6,6 +6,7 @@ writes the trained policy, its processor and the files that training/run_folder.
 """
 
 import json
+import logging
 import os
 import sys
 import time
@@ -16,7 +17,7 @@ from typing import Any
 
 from accelerate import Accelerator, PartialState
 from peft import LoraConfig
-from transformers import ProgressCallback, Trainer
+from transformers import ProcessorMixin, ProgressCallback, Trainer
 from transformers.integrations import is_deepspeed_zero3_enabled
 from trl import SFTTrainer
 
@@ -35,9 +36,11 @@ from spanreward.training.data.load import load_data
 from spanreward.training.grpo.recorder import judges_of
 from spanreward.training.grpo.resuming import CheckpointWeights
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
-from spanreward.training.policy import load_policy
+from spanreward.training.policy import base_of, load_policy
 from spanreward.training.recipe import JudgePart, LoraPart, Recipe, RecipeError, RewardPart, trainer_config
 from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume, git_state, versions
+
+log = logging.getLogger(__name__)
 
 
 class Unhealthy(RuntimeError):
@@ -126,10 +129,17 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
             f"the policy {recipe.policy.model} cannot be made under ZeRO-3: run its recipe with "
             "accelerate_configs/cpu.yaml, and give policy.model the folder."
         )
+    if base_of(recipe.policy.model) != recipe.policy.model:  # peft would begin it anew, or freeze it
+        raise RecipeError(
+            f"policy.model {recipe.policy.model} is an adapter over {base_of(recipe.policy.model)}, and training does "
+            "not go on from one: merge it into its base (docs/recipes.md), and give the merged folder."
+        )
     model, processor = load_policy(recipe.policy.model, recipe.seed, recipe.policy.dtype)
     learned = recipe.algorithm == "sft"
     data, validation = recipe.data, recipe.validation_data
     dataset = load_data(data, learned)
+    if isinstance(processor, ProcessorMixin) and "image" not in dataset.column_names:
+        log.warning("no row of %s has a picture: %s learns from text alone.", data.source, recipe.policy.model)
     if recipe.algorithm != "sft":
         check_columns(rewards, dataset.column_names, data.source)
     shared: dict[str, Any] = {

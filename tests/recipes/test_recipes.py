@@ -95,6 +95,8 @@ def shrunk(path: Path, folder: Path, reader: str = "") -> list[str]:
             changes |= {f"rewards.{number}.options.{option}": value for option, value in small.items()}
         if "prompts" in reward.options:
             changes[f"rewards.{number}.options.prompts"] = prompts_in_published_form(folder / "prompts")
+    if recipe.policy.lora is not None:
+        changes["policy.lora.target_modules"] = "all-linear"  # the tiny policy has two layers
     if recipe.trainer.get("soft_overlong_cache"):
         changes["trainer.soft_overlong_cache"] = 4
     parts = recipe.data.parts if isinstance(recipe.data, MixedPart) else [recipe.data]
@@ -102,7 +104,7 @@ def shrunk(path: Path, folder: Path, reader: str = "") -> list[str]:
         block = f"data.parts.{number}" if isinstance(recipe.data, MixedPart) else "data"
         changes[f"{block}.count"] = 16
         if isinstance(part, JsonlPart):
-            changes[f"{block}.path"] = photos(folder, part)
+            changes[f"{block}.path"] = photos(folder, part) if "image" in part.columns else texts(folder)
         if isinstance(part, HubPart):
             changes[f"{block}.id"] = stored(folder / f"dataset{number}", part, splits(recipe, part))
     return [f"{key}={value}" for key, value in changes.items()]
@@ -153,6 +155,15 @@ def photos(folder: Path, part: JsonlPart) -> Path:
     records = [{part.columns["image"]: name, part.columns["reference"]: texts} for name, texts in captions.items()]
     path = folder / "photos.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def texts(folder: Path) -> Path:
+    """Two rows without pictures, as experiments/captions.py writes them."""
+    references = {"A red wall.": ["A wall is red.", "The wall."], "The blue sky.": ["A sky of blue.", "Blue."]}
+    path = folder / "texts.jsonl"
+    rows = [{"prompt": shown, "reference": held, "context": shown} for shown, held in references.items()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 

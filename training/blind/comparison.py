@@ -79,6 +79,6 @@ def read_rows(folder: Path) -> dict[str, dict[str, Any]]:
     found = {}
     for row in rows:
         right = row.get("reference") or row.get("answers") or [""]
-        shown = {"request": row["prompt"][0]["content"], "reference": right[0], "image": row["image"]}
+        shown = {"request": row["prompt"][0]["content"], "reference": right[0], "image": row.get("image")}
         found[row["id"]] = {name: value for name, value in shown.items() if value}
     return found

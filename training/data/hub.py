@@ -27,8 +27,9 @@ from spanreward.training.recipe import HubPart, RecipeError
 def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
     """Returns at most `data.count` rows, and the split's pictures (column image), which stay on disk.
 
-    With `streaming` the rows hold their images, undecoded, and the second is None. Raises RecipeError for a dataset
-    that cannot be loaded, a column that is missing or holds no pictures, and rows that cannot be used.
+    With `streaming` the rows hold their images, undecoded, and the second is None, as it is without pictures. Raises
+    RecipeError for a dataset that cannot be loaded, a column that is missing or holds no pictures, and rows that cannot
+    be used.
     """
     split = load_split(data)
     key = data.columns.get("image", "image")
@@ -36,8 +37,9 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
     check_columns(data, features)
     names: Mapping[str, str] = {name: name for name in READERS} | data.columns
     columns = [names[name] for name in READERS if names[name] in features]
-    records = split.select_columns([key, *columns]).cast_column(key, Image(decode=False))
-
+    pictured = key in features
+    records = split.select_columns([*([key] if pictured else []), *columns])
+    records = records.cast_column(key, Image(decode=False)) if pictured else records
     named = ((f"{data.id} {data.split} row {number}", record) for number, record in enumerate(records, start=1))
     folders = [Path(data.id), Path(config.HF_DATASETS_CACHE), Path(HF_HUB_CACHE)]
 
@@ -46,7 +48,7 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
         return value if data.streaming else None
 
     rows = read_rows(named, data, picture)
-    if isinstance(split, IterableDataset):
+    if isinstance(split, IterableDataset) or not pictured:
         return rows, None
     pictures = split.select_columns([key])
     return rows, pictures if key == "image" else pictures.rename_column(key, "image")
@@ -80,12 +82,13 @@ def split_names(data: HubPart) -> list[str]:
 def check_columns(data: HubPart, features: Features) -> None:
     """Raises RecipeError for a missing column of `data.columns`, and for a picture column without pictures."""
     key = data.columns.get("image", "image")
-    for name in (key, *data.columns.values()):
+    without = key not in features and data.columns.get("prompt", "prompt") in features
+    for name in (*([] if without else [key]), *data.columns.values()):
         if name not in features:
             raise RecipeError(
                 f"the dataset {data.id!r} has no column {name!r}, only {sorted(features)}: set data.columns."
             )
-    if not isinstance(features[key], Image):
+    if not without and not isinstance(features[key], Image):
         raise RecipeError(
             f"the column {key!r} of the dataset {data.id!r} holds no pictures but {features[key]}: paths and addresses "
             "are not followed; save the pictures to disk and use source: jsonl."

@@ -1,4 +1,4 @@
-"""A recipe's data as a dataset for TRL: id, prompt, image, the columns that rewards read, and for SFT a completion.
+"""A recipe's data as a dataset for TRL: id, prompt, image if any, the columns that rewards read, for SFT a completion.
 
 dataset = load_data(recipe.data)                      # columns id, prompt, image, reference
 dataset = load_data(recipe.data, completions=True)    # one row per reference, which is the completion
@@ -21,6 +21,7 @@ from spanreward.rewards.reward import texts
 from spanreward.training.data.hub import hub_rows
 from spanreward.training.data.jsonl import jsonl_rows
 from spanreward.training.data.own import own_rows
+from spanreward.training.data.rows import ALL_OR_NONE
 from spanreward.training.recipe import DataPart, FilePart, HubPart, JsonlPart, MixedPart, RecipeError
 
 
@@ -29,6 +30,8 @@ def load_data(data: DataPart, completions: bool = False) -> Dataset:
     loaded = [load_part(part, completions) for part in data.parts]
     if isinstance(data, MixedPart):
         loaded = [numbered(dataset, number) for number, dataset in enumerate(loaded)]
+        if len({"image" in dataset.column_names for dataset in loaded}) > 1:
+            raise RecipeError(f"some parts of the data have pictures, and others none: {ALL_OR_NONE}.")
     dataset = concatenate_datasets(loaded)
     limits = [part.max_pixels for part in data.parts if part.max_pixels]
     return dataset.with_transform(partial(smaller, pixels=min(limits))) if limits else dataset
@@ -46,14 +49,14 @@ def load_part(data: JsonlPart | HubPart | FilePart, completions: bool) -> Datase
     else:
         rows = [{name: value for name, value in row.items() if name != "completion"} for row in rows]
     if not rows:
-        wanted = "a picture and a reference or answers" if completions else "a picture and something to judge by"
+        wanted = "a reference or answers" if completions else "something to judge by"
         raise RecipeError(f"the data of {data.source} holds no row with {wanted}.")
     rows = [{**row, "prompt": [{"role": "user", "content": row["prompt"]}]} for row in rows]
     dataset = Dataset.from_list(rows)
     if pictures is not None:
         chosen = pictures.select([int(row["id"]) - 1 for row in rows])
         dataset = concatenate_datasets([chosen, dataset], axis=1)
-    return dataset.cast_column("image", Image())
+    return dataset.cast_column("image", Image()) if "image" in dataset.column_names else dataset
 
 
 def numbered(dataset: Dataset, number: int) -> Dataset:

@@ -2,8 +2,9 @@
 
     rows = read_rows(records, data, picture)      # [{"id": "1", "image": ..., "prompt": "Describe the picture.", ...
 
-A record holds a picture and any of these, under their own names or those in `data.columns`:
+A record holds a picture, or a prompt of its own, and any of these, under their own names or those in `data.columns`:
 
+    prompt      what the policy is asked, as it is, in place of `data.prompt` and the question
     reference   a text, or several            question    a text
     questions   several texts about the picture; then `answers` has an entry for each of them
     answers     a text, several, or people's as VQA datasets have them: objects with the text in "answer"
@@ -11,9 +12,10 @@ A record holds a picture and any of these, under their own names or those in `da
     anchor      another answer to compare with    criteria  what a good answer to this row must do, a text or several
     bbox        x0, y0, x1, y1 in pixels      task        ic, reg, vqa or vdu
 
-Only the picture is required; a metric checks for the columns that it needs. A row has a value or None for each column
-for which some row has a value. A record that has keys for reference, answers or context, and nothing in any of them, is
-left out and counted. A record without these keys is for metrics without a reference.
+A picture is enough, and a record without one needs a prompt. Either all rows have pictures or none has. A metric checks
+for the columns that it needs. A row has a value or None for each column for which some row has a value. A record that
+has keys for reference, answers or context, and nothing in any of them, is left out and counted. A record without these
+keys is for metrics without a reference.
 """
 
 import logging
@@ -28,6 +30,7 @@ log = logging.getLogger(__name__)
 
 DESCRIBE = "Describe the picture."
 ASKED = "{question}"
+ALL_OR_NONE = "give all rows of a run a picture, or none"
 RIGHT = ("reference", "answers", "context")  # what an answer can be compared with
 
 
@@ -42,19 +45,29 @@ def read_rows(
     rows: list[dict[str, Any]] = []
     left_out = 0
     image_key = data.columns.get("image", "image")
+    pictures: set[bool] = set()  # whether there is one
     for number, (where, record) in enumerate(records, start=1):
-        if image_key not in record:
-            raise RecipeError(f"{where} has no {image_key!r}, only {sorted(record)}: set data.columns to its keys.")
         values = read_values(record, data.columns, where)
+        prompt, pictured = values.pop("prompt"), image_key in record
+        if not pictured and (prompt is None or "image" in data.columns):
+            raise RecipeError(
+                f"{where} has no {image_key!r}, only {sorted(record)}: set data.columns to its keys; a row without a "
+                "picture needs a 'prompt', and no name for pictures in data.columns."
+            )
         if is_empty(record, values, data.columns, where):
             left_out += 1
             continue
         if values["bbox"] is not None and data.max_pixels is not None:
             raise RecipeError(f"{where} has a bbox, which data.max_pixels would put elsewhere: leave max_pixels out.")
         values["task"] = values["task"] or data.task
-        image = picture(record[image_key], where)
-        prompt = prompt_for(values["question"], data.prompt)
-        rows.append({"id": str(number), "image": image, "prompt": prompt, **values})
+        pictures.add(pictured)
+        if len(pictures) > 1:
+            raise RecipeError(
+                f"{where} has {'a' if pictured else 'no'} picture, unlike the rows before it: {ALL_OR_NONE}."
+            )
+        image = picture(record[image_key], where) if pictured else None
+        asked = prompt or prompt_for(values["question"], data.prompt)
+        rows.append({"id": str(number), "image": image, "prompt": asked, **values})
         if len(rows) == data.count:
             break
     if left_out:
@@ -132,6 +145,7 @@ def _box(value: Any, key: str) -> list[float]:
 
 
 READERS: dict[str, Callable[[Any, str], Any]] = {
+    "prompt": _text,
     "reference": _texts,
     "question": _text,
     "answers": _answers,

@@ -109,7 +109,7 @@ def prompts_of_file(path: str, count: int, columns: Sequence[str] = (), cluster:
         values = read_values(record, {}, where)
         image = record.get("image")
         picture = None if image is None else loaded(open_file(readable_picture(Path(path).parent / str(image), where)))
-        asked = prompt_for(values["question"], record.get("prompt"))
+        asked = values.pop("prompt") or prompt_for(values["question"], None)
         rows.append({"id": name, "image": picture, "prompt": [{"role": "user", "content": asked}], **values})
         found.append(record)
         if len(rows) == count:

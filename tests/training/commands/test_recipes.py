@@ -65,7 +65,10 @@ def test_a_name_that_does_not_exist(command: Any) -> None:
         command("recipes/quickstart/scene-dapo.yaml")
 
 
-OF_A_CHECKOUT = ("recipes/quickstart/", "recipes/data/scenes.yaml")  # they name files of experiments/
+OF_A_CHECKOUT = (  # they name files of experiments/
+    *("recipes/quickstart/", "recipes/smollm2/"),
+    *("recipes/data/scenes.yaml", "recipes/data/captions.yaml"),
+)
 
 
 def test_a_wheel_brings_every_file_that_needs_no_checkout() -> None:

