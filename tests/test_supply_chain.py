@@ -17,6 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from experiments.__main__ import COMMANDS as EXPERIMENTS
+from experiments.captions import SETS
 from experiments.scenes.parts import TINY
 from spanreward import REPORTING_OFF
 from spanreward.training.commands.main import COMMANDS
@@ -180,6 +181,7 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
         (["agreement", "spans", compared], ""),
         (["reproduce", "posh-3", "--dry-run"], ""),
         (["benchmark", "memory"], ""),
+        (["captions", "--data", folder / "sets", "--output", folder / "captions"], ""),
     ]
     named = {"spanreward": product, "experiments": evidence}
     return [([name, *words], lacks) for name, commands in named.items() for words, lacks in commands]
@@ -192,6 +194,11 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, An
     (folder / "rows.jsonl").write_text(json.dumps({"completion": "A cat.", "reference": "A black cat."}) + "\n")
     label = {"id": 1, "completion": "A red cat.", "reference": "A black cat.", "mistakes": ["red"]}
     (folder / "labels.jsonl").write_text(json.dumps(label) + "\n")
+    texts = {"references": [f"A {word} cat." for word in ("red", "black", "small", "wet", "thin")], "caption": "A cat."}
+    for file in SETS:
+        (folder / "sets" / file).parent.mkdir(parents=True)
+        pictures = (json.dumps({"image_id": str(n), "image": str(n), **texts}) + "\n" for n in range(20))
+        (folder / "sets" / file).write_text("".join(pictures))
     commands = plan(folder)
     (folder / "plan.json").write_text(json.dumps([[str(word) for word in words] for words, _ in commands]))
     kept = {name: value for name, value in os.environ.items() if name not in ("HF_HUB_OFFLINE", "CI", *REPORTING_OFF)}

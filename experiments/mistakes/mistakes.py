@@ -123,7 +123,7 @@ MISTAKES = [
     ),
     train(
         "a policy by hub id without a network",
-        "no image-text-to-text policy in 'Qwen/Qwen2.5-VL-3B",
+        "text-generation policy in 'Qwen/Qwen2.5-VL-3B",
         "policy.model=Qwen/Qwen2.5-VL-3B-Instruct",
     ),
     train(
@@ -131,7 +131,7 @@ MISTAKES = [
         "the dataset 'amitha/docent' cannot be loaded",
         "data={source: hub, id: amitha/docent}",
     ),
-    train("a policy that reads text only", "no image-text-to-text policy in 'reader'", "policy.model=reader"),
+    train("a policy that reads text only", "a tokenizer, which reads no pictures", "policy.model=reader"),
     train(
         "an output folder that is not empty",
         "the output folder full is not empty: choose another output",

@@ -38,7 +38,7 @@ def test_both_orders_and_levels_are_shown(tmp_path: Path) -> None:
         "unable to decide",
         "tie",
     ]
-    for words in ("they agree on 0.500", "1/1/0", "nearly equal"):
+    for words in ("they agree on 0.500", "1/1/0", "too one-sided"):
         assert words in " ".join(done.out.split())
 
 
