@@ -10,9 +10,13 @@ scene, or what annotators say is in a photograph.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
+from random import Random
 from typing import Any
 
+from experiments.scenes.language import describe
+from experiments.scenes.world import draw, make_scenes
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.match.match_judge import MatchJudge
 
 
 def key_of(picture: Any) -> str:
@@ -44,3 +48,11 @@ class DescribedPictures(Judge):
             return question
         text = " ".join(self.texts[key_of(picture)] for picture in question.images)
         return replace(question, images=(), probe=replace(question.probe, text=text, graph=None))
+
+
+class ScenePictures(DescribedPictures):
+    """`match`, which sees the first 2,000 training pictures of level 1 through their complete descriptions."""
+
+    def __init__(self) -> None:
+        scenes = make_scenes("train", 1, 2000, 0)
+        super().__init__(MatchJudge(), {key_of(draw(scene)): describe(scene, Random(scene.seed)) for scene in scenes})
