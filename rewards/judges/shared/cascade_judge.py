@@ -47,6 +47,7 @@ class CascadeJudge(Judge):
         self.sure, self.audit, self.seed = sure, audit, seed
         self.deadline = sum(judge.deadline or 0 for judge in both) or None
         self.reads_source = any(judge.reads_source for judge in both)
+        self.text_only = any(judge.text_only for judge in both)
         self.remote = all(judge.remote for judge in both)
         self._counted = Usage()
         self._awake: list[ExitStack] = []  # one for each `with`

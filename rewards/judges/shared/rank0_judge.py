@@ -125,6 +125,7 @@ class Rank0Judge(Judge):
         self.judge = judge
         self.deadline = judge.deadline
         self.reads_source = judge.reads_source
+        self.text_only = judge.text_only
         self.timeout = timeout
         self._questions = 0
         self._timeouts = 0
