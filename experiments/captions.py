@@ -18,6 +18,7 @@ from random import Random
 from typing import Any
 
 from spanreward.rewards.json_lines import read_json_lines
+from spanreward.rewards.reward import texts
 from spanreward.training.judge.data import picture_name, place_of
 
 SETS = {  # file: the keys of the picture and of its captions
@@ -36,7 +37,7 @@ def rows(folder: Path) -> Iterator[tuple[float, dict[str, Any]]]:
         captions: dict[str, dict[str, None]] = {}
         for _, record in read_json_lines(folder / file):
             of_picture = captions.setdefault(picture_name(str(record[picture])), {})
-            of_picture |= dict.fromkeys(tidy(text) for key in keys for text in texts(record[key]))
+            of_picture |= dict.fromkeys(tidy(text) for key in keys for text in texts(record[key], key))
         for name, of_picture in captions.items():
             if len(of_picture) >= SHOWN + HELD_BACK:
                 yield place_of(name, 0), row(f"{file.partition('/')[0]}/{name}", list(of_picture))
@@ -51,10 +52,6 @@ def row(name: str, captions: list[str]) -> dict[str, Any]:
         "reference": drawn[SHOWN:],
         "context": " ".join(ended(text) for text in drawn),
     }
-
-
-def texts(value: str | list[str]) -> list[str]:
-    return [value] if isinstance(value, str) else value
 
 
 def tidy(text: str) -> str:

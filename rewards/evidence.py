@@ -31,7 +31,13 @@ def seen(sample: Sample, evidence: Evidence) -> tuple[tuple[Image.Image, ...], s
         return "this row has no context, a text that says what is in the picture"
     if not sample.images:
         return "this row has no picture, and no context in its place"
+    pictures = pictures_of(sample)
+    return pictures if isinstance(pictures, str) else (pictures, "")
+
+
+def pictures_of(sample: Sample) -> tuple[Image.Image, ...] | str:
+    """Returns the row's pictures, () for none, or one sentence on why one of them cannot be shown."""
     try:
-        return tuple(opened(image) for image in sample.images), ""
+        return tuple(opened(image) for image in sample.images)
     except PictureError as error:
         return str(error)

@@ -3,10 +3,10 @@
     control_length([1, 0, 0.5], [(40, 31), (12, 30), (25, 25)])      # outcomes; (words of ours, of the other)
 
 `controlled` is a logistic regression of the outcome on the length difference, read at a difference of 0. A judge that
-looks at length alone gives 50 %. Where texts have Markdown, the regression knows the style too: the
-differences in headings, list items and bold phrases, each as a share of both texts' together, as Arena-Hard does
-(Li et al., 2024, "Does style matter?"). Intervals hold near 0 and 100 % too: that of all pairs is Wilson's
-(1927) with as many pairs as their dependence leaves, that of the regression is on the scale of log odds.
+looks at length alone gives 50 %. Where texts have Markdown, the regression knows the style too: the differences in
+headings, list items and bold phrases, each as a share of both texts' together, as Arena-Hard does (Li et al., 2024,
+"Does style matter?"). Intervals hold near 0 and 100 % too: that of all pairs is Wilson's (1927) with as many pairs as
+their dependence leaves, that of the regression is on the scale of log odds.
 """
 
 import re

@@ -18,11 +18,9 @@ from PIL import Image
 from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.judges.probe import PresenceProbe
 from spanreward.rewards.judges.shared.cached_judge import rate_once
-from spanreward.rewards.pictures import PictureError, opened
 from spanreward.rewards.posh.interview import ComponentRating, Interview
 from spanreward.rewards.posh.questions import short_names
 from spanreward.rewards.templates import fill, read_texts
-from spanreward.rewards.verdict import Sample
 
 UNSETTLED = 3.0  # the middle of the scale
 WORDING = Path(__file__).with_name("picture.yaml")
@@ -48,14 +46,6 @@ class Looked:
 
 def load_wording() -> dict[str, str]:
     return read_texts(WORDING, WORDING, ("instructions", *NEEDED), NEEDED)
-
-
-def pictures_of(sample: Sample) -> tuple[Image.Image, ...] | str:
-    """Returns the row's pictures, or one sentence on why there are none."""
-    try:
-        return tuple(opened(image) for image in sample.images) or "this row has no picture to ask"
-    except PictureError as error:
-        return str(error)
 
 
 def look(several: Sequence[Looked], judge: Judge, wording: Mapping[str, str]) -> None:

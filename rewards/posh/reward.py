@@ -29,6 +29,7 @@ from typing import Any, Literal
 from PIL import Image
 
 from spanreward.rewards.cost import WORDS_PER_TOKEN, Cost
+from spanreward.rewards.evidence import pictures_of
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge
 from spanreward.rewards.language.plain_text import hides
@@ -42,7 +43,7 @@ from spanreward.rewards.posh.charge import charge, charge_unread, read_note
 from spanreward.rewards.posh.components import RatedComponent, best_of, components, denials, spans_of
 from spanreward.rewards.posh.graph_view import GraphView, view_graph
 from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
-from spanreward.rewards.posh.picture import Looked, load_wording, look, pictures_of
+from spanreward.rewards.posh.picture import Looked, load_wording, look
 from spanreward.rewards.posh.prompts import PromptSource, load_prompts
 from spanreward.rewards.posh.questions import conduct
 from spanreward.rewards.posh.repeats import surplus
@@ -56,6 +57,7 @@ COMPUTED_PER_QUESTION = 29  # prompt tokens that a prefix cache lacks, on descri
 PROMPT_WORDS = 90  # words of a prompt beside the description in it
 PARSED_TOGETHER = 32  # samples, whose questions keep an engine busy while the next ones are parsed
 GIVEN = "given graphs"
+NO_PICTURE = "this row has no picture to ask"
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +254,7 @@ class PoshReward(Reward):
             usable = [i for i, view in enumerate(wanted) if self.mode == "published" or self._counts(view)]
             if not usable:
                 verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note="no reference that names anything")
-            elif isinstance(pictures := pictures_of(sample) if self.looking else (), str):
+            elif isinstance(pictures := (pictures_of(sample) or NO_PICTURE) if self.looking else (), str):
                 verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=pictures)
             elif self.mode == "default" and not (sample.completion.strip() and self._counts(said)):
                 nothing = coarse_scores(0.0, 0.0, self.score)

@@ -15,6 +15,7 @@ from spanreward.training.data.load import load_data
 from spanreward.training.recipe import FilePart, HubPart, JsonlPart, MixedPart, Recipe, RecipeError, check_recipe
 from spanreward.training.run import build_rewards, build_trainer, run
 from tests.support.command import spanreward
+from tests.support.refused_data import refused
 from tests.support.tiny_models import save_llama
 
 CAPTIONS = [
@@ -29,13 +30,6 @@ def jsonl(folder: Path, *records: Any, **fields: Any) -> JsonlPart:
     path = folder / f"rows{len(list(folder.iterdir()))}.jsonl"
     path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
     return JsonlPart(source="jsonl", path=str(path), **fields)
-
-
-def refused(data: Any) -> str:
-    with pytest.raises(RecipeError) as error:
-        load_data(data)
-    assert "\n" not in str(error.value)
-    return str(error.value)
 
 
 def test_the_prompt_is_asked_as_it_is(tmp_path: Path) -> None:

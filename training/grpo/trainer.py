@@ -253,7 +253,7 @@ class SpanGRPOTrainer(SequenceRatioTrainer):
         return self._usable(rewards).masked_fill(step.failed.unsqueeze(1), torch.nan)
 
     def _usable(self, rewards: torch.Tensor) -> torch.Tensor:
-        """Returns the rewards, (rows of all ranks, R), with NaN in each row that has one above LARGEST."""
+        """Returns the rewards, (rows of all ranks, R), punished, with NaN in each row that has one above LARGEST."""
         if self.args.soft_overlong_cache and self.args.multi_objective_aggregation == "normalize_then_sum":
             rewards = punish_within(rewards)
         self._batch.unusable = (rewards.abs() > LARGEST).any(dim=1)

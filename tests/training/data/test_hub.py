@@ -14,7 +14,8 @@ from PIL import Image as Pictures
 from experiments.scenes.parts import scenes_part
 from spanreward.training.data.hub import split_names
 from spanreward.training.data.load import load_data
-from spanreward.training.recipe import HubPart, JsonlPart, MixedPart, RecipeError
+from spanreward.training.recipe import HubPart, JsonlPart, MixedPart
+from tests.support.refused_data import refused
 
 CAPTIONS = {"picture": Image(), "texts": List(Value("string")), "extra": Value("int64")}
 
@@ -50,13 +51,6 @@ def captions(tmp_path: Path) -> str:
 
 def part(name: str, **fields: Any) -> HubPart:
     return HubPart(source="hub", id=name, **{"columns": {"image": "picture", "reference": "texts"}, **fields})
-
-
-def refused(data: Any, **options: Any) -> str:
-    with pytest.raises(RecipeError) as error:
-        load_data(data, **options)
-    assert "\n" not in str(error.value)
-    return str(error.value)
 
 
 def colours(dataset: Dataset) -> list[tuple[int, ...]]:

@@ -14,6 +14,7 @@ from spanreward.training.data.load import load_data, most_frequent
 from spanreward.training.data.rows import prompt_for
 from spanreward.training.recipe import JsonlPart, Recipe, RecipeError, check_recipe
 from spanreward.training.run import build_rewards, build_trainer, run
+from tests.support.refused_data import refused
 
 CAPTION = {"image": "red.png", "reference": ["A red wall.", "A wall is red."]}
 ASKED = {"image": "red.png", "question": "What color is it?", "answers": ["red", "Red.", "pink", "red", "blue"]}
@@ -34,13 +35,6 @@ def jsonl(folder: Path, *records: Any, **fields: Any) -> JsonlPart:
 
 def asked(data: JsonlPart) -> list[str]:
     return [turn["content"] for (turn,) in load_data(data)["prompt"]]
-
-
-def refused(data: JsonlPart, **options: Any) -> str:
-    with pytest.raises(RecipeError) as error:
-        load_data(data, **options)
-    assert "\n" not in str(error.value)
-    return str(error.value)
 
 
 def test_questions_and_answers(folder: Path) -> None:

@@ -12,6 +12,7 @@ from PIL import Image
 
 from spanreward.training.data.load import load_data
 from spanreward.training.recipe import JsonlPart, RecipeError
+from tests.support.refused_data import refused
 
 
 @pytest.fixture
@@ -28,13 +29,6 @@ def jsonl(folder: Path, *records: Any) -> JsonlPart:
     lines = [record if isinstance(record, str) else json.dumps(record) for record in records]
     (folder / "rows.jsonl").write_text("".join(f"{line}\n" for line in lines))
     return JsonlPart(source="jsonl", path=str(folder / "rows.jsonl"))
-
-
-def refused(data: JsonlPart) -> str:
-    with pytest.raises(RecipeError) as error:
-        load_data(data)
-    assert "\n" not in str(error.value)
-    return str(error.value)
 
 
 def test_jsonl_rows(folder: Path) -> None:
