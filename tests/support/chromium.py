@@ -29,11 +29,10 @@ needs_chromium = pytest.mark.skipif(
 )
 
 
-def browse(page: Any, *flags: Any, real_time: bool = False) -> Any:
-    """Chromium's standard output for `page`, and what reached the console. real_time: time passes as it does here."""
+def browse(page: Any, *flags: Any) -> Any:
+    """Chromium's standard output for `page`, and what reached the console."""
     profile = page.parent / "profile"
-    used = [flag for flag in FLAGS if not (real_time and flag.startswith("--virtual-time"))]
-    command = [str(CHROMIUM), *used, f"--user-data-dir={profile}", *flags, page.resolve().as_uri()]
+    command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={profile}", *flags, page.resolve().as_uri()]
     run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     return run.stdout, re.findall(r"CONSOLE.*", run.stderr)
 
@@ -66,20 +65,23 @@ def measure(page: Any, width: Any) -> Any:
     return json.loads(html.unescape(re.search(r"measured(.*?)end", dom, re.DOTALL)[1])), console
 
 
-def seconds_to_load(page: Any) -> float:
-    """From the start of a page that holds `page` to its load event, in seconds of this machine."""
+def drawn_examples(page: Any) -> tuple[int, int]:
+    """How many prompts the browser lays out when `page` opens, and how many the page holds."""
     holder = page.with_name("holder.html")
     holder.write_text(
         f"""<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">
-<iframe width="1280" height="900" src="{page.resolve().as_uri()}"></iframe><pre></pre>
+<iframe width="1280" height="900" srcdoc="{html.escape(page.read_text(encoding="utf-8"))}"></iframe><pre></pre>
 <script>onload = () => {{
-  document.querySelector("pre").textContent = "loaded" + JSON.stringify(performance.now() / 1000) + "end"
+  const all = [...document.querySelector("iframe").contentDocument.querySelectorAll(".example > *:first-child")]
+  const drawn = all.filter(e => e.checkVisibility({{ contentVisibilityAuto: true }}))
+  document.querySelector("pre").textContent = "drawn" + JSON.stringify([drawn.length, all.length]) + "end"
 }}</script>""",
         encoding="utf-8",
     )
-    dom, console = browse(holder, "--dump-dom", "--window-size=1280,900", real_time=True)
+    dom, console = browse(holder, "--dump-dom", "--window-size=1280,900")
     assert console == []
-    return float(re.search(r"loaded([\d.]+)end", dom)[1])
+    drawn, held = json.loads(re.search(r"drawn(.*?)end", dom)[1])
+    return drawn, held
 
 
 def filtered(page: Any) -> Any:

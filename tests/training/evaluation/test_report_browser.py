@@ -12,7 +12,7 @@ from spanreward.rewards.verdict import Span, Verdict
 from spanreward.training.evaluation.report import write_report
 from spanreward.training.evaluation.shown import ShownAnswer, ShownPrompt
 from spanreward.training.evaluation.statistics import summarise_models
-from tests.support.chromium import axe_violations, browse, filtered, measure, needs_chromium, seconds_to_load
+from tests.support.chromium import axe_violations, browse, drawn_examples, filtered, measure, needs_chromium
 from tests.support.invented_report import FACTS, invented_curves, invented_examples, invented_results, write_invented
 
 pytestmark = needs_chromium
@@ -39,8 +39,8 @@ def test_no_sideways_scrolling(page: Any, width: int) -> None:
     assert measured["marks"] > 40
 
 
-def test_five_hundred_prompts_open_in_two_seconds(tmp_path: Path) -> None:
-    """With photographs, as large as a page keeps them, each another."""
+def test_of_five_hundred_prompts_only_the_first_are_drawn_at_once(tmp_path: Path) -> None:
+    """With photographs, as large as a page keeps them, each another. What is not drawn costs no layout."""
     noise = np.random.default_rng(0)
     examples: list[ShownPrompt] = []
     for number in range(500):
@@ -50,9 +50,10 @@ def test_five_hundred_prompts_open_in_two_seconds(tmp_path: Path) -> None:
         examples.append(replace(invented_examples()[number % 6] if number < 6 else examples[number % 6], image=photo))
     page = tmp_path / "r.html"
     write_report(page, "Many", invented_results(), invented_curves(), examples, FACTS)
-    seconds = min(seconds_to_load(page) for _ in range(2))
-    print(f"500 prompts, {page.stat().st_size / 1e6:.1f} MB: {seconds:.2f} s")
-    assert seconds < 2
+    drawn, held = drawn_examples(page)
+    assert held == 500
+    assert drawn < 50
+    assert page.stat().st_size < 10e6
 
 
 def test_filters_show_what_they_say(page: Any) -> None:
