@@ -8,12 +8,13 @@
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, Literal
 
 from experiments.scenes.language import criteria, describe
 from experiments.scenes.questions import ask as ask_about, several
-from experiments.scenes.world import Split, draw, make_scenes
+from experiments.scenes.world import COLORS, SIZES, Scene, Split, Thing, draw, make_scenes
 
 
 def scenes(
@@ -25,6 +26,7 @@ def scenes(
     references: int = 3,
     keep_object: float = 1.0,
     keep_attribute: float = 1.0,
+    wrong_attribute: float = 0.0,
     unsure: float = 0.0,
     questions: int = 0,
 ) -> Iterator[dict[str, Any]]:
@@ -32,15 +34,16 @@ def scenes(
 
     ask: for a description of each picture (`reference`, in so many wordings), for the answer to a question about it
     (`question`, `answers`), or for "both" in turns. keep_object, keep_attribute: below 1 they make descriptions terse.
-    unsure: how often one of the ten answers is "not sure". SFT learns the first person's answer, so that a policy
-    learns how sure people are. questions: at most so many `questions` about a picture that is described, with their
-    `answers`.
+    wrong_attribute: how often each person gets the size or the colour of an object wrong. unsure: how often one of the
+    ten answers is "not sure". SFT learns the first person's answer, so that a policy learns how sure people are.
+    questions: at most so many `questions` about a picture that is described, with their `answers`.
     """
     if questions and ask != "descriptions":
         raise ValueError(f"questions={questions} go with ask='descriptions': the other rows have answers of their own")
     if ask not in ("descriptions", "questions", "both"):
         raise ValueError(f"scenes ask for descriptions, questions or both, not {ask!r}")
-    shares = {"keep_object": keep_object, "keep_attribute": keep_attribute, "unsure": unsure}
+    shares = {"keep_object": keep_object, "keep_attribute": keep_attribute}
+    shares |= {"wrong_attribute": wrong_attribute, "unsure": unsure}
     for name, share in shares.items():
         if not 0 <= share <= 1:
             raise ValueError(f"{name} must be a share from 0 to 1, got {share}")
@@ -50,7 +53,8 @@ def scenes(
         row |= {"level": str(level), "objects": str(len(scene.objects))}
         if ask == "descriptions" or (ask == "both" and number % 2 == 0):
             terse = (keep_object, keep_attribute)
-            row["reference"] = [describe(scene, generator, *terse) for _ in range(references)]
+            seen = (misread(scene, generator, wrong_attribute) for _ in range(references))
+            row["reference"] = [describe(one, generator, *terse) for one in seen]
             row["context"] = describe(scene, random.Random(f"context {scene.seed}"))  # for judges that see no pictures
             row["criteria"] = criteria(scene)
             if questions:
@@ -60,3 +64,17 @@ def scenes(
             question = ask_about(scene, generator, unsure)
             row |= {"question": question.text, "answers": list(question.answers), "completion": question.answers[0]}
         yield row
+
+
+def misread(scene: Scene, generator: random.Random, wrong: float) -> Scene:
+    """The scene as a person sees it who gets each size and each colour wrong so often."""
+    if not wrong:
+        return scene
+    return replace(scene, objects=tuple(misread_thing(one, generator, wrong) for one in scene.objects))
+
+
+def misread_thing(thing: Thing, generator: random.Random, wrong: float) -> Thing:
+    def seen(value: str, values: Iterable[str]) -> str:
+        return generator.choice([one for one in values if one != value]) if generator.random() < wrong else value
+
+    return replace(thing, size=seen(thing.size, SIZES), color=seen(thing.color, COLORS))

@@ -1,6 +1,8 @@
 """Scenes as a recipe's data: the right columns, nothing of the truth in them, and wrong options are refused."""
 
 import json
+import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +10,7 @@ import pytest
 from experiments.scenes.parts import scenes_of, scenes_part
 from experiments.scenes.referee import judge_description
 from experiments.scenes.referee_judge import RefereeJudge
-from experiments.scenes.rows import scenes as scenes_rows
+from experiments.scenes.rows import misread, scenes as scenes_rows
 from experiments.scenes.truth import scene_named
 from experiments.scenes.world import draw
 from spanreward.rewards import CaprlReward, Sample
@@ -70,6 +72,26 @@ def test_terse_scenes_say_less() -> None:
     assert all(judge_description(row["context"], scene).f1 == 1.0 for row, scene in rows)
 
 
+def test_a_person_gets_a_fifth_of_sizes_and_colours_wrong_and_nothing_else() -> None:
+    generator = random.Random(0)
+    pairs = [
+        pair
+        for scene in scenes_of(scenes_part(**SCENES.options | {"count": 300}))
+        for pair in zip(scene.objects, misread(scene, generator, 0.2).objects, strict=True)
+    ]
+    wrong = sum((right.size != seen.size) + (right.color != seen.color) for right, seen in pairs)
+    assert wrong / (2 * len(pairs)) == pytest.approx(0.2, abs=0.02)
+    assert all(replace(right, size=seen.size, color=seen.color) == seen for right, seen in pairs)
+
+
+def test_references_of_people_who_misread_differ_in_what_is_wrong() -> None:
+    data = scenes_part(**SCENES.options | {"wrong_attribute": 0.2})
+    pairs = list(zip(load_data(data), scenes_of(data), strict=True))
+    wrong = [{text for text in row["reference"] if judge_description(text, scene).f1 < 1} for row, scene in pairs]
+    assert any(len(texts) > 1 for texts in wrong)
+    assert all(judge_description(row["context"], scene).f1 == 1.0 for row, scene in pairs)
+
+
 def test_one_sft_row_per_reference() -> None:
     plain, rows = load_data(SCENES), load_data(SCENES, completions=True)
     assert sorted(rows.column_names) == sorted({*COLUMNS, "completion"})
@@ -98,6 +120,7 @@ def test_no_row_holds_the_contents() -> None:
         ({"ask": "riddles"}, "descriptions, questions or both, not 'riddles'"),
         ({"keep_object": 1.5}, r"keep_object.*1\.5"),
         ({"keep_attribute": -0.1}, r"keep_attribute.*-0\.1"),
+        ({"wrong_attribute": 2}, r"wrong_attribute.*2"),
         ({"unsure": 1.5}, r"unsure.*1\.5"),
         ({"questions": 4, "ask": "both"}, "questions=4 go with ask='descriptions'"),
     ],
