@@ -182,6 +182,7 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
         (["reproduce", "posh-3", "--dry-run"], ""),
         (["benchmark", "memory"], ""),
         (["captions", "--data", folder / "sets", "--output", folder / "captions"], ""),
+        (["sft-or-rl", f"few={compared}", "--picture", folder / "cells.svg", "--json", folder / "cells.json"], ""),
     ]
     named = {"spanreward": product, "experiments": evidence}
     return [([name, *words], lacks) for name, commands in named.items() for words, lacks in commands]
