@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.captions import HELD_BACK, SETS, SHOWN, rows, write
+from experiments.captions import HELD_BACK, SETS, SHOWN, caption_parts, fact_parts, rows, write
 from spanreward.training.data.load import load_data
 from spanreward.training.recipe import JsonlPart
 from tests.support.paths import ROOT
@@ -43,8 +43,8 @@ def test_what_is_shown_and_what_is_held_back(tmp_path: Path) -> None:
 
 
 def test_sides_share_no_picture_and_are_written_alike(tmp_path: Path) -> None:
-    counts = write(stored(tmp_path / "data"), tmp_path / "one")
-    assert write(tmp_path / "data", tmp_path / "two") == counts
+    counts = write(caption_parts(stored(tmp_path / "data")), tmp_path / "one")
+    assert write(caption_parts(tmp_path / "data"), tmp_path / "two") == counts
     train, test = (read(tmp_path / "one" / f"{part}.jsonl") for part in ("train", "test"))
     assert len(train) > len(test) > 0
     assert not {str(row["picture"]) for row in train} & {str(row["picture"]) for row in test}
@@ -55,6 +55,19 @@ def test_sides_share_no_picture_and_are_written_alike(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the caption sets are not in ../shared/data")
 def test_people_s_captions(tmp_path: Path) -> None:
-    counts = write(DATA, tmp_path)
+    counts = write(caption_parts(DATA), tmp_path)
     assert counts == {"train": 1030, "test": 280}
     assert not any(" ." in str(row["reference"]) for row in read(tmp_path / "train.jsonl"))
+
+
+def test_facts_and_the_description_that_they_were_drawn_from(tmp_path: Path) -> None:
+    (tmp_path / "discosg_graphs").mkdir()
+    graph = "( flower , is , pink ) , ( leaves , surround , flower )"
+    lines = [json.dumps({"split": part, "caption": f"A {part}.", "scene_graph": graph}) for part in ("train", "test")]
+    (tmp_path / "discosg_graphs" / "discosg_human_graphs.jsonl").write_text("\n".join(lines))
+    parts = fact_parts(tmp_path)
+    assert write(parts, tmp_path) == {"facts-train": 1, "facts-test": 1}
+    (row,) = read(tmp_path / "facts-test.jsonl")
+    assert "\n- flower is pink\n- leaves surround flower\n" in str(row["prompt"])
+    assert row["reference"] == ["A test."]
+    assert row["context"] == "A test. flower is pink. leaves surround flower."
