@@ -5,7 +5,8 @@
     verdict.score, verdict.parts["answered"], verdict.spans[0].note       # 1.0, 1.0, "What color is the star? red"
 
 The judge writes a short answer to each question, or that the text does not say it. LAVE (rewards/lave) rates the
-answers against the accepted ones, and the score is the mean. What no question asks about costs nothing but filler.
+answers against the accepted ones, and the score is the mean. What no question asks about costs nothing but filler. In
+default mode the judge reads only what the completion asserts: "in another picture there is a star" answers nothing.
 """
 
 from collections.abc import Sequence
@@ -20,6 +21,8 @@ from spanreward.rewards.judges.match.answer_items import places
 from spanreward.rewards.judges.probe import UNANSWERABLE, ReadProbe
 from spanreward.rewards.judges.shared.cached_judge import write_once
 from spanreward.rewards.language.answer_text import answer_words
+from spanreward.rewards.language.parse import describe, reader_name
+from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.lave import LaveReward
 from spanreward.rewards.naming import MODES, Mode, check_choice
 from spanreward.rewards.pairwise.rows import charge, judged
@@ -41,7 +44,8 @@ class CaprlReward(Reward):
 
     Args:
         judge: the judge that reads the completion, and rates its own answers from 1 to 3. It sees no picture.
-        mode: "default" charges for filler (rewards/filler.py), "published" does not.
+        mode: "default" charges for filler (rewards/filler.py), and parses the completion to leave out what it does not
+            assert. "published" does neither.
         name: the reward's name in logs.
     """
 
@@ -58,6 +62,10 @@ class CaprlReward(Reward):
         self.lave = LaveReward(self.judge, rationale=False, evidence="none")
         self.wording = sha256(repr((self.prompt, self.lave.wording)).encode()).hexdigest()[:16]
 
+    def reader(self) -> str:
+        """Returns the parser that finds what a completion asserts. Raises ImportError where it is missing."""
+        return reader_name() if self.mode == "default" else ""
+
     def cost(self, words: float, references: int) -> Cost:
         """Returns the cost of a row of QUESTIONS questions if the completion answers them all."""
         asked = self._question("What is it that is seen?", " ".join(["word"] * round(words)))
@@ -68,53 +76,55 @@ class CaprlReward(Reward):
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. All questions are one call, and all ratings another."""
-        asked = [(*one, judged(sample)) for sample in samples if says(sample) for one in sample.questions]
+        texts = self._read([judged(sample) for sample in samples])
+        asked = [(*one, text) for sample, text in zip(samples, texts, strict=True) if text for one in sample.questions]
         replies = write_once(self.judge, [self._question(question, text) for question, _, text in asked], ANSWER_TOKENS)
         told = [
             Sample(question, answer_in(reply), question=question, answers=accepted)
             for (question, accepted, _), reply in zip(asked, replies, strict=True)
         ]
-        answers = iter(zip(replies, self.lave.assess(told), strict=True))  # LAVE gives an empty answer 0, unasked
+        answers = iter(zip(replies, told, self.lave.assess(told), strict=True))  # LAVE gives "" a score of 0, unasked
         return [
-            self._verdict(sample, [next(answers) for _ in sample.questions])
-            if says(sample)
+            Verdict(None, Status.NOT_APPLICABLE, note="this row has no questions with answers")
+            if not sample.questions
+            else self._verdict(sample, [next(answers) for _ in sample.questions])
+            if text
             else Verdict(0.0, Status.EMPTY, note="the completion says nothing")
-            if sample.questions
-            else Verdict(None, Status.NOT_APPLICABLE, note="this row has no questions with answers")
-            for sample in samples
+            for sample, text in zip(samples, texts, strict=True)
         ]
 
+    def _read(self, texts: Sequence[str]) -> list[str]:
+        """Returns what the judge reads of each text, on one line."""
+        if self.mode == "default":
+            texts = [asserted(text, graph) for text, graph in zip(texts, describe(texts), strict=True)]
+        return [one_line(text) for text in texts]
+
     def _question(self, question: str, text: str) -> Question:
-        """Returns the question about a text, which stands on one line between quotes that it cannot close."""
-        shown = {"text": one_line(text), "question": one_line(question)}
+        """Returns the question about a text of one line, which stands between quotes that it cannot close."""
+        shown = {"text": text, "question": one_line(question)}
         messages = [{"role": "user", "content": fill(self.prompt, **shown)}]
         return Question(
             messages, probe=ReadProbe(question, text), description=filled_places(self.prompt, **shown)["text"]
         )
 
-    def _verdict(self, sample: Sample, answers: Sequence[tuple[str | Failure, Verdict]]) -> Verdict:
-        """Returns the verdict from each reply with LAVE's verdict on it. One failure fails all."""
+    def _verdict(self, sample: Sample, answers: Sequence[tuple[str | Failure, Sample, Verdict]]) -> Verdict:
+        """Returns the verdict from each reply, the answer in it and LAVE's verdict on that. One failure fails all."""
         spans, text = [], judged(sample)
         scores: list[float] = []
-        for number, ((question, _), (reply, rating)) in enumerate(zip(sample.questions, answers, strict=True)):
+        for number, (reply, told, rating) in enumerate(answers):
             if isinstance(reply, Failure) or rating.score is None:
                 status, why = (
                     (reply.status, reply.message) if isinstance(reply, Failure) else (rating.status, rating.note)
                 )
-                return Verdict(None, status, note=f"{question}: {why}")
+                return Verdict(None, status, note=f"{told.question}: {why}")
             scores.append(rating.score)
-            if found := find_answer(answer_in(reply), question, text):
-                credit, note = rating.score / len(answers), f"{question} {reply}"
+            if found := find_answer(told.completion, told.prompt, text):
+                credit, note = rating.score / len(answers), f"{told.question} {reply}"
                 spans.append(Span(*found, rating.score, credit, "answer", note, number))
         right = sum(score == 1.0 for score in scores) / len(scores)
-        answered = sum(bool(answer_in(reply)) for reply, _ in answers) / len(answers)
+        answered = sum(bool(told.completion) for _, told, _ in answers) / len(answers)
         verdict = Verdict(sum(scores) / len(scores), parts={"right": right, "answered": answered}, spans=tuple(spans))
         return charge(verdict, sample, self.mode)
-
-
-def says(sample: Sample) -> bool:
-    """Whether there is a question to ask of a text."""
-    return bool(sample.questions and one_line(judged(sample)))
 
 
 def answer_in(reply: str | Failure) -> str:

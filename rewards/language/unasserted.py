@@ -16,6 +16,8 @@ from collections.abc import Iterator, Sequence
 from spanreward.rewards.language.alternatives import left_open
 from spanreward.rewards.language.claims import unclaimed
 from spanreward.rewards.language.denial import NONE, NOT, PICTURE, SEEN, TRUE, UNTRUE, denied
+from spanreward.rewards.language.plain_text import hides
+from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.language.words import SIDES, Word, word_set
 
 ASKING = word_set("is are was were do does did can could will would")
@@ -30,6 +32,16 @@ WHOLE = word_set("all everything none nothing above")
 QUOTES = word_set("\" \u201c \u201d `` ''")
 STOPS = frozenset(".!?;:\n")
 ENDS = frozenset(".!?")
+
+
+def asserted(text: str, graph: SceneGraph) -> str:
+    """Returns the text without what hides in it and what it does not assert. graph: that of the text, in default mode.
+
+    A judge that reads this need not tell a claim from a frame around a name, and reads no order that a text gives it.
+    """
+    if not (graph.unasserted or hides(text)):
+        return text
+    return " ".join(sentence for sentence in graph.sentences if any(map(str.isalnum, sentence)))
 
 
 def unasserted(words: Sequence[Word], alternatives: bool = False) -> tuple[frozenset[int], frozenset[int]]:

@@ -32,10 +32,10 @@ from spanreward.rewards.cost import WORDS_PER_TOKEN, Cost
 from spanreward.rewards.evidence import pictures_of
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge
-from spanreward.rewards.language.plain_text import hides
 from spanreward.rewards.language.reader import Reader, load_reader
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.language.server_reader import ReaderFailure
+from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.length import judged_part
 from spanreward.rewards.memo import Memo
 from spanreward.rewards.naming import MODES, Mode, check_choice
@@ -294,22 +294,14 @@ class PoshReward(Reward):
     def _pair(self, number: int, row: ParsedRow, index: int, said: GraphView, wanted: GraphView) -> Pair:
         completion, reference, threshold = row.sample.completion, row.sample.references[index], self.presence_threshold
         precision, recall = self.prompts.precision, self.prompts.recall
+        claimed = asserted(completion, row.graph) if self.mode == "default" else completion
         return Pair(
             index,
             Interview(
                 number, said, completion, reference, row.supporting[index], precision, threshold, row.graph.denials
             ),
-            Interview(number, wanted, reference, self._asserted(row), row.graph, recall, threshold),
+            Interview(number, wanted, reference, claimed, row.graph, recall, threshold),
         )
-
-    def _asserted(self, row: ParsedRow) -> str:
-        """Returns what recall asks about: the completion, in default mode without what hides in it and what it does not
-        assert. So no judge has to tell a claim from a frame around a name, and none reads orders that a text gives it.
-        """
-        said = row.sample.completion
-        if self.mode == "published" or not (row.graph.unasserted or hides(said)):
-            return said
-        return " ".join(sentence for sentence in row.graph.sentences if sentence)
 
     def _verdict(self, sample: Sample, pairs: Sequence[Pair]) -> Verdict:
         """Returns the verdict from one sample's answers over the references of these pairs."""
