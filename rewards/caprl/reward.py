@@ -76,7 +76,7 @@ class CaprlReward(Reward):
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. All questions are one call, and all ratings another."""
-        texts = self._read([judged(sample) for sample in samples])
+        texts = self._read([judged(sample) if sample.questions else "" for sample in samples])
         asked = [(*one, text) for sample, text in zip(samples, texts, strict=True) if text for one in sample.questions]
         replies = write_once(self.judge, [self._question(question, text) for question, _, text in asked], ANSWER_TOKENS)
         told = [
