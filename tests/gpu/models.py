@@ -16,7 +16,7 @@ from tests.support.tokenizer import tokenizer
 
 TOY: dict[str, Any] = {
     "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
-    "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 2048,
+    "num_key_value_heads": 2, "head_dim": 32, "vocab_size": 2048,
 }  # fmt: skip
 TOY_VISION: dict[str, Any] = {
     "hidden_size": 32, "intermediate_size": 64, "depth": 2, "num_heads": 2, "out_hidden_size": 64,
@@ -72,6 +72,17 @@ def processor(config: Any, folder: Path) -> Any:
     Qwen2VLImageProcessorPil(size=limits, patch_size=patch).save_pretrained(folder)
     config.save_pretrained(folder)
     return load_processor(folder)
+
+
+def save_judge(name: str, machine: Machine, folder: Path, dtype: torch.dtype = torch.bfloat16) -> None:
+    """A text model as any other judge's folder. Its weights are larger than at a start of training, so that its answers
+    differ from question to question.
+    """
+    config = config_of(name, machine)
+    words = tokenizer()
+    config.eos_token_id, config.initializer_range = words.eos_token_id, 1.6 / config.hidden_size**0.5
+    build(config, machine, dtype).save_pretrained(folder)
+    words.save_pretrained(folder)
 
 
 def judge_of(name: str, machine: Machine, folder: Path, **options: Any) -> TransformersJudge:

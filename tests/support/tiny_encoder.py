@@ -1,7 +1,8 @@
-"""A token classifier with tiny random weights: a BERT, or a ModernBERT in the layout of LettuceDetect."""
+"""A token classifier of random weights, tiny by default: a BERT, or a ModernBERT in the layout of LettuceDetect."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
@@ -39,7 +40,15 @@ SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
 SIZES |= {"intermediate_size": 32, "pad_token_id": 0}
 
 
-def saved(folder: Path, labels: int = 2, modern: bool = False, length: int = 64, words: Sequence[str] = WORDS) -> str:
+def saved(
+    folder: Path,
+    labels: int = 2,
+    modern: bool = False,
+    length: int = 64,
+    words: Sequence[str] = WORDS,
+    changes: Mapping[str, float] = MappingProxyType({}),
+) -> str:
+    """changes: of the configuration."""
     torch.manual_seed(0)
     sizes = {
         **SIZES,
@@ -47,6 +56,7 @@ def saved(folder: Path, labels: int = 2, modern: bool = False, length: int = 64,
         "max_position_embeddings": length,
         "num_labels": labels,
         "initializer_range": 0.5,
+        **changes,
     }
     ends = {"cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3}
     if modern:
