@@ -15,11 +15,11 @@ from tests.support.tiny_models import QWEN_TEMPLATE, QWEN_TOKENS
 from tests.support.tokenizer import tokenizer
 
 TOY: dict[str, Any] = {
-    "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "hidden_size": 128, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
     "num_key_value_heads": 2, "head_dim": 32, "vocab_size": 2048,
 }  # fmt: skip
 TOY_VISION: dict[str, Any] = {
-    "hidden_size": 32, "intermediate_size": 64, "depth": 2, "num_heads": 2, "out_hidden_size": 64,
+    "hidden_size": 32, "intermediate_size": 64, "depth": 2, "num_heads": 2, "out_hidden_size": 128,
     "fullatt_block_indexes": [1], "deepstack_visual_indexes": [0, 1],
 }  # fmt: skip
 
