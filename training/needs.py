@@ -14,8 +14,10 @@ def lacking(what: str, error: BaseException | None) -> str:
     name = "" if error is None else str(error.name).partition(".")[0]
     if name in EXTRA:
         return f"{what} needs {name}, which is not installed: pip install 'spanreward[train]'."
-    if error is None or all(
-        frame.f_globals["__name__"].partition(".")[0] != "trl" for frame, _ in walk_tb(error.__traceback__)
+    frames = [] if error is None else [frame for frame, _ in walk_tb(error.__traceback__)]
+    if not any(
+        frame.f_globals["__name__"].partition(".")[0] == "trl" and frame.f_code.co_name == "<module>"
+        for frame in frames  # others call TRL, which is imported
     ):
         return ""
     return f"{what} needs TRL {TRL}, and TRL {version('trl')} does not import without {name}: pip install 'trl{TRL}'."

@@ -37,17 +37,17 @@ def test_the_cpus_ratings(
 ) -> None:
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)  # or patches are convolved with 10 bits
     save(tmp_path)
-    found: dict[Any, list[float]] = {}
-    for device, dtype in (("cpu", "float32"), (machine.device, "float32"), (machine.device, "bfloat16")):
-        judge = TransformersJudge(str(tmp_path), dtype=dtype, device=device, min_mass=0.0)
-        found[device, dtype, len(found)] = means(judge.rate(questions()))
-    exact, same, coarse = found.values()
+    exact, same, coarse, coarse_here = (
+        means(TransformersJudge(str(tmp_path), dtype=dtype, device=device, min_mass=0.0).rate(questions()))
+        for dtype in ("float32", "bfloat16")
+        for device in ("cpu", machine.device)
+    )
     difference = max(abs(one - other) for one, other in zip(exact, same, strict=True))
-    correlation = float(spearmanr(exact, coarse).statistic)
+    found = [float(spearmanr(exact, ratings).statistic) for ratings in (coarse, coarse_here)]
     figures[f"{save.__name__}: largest difference of a rating from the CPU's, float32"] = difference
-    figures[f"{save.__name__}: rank correlation of bfloat16 with float32"] = correlation
+    figures[f"{save.__name__}: rank correlation of bfloat16 with float32, on the CPU and here"] = found
     assert difference < 1e-4
-    assert correlation > 0.99
+    assert found[1] > found[0] - 0.005
 
 
 def test_out_of_memory_halves_the_batch_and_answers(

@@ -131,7 +131,7 @@ def test_a_real_step_takes_the_memory_that_was_computed_and_little_time_for_span
         computed = sum(plan.training.values()) - PROCESS
         peak = torch.cuda.max_memory_allocated() - elsewhere
         figures[f"{case}: GB allocated at most, and computed"] = [round(peak / 1e9, 1), round(computed / 1e9, 1)]
-        assert peak == pytest.approx(computed, rel=0.15)
+        assert peak == pytest.approx(computed, rel=0.05)
         assert sum(spent) / whole <= 0.02
 
 
@@ -177,7 +177,7 @@ def test_divided_training_saves_and_resumes(config: str, tmp_path: Path, machine
         *("scripts/train.py", "recipes/quickstart/scenes-dapo.yaml", f"output={out}", f"policy.model={policy}"),
         *(f"trainer.use_cpu={not machine.real}", f"trainer.bf16={machine.real}", "trainer.save_strategy=steps"),
         *("trainer.max_steps=2", "trainer.save_steps=1", "trainer.logging_steps=1"),
-        *("trainer.per_device_train_batch_size=16", "data.count=32"),
+        *("trainer.per_device_train_batch_size=16", "data.count=32", "check={}"),
     ]
     subprocess.run(command, cwd=ROOT, check=True, timeout=120)
     whole = steps_of(out)

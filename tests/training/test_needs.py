@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,6 +99,18 @@ def test_other_errors_are_left_alone() -> None:
         import nothing_of_that_name  # noqa: F401
     assert lacking("it", raised.value) == ""
     assert lacking("it", RuntimeError("the collective timed out")) == ""
+
+
+def test_a_module_that_is_missing_where_trl_calls_others_is_not_said_to_be_trls() -> None:
+    """On a GPU vLLM lacked blake3 when TRL gave it its first picture (docs/evidence/gpu.md)."""
+    called: dict[str, Any] = {"__name__": "trl.generation.vllm_generation"}
+    exec("def generate():\n    import nothing_of_that_name", called)
+    with pytest.raises(ModuleNotFoundError) as raised:
+        called["generate"]()
+    assert lacking("it", raised.value) == ""
+    with pytest.raises(ModuleNotFoundError) as raised:
+        exec("import nothing_of_that_name", {"__name__": "trl.trainer"})
+    assert "does not import without nothing_of_that_name" in lacking("it", raised.value)
 
 
 def test_the_versions_are_those_of_the_package() -> None:

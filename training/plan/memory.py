@@ -10,8 +10,9 @@ that learns until its pass ends. Without sharding, all weights of a bfloat16 pol
 keeps its moments in their dtype and no copy. SHARDED says what the GPUs divide. Of divided weights, ZeRO-3 holds up
 to LIVE whole ones in a pass (stage3_max_live_parameters), and FSDP those of two layers, one ahead. Gradient
 checkpointing keeps every layer's input (2 bytes a number) and all of one layer: 34 bytes a number, with an attention
-that keeps no scores (arXiv 2205.05198, equation 1). Logits are kept once in bfloat16 and twice in float32. A KV cache
-has 4 bytes (a key and a value in bfloat16) per token, layer and number of the key-value heads. A judge's batch of
+that keeps no scores (arXiv 2205.05198, equation 1). TRL projects TILE of tokens and vocabulary at once, and keeps the
+gradients of its input, and of the projection if it learns, in float32 (trl/kernels/chunked_logprob.py). A KV cache has
+4 bytes (a key and a value in bfloat16) per token, layer and number of the key-value heads. A judge's batch of
 BATCHED_TOKENS (rewards/judges/local/vllm_arguments.py) takes 28 bytes a number of the widest layer, which is assumed:
 the layer's input, its norm, queries, keys and values, and a feed-forward layer of 3.5 times the width. The logits of
 BATCHED_PROMPTS are kept twice in float32. Judges are awake one after another. TRL's engine takes the share of the GPU
@@ -31,6 +32,8 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_
 from spanreward.rewards.judges.local.vllm_arguments import BATCHED_PROMPTS, BATCHED_TOKENS
 
 PROCESS = 2_000_000_000  # assumed: what CUDA and its libraries keep for one process beside its tensors
+ASLEEP = 2_800_000_000  # what vLLM 0.26 kept on an H200 for a sleeping judge of 8 B (docs/evidence/gpu.md)
+TILE = 4096, 32768
 # Main memory of a sleeping judge's weights / their size: vLLM copies each into a pinned block, which torch rounds up to
 # a power of two. The fused weights of a layer of Qwen3-14B, 73, 52, 357 and 178 MB, become 134, 67, 537 and 268.
 PINNED = 1.51
@@ -121,14 +124,16 @@ class Plan:
             **self.state,
             "gradients": self._share("gradients", gradients * self.trained),
             "copies of weights": 2 * (copies or whole.get(self.sharding, 0)),
-            "activations": numbers * (2 * self.policy.layers + 34) + self.tokens * self.policy.vocabulary * 10,
-            "judge's process": 0 if self.placement == "server" else PROCESS,
+            "activations": numbers * (2 * self.policy.layers + 34),
+            "log-probabilities": 2 * min(self.tokens, TILE[0]) * min(self.policy.vocabulary, TILE[1])
+            + 4 * (numbers + (self.policy.vocabulary * self.policy.hidden if self.lora_rank is None else 0)),
+            "judge's process": 0 if self.placement == "server" else ASLEEP,
         }
 
     @property
     def writing(self) -> dict[str, int]:
         """Each GPU while the policy writes and the judge sleeps."""
-        always = {**self.state, "judge's process": 0 if self.placement == "server" else PROCESS}
+        always = {**self.state, "judge's process": 0 if self.placement == "server" else ASLEEP}
         if self.engine is not None:
             return {**always, **({"TRL's engine": self.engine} if self.engine else {})}
         gathered = 2 * self.policy.parameters if "weights" in SHARDED[self.sharding] else 0
@@ -139,7 +144,7 @@ class Plan:
         """The fullest GPU while the judge is awake, without gradients and activations."""
         if self.placement == "server":
             return self.state
-        return {**self.state, **self.judge_awake, "judge's process": PROCESS}
+        return {**self.state, **self.judge_awake, "judge's process": ASLEEP}
 
     @property
     def judge_awake(self) -> dict[str, int]:

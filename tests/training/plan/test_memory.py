@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 from transformers import LlavaConfig, Qwen2Config
 
-from spanreward.training.plan.memory import LIVE, PINNED, PROCESS, Plan, Size, size_of
+from spanreward.training.plan.dry_run import NOTHING
+from spanreward.training.plan.known_models import known_size
+from spanreward.training.plan.memory import ASLEEP, LIVE, PINNED, PROCESS, Plan, Size, size_of
 
 POLICY = Size(parameters=1000, layers=2, hidden=10, kv_numbers=4, vocabulary=50, linear=30, context=99)
 JUDGE = Size(parameters=4000, layers=3, hidden=16, kv_numbers=8, vocabulary=50, linear=40, context=99)
@@ -19,8 +21,9 @@ def test_one_gpu_trains_everything() -> None:
         "process": PROCESS,
         "gradients": 4000,
         "copies of weights": 2000,
-        "activations": 7 * 10 * 2 * 2 + 7 * 10 * 34 + 7 * 50 * 10,
-        "judge's process": PROCESS,
+        "activations": 7 * 10 * 2 * 2 + 7 * 10 * 34,
+        "log-probabilities": 2 * 7 * 50 + 4 * 7 * 10 + 4 * 50 * 10,
+        "judge's process": ASLEEP,
     }
     assert plan.judging == {
         "policy": 4000,
@@ -29,9 +32,23 @@ def test_one_gpu_trains_everything() -> None:
         "judge": 8000,
         "KV cache": 4 * 3 * 8 * 5,
         "judge's batch": 28 * 8192 * 16 + 8 * 256 * 50,
-        "judge's process": PROCESS,
+        "judge's process": ASLEEP,
     }
     assert plan.main_memory == 8000 * PINNED
+
+
+@pytest.mark.parametrize(
+    ("policy", "dtype", "rank", "allocated"),  # docs/evidence/gpu.md: at most, in GB, by PyTorch's allocator on an H200
+    [
+        ("Qwen/Qwen3-VL-2B-Instruct", "bfloat16", None, 19.4),
+        ("Qwen/Qwen3-VL-2B-Instruct", "float32", None, 38.7),
+        ("Qwen/Qwen2.5-VL-3B-Instruct", "bfloat16", 16, 8.9),
+    ],
+)
+def test_what_a_step_took_on_a_gpu(policy: str, dtype: str, rank: int | None, allocated: float) -> None:
+    """Eight rows of 128 and 256 tokens. Pictures and fragmentation are not computed."""
+    plan = Plan(known_size(policy), NOTHING, 1, "none", "server", rank, tokens=8 * (128 + 256), dtype=dtype)
+    assert (sum(plan.training.values()) - PROCESS) / 1e9 == pytest.approx(allocated, rel=0.05)
 
 
 @pytest.mark.parametrize(
