@@ -4,10 +4,17 @@
     python3 -m zipfile -e build/gpu_packages-3.12.zip build/gpu_packages-3.12     # on the machine, in the same checkout
     PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 PYTHONPATH=build/gpu_packages-3.12 python3 -m pytest -m gpu -s tests/gpu
 
+    python tests/gpu/pack.py --vllm                   # also build/gpu_vllm-3.12.zip, in three to eight minutes
+
+vLLM goes behind the other packages in PYTHONPATH, with VLLM_USE_FLASHINFER_SAMPLER=0. It is packed for a Hopper GPU and
+dense models: without FlashAttention 2, kernels for mixtures of experts, and packages that such models never import. It
+needs torchvision and more of what vLLM wants there, and glibc 2.31.
+
 For x86-64 Linux with glibc 2.28 or later, and Python 3.12. The versions are those of constraints.txt. What THERE
 names is too large to carry and must be there. Tests, headers and symbols for linkers are left out.
 """
 
+import argparse
 import json
 import re
 import shutil
@@ -16,6 +23,7 @@ import sys
 import tempfile
 import tomllib
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,38 +41,54 @@ FOR_MACHINE = [
     *(f"--platform=manylinux_2_{minor}_x86_64" for minor in range(5, 29)),
     *("--platform=manylinux1_x86_64", "--platform=manylinux2014_x86_64"),
 ]
+VLLM = ["--platform=manylinux_2_31_x86_64", "-r", str(ROOT / "tests" / "gpu" / "vllm.txt")]
+NOT_HOPPER = re.compile(
+    r"vllm/(vllm-rs|_moe_C|_qutlass|_rust_tool|vllm_flash_attn/_vllm_fa2|third_party/(deep_gemm|fmha_sm100|tml_fa4)"
+    r"|benchmarks/)|(mistral_common/data|pycountry/locales)/"
+)
 NOT_RUN = {"tests", "test", "include"}  # folders
 SOURCES = {".pyi", ".pyx", ".pxd", ".h", ".hpp", ".c", ".cpp"}
 
 
 def main() -> None:
-    folder = ROOT / "build" / f"gpu_packages-{PYTHON}"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--vllm", action="store_true", help="also pack vLLM, 91 MB")
+    arguments = parser.parse_args()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = [*project["dependencies"], *project["optional-dependencies"]["train"], *TESTS]
+    pack("gpu_packages", lambda place: lacking(place, [name for name in needed if not there(name)]))
+    if arguments.vllm:
+        pack("gpu_vllm", lambda _: VLLM)
+
+
+def pack(name: str, find: Callable[[Path], list[str]]) -> None:
+    """Writes build/NAME-PYTHON.zip of the packages that are found."""
+    folder = ROOT / "build" / f"{name}-{PYTHON}"
     archive = folder.with_name(f"{folder.name}.zip")
     shutil.rmtree(folder, ignore_errors=True)
     with tempfile.TemporaryDirectory() as place:
-        wheels = download(Path(place))
+        pip("download", "--no-deps", "-d", place, *FOR_MACHINE, *find(Path(place)))
+        wheels = sorted(Path(place).glob("*.whl"))
         for wheel in wheels:
             zipfile.ZipFile(wheel).extractall(folder)
     strip(folder)
-    shutil.make_archive(str(folder), "zip", folder)
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_LZMA) as packed:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            packed.write(path, path.relative_to(folder))
     shutil.rmtree(folder)
     print(f"{archive.relative_to(ROOT)}: {len(wheels)} wheels, {archive.stat().st_size / 1e6:.1f} MB")
 
 
-def download(place: Path) -> list[Path]:
-    """The wheels of all that the tests need and THERE does not name."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    needed = [*project["dependencies"], *project["optional-dependencies"]["train"], *TESTS]
+def lacking(place: Path, needed: list[str]) -> list[str]:
+    """All that is needed and not there."""
     pins = (ROOT / "constraints.txt").read_text().splitlines()
     constraints = place / "constraints.txt"
     constraints.write_text("\n".join(pin for pin in pins if not there(pin)))
     report = place / "report.json"
     resolve = ["install", "--dry-run", "--ignore-installed", "--target", str(place / "none"), "--report", str(report)]
-    pip(*resolve, *FOR_MACHINE, "-c", str(constraints), *MACHINE, *(name for name in needed if not there(name)))
+    pip(*resolve, *FOR_MACHINE, "-c", str(constraints), *MACHINE, *needed)
     found: list[dict[str, Any]] = [entry["metadata"] for entry in json.loads(report.read_text())["install"]]
-    lacking = [f"{one['name']}=={one['version']}" for one in found if not there(one["name"])]
-    pip("download", "--no-deps", "-d", str(place), *FOR_MACHINE, *lacking)
-    return sorted(place.glob("*.whl"))
+    return [f"{one['name']}=={one['version']}" for one in found if not there(one["name"])]
 
 
 def there(requirement: str) -> bool:
@@ -81,7 +105,7 @@ def strip(folder: Path) -> None:
     for path in unused:
         shutil.rmtree(path, ignore_errors=True)  # one may lie in another
     for path in folder.rglob("*"):
-        if path.suffix in SOURCES:
+        if path.is_file() and (path.suffix in SOURCES or NOT_HOPPER.search(path.as_posix())):
             path.unlink()
     libraries = [path for path in folder.rglob("*") if path.suffix == ".so" or ".so." in path.name]
     subprocess.run(["strip", "--strip-unneeded", *libraries], check=True)
