@@ -32,7 +32,6 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_
 from spanreward.rewards.judges.local.vllm_arguments import BATCHED_PROMPTS, BATCHED_TOKENS
 
 PROCESS = 2_000_000_000  # assumed: what CUDA and its libraries keep for one process beside its tensors
-ASLEEP = 2_800_000_000  # what vLLM 0.26 kept on an H200 for a sleeping judge of 8 B (docs/evidence/gpu.md)
 TILE = 4096, 32768
 # Main memory of a sleeping judge's weights / their size: vLLM copies each into a pinned block, which torch rounds up to
 # a power of two. The fused weights of a layer of Qwen3-14B, 73, 52, 357 and 178 MB, become 134, 67, 537 and 268.
@@ -127,13 +126,13 @@ class Plan:
             "activations": numbers * (2 * self.policy.layers + 34),
             "log-probabilities": 2 * min(self.tokens, TILE[0]) * min(self.policy.vocabulary, TILE[1])
             + 4 * (numbers + (self.policy.vocabulary * self.policy.hidden if self.lora_rank is None else 0)),
-            "judge's process": 0 if self.placement == "server" else ASLEEP,
+            "judge's process": 0 if self.placement == "server" else PROCESS,
         }
 
     @property
     def writing(self) -> dict[str, int]:
         """Each GPU while the policy writes and the judge sleeps."""
-        always = {**self.state, "judge's process": 0 if self.placement == "server" else ASLEEP}
+        always = {**self.state, "judge's process": 0 if self.placement == "server" else PROCESS}
         if self.engine is not None:
             return {**always, **({"TRL's engine": self.engine} if self.engine else {})}
         gathered = 2 * self.policy.parameters if "weights" in SHARDED[self.sharding] else 0
@@ -144,7 +143,7 @@ class Plan:
         """The fullest GPU while the judge is awake, without gradients and activations."""
         if self.placement == "server":
             return self.state
-        return {**self.state, **self.judge_awake, "judge's process": ASLEEP}
+        return {**self.state, **self.judge_awake, "judge's process": PROCESS}
 
     @property
     def judge_awake(self) -> dict[str, int]:

@@ -7,7 +7,7 @@ from transformers import LlavaConfig, Qwen2Config
 
 from spanreward.training.plan.dry_run import NOTHING
 from spanreward.training.plan.known_models import known_size
-from spanreward.training.plan.memory import ASLEEP, LIVE, PINNED, PROCESS, Plan, Size, size_of
+from spanreward.training.plan.memory import LIVE, PINNED, PROCESS, Plan, Size, size_of
 
 POLICY = Size(parameters=1000, layers=2, hidden=10, kv_numbers=4, vocabulary=50, linear=30, context=99)
 JUDGE = Size(parameters=4000, layers=3, hidden=16, kv_numbers=8, vocabulary=50, linear=40, context=99)
@@ -23,7 +23,7 @@ def test_one_gpu_trains_everything() -> None:
         "copies of weights": 2000,
         "activations": 7 * 10 * 2 * 2 + 7 * 10 * 34,
         "log-probabilities": 2 * 7 * 50 + 4 * 7 * 10 + 4 * 50 * 10,
-        "judge's process": ASLEEP,
+        "judge's process": PROCESS,
     }
     assert plan.judging == {
         "policy": 4000,
@@ -32,7 +32,7 @@ def test_one_gpu_trains_everything() -> None:
         "judge": 8000,
         "KV cache": 4 * 3 * 8 * 5,
         "judge's batch": 28 * 8192 * 16 + 8 * 256 * 50,
-        "judge's process": ASLEEP,
+        "judge's process": PROCESS,
     }
     assert plan.main_memory == 8000 * PINNED
 
