@@ -17,7 +17,7 @@ def lacking(what: str, error: BaseException | None) -> str:
     frames = [] if error is None else [frame for frame, _ in walk_tb(error.__traceback__)]
     if not any(
         frame.f_globals["__name__"].partition(".")[0] == "trl" and frame.f_code.co_name == "<module>"
-        for frame in frames  # others call TRL, which is imported
+        for frame in frames  # a function of TRL runs once TRL is imported
     ):
         return ""
     return f"{what} needs TRL {TRL}, and TRL {version('trl')} does not import without {name}: pip install 'trl{TRL}'."

@@ -74,14 +74,14 @@ def processor(config: Any, folder: Path) -> Any:
     return load_processor(folder)
 
 
-def save_judge(name: str, machine: Machine, folder: Path, dtype: torch.dtype = torch.bfloat16) -> None:
+def save_judge(name: str, machine: Machine, folder: Path) -> None:
     """A text model as any other judge's folder. Its weights are larger than at a start of training, so that its answers
     differ from question to question.
     """
     config = config_of(name, machine)
     words = tokenizer()
     config.eos_token_id, config.initializer_range = words.eos_token_id, 1.6 / config.hidden_size**0.5
-    build(config, machine, dtype).save_pretrained(folder)
+    build(config, machine, torch.bfloat16).save_pretrained(folder)
     words.save_pretrained(folder)
 
 

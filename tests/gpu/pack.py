@@ -23,7 +23,6 @@ import sys
 import tempfile
 import tomllib
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,18 +55,18 @@ def main() -> None:
     arguments = parser.parse_args()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     needed = [*project["dependencies"], *project["optional-dependencies"]["train"], *TESTS]
-    pack("gpu_packages", lambda place: lacking(place, [name for name in needed if not there(name)]))
+    pack("gpu_packages", lacking([name for name in needed if not there(name)]))
     if arguments.vllm:
-        pack("gpu_vllm", lambda _: VLLM)
+        pack("gpu_vllm", VLLM)
 
 
-def pack(name: str, find: Callable[[Path], list[str]]) -> None:
-    """Writes build/NAME-PYTHON.zip of the packages that are found."""
+def pack(name: str, wanted: list[str]) -> None:
+    """Writes build/NAME-PYTHON.zip of what `pip download` finds for these words."""
     folder = ROOT / "build" / f"{name}-{PYTHON}"
     archive = folder.with_name(f"{folder.name}.zip")
     shutil.rmtree(folder, ignore_errors=True)
     with tempfile.TemporaryDirectory() as place:
-        pip("download", "--no-deps", "-d", place, *FOR_MACHINE, *find(Path(place)))
+        pip("download", "--no-deps", "-d", place, *FOR_MACHINE, *wanted)
         wheels = sorted(Path(place).glob("*.whl"))
         for wheel in wheels:
             zipfile.ZipFile(wheel).extractall(folder)
@@ -79,15 +78,15 @@ def pack(name: str, find: Callable[[Path], list[str]]) -> None:
     print(f"{archive.relative_to(ROOT)}: {len(wheels)} wheels, {archive.stat().st_size / 1e6:.1f} MB")
 
 
-def lacking(place: Path, needed: list[str]) -> list[str]:
+def lacking(needed: list[str]) -> list[str]:
     """All that is needed and not there."""
     pins = (ROOT / "constraints.txt").read_text().splitlines()
-    constraints = place / "constraints.txt"
-    constraints.write_text("\n".join(pin for pin in pins if not there(pin)))
-    report = place / "report.json"
-    resolve = ["install", "--dry-run", "--ignore-installed", "--target", str(place / "none"), "--report", str(report)]
-    pip(*resolve, *FOR_MACHINE, "-c", str(constraints), *MACHINE, *needed)
-    found: list[dict[str, Any]] = [entry["metadata"] for entry in json.loads(report.read_text())["install"]]
+    with tempfile.TemporaryDirectory() as place:
+        constraints, report = Path(place) / "constraints.txt", Path(place) / "report.json"
+        constraints.write_text("\n".join(pin for pin in pins if not there(pin)))
+        resolve = ["install", "--dry-run", "--ignore-installed", "--target", f"{place}/none", "--report", str(report)]
+        pip(*resolve, *FOR_MACHINE, "-c", str(constraints), *MACHINE, *needed)
+        found: list[dict[str, Any]] = [entry["metadata"] for entry in json.loads(report.read_text())["install"]]
     return [f"{one['name']}=={one['version']}" for one in found if not there(one["name"])]
 
 

@@ -1,6 +1,6 @@
 """The `encoder:` judge on CUDA: the CPU's probabilities in bfloat16, and what reading a batch takes."""
 
-import random
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -8,11 +8,10 @@ from typing import Any
 import torch
 from scipy.stats import spearmanr
 
-from experiments.scenes.language import describe
-from experiments.scenes.world import make_scenes
-from spanreward.rewards import PoshReward, Sample, Status
+from spanreward.rewards import PoshReward, Status
 from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge
 from tests.gpu.conftest import Machine
+from tests.gpu.descriptions import descriptions
 from tests.support.tiny_encoder import saved
 
 # ModernBERT-base's sizes (Warner et al. 2024, arXiv 2412.13663, table 4)
@@ -23,12 +22,11 @@ SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 def test_an_encoder_reads_as_on_the_cpu_and_fast(tmp_path: Path, machine: Machine, figures: dict[str, Any]) -> None:
     """64 descriptions with PoSh, as `test_judging_a_batch_of_64_descriptions` asks a model of 8 B."""
     count = 64 if machine.real else 8
-    generator = random.Random(0)
-    texts = [describe(scene, generator) for scene in make_scenes("train", level=3, count=2 * count)]
-    words = sorted({word for text in texts for word in text.replace(".", " . ").replace(",", " , ").split()})
+    samples = descriptions(count)
+    pairs = [(sample.completion, sample.references[0]) for sample in samples]
+    words = sorted({word for pair in pairs for text in pair for word in re.findall(r"\w+|[.,]", text)})
     sizes = {**BASE, "initializer_range": 1.6 / 768**0.5} if machine.real else {}
     folder = saved(tmp_path, modern=True, length=1024, words=[*SPECIAL, *words], changes=sizes)
-    pairs = list(zip(texts[:count], texts[count:], strict=True))
 
     exact = [list(read.values()) for read in EncoderJudge(folder).read(pairs[:8])]  # outside `with` it is on the CPU
     judge = EncoderJudge(folder)
@@ -44,7 +42,6 @@ def test_an_encoder_reads_as_on_the_cpu_and_fast(tmp_path: Path, machine: Machin
     if machine.real:
         assert next(judge._loaded[1].parameters()).device.type == "cpu"  # type: ignore[index]  # asleep
 
-    samples = [Sample("Describe the picture.", completion, references=(other,)) for completion, other in pairs]
     began = time.monotonic()
     verdicts = PoshReward(judge).assess(samples)
     figures["encoder, PoSh of 64 descriptions: questions, seconds, and of these the judge's"] = [

@@ -11,11 +11,12 @@ from scipy.stats import spearmanr
 
 from experiments.scenes.language import describe
 from experiments.scenes.world import make_scenes
-from spanreward.rewards import PoshReward, Sample, Status
+from spanreward.rewards import PoshReward, Status
 from spanreward.rewards.judges import Question, Rating
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.training.plan.memory import PINNED
 from tests.gpu.conftest import Machine
+from tests.gpu.descriptions import descriptions
 from tests.gpu.models import judge_of
 from tests.support.tiny_models import FIRST, SECOND, ask, save_llava, save_qwen
 
@@ -85,12 +86,8 @@ def test_out_of_memory_halves_the_batch_and_answers(
 def test_judging_a_batch_of_64_descriptions(tmp_path: Path, machine: Machine, figures: dict[str, Any]) -> None:
     """PoSh with a model of 8 B and random weights: what it says means nothing, what it costs is real."""
     count = 64 if machine.real else 8
-    generator = random.Random(0)
-    texts = [describe(scene, generator) for scene in make_scenes("train", level=3, count=2 * count)]
     judge = judge_of("Qwen/Qwen3-8B", machine, tmp_path)
-    reward = PoshReward(judge)
-    pairs = zip(texts[:count], texts[count:], strict=True)
-    samples = [Sample("Describe the picture.", completion, references=(reference,)) for completion, reference in pairs]
+    reward, samples = PoshReward(judge), descriptions(count)
     began = time.monotonic()
     verdicts = reward.assess(samples)
     seconds = time.monotonic() - began

@@ -7,7 +7,6 @@ import gc
 import importlib.util
 import json
 import os
-import random
 import subprocess
 import sys
 import tempfile
@@ -21,13 +20,13 @@ import pytest
 import torch
 
 from experiments.benchmark.soak import growth, look
-from experiments.scenes.language import describe
-from experiments.scenes.world import make_scenes
-from spanreward.rewards import PoshReward, Sample, Status
+from spanreward.rewards import PoshReward, Status
 from spanreward.rewards.judges import Question, Rating
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.rewards.judges.usage import Usage
 from tests.gpu.conftest import Machine
+from tests.gpu.descriptions import descriptions
 from tests.gpu.models import save_judge
 from tests.support.paths import ROOT
 from tests.support.posh_questions import posh_questions
@@ -151,27 +150,15 @@ def test_a_judge_of_8_b_wakes_answers_64_descriptions_and_sleeps(
             judge.start()
             started = time.monotonic() - began
             asleep = before - free(machine)
-            generator = random.Random(0)
-            texts = [describe(scene, generator) for scene in make_scenes("train", level=3, count=4 * count)]
-            looks = []
-            for half in (texts[: 2 * count], texts[2 * count :]):
-                pairs = zip(half[:count], half[count:], strict=True)
-                asked = [Sample("Describe the picture.", one, references=(other,)) for one, other in pairs]
-                usage = judge.usage
-                told = usage.questions, usage.wake_seconds, usage.sleep_seconds, usage.prompt_tokens
+            samples, looks = descriptions(2 * count), []
+            for half in (samples[:count], samples[count:]):
+                told = counts(judge.usage)
                 began = time.monotonic()
-                verdicts = reward.assess(asked)
+                verdicts = reward.assess(half)
                 seconds = time.monotonic() - began
                 assert {verdict.status for verdict in verdicts} == {Status.OK}
-                looks.append(
-                    {
-                        "questions": usage.questions - told[0],
-                        "tokens": usage.prompt_tokens - told[3],
-                        "seconds": round(seconds, 2),
-                        "waking": round(usage.wake_seconds - told[1], 2),
-                        "falling asleep": round(usage.sleep_seconds - told[2], 2),
-                    }
-                )
+                grew = {name: round(now - told[name], 2) for name, now in counts(judge.usage).items()}
+                looks.append({"seconds": round(seconds, 2), **grew})
         finally:
             judge.close()
     figures["8 B judge, vllm: seconds to start"] = round(started, 1)
@@ -179,6 +166,15 @@ def test_a_judge_of_8_b_wakes_answers_64_descriptions_and_sleeps(
         round(size / 1e9, 2) for size in (asleep, judge.usage.peak_memory_bytes)
     ]
     figures["8 B judge, vllm: PoSh of 64 descriptions, twice"] = looks
+
+
+def counts(usage: Usage) -> dict[str, float]:
+    return {
+        "questions": usage.questions,
+        "tokens": usage.prompt_tokens,
+        "waking": usage.wake_seconds,
+        "falling asleep": usage.sleep_seconds,
+    }
 
 
 def test_a_second_one_starts_beside_a_sleeping_one_and_a_policy(judge: VllmJudge, small: str, machine: Machine) -> None:

@@ -32,7 +32,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_
 from spanreward.rewards.judges.local.vllm_arguments import BATCHED_PROMPTS, BATCHED_TOKENS
 
 PROCESS = 2_000_000_000  # assumed: what CUDA and its libraries keep for one process beside its tensors
-TILE = 4096, 32768
+TILE = 4096, 32768  # tokens, entries of the vocabulary
 # Main memory of a sleeping judge's weights / their size: vLLM copies each into a pinned block, which torch rounds up to
 # a power of two. The fused weights of a layer of Qwen3-14B, 73, 52, 357 and 178 MB, become 134, 67, 537 and 268.
 PINNED = 1.51
