@@ -13,6 +13,7 @@ COMMANDS = {  # each command: its module, and what it is for
     "benchmark": ("benchmark.command", "what judging costs, and what rewards pay for what they should not"),
     "captions": ("captions", "text-only rows for a language model from people's captions"),
     "credit": ("commands.credit", "whether span credit teaches faster than the scalar"),
+    "curves": ("commands.curves", "draw what several trainings logged, by step"),
     "mistakes": ("mistakes.command", "what people get wrong, what they are told, and after how many seconds"),
     "repeat": ("commands.repeat", "train one recipe over seeds and numerical environments"),
     "reproduce": ("reproduce.command", "run the papers' tables with the data at hand, or list what they take"),

@@ -182,6 +182,7 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
         (["reproduce", "posh-3", "--dry-run"], ""),
         (["benchmark", "memory"], ""),
         (["captions", "--data", folder / "sets", "--output", folder / "captions"], ""),
+        (["curves", f"a={out}", "--keys", "reward", "--picture", folder / "curves.svg"], ""),
         (["sft-or-rl", f"few={compared}", "--picture", folder / "cells.svg", "--json", folder / "cells.json"], ""),
     ]
     named = {"spanreward": product, "experiments": evidence}

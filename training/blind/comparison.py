@@ -3,8 +3,8 @@
     answered = read_answered(Path("outputs/comparison"), ("dapo", "sft"))
     answered[0].texts, answered[0].scores          # the first side's first
 
-`spanreward compare` writes completions.jsonl (model, seed, id, completion, scores) and results.json (`data`: the rows
-that were shown) into that folder.
+`spanreward compare` writes completions.jsonl (model, run, seed, id, completion, scores) and results.json (`data`: the
+rows that were shown) into that folder.
 """
 
 from dataclasses import dataclass
@@ -28,8 +28,9 @@ class Answered:
 
 
 def read_answered(folder: Path, sides: tuple[str, str]) -> list[Answered]:
-    """Returns the pairs in the file's order. Raises FileNotFoundError without the file, and ValueError for lines of
-    another form, a repeated answer, a side that is not there, and sides that answered different rows.
+    """Returns the pairs in the file's order, of several runs of one seed the first one's. Raises FileNotFoundError
+    without the file, and ValueError for lines of another form, a repeated answer, a side that is not there, and sides
+    that answered different rows.
     """
     path = folder / "completions.jsonl"
     if not path.is_file():
@@ -40,9 +41,9 @@ def read_answered(folder: Path, sides: tuple[str, str]) -> list[Answered]:
         if not all(isinstance(record.get(key), kind) for key, kind in kinds.items()):
             raise ValueError(f"{where} needs {', '.join(kinds)}, as `spanreward compare` writes them.")
         model, name, seed = record["model"], record["id"], record["seed"]
-        if (name, seed) in found.setdefault(model, {}):
+        kept = found.setdefault(model, {}).setdefault((name, seed), record)
+        if kept is not record and kept.get("run") == record.get("run"):
             raise ValueError(f"{where} answers the row {name!r}, seed {seed}, of {model!r} a second time.")
-        found[model][name, seed] = record
     for side in sides:
         if side not in found:
             raise ValueError(f"{path} has no side {side!r}: it has {', '.join(map(repr, found))}.")

@@ -213,14 +213,14 @@ def style_of(answers: Sequence[Sequence[ShownAnswer]]) -> np.ndarray:
 
 
 def write_completions(path: Path, setup: Setup, evaluation: Evaluation) -> None:
-    """Writes a line per side, seed and prompt: the completion, its scores, the shown reward's verdict, the wrong
+    """Writes a line per side, run and prompt: the completion, its scores, the shown reward's verdict, the wrong
     characters and the judge's reasons.
     """
     with path.open("w", encoding="utf-8") as file:
         for side, of_seeds in evaluation.answers.items():
-            for seed, answers in zip(setup.seeds, of_seeds, strict=True):
+            for run, (seed, answers) in enumerate(zip(setup.seeds, of_seeds, strict=True), start=1):
                 for row, answer in zip(setup.prompts.rows, answers, strict=True):
-                    line = {"model": side, "seed": seed, "id": row["id"], "completion": answer.text}
+                    line = {"model": side, "run": run, "seed": seed, "id": row["id"], "completion": answer.text}
                     line |= {"scores": answer.scores, "wrong": answer.wrong, "verdict": to_json(answer.verdict)}
                     line |= {"reasons": answer.reasons, "judge": answer.judge}
                     file.write(json.dumps(line) + "\n")

@@ -110,6 +110,16 @@ def test_equal_texts_are_not_asked_about(tmp_path: Path) -> None:
         export(alike, ("dapo", "sft"), 5, tmp_path / "nothing")
 
 
+def test_of_two_runs_of_one_seed_the_first_is_shown(tmp_path: Path) -> None:
+    folder = comparison(tmp_path / "comparison", two)
+    path = folder / "completions.jsonl"
+    first = [json.loads(line) for line in path.read_text().splitlines()]
+    again = [{**row, "run": 2, "completion": "Of another environment."} for row in first]
+    path.write_text("".join(json.dumps(row) + "\n" for row in [*({**row, "run": 1} for row in first), *again]))
+    found = read_answered(folder, ("dapo", "sft"))
+    assert [pair.texts for pair in found] == [two(name, 0) for name in IDS]
+
+
 def test_what_cannot_be_exported_is_one_sentence(tmp_path: Path) -> None:
     folder = comparison(tmp_path / "comparison", two)
     output = tmp_path / "blind"

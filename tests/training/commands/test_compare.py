@@ -125,11 +125,12 @@ def test_what_a_reader_must_know_comes_first(
 def test_every_completion_is_a_line_with_its_scores_and_verdict(output: Any) -> None:
     lines = [json.loads(line) for line in (output / "completions.jsonl").read_text().splitlines()]
     results = json.loads((output / "results.json").read_text())
-    places = [(line["model"], line["seed"], line["id"]) for line in lines]
-    ids = [str(number) for number in range(1, 7)]
-    assert places == [(model, seed, name) for model in ("sft", "d<b>o") for seed in (5, 7) for name in ids]
+    places = [(line["model"], line["run"], line["seed"], line["id"]) for line in lines]
+    ids, runs = [str(number) for number in range(1, 7)], ((1, 5), (2, 7))
+    assert places == [(model, *run, name) for model in ("sft", "d<b>o") for run in runs for name in ids]
     for line in lines:
-        assert list(line) == ["model", "seed", "id", "completion", "scores", "wrong", "verdict", "reasons", "judge"]
+        assert list(line)[:4] == ["model", "run", "seed", "id"]
+        assert list(line)[4:] == ["completion", "scores", "wrong", "verdict", "reasons", "judge"]
         assert line["reasons"] == {}
         assert list(line["scores"]) == METRICS
         assert list(line["verdict"])[:3] == ["score", "status", "parts"]
