@@ -60,4 +60,6 @@ def _convert(packaged: Path, folder: Path) -> None:
     model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
     model.load_state_dict(read.state_dict())
     model.save_pretrained(folder)
-    AutoTokenizer.from_pretrained(**where).save_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(**where)
+    tokenizer.eos_token = tokenizer.pad_token = tokenizer.decode(config.eos_token_id)  # 5.17 takes the first token's
+    tokenizer.save_pretrained(folder)

@@ -213,9 +213,7 @@ def style_of(answers: Sequence[Sequence[ShownAnswer]]) -> np.ndarray:
 
 
 def write_completions(path: Path, setup: Setup, evaluation: Evaluation) -> None:
-    """Writes a line per side, run and prompt: the completion, its scores, the shown reward's verdict, the wrong
-    characters and the judge's reasons.
-    """
+    """Writes a line per side, run and prompt: the completion, its scores, the shown verdict and the reasons."""
     with path.open("w", encoding="utf-8") as file:
         for side, of_seeds in evaluation.answers.items():
             for run, (seed, answers) in enumerate(zip(setup.seeds, of_seeds, strict=True), start=1):
