@@ -46,16 +46,29 @@ def test_the_script_trains_a_stock_trainer(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_the_result_is_what_was_measured() -> None:
-    """Means over ten runs; docs/evidence/results.md has the command."""
-    models = json.loads((ROOT / "docs/evidence/quickstart.json").read_text())["models"]
+    """Means over six runs; docs/evidence/smollm2.md has the commands."""
+    measured = json.loads((ROOT / "docs/evidence/smollm2.json").read_text())
     for row, model in {
         "base": "base",
-        "base, then DAPO with PoSh": "dapo",
-        "base, then SFT on the references": "sft",
+        "SFT on people's captions": "SFT",
+        "DAPO with PoSh": "DAPO",
+        "SFT, then DAPO with PoSh": "SFT-DAPO",
     }.items():
-        measured = {key: models[model][f"truth_{key}"]["mean"] for key in ("precision", "recall", "f1")}
-        shares = f"{100 * measured['precision']:.0f} % | {100 * measured['recall']:.0f} %"
-        assert f"| {row} | {shares} | {measured['f1']:.2f} |".replace("| 0.", "| .") in README
+        found = measured["models"][model]
+        f1, made_up = found["posh_embed_f1"]["mean"], 1 - found["said_all"]["mean"]
+        line = next(line for line in README.splitlines() if line.startswith(f"| {row} |"))
+        assert f"{f1:.3f}".removeprefix("0") in line
+        assert f"| {100 * made_up:.0f} % |" in line
+    gain = measured["difference"]["SFT-DAPO_minus_SFT"]["posh_embed_f1"]
+    told = "+{mean:.3f} [{low:.3f}, {high:.3f}]".format(**gain).replace("0.", ".")
+    assert told in README
+
+
+def test_the_quickstarts_result_is_what_was_measured() -> None:
+    """Means over ten runs; docs/evidence/results.md has the command."""
+    models = json.loads((ROOT / "docs/evidence/quickstart.json").read_text())["models"]
+    base, dapo, sft = (f"{models[name]['truth_f1']['mean']:.2f}".removeprefix("0") for name in ("base", "dapo", "sft"))
+    assert f"from F1 {base} to {dapo}, and SFT on perfect references to {sft}." in README
 
 
 def test_the_readme_is_short() -> None:

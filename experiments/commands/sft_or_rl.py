@@ -2,8 +2,8 @@
 
     python -m experiments sft-or-rl all=outputs/all half=outputs/half --picture sft_or_rl.svg --json sft_or_rl.json
 
-A folder is one that `spanreward compare --output` wrote. A dot is the mean of one run over the held-out prompts, by
-default of truth F1, a line the mean of the runs.
+A folder is one that `spanreward compare --output` wrote. A dot is the mean truth F1 of one run over the held-out
+prompts, a line the mean of the runs.
 """
 
 import argparse
@@ -14,6 +14,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
+METRIC = "truth_f1"
 COLOURS = ("#888888", "#c77c11", "#1b7f4b", "#3566a8", "#8d3fa8")
 
 
@@ -22,32 +23,29 @@ def main() -> None:
     parser.add_argument("comparisons", nargs="+", metavar="REFERENCES=FOLDER", help="what the models learnt from")
     parser.add_argument("--picture", type=Path, required=True, help="the SVG or PNG to write")
     parser.add_argument("--json", type=Path, required=True, help="the same figures")
-    parser.add_argument("--metric", default="truth_f1", help="as the comparison calls it (default truth_f1)")
     arguments = parser.parse_args()
     cells = {}
     for comparison in arguments.comparisons:
         name, separator, folder = comparison.partition("=")
         if not separator:
             parser.error(f"a comparison is REFERENCES=FOLDER, got {comparison!r}")
-        cells[name] = figures_of(
-            json.loads((Path(folder) / "results.json").read_text(encoding="utf-8")), arguments.metric
-        )
+        cells[name] = figures_of(json.loads((Path(folder) / "results.json").read_text(encoding="utf-8")))
     arguments.json.write_text(json.dumps(cells, indent=2) + "\n", encoding="utf-8")
-    draw(cells, arguments.metric, arguments.picture)
+    draw(cells, arguments.picture)
     for name, models in cells.items():
         print(name, {model: round(figures["mean"], 3) for model, figures in models.items()})
 
 
-def figures_of(results: Mapping[str, Any], metric: str) -> dict[str, Any]:
+def figures_of(results: Mapping[str, Any]) -> dict[str, Any]:
     """{model: mean, runs, intervals over prompts and over prompts and runs (None with fewer than three runs)}."""
     kept = ("mean", "per_seed", "low", "high", "both_low", "both_high")
     return {
-        model: {name: metrics[metric].get(name) for name in kept} | {"words": metrics["words"]["mean"]}
+        model: {name: metrics[METRIC].get(name) for name in kept} | {"words": metrics["words"]["mean"]}
         for model, metrics in results["models"].items()
     }
 
 
-def draw(cells: Mapping[str, Mapping[str, Any]], metric: str, path: Path) -> None:
+def draw(cells: Mapping[str, Mapping[str, Any]], path: Path) -> None:
     models = list(dict.fromkeys(model for cell in cells.values() for model in cell))
     figure, axis = plt.subplots(figsize=(1.6 + 1.5 * len(cells), 4))
     step = 0.8 / len(models)
@@ -62,7 +60,7 @@ def draw(cells: Mapping[str, Mapping[str, Any]], metric: str, path: Path) -> Non
         axis.plot([], [], "o", color=COLOURS[number % len(COLOURS)], label=model)
     axis.set_xticks(range(len(cells)), cells)
     axis.set_xlabel("references")
-    axis.set_ylabel(f"{metric}, held-out prompts")
+    axis.set_ylabel("truth F1, held-out pictures")
     axis.grid(axis="y", alpha=0.3)
     figure.legend(*axis.get_legend_handles_labels(), loc="upper center", ncols=len(models), frameon=False, fontsize=9)
     figure.tight_layout(rect=(0, 0, 1, 0.93))

@@ -12,11 +12,7 @@ from experiments.commands.sft_or_rl import main
 def comparison(folder: Path, **runs: list[float]) -> Path:
     folder.mkdir()
     models = {
-        model: {
-            "posh_f1": {"mean": 0.5, "per_seed": f1},
-            "truth_f1": {"mean": sum(f1) / len(f1), "per_seed": f1, "low": 0.1, "high": 0.9},
-            "words": {"mean": 7},
-        }
+        model: {"truth_f1": {"mean": sum(f1) / len(f1), "per_seed": f1, "low": 0.1, "high": 0.9}, "words": {"mean": 7}}
         for model, f1 in runs.items()
     }
     (folder / "results.json").write_text(json.dumps({"models": models}))
@@ -45,19 +41,3 @@ def test_a_folder_needs_a_name(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     with pytest.raises(SystemExit):
         main()
     assert "REFERENCES=FOLDER, got 'outputs/half'" in capsys.readouterr().err
-
-
-def test_another_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    few = comparison(tmp_path / "few", base=[0.4], sft=[0.55])
-    words = [
-        f"few={few}",
-        "--metric",
-        "posh_f1",
-        "--picture",
-        str(tmp_path / "a.svg"),
-        "--json",
-        str(tmp_path / "a.json"),
-    ]
-    monkeypatch.setattr(sys, "argv", ["experiments sft-or-rl", *words])
-    main()
-    assert "few {'base': 0.5, 'sft': 0.5}" in capsys.readouterr().out
