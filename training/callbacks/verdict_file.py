@@ -2,7 +2,7 @@
 
     trainer.add_callback(VerdictFile(trainer.recorders, Path("outputs/try")))
 
-    {"step": 3, "id": "17", "prompt": "...", "completion": "A red square ...", "rewards": {"posh": {
+    {"step": 3, "id": "17", "prompt": "...", "completion": "A red ...", "reference": [...], "rewards": {"posh": {
      "score": 0.83, "status": "ok", "parts": {...}, "spans": [{"start": 2, "end": 12, "score": 1.0, ...}], ...}}}
 
 Each rank writes a file of its own on its own machine, verdicts.jsonl on rank 0 and verdicts.rank1.jsonl and so on
@@ -67,6 +67,7 @@ class VerdictFile(Watching):
                 "id": sample.id,
                 "prompt": sample.prompt,
                 "completion": sample.completion,
+                "reference": sample.references,
                 "rewards": {recorder.__name__: plain(recorder.verdicts[row]) for recorder in self.recorders},
             }
             for row, sample in enumerate(self.recorders[0].samples)

@@ -9,6 +9,7 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from spanreward.rewards.judges import MatchJudge
 from spanreward.rewards.posh import PoshReward
+from spanreward.rewards.scoring import read_rows
 from spanreward.rewards.verdict import Sample, Span, Status, Verdict
 from spanreward.training.callbacks import verdict_file
 from spanreward.training.callbacks.verdict_file import VerdictFile
@@ -38,7 +39,7 @@ def judge(writer: VerdictFile, recorder: Recorder, step: int, texts: tuple[str, 
     writer.on_step_begin(arguments, TrainerState(global_step=step), TrainerControl())
     span = Span(0, 1, 0.0, -0.5, "object", "missing", 0)
     recorder.keep(
-        [Sample("Describe.", text, id=str(number)) for number, text in enumerate(texts)],
+        [Sample("Describe.", text, references=(f"R{number}",), id=str(number)) for number, text in enumerate(texts)],
         [Verdict(0.5, parts={"f1": 0.5}, spans=(span,)) if text else Verdict(0.0, Status.EMPTY) for text in texts],
     )
     recorder([], [])
@@ -56,6 +57,7 @@ def test_hostile_completions_come_back_as_they_were(writer: Any, recorder: Any, 
     assert [line["completion"] for line in found] == list(HOSTILE)
     assert {line["step"] for line in found} == {1}
     assert [line["id"] for line in found] == [str(number) for number in range(len(HOSTILE))]
+    assert [line["reference"] for line in found] == [[f"R{number}"] for number in range(len(HOSTILE))]
     assert (tmp_path / "verdicts.jsonl").read_bytes().isascii()
     first = found[0]["rewards"]["posh"]  # type: ignore[index]
     assert (first["score"], first["status"], first["parts"]) == (0.5, "ok", {"f1": 0.5})
@@ -105,3 +107,10 @@ def test_a_full_disk_ends_the_file_and_not_the_training(
     judge(writer, recorder, 1, ("second",))
     (record,) = caplog.records
     assert "from step 1 on no verdicts are written, No space left on device" in record.getMessage()
+
+
+def test_what_a_policy_wrote_can_be_scored_again(writer: Any, recorder: Any, tmp_path: Path) -> None:
+    begin(writer, tmp_path)
+    judge(writer, recorder, 0, ("a red square", "a red square"))
+    rows = [row.sample for row in read_rows(tmp_path / "verdicts.jsonl")]
+    assert [(row.completion, row.references) for row in rows] == [("a red square", ("R0",)), ("a red square", ("R1",))]
