@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from scipy.stats import binomtest
 
 LEAST = 30  # audited questions in a window: one disagreement among few is no alarm
+MARGIN = 0.05  # fuller texts alone cost some agreement
 
 
 def interval(audits: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
@@ -20,12 +21,12 @@ def interval(audits: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
 
 
 def fall(audits: Sequence[tuple[int, int]], window: int, floor: float) -> str:
-    """Returns a sentence if the last window's interval lies below the first window's, or below the floor, else ""."""
+    """Returns a sentence if the last window's interval is MARGIN below the first's, or below the floor, else ""."""
     first, now = interval(audits[:window]), interval(audits[-window:])
-    if len(audits) < window or first is None or now is None or now[1] >= max(first[0], floor):
+    if len(audits) < window or first is None or now is None or now[1] >= max(first[0] - MARGIN, floor):
         return ""
     return (
         f"the teacher agrees with the cascade's student on {now[0]:.0%} to {now[1]:.0%} of the audited questions (at "
         f"the start {first[0]:.0%} to {first[1]:.0%}, limit {floor:.0%}): the policy may have found the student's "
-        "weakness; go back to an earlier checkpoint, and raise sure, train the student again, or ask the teacher alone."
+        "weakness; go back to a checkpoint, and raise sure, train the student again, or ask the teacher alone."
     )

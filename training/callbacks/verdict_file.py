@@ -5,10 +5,9 @@
     {"step": 3, "id": "17", "prompt": "...", "completion": "A red ...", "reference": [...], "rewards": {"posh": {
      "score": 0.83, "status": "ok", "parts": {...}, "spans": [{"start": 2, "end": 12, "score": 1.0, ...}], ...}}}
 
-Each rank writes a file of its own on its own machine, verdicts.jsonl on rank 0 and verdicts.rank1.jsonl and so on
-beside it, so that nothing is gathered. The lines are ASCII. Spans index the completion's characters, `missed` those of
-the reference. Evaluations are left out. A completion takes a few kB, and a file ends at LARGEST bytes; `verdicts:
-false` in the recipe leaves it out. A full disk ends the file and not the training.
+Each rank writes its own file on its own machine: verdicts.jsonl on rank 0, verdicts.rank1.jsonl and so on. The lines
+are ASCII. Spans index the completion's characters, `missed` those of the reference. Evaluations are left out. A file
+ends at LARGEST bytes or on a full disk, and the training goes on; `verdicts: false` in the recipe leaves it out.
 """
 
 import json
