@@ -14,6 +14,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
+from experiments.commands.named import named
+
 COLOURS = ("#c77c11", "#8d3fa8", "#1b7f4b", "#3566a8", "#888888")
 Runs = Mapping[str, Sequence[Mapping[str, Sequence[float]]]]
 
@@ -24,13 +26,9 @@ def main() -> None:
     parser.add_argument("--keys", nargs="+", required=True, help="what was logged")
     parser.add_argument("--picture", type=Path, required=True, help="the SVG or PNG to write")
     arguments = parser.parse_args()
-    arms = {}
-    for arm in arguments.arms:
-        name, separator, folders = arm.partition("=")
-        if not separator:
-            parser.error(f"an arm is NAME=FOLDER, got {arm!r}")
-        arms[name] = [logged(Path(folder), arguments.keys) for folder in folders.split(",")]
-    draw(arms, arguments.keys, arguments.picture)
+    arms = named(parser, arguments.arms, "an arm is NAME=FOLDER")
+    runs = {name: [logged(Path(one), arguments.keys) for one in folders.split(",")] for name, folders in arms.items()}
+    draw(runs, arguments.keys, arguments.picture)
 
 
 def logged(folder: Path, keys: Sequence[str]) -> dict[str, list[float]]:

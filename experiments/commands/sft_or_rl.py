@@ -14,6 +14,8 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
+from experiments.commands.named import named
+
 METRIC = "truth_f1"
 COLOURS = ("#888888", "#c77c11", "#1b7f4b", "#3566a8", "#8d3fa8")
 
@@ -24,12 +26,9 @@ def main() -> None:
     parser.add_argument("--picture", type=Path, required=True, help="the SVG or PNG to write")
     parser.add_argument("--json", type=Path, required=True, help="the same figures")
     arguments = parser.parse_args()
-    cells = {}
-    for comparison in arguments.comparisons:
-        name, separator, folder = comparison.partition("=")
-        if not separator:
-            parser.error(f"a comparison is REFERENCES=FOLDER, got {comparison!r}")
-        cells[name] = figures_of(json.loads((Path(folder) / "results.json").read_text(encoding="utf-8")))
+    folders = named(parser, arguments.comparisons, "a comparison is REFERENCES=FOLDER")
+    read = {name: (Path(folder) / "results.json").read_text(encoding="utf-8") for name, folder in folders.items()}
+    cells = {name: figures_of(json.loads(text)) for name, text in read.items()}
     arguments.json.write_text(json.dumps(cells, indent=2) + "\n", encoding="utf-8")
     draw(cells, arguments.picture)
     for name, models in cells.items():
