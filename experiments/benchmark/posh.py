@@ -68,6 +68,9 @@ class Meter(Judge):
     asked: list[list[Any]] = field(default_factory=list)
     written: list[tuple[Any, str]] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.reads_source = self.judge.reads_source
+
     @property
     def name(self) -> str:
         return self.judge.name
