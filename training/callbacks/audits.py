@@ -28,5 +28,5 @@ def fall(audits: Sequence[tuple[int, int]], window: int, floor: float) -> str:
     return (
         f"the teacher agrees with the cascade's student on {now[0]:.0%} to {now[1]:.0%} of the audited questions (at "
         f"the start {first[0]:.0%} to {first[1]:.0%}, limit {floor:.0%}): the policy may have found the student's "
-        "weakness; go back to a checkpoint, and raise sure, train the student again, or ask the teacher alone."
+        "weakness; go back to an earlier checkpoint, and raise sure, train the student again, or ask the teacher alone."
     )
