@@ -4,8 +4,8 @@
       - metric: experiments/said.py:Said
 
 The column `context` holds what people said (experiments/captions.py). A noun, adjective or verb of the answer is said
-if its lemma is in the context. The score, `all`, is 1 where all of them are, else 0: its mean is the share of answers
-without a word that nobody used. `words` is the share of an answer's words that are said. Synonyms are not said.
+if its lemma is in the context. The score, `all`, is 1 where all of them are said, else 0. `words` is the share of them
+that is said. A synonym counts as not said.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ class Said(Reward):
 
 def verdict(words: Sequence[Word], said: set[str]) -> Verdict:
     unsaid = [(start, end) for lemma, start, end in words if lemma not in said]
-    spans = tuple(Span(start, end, 0.0, 0.0, "word", "nobody said it", at) for at, (start, end) in enumerate(unsaid))
+    spans = tuple(Span(start, end, 0.0, 0.0, "word", "not in context", at) for at, (start, end) in enumerate(unsaid))
     share = 1 - len(unsaid) / len(words) if words else 1.0
     score = float(not unsaid)
     return Verdict(score, parts={"all": score, "words": share}, spans=spans)

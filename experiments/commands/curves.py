@@ -7,7 +7,6 @@ A folder is a run's, with its metrics.jsonl.
 """
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from experiments.commands.named import named
+from spanreward.rewards.json_lines import read_json_lines
 
 COLOURS = ("#c77c11", "#8d3fa8", "#1b7f4b", "#3566a8", "#888888")
 Runs = Mapping[str, Sequence[Mapping[str, Sequence[float]]]]
@@ -33,8 +33,8 @@ def main() -> None:
 
 def logged(folder: Path, keys: Sequence[str]) -> dict[str, list[float]]:
     """{key: its value in each step that has a loss}."""
-    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
-    return {key: [line[key] for line in lines if "loss" in line] for key in keys}
+    lines = [line for _, line in read_json_lines(folder / "metrics.jsonl") if "loss" in line]
+    return {key: [line[key] for line in lines] for key in keys}
 
 
 def draw(arms: Runs, keys: Sequence[str], path: Path) -> None:

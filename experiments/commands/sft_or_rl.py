@@ -26,9 +26,9 @@ def main() -> None:
     parser.add_argument("--picture", type=Path, required=True, help="the SVG or PNG to write")
     parser.add_argument("--json", type=Path, required=True, help="the same figures")
     arguments = parser.parse_args()
-    folders = named(parser, arguments.comparisons, "a comparison is REFERENCES=FOLDER")
-    read = {name: (Path(folder) / "results.json").read_text(encoding="utf-8") for name, folder in folders.items()}
-    cells = {name: figures_of(json.loads(text)) for name, text in read.items()}
+    cells = {}
+    for name, folder in named(parser, arguments.comparisons, "a comparison is REFERENCES=FOLDER").items():
+        cells[name] = figures_of(json.loads((Path(folder) / "results.json").read_text(encoding="utf-8")))
     arguments.json.write_text(json.dumps(cells, indent=2) + "\n", encoding="utf-8")
     draw(cells, arguments.picture)
     for name, models in cells.items():

@@ -61,5 +61,5 @@ def _convert(packaged: Path, folder: Path) -> None:
     model.load_state_dict(read.state_dict())
     model.save_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(**where)
-    tokenizer.eos_token = tokenizer.pad_token = tokenizer.decode(config.eos_token_id)  # 5.17 takes the first token's
+    tokenizer.eos_token = tokenizer.pad_token = tokenizer.decode(config.eos_token_id)  # 5.17 reads another
     tokenizer.save_pretrained(folder)

@@ -1,4 +1,4 @@
-"""Which words of an answer nobody said."""
+"""The words of an answer that the context does not have."""
 
 from experiments.said import Said
 from spanreward import Sample
