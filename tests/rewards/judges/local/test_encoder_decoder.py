@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
 
 from spanreward.rewards import LaveReward, Sample, Status
@@ -23,13 +23,17 @@ TEXTS = [
 
 
 def unigram() -> PreTrainedTokenizerFast:
-    """A Unigram model over words that begin with a space mark, whose vocabulary holds the control tokens, as T5's."""
-    backend = Tokenizer(models.Unigram())
+    """A Unigram model over words that begin with a space mark, whose vocabulary holds the control tokens, as T5's.
+
+    Its pieces are listed, because `UnigramTrainer` gives another vocabulary in each process.
+    """
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789<>/_=,.:;?!'\"()-+|▁"
+    words = sorted({f"▁{word}" for text in TEXTS for word in text.split()})
+    pieces = [(token, 0.0) for token in ("<pad>", "</s>", "<unk>")]
+    pieces += [(word, -4.0) for word in words] + [(letter, -8.0) for letter in letters]
+    backend = Tokenizer(models.Unigram(pieces, unk_id=2))
     backend.pre_tokenizer, backend.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
-    control = ["<pad>", "</s>", "<unk>"]
-    alphabet = list("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789<>/_=,.:;?!'\"()-+|")
-    options = {"special_tokens": control, "unk_token": "<unk>", "initial_alphabet": alphabet, "show_progress": False}
-    backend.train_from_iterator(TEXTS * 20, trainers.UnigramTrainer(vocab_size=200, **options))
+    backend.add_special_tokens(["<pad>", "</s>", "<unk>"])
     end = ("</s>", backend.token_to_id("</s>"))
     backend.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[end])
     return PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="</s>", pad_token="<pad>", unk_token="<unk>")
