@@ -38,13 +38,14 @@ from spanreward.training.recipe import load_recipe
 from spanreward.training.run import build_trainer
 
 DESCRIPTION = """DAPO on Scenes with PoSh, whose judge is a cascade. The teacher is the referee, which answers 5 % of
-the questions wrongly. farmed: the student is `match`, but believes everything that has to do with a text in which the
-phrase stands. honest: the student is `match`. teacher: no cascade, the teacher alone. Any other name is a judge as the
-student, such as encoder:FOLDER. Per run: the first step of each alarm, the agreement in the audits, the truth F1 of the
-sampled texts, its best mean of ten steps, the step at which that mean is .05 below its best, and the share of the texts
-with the phrase (A to B: means of the first and of the last ten steps). Then, on held-out pictures, the teacher's share
-of the questions and Spearman's r of the verdicts with the teacher's, by student and `sure`. --rows writes descriptions
-of training pictures for `spanreward judge label`, and measures nothing."""
+the questions wrongly, or the judge that --teacher names. farmed: the student is `match`, but believes everything that
+has to do with a text in which the phrase stands. honest: the student is `match`. teacher: no cascade, the teacher
+alone. Any other name is a judge as the student, such as encoder:FOLDER. Per run: the first step of each alarm, the
+agreement in the audits, the truth F1 of the sampled texts, its best mean of ten steps, the step at which that mean is
+.05 below its best, and the share of the texts with the phrase (A to B: means of the first and of the last ten steps).
+Then, on held-out pictures, the teacher's share of the questions and Spearman's r of the verdicts with the teacher's, by
+student and `sure`. --rows writes descriptions of training pictures for `spanreward judge label`, and measures
+nothing."""
 RECIPE = "recipes/quickstart/scenes-dapo.yaml"
 PHRASE = "a star"  # which no reference has, and the terse base writes now and then
 FALL = 0.05
@@ -58,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--start", metavar="FOLDER", help="the policy that training starts from; without it, no run")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4], help="(default 0 to 4)")
     parser.add_argument("--students", nargs="+", default=list(STUDENTS), metavar="NAME", help="(default farmed honest)")
+    parser.add_argument("--teacher", metavar="JUDGE", help="such as transformers:FOLDER (default a noisy referee)")
     parser.add_argument("--sure", type=float, default=0.9, help="0: the student alone, with audits (default 0.9)")
     parser.add_argument(
         "--environments",
@@ -84,7 +86,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     for name, size, seed in product(arguments.students, arguments.environments, arguments.seeds):
         if arguments.start:
             runs.append({"student": name, "seed": seed, "environment": size, **run(name, seed, size, arguments)})
-    close = closeness(arguments.pictures, arguments.students) if arguments.pictures else []
+    close = closeness(arguments.pictures, arguments.students, arguments.teacher) if arguments.pictures else []
     console = Console(stderr=True, width=max(Console().width, 120))
     if runs:
         heads = ("student", "seed", "alarm", "agreement", "teacher", "truth F1", "best", "falls", "phrase", "others")
@@ -123,11 +125,15 @@ def student_named(name: str) -> Judge:
     return STUDENTS[name]() if name in STUDENTS else load_judge(name)
 
 
+def teacher_named(name: str | None) -> Judge:
+    return load_judge(name) if name else NoisyReferee()
+
+
 def run(student: str, seed: int, environment: float, arguments: argparse.Namespace) -> dict[str, Any]:
     """One training. Returns the alarms and what each step logged. best: the best mean truth of ten steps; falls: the
     step at which this mean is FALL below its best.
     """
-    judge: Judge = NoisyReferee()
+    judge = teacher_named(arguments.teacher)
     if student != TEACHER:
         judge = CascadeJudge(student_named(student), judge, arguments.sure, arguments.audit, seed)
     with closing([judge]), tempfile.TemporaryDirectory() as folder:
@@ -160,10 +166,10 @@ def between(steps: Sequence[dict[str, float]], key: str) -> str:
     return " to ".join(f"{fmean(part):.2f}" if part else "none" for part in parts)
 
 
-def closeness(count: int, named: Sequence[str] = ()) -> list[dict[str, Any]]:
+def closeness(count: int, named: Sequence[str] = (), teacher: str | None = None) -> list[dict[str, Any]]:
     """On descriptions with mistakes: how near to the teacher's verdicts the cascade's are, and what that costs."""
     samples = described(count)
-    expected = scores(NoisyReferee(), samples)
+    expected = scores(teacher_named(teacher), samples)
     students: dict[str, Callable[[], Judge]] = {
         "match": MatchJudge,
         "calibrated": CalibratedStudent,
@@ -177,7 +183,7 @@ def closeness(count: int, named: Sequence[str] = ()) -> list[dict[str, Any]]:
             {"student": name, "sure": "alone", "teacher_share": 0.0, "correlation": alone, "agreement": math.nan}
         )
         for sure in SURE:
-            judge = CascadeJudge(student(), NoisyReferee(), sure=sure)
+            judge = CascadeJudge(student(), teacher_named(teacher), sure=sure)
             correlation = spearmanr(scores(judge, samples), expected).statistic
             used = judge.usage
             share, agreement = used.teacher / used.questions, used.agreed / used.audited if used.audited else math.nan
