@@ -10,12 +10,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from spanreward.rewards.judges.judge import Judge
+from spanreward.rewards.judges.shared.outer_judge import OuterJudge
 
 DESCRIPTION = """PoSh over all pairs as one batch: in published mode, in published mode with noun phrases made by rule
 (by-rule), and in default mode, each with a judge that has seen nothing. A pair is a JSON object with `completion` and
@@ -59,21 +59,15 @@ class Wave:
     seconds: float
 
 
-@dataclass
-class Meter(Judge):
+class Meter(OuterJudge):
     """A judge that passes everything on and keeps the questions, their answers and what they cost."""
 
-    judge: Any
-    waves: list[Wave] = field(default_factory=list)
-    asked: list[list[Any]] = field(default_factory=list)
-    written: list[tuple[Any, str]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.reads_source = self.judge.reads_source
-
-    @property
-    def name(self) -> str:
-        return self.judge.name
+    def __init__(self, judge: Judge) -> None:
+        super().__init__(judge)
+        self.judge = judge
+        self.waves: list[Wave] = []
+        self.asked: list[list[Any]] = []
+        self.written: list[tuple[Any, str]] = []
 
     def rate(self, questions: Sequence[Any], scale: Sequence[str] = ("1", "2", "3", "4", "5")) -> list[Any]:
         return self._measured("rate", questions, lambda: self.judge.rate(questions, scale))
@@ -83,15 +77,6 @@ class Meter(Judge):
         pairs = zip(questions, answers, strict=True)
         self.written += [(question, answer) for question, answer in pairs if isinstance(answer, str)]
         return answers
-
-    def __enter__(self) -> Self:
-        self.judge.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.judge.__exit__(kind, error, trace)
 
     def _measured(self, kind: str, questions: Sequence[Any], ask: Callable[[], list[Any]]) -> list[Any]:
         from spanreward.rewards.judges.local.local_judge import LocalJudge

@@ -16,6 +16,7 @@ from typing import Any, TextIO
 from rich.progress import track
 
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.shared.outer_judge import OuterJudge
 from spanreward.training.commands.metric_options import JUDGES, add_metric_options, open_metric
 from spanreward.training.commands.subcommands import run
 from spanreward.training.evaluation.tables import table_with
@@ -38,17 +39,13 @@ places of its words, the target, and the distribution over the ratings. After an
 the file anew; a judge with a model has its answers so far in the cache."""
 
 
-class Noting(Judge):
-    """A judge, already awake, whose answers about phrases are also written to a file. pictures: names by reference."""
-
-    reads_source = True
+class Noting(OuterJudge):
+    """A judge whose answers about phrases are also written to a file. pictures: names by reference."""
 
     def __init__(self, judge: Judge, file: TextIO, pictures: dict[str, str]) -> None:
+        super().__init__(judge)
         self.judge, self.file, self.pictures = judge, file, pictures
-
-    @property
-    def name(self) -> str:
-        return self.judge.name
+        self.reads_source = True
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         answers = self.judge.rate(questions, scale)

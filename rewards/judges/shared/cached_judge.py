@@ -25,6 +25,7 @@ from PIL.ExifTags import Base
 from spanreward.rewards.cache_folder import CACHE
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import PresenceProbe
+from spanreward.rewards.judges.shared.outer_judge import OuterJudge
 from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
 from spanreward.rewards.judges.shared.store import Store
 from spanreward.rewards.judges.usage import Usage
@@ -32,7 +33,7 @@ from spanreward.rewards.judges.usage import Usage
 T = TypeVar("T", Rating, str)
 
 
-class CachedJudge(Judge):
+class CachedJudge(OuterJudge):
     """A judge that keeps another judge's answers in a file.
 
     Args:
@@ -52,11 +53,8 @@ class CachedJudge(Judge):
     def __init__(self, judge: Judge, path: str | Path | None = None, max_bytes: int = 1 << 30) -> None:
         if isinstance(judge, Rank0Judge):
             raise TypeError("a cache goes inside a judge that all ranks share: Rank0Judge(CachedJudge(judge))")
+        super().__init__(judge)  # also `remote`: any thread may read and write the file
         self.judge = judge
-        self.reads_source = judge.reads_source
-        self.text_only = judge.text_only
-        self.remote = judge.remote  # any thread may read and write the file
-        self.deadline = judge.deadline
         self.store = Store(CACHE / "ratings.sqlite" if path is None else Path(path).expanduser(), max_bytes)
         self.hits = 0
         self.misses = 0
@@ -67,21 +65,10 @@ class CachedJudge(Judge):
         return {**self.__dict__, "hits": 0, "misses": 0, "_depth": 0, "_awake": False}
 
     @property
-    def name(self) -> str:
-        """The inner judge's name, because the answers are the same."""
-        return self.judge.name
-
-    @property
     def usage(self) -> Usage:
         """The inner judge's usage, plus the questions that the file answered."""
         inner = self.judge.usage
         return replace(inner, questions=self.hits + self.misses, cached=self.hits + inner.cached)
-
-    def start(self) -> None:
-        self.judge.start()
-
-    def close(self) -> None:
-        self.judge.close()
 
     def __enter__(self) -> Self:
         self._depth += 1

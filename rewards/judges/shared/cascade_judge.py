@@ -9,18 +9,18 @@ A hash of the question and of the seed chooses what is audited, so that equal ru
 
 import math
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
-from spanreward.rewards.judges.by_name import as_judge, closing
+from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import question_keys
+from spanreward.rewards.judges.shared.outer_judge import OuterJudge
 from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
 from spanreward.rewards.judges.usage import Usage
 
 
-class CascadeJudge(Judge):
+class CascadeJudge(OuterJudge):
     """A cascade of two judges (FrugalGPT, Chen, Zaharia and Zou 2023, arXiv 2305.05176), with an audit.
 
     The teacher answers what the student is not sure of, refuses or fails, all that is to be written, and the audits.
@@ -41,16 +41,12 @@ class CascadeJudge(Judge):
         for name, value, most in (("sure", sure, math.inf), ("audit", audit, 1)):
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
                 raise ValueError(f"a cascade's {name} is {value!r}: give a number from 0 to 1.")
-        both = self.student, self.teacher = as_judge(student), as_judge(teacher)
-        if any(isinstance(judge, Rank0Judge) for judge in both):
+        self.student, self.teacher = as_judge(student), as_judge(teacher)
+        super().__init__(self.student, self.teacher)
+        if any(isinstance(judge, Rank0Judge) for judge in self.judges):
             raise ValueError("a cascade's judge has the placement rank0: give the placement to the whole cascade.")
         self.sure, self.audit, self.seed = sure, audit, seed
-        self.deadline = sum(judge.deadline or 0 for judge in both) or None
-        self.reads_source = any(judge.reads_source for judge in both)
-        self.text_only = any(judge.text_only for judge in both)
-        self.remote = all(judge.remote for judge in both)
         self._counted = Usage()
-        self._awake: list[ExitStack] = []  # one for each `with`
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.student, self.teacher, self.sure, self.audit, self.seed)
@@ -67,24 +63,6 @@ class CascadeJudge(Judge):
         own, teacher = self._counted, self.teacher.usage
         both = own.plus(self.student.usage).plus(teacher)
         return replace(both, questions=own.questions, unparsed=teacher.unparsed, timeouts=teacher.timeouts)
-
-    def start(self) -> None:
-        self.student.start()
-        self.teacher.start()
-
-    def close(self) -> None:
-        with closing([self.student]):
-            self.teacher.close()
-
-    def __enter__(self) -> Self:
-        with ExitStack() as stack:
-            stack.enter_context(self.student)
-            stack.enter_context(self.teacher)
-            self._awake.append(stack.pop_all())
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._awake.pop().__exit__(*error)
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         """Returns the teacher's answer where it was asked, else the student's rating."""

@@ -24,6 +24,7 @@ import torch
 import torch.distributed as dist
 
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.shared.outer_judge import OuterJudge
 from spanreward.rewards.judges.shared.rank_exchange import RankExchange
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.verdict import Status
@@ -109,7 +110,7 @@ class _Session:
 _session: _Session | None = None
 
 
-class Rank0Judge(Judge):
+class Rank0Judge(OuterJudge):
     """One judge on rank 0 for all ranks.
 
     If a round fails, its questions and all later ones in the outermost `with` become Failures. The next `with` tries
@@ -122,10 +123,9 @@ class Rank0Judge(Judge):
     """
 
     def __init__(self, judge: Judge, timeout: float = 1800.0) -> None:
+        super().__init__(judge)
+        self.remote = False
         self.judge = judge
-        self.deadline = judge.deadline
-        self.reads_source = judge.reads_source
-        self.text_only = judge.text_only
         self.timeout = timeout
         self._questions = 0
         self._timeouts = 0
@@ -133,11 +133,6 @@ class Rank0Judge(Judge):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.judge, self.timeout)
-
-    @property
-    def name(self) -> str:
-        """The inner judge's name on this rank."""
-        return self.judge.name
 
     @property
     def usage(self) -> Usage:
@@ -150,9 +145,6 @@ class Rank0Judge(Judge):
         rank = dist.get_rank() if dist.is_initialized() else int(os.environ.get("RANK", "0"))
         if rank == 0:
             self.judge.start()
-
-    def close(self) -> None:
-        self.judge.close()
 
     def __enter__(self) -> Self:
         """Raises RuntimeError if there are several ranks without a process group."""

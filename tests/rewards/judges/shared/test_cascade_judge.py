@@ -200,16 +200,14 @@ def test_both_sleep_after_an_error_and_both_close_though_one_cannot(monkeypatch:
 
 
 def test_a_teacher_that_cannot_wake_leaves_no_student_awake() -> None:
-    judge = pair()
-
     class Broken(Told):
         def __enter__(self) -> Any:
             raise RuntimeError("no memory")
 
-    judge.teacher = Broken("teacher", certain)
-    with pytest.raises(RuntimeError, match="no memory"), judge:
+    student = Told("student", certain)
+    with pytest.raises(RuntimeError, match="no memory"), CascadeJudge(student, Broken("teacher", certain)):
         pass
-    assert judge.student.events == ["wake", "sleep"]
+    assert student.events == ["wake", "sleep"]
 
 
 def test_texts_are_the_teachers() -> None:
