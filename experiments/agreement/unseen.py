@@ -28,7 +28,7 @@ def write_unseen(data: Path, judge: Path, folder: Path) -> dict[str, tuple[int, 
     kept = {}
     for name, (file, key) in FILES.items():
         rows = read_set(data, name, file)
-        unseen = [row for row in rows if picture_name(row[key]) not in read]
+        unseen = [row for row in rows if picture_name(str(row[key])) not in read]
         (folder / name).mkdir(parents=True, exist_ok=True)
         (folder / name / file).write_text("".join(json.dumps(row) + "\n" for row in unseen), "utf-8")
         kept[name] = (len(unseen), len(rows))
