@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 
-from spanreward.rewards.naming import unknown
+from spanreward.rewards.naming import members, unknown
 from spanreward.rewards.own_file import is_own
 from spanreward.training.recipe_file import RecipeError, read_mapping, read_yaml
 from spanreward.training.trainer_settings import fault
@@ -165,9 +165,9 @@ class JudgePart(Part):
 
     @property
     def answering(self) -> "list[JudgePart]":
-        """This judge, or a cascade's student and teacher, which stand where it stands."""
+        """This judge, or a jury's judges, or a cascade's student and teacher, which stand where it stands."""
         if self.cascade is None:
-            return [self]
+            return [self.model_copy(update={"name": name}) for name in members(self.name)]
         both = self.cascade.student.answering + self.cascade.teacher.answering
         return [judge.model_copy(update={"placement": self.placement}) for judge in both]
 

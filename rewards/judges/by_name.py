@@ -11,7 +11,7 @@ from spanreward.rewards.http_client import without_secret
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.judges.shared.cached_judge import CachedJudge
 from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
-from spanreward.rewards.naming import check_known, unknown
+from spanreward.rewards.naming import check_known, members, unknown
 from spanreward.rewards.own_file import is_own, own_class, own_instance
 
 # A judge is named `kind:GIVEN`. By kind: the class, which is imported when it is needed, and what GIVEN stands for.
@@ -28,7 +28,7 @@ KINDS = {
 NAMES = ", ".join(f"{kind}:{given}" if given else kind for kind, (_, given) in KINDS.items())
 FORMS = (
     f"{NAMES}, where MODEL is a hub id, a folder, or smollm2, and URL may be several with commas between; "
-    "or FILE.py:NAME, a judge of your own or its class"
+    "or FILE.py:NAME, a judge of your own or its class; or several with + between, whose mean rating counts"
 )
 PLACEMENTS = ("per_rank", "rank0")
 
@@ -38,7 +38,7 @@ def load_judge(
 ) -> Judge:
     """Makes a judge by its name: `match`, `match:embed`, `encoder:MODEL`, `transformers:MODEL`, `vllm:MODEL`,
     `server:URL#MODEL`, `chat:URL#MODEL`, `cascade`, or `FILE.py:NAME` for a judge of your own or its class
-    (rewards/own_file.py).
+    (rewards/own_file.py). Several names with `+` between make a jury of them (JuryJudge), which takes no options.
 
     MODEL is a hub id, a folder, or `smollm2`. URL is one server, or several with commas between that serve the same
     model (see Pool). MODEL must be the name under which the server serves it; with `chat`, which is weaker (see
@@ -84,6 +84,13 @@ def options_of(judge_class: type[Judge]) -> list[str]:
 
 def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
     """Returns the judge, and whether its name gives a model."""
+    if len(names := members(spec)) > 1:
+        from spanreward.rewards.judges.shared.jury_judge import JuryJudge  # which imports this module
+
+        if options:
+            raise ValueError(f"the jury {without_secret(spec)} takes no options, got {', '.join(options)}.")
+        made = [_make(name, {}) for name in names]
+        return JuryJudge(*(judge for judge, _ in made)), any(model for _, model in made)
     if (own := own_instance(spec, Judge, options)) is not None:
         return own, False
     judge_class, given = _parts(spec)

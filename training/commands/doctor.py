@@ -7,9 +7,8 @@
 
 Checked are package versions, GPUs, main memory, the cache folder and the spaCy pipeline; of a recipe its memory (also
 pinned and shared), its network, its judges and its reader; of a judge its name, engine, files and rating scale. With
---start each judge is started with the recipe's options, asked one question and ended, and then the engine that samples
-for the policy is started as TRL does. Nothing is downloaded, and without --start nothing is loaded onto a GPU. The exit
-code is 1 where something is to be done.
+--start each judge is started with the recipe's options, asked one question and ended. Nothing is downloaded, and
+without --start nothing is loaded onto a GPU. The exit code is 1 where something is to be done.
 """
 
 import argparse
@@ -26,7 +25,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from packaging.requirements import Requirement
@@ -39,6 +37,7 @@ from spanreward.rewards.cache_folder import CACHE
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.local.vllm_engine import VLLM
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
+from spanreward.rewards.naming import members
 from spanreward.training.commands.metric_options import JUDGES
 from spanreward.training.needs import TRL
 
@@ -67,7 +66,7 @@ def main() -> None:
     parser.add_argument("--start", action="store_true", help="start each judge too, and ask it one question")
     arguments = parser.parse_args()
     findings = [*versions(), *devices(), *folders(), own_reader()]
-    judges: list[Asked] = [(name, {}) for name in dict.fromkeys(arguments.judge)]
+    judges: list[Asked] = [(name, {}) for given in dict.fromkeys(arguments.judge) for name in members(given)]
     if arguments.recipe:
         told, asked = recipe_findings(arguments.recipe, arguments.accelerate_config)
         findings += told
@@ -75,7 +74,6 @@ def main() -> None:
     findings += [found for name, options in judges for found in judge_findings(name, options)]
     if arguments.start:
         findings += [started(*one) for one in judges if not one[0].startswith("match")]  # which answers no prose
-        findings += policy_started(arguments.recipe) if arguments.recipe and asked else []
     table = Table("", "what", "found", "what to do", show_lines=False)
     for one in findings:
         table.add_row({True: "ok", False: "NO", None: "-"}[one.ok], one.what, one.found, one.advice)
@@ -206,53 +204,17 @@ def started(name: str, options: Mapping[str, Any]) -> Finding:
     from spanreward.rewards.judges import Failure, Question, closing, load_judge
 
     question = Question([{"role": "user", "content": "Rate from 1 to 5 how red a tomato is. Answer with the number."}])
-
-    def start() -> str:
+    what, began = f"judge {name}", time.monotonic()
+    try:
         judge = load_judge(name, **options)
         with closing([judge]):
             judge.start()
             (rating,) = judge.rate([question])
-        return rating.message if isinstance(rating, Failure) else ""
-
-    return tried(f"judge {name}", start)
-
-
-def tried(what: str, start: Callable[[], str]) -> Finding:
-    """start: returns why what it has started does not rate, or ""."""
-    began = time.monotonic()
-    try:
-        wrong = start()
     except Exception as error:
         return Finding(what, False, "does not start", " ".join(f"{type(error).__name__}: {error}".split()))
+    wrong = rating.message if isinstance(rating, Failure) else ""
     found = f"started{', and did not rate' if wrong else ''} ({time.monotonic() - began:.0f} s)"
     return Finding(what, not wrong, found, wrong)
-
-
-def policy_started(path: str) -> Iterator[Finding]:
-    """Starts the engine that samples for a recipe's policy, with the recipe's options and by TRL's own code. It ends
-    with this process. Untested on GPU.
-    """
-    from spanreward.training.plan.dry_run import settings_of
-    from spanreward.training.recipe import load_recipe
-
-    recipe = load_recipe(path)
-    settings = settings_of(recipe)
-    names = ("tensor_parallel_size", "gpu_memory_utilization", "enable_sleep_mode", "model_impl")
-
-    def start() -> str:
-        from accelerate import Accelerator
-        from trl.generation.vllm_generation import VLLMGeneration
-
-        options = {name: settings[f"vllm_{name}"] for name in names}
-        rounds = settings["steps_per_generation"] or settings["gradient_accumulation_steps"]
-        options["max_num_seqs"] = settings["per_device_train_batch_size"] * options["tensor_parallel_size"] * rounds
-        options["max_model_length"] = settings["vllm_max_model_length"]
-        model: Any = SimpleNamespace(name_or_path=recipe.policy.model, named_modules=dict)
-        VLLMGeneration(model, Accelerator(), processing_class=model, **options)  # which it keeps for later
-        return ""
-
-    if settings.get("use_vllm") and settings["vllm_mode"] == "colocate":
-        yield tried(f"policy {recipe.policy.model}", start)
 
 
 def machine_findings(launch: Any, asleep: int, shm: Path = Path("/dev/shm")) -> Iterator[Finding]:

@@ -38,7 +38,7 @@ from spanreward.training.evaluation.outcomes import (
     sentence,
 )
 from spanreward.training.evaluation.prompts import Prompts
-from spanreward.training.evaluation.referees import identities, metrics_of, recipe_of, referees, related, trained_on
+from spanreward.training.evaluation.referees import identities, metrics_of, recipe_of, referees, trained_on
 from spanreward.training.evaluation.report import pairs, write_report
 from spanreward.training.evaluation.setup import Setup
 from spanreward.training.evaluation.shown import ShownAnswer, shown_prompts
@@ -101,7 +101,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
     looking, perhaps = looks(setup, results)
     leaked = leaks(setup.sides, setup.prompts.rows, setup.prompts.source)
     warnings = [*lopsided(evaluation.failed), *alike(evaluation.answers), *setup.prompts.told, *leaked]
-    warnings += [*unsound(setup, metrics), *looking, *related(setup.sides, setup.parts)]
+    warnings += [*unsound(setup, metrics), *looking]
     notes = [*perhaps, *setup.prompts.noted, *caveats(setup, of_metric)]
     results |= {"slices": {}, "sentences": {}, "headlines": {}, "flips": {}}
     adjust(results["difference"], mains)

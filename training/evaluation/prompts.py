@@ -75,9 +75,8 @@ def first_of(taken: int, count: int, there: int | None) -> list[str]:
     """Returns a sentence where --prompts took not all rows. there: how many there are, None if not known."""
     if taken < count or there == taken:
         return []
-    of, more = f"the first of {there:,} rows", f"{there} takes more"
-    if there is None:
-        of, more = "the first rows", "N takes more if there are more"
+    of = "the first rows" if there is None else f"the first of {there:,} rows"
+    more = f"{there or 'N'} takes more{'' if there else ', where there are more'}"
     return [f"compared on {taken:,} prompts, {of} in the data's order: --prompts {more}"]
 
 

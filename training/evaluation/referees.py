@@ -8,7 +8,6 @@ A reward that a policy has learned to please says least about whether the policy
 trained on) or "judgeless", and a comparison tells where referees disagree. A judge is its model, whatever serves it.
 """
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,10 +34,6 @@ JUDGELESS = {  # what a metric compares an answer with, and whether it has a ver
     "truncated": ("", False),
     "degenerate": ("", False),
 }
-FAMILIES = (  # as models are named; the first that a name contains
-    *("qwen", "internvl", "llava", "llama", "paligemma", "gemma", "gemini", "gpt", "claude", "pixtral", "mistral"),
-    *("mixtral", "phi", "smollm", "smolvlm", "idefics", "molmo", "deepseek", "glm", "minicpm", "command", "grok"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,33 +111,3 @@ def recipe_of(run: str) -> dict[str, Any]:
     """Returns the run folder's recipe.yaml; {} where there is none, as for a file of answers."""
     path = Path(run) / "recipe.yaml"
     return read_mapping(path) if path.is_file() else {}
-
-
-def related(sides: Mapping[str, Sequence[str]], parts: Sequence[RewardPart]) -> list[str]:
-    """Returns a sentence for every side of one family with a judge, as judges prefer what resembles them."""
-    told = []
-    for judge in dict.fromkeys(one.name for part in parts for one in part.judge.answering):
-        for side, runs in sides.items():
-            of_judge = family(judge)
-            if of_judge and of_judge in {family(name) for run in runs for name in names_of(side, run)}:
-                told.append(
-                    f"{side} and the judge {judge} are both of the family {of_judge}: judges favour answers of their "
-                    "own kind, so look at what another judge says"
-                )
-    return told
-
-
-def names_of(side: str, run: str) -> list[str]:
-    """Returns the names that may tell a side's family: its own, its path, the model that a run began from."""
-    names = [side, run]
-    for file, key in (("config.json", "model_type"), ("adapter_config.json", "base_model_name_or_path")):
-        path = Path(run) / file
-        if path.is_file():
-            names.append(str(json.loads(path.read_text("utf-8")).get(key, "")))
-    return [*names, str((recipe_of(run).get("policy") or {}).get("model", ""))]
-
-
-def family(name: str) -> str:
-    """Returns the model family in a name, "" for none that is known. Only the last part of a path counts."""
-    last = name.rpartition("#")[2].rstrip("/").rpartition("/")[2].lower()
-    return next((family for family in FAMILIES if family in last), "")

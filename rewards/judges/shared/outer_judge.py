@@ -19,7 +19,6 @@ class OuterJudge(Judge):
 
     @property
     def name(self) -> str:
-        """The inner judges' names, because the answers are theirs."""
         return ", ".join(judge.name for judge in self.judges)
 
     def start(self) -> None:

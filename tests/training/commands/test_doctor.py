@@ -1,14 +1,11 @@
 """`spanreward doctor` on this machine, and on machines where something is wrong."""
 
-import os
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import SimpleNamespace
-from unittest.mock import patch
 
 import pytest
-from trl.generation import vllm_generation
 
 from experiments.scenes.parts import SCENES
 from spanreward.rewards.language.reader import LocalReader
@@ -17,7 +14,6 @@ from spanreward.training.commands.doctor import Finding
 from spanreward.training.plan.dry_run import Launch
 from spanreward.training.recipe import load_recipe
 from tests.support.command import spanreward
-from tests.support.fake_vllm import install
 from tests.support.reader import reader_thread
 from tests.support.tiny_models import save_llama
 
@@ -171,34 +167,6 @@ def test_judges_that_are_started(tmp_path: Path) -> None:
     good = doctor.started("transformers:smollm2", {})
     assert good.ok, good
     assert good.found.startswith("started (")
-
-
-@patch.dict(os.environ)  # TRL sets RANK and others
-def test_the_policys_engine_is_started_with_the_recipes_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By TRL's own code, which here gets as far as the engine's arguments."""
-    fake = install(monkeypatch)
-    monkeypatch.setattr(vllm_generation, "is_vllm_available", lambda: True)
-    monkeypatch.setattr(vllm_generation, "LLM", fake, raising=False)
-    path = "recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml"
-    (finding,) = doctor.policy_started(path)
-    assert finding.ok, finding
-    recipe = load_recipe(path)
-    (engine,) = fake.built
-    assert engine.called == ["start", "sleep2"]
-    given = {
-        name: engine.options[name] for name in ("model", "gpu_memory_utilization", "max_model_len", "max_num_seqs")
-    }
-    rows = recipe.trainer["per_device_train_batch_size"] * recipe.trainer["gradient_accumulation_steps"]
-    assert given == {
-        "model": recipe.policy.model,
-        "gpu_memory_utilization": recipe.trainer["vllm_gpu_memory_utilization"],
-        "max_model_len": recipe.trainer["vllm_max_model_length"],
-        "max_num_seqs": rows,
-    }
-    fake.raises = {"start": [ValueError("Free memory on device is less")]}
-    (finding,) = doctor.policy_started(path)
-    assert (finding.ok, finding.advice) == (False, "ValueError: Free memory on device is less")
-    assert list(doctor.policy_started("recipes/quickstart/scenes-dapo.yaml")) == []
 
 
 def test_what_a_container_and_a_second_machine_lack(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.rewards.verdict import Verdict
 from spanreward.training.evaluation.comparison import Setup, summarise
 from spanreward.training.evaluation.evaluate import Evaluation
-from spanreward.training.evaluation.prompts import Prompts, prompts_of_file
+from spanreward.training.evaluation.prompts import Prompts, first_of, prompts_of_file
 from spanreward.training.evaluation.shown import ShownAnswer
 from spanreward.training.recipe import RewardPart
 
@@ -142,6 +142,8 @@ def test_the_first_rows_only(tmp_path: Path) -> None:
     told = "compared on 40 prompts, the first of 100 rows in the data's order: --prompts 100 takes more"
     assert told in found["notes"]
     assert prompts_of_file(str(tmp_path / "rows.jsonl"), 100).noted == []
+    (unknown,) = first_of(40, 40, None)
+    assert unknown.endswith("the first rows in the data's order: --prompts N takes more, where there are more")
     assert any("PoSh is made for detailed ones" in note for note in found["notes"])  # references of two words
 
 

@@ -1,10 +1,8 @@
 """Referees sorted by what a policy has to do with them."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from experiments.scenes.parts import TRUTH
@@ -12,15 +10,7 @@ from experiments.scenes.truth import Truth
 from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.training.evaluation.outcomes import by_kind
-from spanreward.training.evaluation.referees import (
-    family,
-    identities,
-    identity,
-    recipe_of,
-    referees,
-    related,
-    trained_on,
-)
+from spanreward.training.evaluation.referees import identities, identity, recipe_of, referees, trained_on
 from spanreward.training.recipe import RewardPart
 
 METRICS = ["truth_f1", "posh_f1", "posh_recall", "harmonic_overall", "harmonic_clarity", "overlap", "words", "length"]
@@ -97,40 +87,3 @@ def test_a_judge_is_its_model_whatever_serves_it(tmp_path: Path) -> None:
         "match:embed",
         "judge.py:MINE",
     ]
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("vllm:Qwen/Qwen2.5-VL-7B-Instruct", "qwen"),
-        ("server:http://qwen.example/v1#meta-llama/Llama-3.1-8B", "llama"),
-        ("qwen2_5_vl", "qwen"),
-        ("match", ""),
-        ("outputs/qwen2.5-vl-7b/sft", ""),
-        ("paligemma-3b", "paligemma"),
-        ("llava-hf/llava-1.5-7b-hf", "llava"),
-    ],
-)
-def test_families_by_name(name: str, expected: str) -> None:
-    assert family(name) == expected
-
-
-def test_a_judge_of_the_policys_family_is_told(tmp_path: Path) -> None:
-    judges = [RewardPart(metric="posh", judge="vllm:Qwen/Qwen3-14B"), RewardPart(metric="lave", judge="match")]
-    folder = tmp_path / "dapo"
-    folder.mkdir()
-    (folder / "config.json").write_text(json.dumps({"model_type": "qwen2_5_vl"}))
-    began = run_folder(tmp_path / "sft", [], "Qwen/Qwen2.5-VL-7B-Instruct")
-    adapter = tmp_path / "adapter"
-    adapter.mkdir()
-    (adapter / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": "Qwen/Qwen2.5-VL-3B"}))
-    sides = {
-        "dapo": [str(folder)],
-        "sft": [began],
-        "lora": [str(adapter)],
-        "gemma": ["answers.jsonl"],
-        "x": ["x.jsonl"],
-    }
-    told = related(sides, judges)
-    assert [sentence.split(" and ")[0] for sentence in told] == ["dapo", "sft", "lora"]
-    assert "the judge vllm:Qwen/Qwen3-14B are both of the family qwen" in told[0]

@@ -1,0 +1,63 @@
+"""A judge of several: all rate each question, and the mean counts (PoLL, Verga et al. 2024, arXiv 2404.18796).
+
+judge = JuryJudge("match", "encoder:outputs/judges/people")       # or load_judge("match+encoder:...")
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+from statistics import fmean
+from typing import Any
+
+from spanreward.rewards.judges.by_name import as_judge
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.shared.outer_judge import OuterJudge
+from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
+from spanreward.rewards.judges.usage import Usage
+
+
+class JuryJudge(OuterJudge):
+    """A jury of two or more judges or their names. A failure of one is the jury's, and the first one writes the texts.
+    Raises ValueError for a single judge, and for a Rank0Judge, which goes around the jury.
+    """
+
+    def __init__(self, *judges: Judge | str) -> None:
+        super().__init__(*(as_judge(judge) for judge in judges))
+        if len(judges) < 2:
+            raise ValueError(f"a jury has two judges or more, got {len(judges)}: name another.")
+        if any(isinstance(judge, Rank0Judge) for judge in self.judges):
+            raise ValueError("a jury's judge has the placement rank0: give the placement to the whole jury.")
+        self._questions = 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.judges
+
+    @property
+    def name(self) -> str:
+        return f"jury of {' + '.join(judge.name for judge in self.judges)}"
+
+    @property
+    def usage(self) -> Usage:
+        """The sum over the judges, but `questions` are the jury's."""
+        return replace(reduce(Usage.plus, (judge.usage for judge in self.judges)), questions=self._questions)
+
+    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+        self._questions += len(questions)
+        with self:
+            asked = [judge.rate(questions, scale) for judge in self.judges]
+        return [pooled(answers) for answers in zip(*asked, strict=True)]
+
+    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+        self._questions += len(questions)
+        with self:
+            return self.judges[0].write(questions, max_tokens)
+
+
+def pooled(answers: Sequence[Rating | Failure]) -> Rating | Failure:
+    """Returns the mean distribution and mass and the longest cut of the ratings; the first Failure if there is one."""
+    ratings = [answer for answer in answers if isinstance(answer, Rating)]
+    if len(ratings) < len(answers):
+        return next(answer for answer in answers if isinstance(answer, Failure))
+    entries = dict.fromkeys(entry for rating in ratings for entry in rating.probabilities)
+    mean = {entry: fmean(rating.probabilities.get(entry, 0.0) for rating in ratings) for entry in entries}
+    return Rating(mean, fmean(rating.mass for rating in ratings), max(rating.cut for rating in ratings))

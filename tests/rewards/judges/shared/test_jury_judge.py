@@ -1,0 +1,114 @@
+"""JuryJudge: the mean of its judges' ratings, and what fails in one fails in all."""
+
+import pickle
+
+import pytest
+from hypothesis import given, strategies as st
+
+from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Question, Rating, load_judge
+from spanreward.rewards.judges.judge import RATING_SCALE
+from spanreward.rewards.judges.probe import Mention, PresenceProbe
+from spanreward.rewards.judges.shared.jury_judge import JuryJudge, pooled
+from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
+from spanreward.rewards.naming import members
+from spanreward.rewards.posh import PoshReward
+from spanreward.rewards.verdict import Sample, Status
+from spanreward.training.evaluation.referees import identities
+from spanreward.training.recipe import JudgePart, RewardPart
+from tests.support.fakes import FakeJudge, certain, hashed_rating
+
+LATE = Failure(Status.TIMEOUT, "too late")
+
+
+def asked(*prompts: str) -> list[Question]:
+    return [Question([{"role": "user", "content": prompt}]) for prompt in prompts]
+
+
+def test_the_mean_of_two_distributions() -> None:
+    jury = JuryJudge(
+        FakeJudge(lambda prompt: certain(1)), FakeJudge(lambda prompt: Rating({"1": 0.5, "4": 0.5}, 0.6, 7))
+    )
+    (rating,) = jury.rate(asked("a"))
+    assert isinstance(rating, Rating)
+    assert {entry: p for entry, p in rating.probabilities.items() if p} == {"1": 0.75, "4": 0.25}
+    assert (rating.mean, rating.mass, rating.cut) == (1.75, 0.8, 7)
+
+
+distributions = st.lists(st.floats(0.01, 1), min_size=5, max_size=5).map(
+    lambda w: Rating({entry: one / sum(w) for entry, one in zip(RATING_SCALE, w, strict=True)})
+)
+
+
+@given(st.lists(distributions, min_size=2, max_size=4))
+def test_a_distribution_whose_mean_is_the_mean_of_means(ratings: list[Rating]) -> None:
+    together = pooled(ratings)
+    assert isinstance(together, Rating)
+    assert sum(together.probabilities.values()) == pytest.approx(1)
+    assert together.mean == pytest.approx(sum(rating.mean for rating in ratings) / len(ratings))
+
+
+def test_a_failure_of_one_is_the_jurys_and_of_no_other_question() -> None:
+    """A mean over those who answered would be more generous where the stricter judge fails."""
+    jury = JuryJudge(FakeJudge(), FakeJudge(fails=lambda prompt: prompt == "b"))
+    first, second, third = jury.rate(asked("a", "b", "c"))
+    assert second == LATE
+    assert [first, third] == [pooled([hashed_rating(prompt)] * 2) for prompt in ("a", "c")]
+
+
+def test_posh_with_a_jury_of_equal_judges_is_posh_with_one() -> None:
+    samples = [Sample("", "A red dog and a cat.", references=("A red dog sleeps.", "A brown dog."))]
+    (alone,) = PoshReward(MatchJudge()).assess(samples)
+    (jury,) = PoshReward("match+match").assess(samples)
+    assert alone == jury
+
+
+def test_by_name_whose_first_judge_writes() -> None:
+    assert members("match+match:embed+server:http://h:1#m") == ["match", "match:embed", "server:http://h:1#m"]
+    jury = load_judge("match+match")
+    assert isinstance(jury, JuryJudge)
+    assert [type(judge) for judge in jury.judges] == [MatchJudge, MatchJudge]
+    first = FakeJudge()
+    assert JuryJudge(first, MatchJudge()).write(asked('Name "A Dog"'), 4) == ["the a dog"]
+    assert len(first.written) == 1
+
+
+def test_counted_once_and_cached_with_its_judges(tmp_path: object) -> None:
+    jury = JuryJudge(MatchJudge(), MatchJudge())
+    probe = PresenceProbe("A cat.", "entity", Mention("dog"), source="A dog.", places=((2, 5),))
+    jury.rate([Question([], probe=probe)] * 3)
+    assert jury.usage.questions == 3
+    assert pickle.loads(pickle.dumps(jury)).name == jury.name
+    cached = load_judge(f"match+encoder:{tmp_path}", cache=f"{tmp_path}/ratings.sqlite")
+    assert isinstance(cached, CachedJudge)
+    assert cached.reads_source
+
+
+@pytest.mark.parametrize(
+    ("spec", "options", "message"),
+    [
+        ("match+match", {"deadline": 3}, r"the jury match\+match takes no options, got deadline\."),
+        ("match+mtch:x", {}, "unknown judge 'mtch:x': did you mean 'match'"),
+        ("match+vllm", {}, "the judge 'vllm' is not complete"),
+    ],
+)
+def test_what_is_no_jury(spec: str, options: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        load_judge(spec, **options)
+
+
+def test_a_plus_in_a_path_is_no_jury() -> None:
+    assert load_judge("encoder:/data/c++/a+b/judge").model == "/data/c++/a+b/judge"  # type: ignore[attr-defined]
+
+
+def test_it_needs_two_judges_within_its_placement() -> None:
+    with pytest.raises(ValueError, match="two judges or more, got 1"):
+        JuryJudge("match")
+    with pytest.raises(ValueError, match="placement to the whole jury"):
+        JuryJudge("match", Rank0Judge(MatchJudge()))
+
+
+def test_a_recipe_knows_its_judges() -> None:
+    """Each of them is no independent referee of the run."""
+    judge = JudgePart(name="match+vllm:org/model", placement="rank0")
+    assert [(one.name, one.placement) for one in judge.answering] == [("match", "rank0"), ("vllm:org/model", "rank0")]
+    assert identities([RewardPart(metric="posh", judge=judge)]) == {("posh", "match"), ("posh", "org/model")}
