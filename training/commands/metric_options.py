@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 JUDGES = (
     "match (no model), match:embed (extra embed), encoder:MODEL, transformers:MODEL, vllm:MODEL (extra vllm), "
-    "server:URL#MODEL, chat:URL#MODEL, cascade or FILE.py:NAME"
+    "server:URL#MODEL, chat:URL#MODEL, cascade, FILE.py:NAME, or several of them with + between"
 )
 CACHE = (
     "read the judge's answers from ratings.sqlite in the cache folder ($XDG_CACHE_HOME/spanreward, or "
