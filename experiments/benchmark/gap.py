@@ -21,7 +21,7 @@ from experiments.hacking.frames import FRAMES
 from experiments.hacking.payoffs import HackingCase, description_cases, referee_judge, truth
 from experiments.scenes.denial import READ
 from spanreward.rewards import PoshReward
-from spanreward.rewards.judges.by_name import closing, load_judge
+from spanreward.rewards.judges import closing, load_judge
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.reward import Reward
 from spanreward.rewards.verdict import Sample

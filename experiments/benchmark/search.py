@@ -22,7 +22,7 @@ from experiments.scenes.referee import judge_description
 from experiments.scenes.world import Scene, Split
 from spanreward.rewards import HarmonicReward, LaveReward, PoshReward
 from spanreward.rewards.filler import find_filler
-from spanreward.rewards.judges.by_name import closing, load_judge
+from spanreward.rewards.judges import closing, load_judge
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.language.answer_text import answer_words
 from spanreward.rewards.reward import Reward, read_sample

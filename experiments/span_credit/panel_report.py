@@ -26,7 +26,7 @@ from experiments.span_credit.panel import (
     token_advantages,
 )
 from spanreward.rewards import PoshReward
-from spanreward.rewards.judges.by_name import closing, load_judge
+from spanreward.rewards.judges import closing, load_judge
 from spanreward.training.data.load import load_data
 from spanreward.training.evaluation.span_reliability import Labelled, reliability
 from spanreward.training.grpo.span_rules import SPAN_RULES, add_centred

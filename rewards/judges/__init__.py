@@ -4,8 +4,8 @@ match/ needs no model, local/ runs one on this machine, remote/ asks one behind 
 in which text from a policy never becomes a control token. shared/ has the cache and the judge that all ranks share.
 """
 
-from spanreward.rewards.judges.by_name import closing, load_judge
-from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
+from spanreward.rewards.judges.by_name import load_judge
+from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, closing
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.judges.shared.cached_judge import CachedJudge
 

@@ -1,8 +1,6 @@
 """Makes judges by the names that command lines and recipes use. A new kind of judge is one line in KINDS."""
 
 import inspect
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -63,15 +61,6 @@ def as_judge(judge: Judge | str) -> Judge:
     if not isinstance(judge, Judge):
         raise ValueError(f"a judge is a Judge or its name, such as 'match' or 'vllm:MODEL', got {judge!r}")
     return judge
-
-
-@contextmanager
-def closing(judges: Iterable[Judge]) -> Iterator[None]:
-    """Closes all judges at the end of the `with`, also after an exception."""
-    with ExitStack() as ends:
-        for judge in judges:
-            ends.callback(judge.close)
-        yield
 
 
 def options_of(judge_class: type[Judge]) -> list[str]:

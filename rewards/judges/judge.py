@@ -8,7 +8,8 @@ judge awake over several calls and may be nested. Metrics build Questions; judge
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -140,3 +141,12 @@ class Judge(ABC):
 
     def __exit__(self, *error: Any) -> None:
         return None
+
+
+@contextmanager
+def closing(judges: Iterable[Judge]) -> Iterator[None]:
+    """Closes all judges at the end of the `with`, also after an exception."""
+    with ExitStack() as ends:
+        for judge in judges:
+            ends.callback(judge.close)
+        yield

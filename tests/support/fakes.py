@@ -36,6 +36,10 @@ class FakeJudge(Judge):
         return ["the " + prompt.split('"')[1].lower() for prompt in prompts]
 
 
+def asked(*prompts: str) -> list[Question]:
+    return [Question([{"role": "user", "content": prompt}]) for prompt in prompts]
+
+
 def prompt_of(question: Question) -> str:
     (message,) = question.messages
     return message["content"]

@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 from typing import Any, Self
 
-from spanreward.rewards.judges.judge import Judge
+from spanreward.rewards.judges.judge import Judge, closing
 
 
 class OuterJudge(Judge):
@@ -26,9 +26,8 @@ class OuterJudge(Judge):
             judge.start()
 
     def close(self) -> None:
-        with ExitStack() as ends:
-            for judge in self.judges:
-                ends.callback(judge.close)
+        with closing(self.judges):
+            pass
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:

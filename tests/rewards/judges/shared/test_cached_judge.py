@@ -27,7 +27,7 @@ from spanreward.rewards.judges.shared.cached_judge import code_hash, question_ke
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.verdict import Sample, Status
-from tests.support.fakes import FakeJudge, hashed_rating
+from tests.support.fakes import FakeJudge, asked, hashed_rating
 from tests.support.paths import ROOT
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=8)  # lone surrogates and NUL, too
@@ -52,10 +52,6 @@ class Listening(FakeJudge):
         prompts = [question.messages[0]["content"] for question in questions]
         self.written.append(prompts)
         return [Failure(Status.TIMEOUT, "too late") if self.fails(p) else p[::-1][:max_tokens] for p in prompts]
-
-
-def asked(*prompts: str) -> list[Question]:
-    return [Question([{"role": "user", "content": prompt}]) for prompt in prompts]
 
 
 @pytest.fixture

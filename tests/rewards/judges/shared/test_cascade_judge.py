@@ -15,7 +15,7 @@ from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.verdict import Sample, Status
-from tests.support.fakes import FakeJudge, certain
+from tests.support.fakes import FakeJudge, asked, certain
 
 PROMPTS = [f"question {number}" for number in range(300)]
 
@@ -55,10 +55,6 @@ class Told(Judge):
 
     def __exit__(self, *error: Any) -> None:
         self.events.append("sleep")
-
-
-def asked(*prompts: str) -> list[Question]:
-    return [Question([{"role": "user", "content": prompt}]) for prompt in prompts]
 
 
 def sure_of(entry: int, probability: float = 0.95) -> Rating:

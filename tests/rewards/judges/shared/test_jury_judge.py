@@ -15,13 +15,9 @@ from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.verdict import Sample, Status
 from spanreward.training.evaluation.referees import identities
 from spanreward.training.recipe import JudgePart, RewardPart
-from tests.support.fakes import FakeJudge, certain, hashed_rating
+from tests.support.fakes import FakeJudge, asked, certain, hashed_rating
 
 LATE = Failure(Status.TIMEOUT, "too late")
-
-
-def asked(*prompts: str) -> list[Question]:
-    return [Question([{"role": "user", "content": prompt}]) for prompt in prompts]
 
 
 def test_the_mean_of_two_distributions() -> None:
