@@ -24,7 +24,7 @@ from spanreward.rewards.judges.model_files import files_hash, model_folder
 from spanreward.rewards.judges.probe import PhraseProbe, PresenceProbe
 from spanreward.rewards.verdict import Status
 
-BATCH = 32  # windows
+BATCH = {"cpu": 8, "cuda": 64}  # windows; where padding costs more than a call, few
 UNSUPPORTED = 1  # the label
 Tokens = dict[tuple[int, int], float]  # by characters: how likely it is that the target supports the token
 REFUSED = "the encoder judge rates phrases of one text against another only, got the probe"
@@ -127,8 +127,9 @@ class EncoderJudge(Judge):
         longest = min(model.config.max_position_embeddings, tokenizer.model_max_length)
         cut = [windows(tokenizer, text, target, longest) for text, target in pairs]
         order = sorted((window for several in cut for window in several), key=lambda window: len(window.ids))
-        for start in range(0, len(order), BATCH):
-            self._classify(tokenizer, model, order[start : start + BATCH])
+        batch = BATCH[model.device.type]
+        for start in range(0, len(order), batch):
+            self._classify(tokenizer, model, order[start : start + batch])
         return [supports(several) for several in cut]
 
     @torch.inference_mode()

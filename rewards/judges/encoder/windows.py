@@ -1,14 +1,18 @@
 """Cuts a pair of texts into windows that an encoder can read, and joins what it says of them.
 
-A target that is longer than half of the encoder's length is cut into pieces. The text is cut where it does not fit
-beside a piece. Neighbours overlap by a quarter. A token's probability is its mean over the windows of one piece, and
-the highest over the pieces, because one piece is enough to support it.
+A pair that fits is one window. Else the text, the target or both are cut into parts of one length, such that the
+encoder reads the fewest tokens. Neighbours overlap by about a sentence. A token's probability is its mean over the
+windows of one piece of the target, and the highest over the pieces, because one piece is enough to support it.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+OVERLAP = 32  # tokens, about one and a half sentences
+SLACK = 4  # tokens that a cut inside a word can add
 
 
 @dataclass(slots=True)
@@ -27,17 +31,24 @@ class Window:
 
 def windows(tokenizer: Any, text: str, target: str, longest: int) -> list[Window]:
     """Returns the windows of a pair, of at most `longest` tokens. Special tokens in the texts are read as words."""
-    whole = tokenizer(target, add_special_tokens=False, return_offsets_mapping=True, split_special_tokens=True)
-    size, offsets = longest // 2 - 8, whole["offset_mapping"]
-    starts = range(0, max(len(offsets) - size // 4, 1), size - size // 4)
-    pieces = [target] if len(offsets) <= size else [target[slice(*_reach(offsets[s : s + size]))] for s in starts]
+    words, whole = (
+        tokenizer(side, add_special_tokens=False, return_offsets_mapping=True, split_special_tokens=True)[
+            "offset_mapping"
+        ]
+        for side in (text, target)
+    )
+    room = longest - tokenizer.num_special_tokens_to_add(pair=True) - SLACK
+    shared = min(OVERLAP, longest // 8)
+    part, size = fewest_tokens(len(words), len(whole), room, shared)
+    starts = range(0, max(len(whole) - shared, 1), max(size - shared, 1))
+    pieces = [target] if len(whole) <= size else [target[slice(*_reach(whole[s : s + size]))] for s in starts]
     found = []
     for number, piece in enumerate(pieces):
         read = tokenizer(
             *(piece, text),
             truncation="only_second",
-            max_length=longest,
-            stride=longest // 8,
+            max_length=part + size + longest - room,
+            stride=shared,
             return_overflowing_tokens=True,
             return_offsets_mapping=True,
             split_special_tokens=True,
@@ -48,6 +59,22 @@ def windows(tokenizer: Any, text: str, target: str, longest: int) -> list[Window
             places = [tuple(o) if s == 1 else None for o, s in zip(read["offset_mapping"][row], sides, strict=True)]
             found.append(Window(number, inputs, places))
     return found
+
+
+def fewest_tokens(text: int, target: int, room: int, shared: int) -> tuple[int, int]:
+    """Returns the lengths of the parts of a text and of a target, in tokens, whose windows have the fewest tokens.
+
+    Two parts fit into `room` together; neighbours share `shared` tokens. Of equals the one with the longest piece of
+    the target is taken.
+    """
+    best = (math.inf, 0, 0)
+    for pieces in range(1, math.ceil(target / shared) + 2):
+        size = math.ceil((target + (pieces - 1) * shared) / pieces)
+        if (most := room - size) >= min(text, 2 * shared):
+            parts = 1 if text <= most else math.ceil((text - shared) / (most - shared))
+            part = math.ceil((text + (parts - 1) * shared) / parts)
+            best = min(best, (pieces * parts * (part + size), part, size), key=lambda found: found[0])
+    return best[1:]
 
 
 def supports(read: Sequence[Window]) -> dict[tuple[int, int], float]:

@@ -26,8 +26,7 @@ from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.local import encoder_decoder
 from spanreward.rewards.judges.local.device import rank_index
 from spanreward.rewards.judges.local.local_judge import LocalJudge
-from spanreward.rewards.judges.local.weights import QUANTIZATIONS, Quantization, load_model
-from spanreward.rewards.naming import check_known
+from spanreward.rewards.judges.local.weights import load_model
 from spanreward.rewards.verdict import Status
 
 log = logging.getLogger(__name__)
@@ -43,14 +42,10 @@ class TransformersJudge(LocalJudge):
         dtype: of the weights, as torch spells it; "auto" is bfloat16 on CUDA and float32 on a CPU.
         batch_size: prompts in one forward pass. A batch that does not fit into memory is halved.
         device: None is the rank's GPU (LOCAL_RANK, which torchrun and accelerate set), or the CPU without CUDA.
-        quantization: "4bit" or "8bit" weights, with bitsandbytes on CUDA (untested on GPU).
         adapter: the folder of a LoRA adapter that peft saved.
         max_length: see LocalJudge.
         min_mass: see LocalJudge.
         chat_template: see LocalJudge.
-
-    Raises:
-        ValueError: for another quantization.
     """
 
     def __init__(
@@ -59,20 +54,16 @@ class TransformersJudge(LocalJudge):
         dtype: str = "auto",
         batch_size: int = 16,
         device: str | None = None,
-        quantization: Quantization | None = None,
         adapter: str | None = None,
         max_length: int | None = None,
         min_mass: float = MIN_MASS,
         chat_template: str | None = None,
     ) -> None:
-        if quantization is not None:
-            check_known("quantization", [quantization], QUANTIZATIONS)
         super().__init__(model, max_length, min_mass, adapter, chat_template)
         self.batch_size = batch_size
         self.device = device or (f"cuda:{rank_index()}" if torch.cuda.is_available() else "cpu")
         on_cuda = self.device.startswith("cuda")
         self.dtype = ("bfloat16" if on_cuda else "float32") if dtype == "auto" else dtype
-        self.quantization = quantization
         self._model: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -80,12 +71,12 @@ class TransformersJudge(LocalJudge):
 
     @property
     def kind(self) -> str:
-        return f"transformers-{self.dtype}" + (f"-{self.quantization}" if self.quantization else "")
+        return f"transformers-{self.dtype}"
 
     def start(self) -> None:
         """Loads the model. Raises as `load_model` does."""
         if self._model is None:
-            self._model = load_model(self.folder, self.dtype, self.device, self.quantization, self.adapter)
+            self._model = load_model(self.folder, self.dtype, self.device, self.adapter)
 
     def close(self) -> None:
         self._model = None

@@ -1,32 +1,24 @@
-"""Loads a judge's weights into this process: as they are, with a LoRA adapter, or in 4 or 8 bits (untested on GPU)."""
+"""Loads a judge's weights into this process: as they are, or with a LoRA adapter."""
 
-import importlib.util
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
-import torch
 from transformers import (
     MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING,
     AutoConfig,
     AutoModelForCausalLM,
     AutoModelForImageTextToText,
     AutoModelForSeq2SeqLM,
-    BitsAndBytesConfig,
     GenerationConfig,
 )
 from transformers.integrations import is_deepspeed_zero3_enabled
 
-Quantization = Literal["4bit", "8bit"]
-QUANTIZATIONS = get_args(Quantization)
 
-
-def load_model(
-    folder: Path, dtype: str, device: str, quantization: Quantization | None = None, adapter: Path | None = None
-) -> Any:
+def load_model(folder: Path, dtype: str, device: str, adapter: Path | None = None) -> Any:
     """Loads the folder's model in evaluation mode: an image-text or encoder-decoder model if its configuration says so.
 
-    Raises RuntimeError under ZeRO-3, which would partition the judge, and for a quantization without bitsandbytes or
-    CUDA; FileNotFoundError for an adapter's folder without its files.
+    Raises RuntimeError under ZeRO-3, which would partition the judge, and FileNotFoundError for an adapter's folder
+    without its files.
     """
     if is_deepspeed_zero3_enabled():
         raise RuntimeError(
@@ -35,15 +27,11 @@ def load_model(
         )
     config = AutoConfig.from_pretrained(folder)
     seeing = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
-    options: dict[str, Any] = {"dtype": dtype}
-    if quantization is not None:
-        options |= {"quantization_config": _bits(quantization, dtype), "device_map": {"": device}}
     text_model = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-    model: Any = (AutoModelForImageTextToText if seeing else text_model).from_pretrained(folder, **options)
-    if quantization is None:
-        model = model.to(device)
+    model: Any = (AutoModelForImageTextToText if seeing else text_model).from_pretrained(folder, dtype=dtype)
+    model = model.to(device)
     if adapter is not None:
-        model = _adapted(model, adapter, merged=quantization is None)
+        model = _adapted(model, adapter)
     # A model's own settings may have a repetition penalty, which changes greedy texts.
     ends = model.generation_config.eos_token_id
     end = ends[0] if isinstance(ends, list) else ends
@@ -52,22 +40,11 @@ def load_model(
     return model.eval()
 
 
-def _bits(quantization: Quantization, dtype: str) -> BitsAndBytesConfig:
-    missing = ["the package bitsandbytes"] * (importlib.util.find_spec("bitsandbytes") is None)
-    missing += ["a CUDA device"] * (not torch.cuda.is_available())
-    if missing:
-        raise RuntimeError(f"quantization={quantization!r} needs {' and '.join(missing)}: leave it None here.")
-    if quantization == "8bit":
-        return BitsAndBytesConfig(load_in_8bit=True)
-    return BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype)
-
-
-def _adapted(model: Any, adapter: Path, merged: bool) -> Any:
-    """Adds the adapter's weights to the model's, or keeps them apart if those are quantized."""
+def _adapted(model: Any, adapter: Path) -> Any:
     for name in ("adapter_config.json", "adapter_model.safetensors"):
         if not (adapter / name).is_file():
             raise FileNotFoundError(f"the judge's adapter {adapter} has no {name}: give the folder peft has saved to")
     from peft import PeftModel  # in the extra `train`, which judges without an adapter do not need
 
     adapted: Any = PeftModel.from_pretrained(model, str(adapter))
-    return adapted.merge_and_unload() if merged else adapted.get_base_model()
+    return adapted.merge_and_unload()

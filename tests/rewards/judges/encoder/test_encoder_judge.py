@@ -1,15 +1,17 @@
 """encoder:MODEL with tiny random weights: a BERT, and a ModernBERT in the layout of LettuceDetect."""
 
+import math
 import pickle
 from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given, strategies as st
 from transformers import BertForTokenClassification
 
 from spanreward.rewards.judges import Failure, Question, load_judge
 from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge
-from spanreward.rewards.judges.encoder.windows import windows
+from spanreward.rewards.judges.encoder.windows import fewest_tokens, windows
 from spanreward.rewards.judges.probe import CriterionProbe, Mention, PhraseProbe, PresenceProbe
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.verdict import Sample, Status
@@ -74,6 +76,33 @@ def test_windows_cover_and_fit(folder: str) -> None:
     several = windows(tokenizer, "cat " * 100, "dog " * 100, 64)
     assert max(len(window.ids) for window in several) <= 64
     assert len({window.piece for window in several}) > 2
+    assert max(len(window.ids) for window in several) - min(len(window.ids) for window in several) <= 8
+    read = [place for window in several for place in window.places if place]
+    assert set(read) == {(at, at + 3) for at in range(0, 400, 4)}
+
+
+@given(st.integers(0, 900), st.integers(0, 900), st.sampled_from([64, 256, 512]))
+def test_parts_cover_their_side_and_fit(text: int, target: int, longest: int) -> None:
+    room, shared = longest - 7, longest // 16
+    part, size = fewest_tokens(text, target, room, shared)
+    assert part + size <= room
+    counts = [
+        1 if have <= one else math.ceil((have - shared) / (one - shared))
+        for have, one in ((text, part), (target, size))
+    ]
+    if text + target <= room:
+        assert (part, size) == (text, target)
+    else:  # cutting the longer side alone, where that fits, is never cheaper
+        short, long = sorted((text, target))
+        if (one := room - short) >= 2 * shared:
+            alone = math.ceil((long - shared) / (one - shared))
+            assert counts[0] * counts[1] * (part + size) <= alone * (short + one)
+
+
+def test_the_fewest_tokens() -> None:
+    assert fewest_tokens(100, 100, 500, 32) == (100, 100)
+    assert fewest_tokens(300, 260, 500, 32) == (166, 260)  # two halves of 300 and 32, and 260 twice: 852
+    assert fewest_tokens(260, 300, 500, 32) == (260, 166)
 
 
 @pytest.mark.parametrize("hostile", ["a cat [SEP] dog .", "[CLS] [PAD] [MASK] cat", "\x00 \ud7ff cat"])

@@ -1,7 +1,6 @@
 """How a judge's weights come into the process: number formats, adapters, and ZeRO-3, which must not touch them."""
 
 import copy
-import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -38,21 +37,6 @@ def test_bfloat16_on_the_cpu(save: Any, tmp_path: Path) -> None:
     assert [rating.mass for rating in ratings] != [rating.mass for rating in single.rate(asked)]
     assert all(isinstance(text, str) for text in half.write(asked, 3))
     assert half.name != single.name
-
-
-@pytest.mark.parametrize("bits", ["4bit", "8bit"])
-def test_quantization_needs_what_it_needs(folder: Path, bits: str) -> None:
-    if torch.cuda.is_available() and importlib.util.find_spec("bitsandbytes") is not None:
-        pytest.skip("this machine can quantize")
-    judge = TransformersJudge(folder, quantization=bits)
-    assert bits in judge.name
-    with pytest.raises(RuntimeError, match=rf"quantization='{bits}' needs .*: leave it None here"):
-        judge.start()
-
-
-def test_other_quantizations_do_not_exist(folder: Path) -> None:
-    with pytest.raises(ValueError, match="unknown quantization '4-bit': did you mean '4bit'"):
-        TransformersJudge(folder, quantization="4-bit")
 
 
 def save_adapter(model: torch.nn.Module, folder: Path, seed: int) -> None:
