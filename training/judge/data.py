@@ -50,9 +50,8 @@ def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict
 def changed(captions: dict[str, list[str]], recipe: JudgeRecipe, count: int) -> list[Example]:
     random = Random(recipe.seed)
     changes, names = Changes(captions, random), list(captions)
-    kinds = random.choices(
-        list(recipe.kinds), list(recipe.kinds.values()), k=20 * count
-    )  # not every caption has a place
+    # more than enough: not every caption has a place for every kind
+    kinds = random.choices(list(recipe.kinds), list(recipe.kinds.values()), k=20 * count)
     made = (changes.example(kind, random.choice(names)) for kind in kinds)
     return [example for _, example in zip(range(count), filter(None, made), strict=False)]
 

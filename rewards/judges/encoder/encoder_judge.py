@@ -24,7 +24,7 @@ from spanreward.rewards.judges.model_files import files_hash, model_folder
 from spanreward.rewards.judges.probe import PhraseProbe, PresenceProbe
 from spanreward.rewards.verdict import Status
 
-BATCH = {"cpu": 8, "cuda": 64}  # windows; where padding costs more than a call, few
+BATCH = {"cpu": 8, "cuda": 32}  # windows; where padding costs more than a call, few
 UNSUPPORTED = 1  # the label
 Tokens = dict[tuple[int, int], float]  # by characters: how likely it is that the target supports the token
 REFUSED = "the encoder judge rates phrases of one text against another only, got the probe"

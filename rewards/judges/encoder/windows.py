@@ -31,23 +31,21 @@ class Window:
 
 def windows(tokenizer: Any, text: str, target: str, longest: int) -> list[Window]:
     """Returns the windows of a pair, of at most `longest` tokens. Special tokens in the texts are read as words."""
-    words, whole = (
-        tokenizer(side, add_special_tokens=False, return_offsets_mapping=True, split_special_tokens=True)[
-            "offset_mapping"
-        ]
-        for side in (text, target)
-    )
-    room = longest - tokenizer.num_special_tokens_to_add(pair=True) - SLACK
+    both = tokenizer(target, text, return_offsets_mapping=True, split_special_tokens=True)
+    sides = both.sequence_ids()
+    whole = [place for place, side in zip(both["offset_mapping"], sides, strict=True) if side == 0]
+    beside = sides.count(None) + SLACK
     shared = min(OVERLAP, longest // 8)
-    part, size = fewest_tokens(len(words), len(whole), room, shared)
+    part, size = fewest_tokens(sides.count(1), len(whole), longest - beside, shared)
     starts = range(0, max(len(whole) - shared, 1), max(size - shared, 1))
-    pieces = [target] if len(whole) <= size else [target[slice(*_reach(whole[s : s + size]))] for s in starts]
+    cuts = [whole[start : start + size] for start in starts]
+    pieces = [target] if len(whole) <= size else [target[cut[0][0] : cut[-1][1]] for cut in cuts]
     found = []
     for number, piece in enumerate(pieces):
         read = tokenizer(
             *(piece, text),
             truncation="only_second",
-            max_length=part + size + longest - room,
+            max_length=part + size + beside,
             stride=shared,
             return_overflowing_tokens=True,
             return_offsets_mapping=True,
@@ -85,7 +83,3 @@ def supports(read: Sequence[Window]) -> dict[tuple[int, int], float]:
             if place is not None and place[0] < place[1]:
                 said[place][window.piece].append(right)
     return {place: max(sum(p) / len(p) for p in pieces.values()) for place, pieces in said.items()}
-
-
-def _reach(offsets: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    return offsets[0][0], offsets[-1][1]
