@@ -13,7 +13,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 
@@ -27,6 +27,8 @@ Column = Literal[
 ]
 
 log = logging.getLogger(__name__)
+
+P = TypeVar("P", bound="Part")
 
 
 class Part(BaseModel):
@@ -243,7 +245,11 @@ PARTS: dict[str, type[Part]] = {  # by the last name in a key's path that is no 
 
 def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     """Returns the recipe in a file with `key=value` overrides (dotted keys, YAML values). Raises RecipeError."""
-    path = Path(path)
+    return check_recipe(read_recipe(Path(path), overrides))
+
+
+def read_recipe(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """Returns the keys and values of a recipe, of any kind, with overrides. Raises RecipeError."""
     if not path.is_file():
         raise RecipeError(f"there is no recipe {path}: `spanreward recipes` lists those of this package.")
     data = read_mapping(path)
@@ -251,7 +257,7 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
         data["data"] = with_files(data["data"], path.parent)
     for override in overrides:
         apply_override(data, override)
-    return check_recipe(data)
+    return data
 
 
 def with_files(block: Any, folder: Path) -> Any:
@@ -266,12 +272,17 @@ def with_files(block: Any, folder: Path) -> Any:
     return block
 
 
+def checked(part: type[P], data: dict[str, Any]) -> P:
+    """Returns a part from plain data. Raises RecipeError with one sentence for the first fault."""
+    try:
+        return part.model_validate(data)
+    except ValidationError as error:
+        raise RecipeError(explain(error, part=part)) from None
+
+
 def check_recipe(data: dict[str, Any]) -> Recipe:
     """Returns a Recipe from plain data. Raises RecipeError with one sentence for the first fault."""
-    try:
-        recipe = Recipe.model_validate(data)
-    except ValidationError as error:
-        raise RecipeError(explain(error)) from None
+    recipe = checked(Recipe, data)
     config = trainer_config(recipe.algorithm)
     valid = [field.name for field in fields(config) if field.init]
     for key in ("output_dir", "seed", "reward_weights"):

@@ -64,7 +64,6 @@ class Meter(OuterJudge):
 
     def __init__(self, judge: Judge) -> None:
         super().__init__(judge)
-        self.judge = judge
         self.waves: list[Wave] = []
         self.asked: list[list[Any]] = []
         self.written: list[tuple[Any, str]] = []

@@ -44,7 +44,7 @@ class Noting(OuterJudge):
 
     def __init__(self, judge: Judge, file: TextIO, pictures: dict[str, str]) -> None:
         super().__init__(judge)
-        self.judge, self.file, self.pictures = judge, file, pictures
+        self.file, self.pictures = file, pictures
         self.reads_source = True
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
 
+from spacy.tokens import Token
+
 from spanreward.rewards.language.pipeline import load_pipeline
 from spanreward.rewards.language.words import NOUNS, word_set
 
@@ -130,12 +132,10 @@ class Changes:
         return self.random.choice(self.having[self.random.choice(lemmas)] if lemmas else self.names)
 
 
-def read(token: object) -> Word:
-    """Returns a spaCy token as a Word."""
-    lemma, kind = token.lemma_.lower(), token.pos_  # type: ignore[attr-defined]
-    pool = "colour" if lemma in COLOURS else token.tag_ if kind in CHANGED and lemma != "be" else ""  # type: ignore[attr-defined]
-    start, text = token.idx, token.text  # type: ignore[attr-defined]
-    return Word(start, start + len(text), text, lemma, kind, pool)
+def read(token: Token) -> Word:
+    lemma, kind = token.lemma_.lower(), token.pos_
+    pool = "colour" if lemma in COLOURS else token.tag_ if kind in CHANGED and lemma != "be" else ""
+    return Word(token.idx, token.idx + len(token), token.text, lemma, kind, pool)
 
 
 def cased(text: str, like: Word) -> str:

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from spanreward.training.recipe import Part, apply_override, explain
-from spanreward.training.recipe_file import RecipeError, read_mapping
+from spanreward.training.recipe import Part, checked, read_recipe
 
 Kind = Literal["right", "replaced", "swapped", "added", "other"]  # training/judge/changes.py
 
@@ -34,12 +33,4 @@ class JudgeRecipe(Part):
 
 def load_judge_recipe(path: str | Path, overrides: Sequence[str] = ()) -> JudgeRecipe:
     """Returns the recipe in a file with `key=value` overrides. Raises RecipeError with one sentence."""
-    if not Path(path).is_file():
-        raise RecipeError(f"there is no recipe {path}: `spanreward recipes` lists those of this package.")
-    data = read_mapping(Path(path))
-    for override in overrides:
-        apply_override(data, override)
-    try:
-        return JudgeRecipe.model_validate(data)
-    except ValidationError as error:
-        raise RecipeError(explain(error, part=JudgeRecipe)) from None
+    return checked(JudgeRecipe, read_recipe(Path(path), overrides))

@@ -27,7 +27,6 @@ from spanreward.rewards.verdict import Status
 BATCH = {"cpu": 8, "cuda": 32}  # windows; where padding costs more than a call, few
 UNSUPPORTED = 1  # the label
 Tokens = dict[tuple[int, int], float]  # by characters: how likely it is that the target supports the token
-REFUSED = "the encoder judge rates phrases of one text against another only, got the probe"
 
 
 class EncoderJudge(Judge):
@@ -71,7 +70,7 @@ class EncoderJudge(Judge):
                     f"the token classifier {self.model} has {model.config.num_labels} labels, and the encoder judge "
                     "needs 2 (0 supported, 1 unsupported): give a model of LettuceDetect's layout."
                 )
-            self._loaded = AutoTokenizer.from_pretrained(folder), model
+            self._loaded = AutoTokenizer.from_pretrained(folder, padding_side="right"), model
 
     def close(self) -> None:
         self._loaded = None
@@ -100,12 +99,12 @@ class EncoderJudge(Judge):
         with self, self.usage.clock("seconds"):
             new = [pair for pair in pairs if pair not in self._read]
             self._read |= zip(new, self.read(new), strict=True)
-            read = self._read.copy()  # the end of the `with` forgets it
+            read = self._read  # the end of the `with` forgets it
 
         def answer(probe: Any) -> Rating | Failure:
             if not isinstance(probe, PresenceProbe) or not probe.source:
                 self.usage.unparsed += 1
-                return Failure(Status.UNPARSED, f"{REFUSED} {type(probe).__name__} without a source")
+                return Failure(Status.UNPARSED, f"an encoder rates phrases of a text, not this {type(probe).__name__}")
             tokens = read[probe.source, probe.text]
             at = [p for (start, end), p in tokens.items() if any(start < e and s < end for s, e in probe.places)]
             chosen = at or list(tokens.values())  # a phrase without a place is rated as its whole text
@@ -126,7 +125,7 @@ class EncoderJudge(Judge):
         tokenizer, model = self._loaded  # type: ignore[misc]  # started
         longest = min(model.config.max_position_embeddings, tokenizer.model_max_length)
         cut = [windows(tokenizer, text, target, longest) for text, target in pairs]
-        order = sorted((window for several in cut for window in several), key=lambda window: len(window.ids))
+        order = sorted((window for several in cut for window in several), key=lambda window: len(window.places))
         batch = BATCH[model.device.type]
         for start in range(0, len(order), batch):
             self._classify(tokenizer, model, order[start : start + batch])
@@ -137,9 +136,9 @@ class EncoderJudge(Judge):
         padded = tokenizer.pad([window.inputs for window in batch], return_tensors="pt").to(model.device)
         logits = model(**padded).logits.float() / self.temperature
         right = 1 - logits.softmax(-1)[..., UNSUPPORTED]
-        self.usage.prompt_tokens += sum(len(window.ids) for window in batch)
+        self.usage.prompt_tokens += sum(len(window.places) for window in batch)
         for row, window in zip(right.tolist(), batch, strict=True):
-            window.right = row[: len(window.ids)] if tokenizer.padding_side == "right" else row[-len(window.ids) :]
+            window.right = row[: len(window.places)]
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns a PhraseProbe's noun phrase, and a Failure (UNPARSED) for all else."""

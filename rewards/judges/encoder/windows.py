@@ -24,10 +24,6 @@ class Window:
     places: list[tuple[int, int] | None]
     right: list[float] = field(default_factory=list)
 
-    @property
-    def ids(self) -> list[int]:
-        return self.inputs["input_ids"]
-
 
 def windows(tokenizer: Any, text: str, target: str, longest: int) -> list[Window]:
     """Returns the windows of a pair, of at most `longest` tokens. Special tokens in the texts are read as words."""

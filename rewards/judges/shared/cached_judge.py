@@ -26,7 +26,6 @@ from spanreward.rewards.cache_folder import CACHE
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import PresenceProbe
 from spanreward.rewards.judges.shared.outer_judge import OuterJudge
-from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
 from spanreward.rewards.judges.shared.store import Store
 from spanreward.rewards.judges.usage import Usage
 
@@ -46,15 +45,11 @@ class CachedJudge(OuterJudge):
         misses: questions to the inner judge.
 
     Raises:
-        ValueError: for a path to a file of another kind or version.
-        TypeError: for a Rank0Judge: a rank whose answers are all in the file would not join the other ranks' rounds.
+        ValueError: for a path to a file of another kind or version, and for a Rank0Judge, which goes around the cache.
     """
 
     def __init__(self, judge: Judge, path: str | Path | None = None, max_bytes: int = 1 << 30) -> None:
-        if isinstance(judge, Rank0Judge):
-            raise TypeError("a cache goes inside a judge that all ranks share: Rank0Judge(CachedJudge(judge))")
         super().__init__(judge)  # also `remote`: any thread may read and write the file
-        self.judge = judge
         self.store = Store(CACHE / "ratings.sqlite" if path is None else Path(path).expanduser(), max_bytes)
         self.hits = 0
         self.misses = 0

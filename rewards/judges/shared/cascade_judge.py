@@ -16,7 +16,6 @@ from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import question_keys
 from spanreward.rewards.judges.shared.outer_judge import OuterJudge
-from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
 from spanreward.rewards.judges.usage import Usage
 
 
@@ -43,8 +42,6 @@ class CascadeJudge(OuterJudge):
                 raise ValueError(f"a cascade's {name} is {value!r}: give a number from 0 to 1.")
         self.student, self.teacher = as_judge(student), as_judge(teacher)
         super().__init__(self.student, self.teacher)
-        if any(isinstance(judge, Rank0Judge) for judge in self.judges):
-            raise ValueError("a cascade's judge has the placement rank0: give the placement to the whole cascade.")
         self.sure, self.audit, self.seed = sure, audit, seed
         self._counted = Usage()
 

@@ -12,7 +12,6 @@ from typing import Any
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.outer_judge import OuterJudge
-from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
 from spanreward.rewards.judges.usage import Usage
 
 
@@ -25,8 +24,6 @@ class JuryJudge(OuterJudge):
         super().__init__(*(as_judge(judge) for judge in judges))
         if len(judges) < 2:
             raise ValueError(f"a jury has two judges or more, got {len(judges)}: name another.")
-        if any(isinstance(judge, Rank0Judge) for judge in self.judges):
-            raise ValueError("a jury's judge has the placement rank0: give the placement to the whole jury.")
         self._questions = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -50,7 +47,7 @@ class JuryJudge(OuterJudge):
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         self._questions += len(questions)
         with self:
-            return self.judges[0].write(questions, max_tokens)
+            return self.judge.write(questions, max_tokens)
 
 
 def pooled(answers: Sequence[Rating | Failure]) -> Rating | Failure:

@@ -7,15 +7,31 @@ from spanreward.rewards.judges.judge import Judge, closing
 
 
 class OuterJudge(Judge):
-    """A judge that asks these judges, and is as strict as the strictest of them. A `with` wakes all of them."""
+    """A judge that asks these judges, and is as strict as the strictest of them. A `with` wakes all of them.
+
+    Attributes:
+        outermost: True for a judge that no other may ask.
+
+    Raises:
+        ValueError: for an inner judge that is outermost.
+    """
+
+    outermost: bool = False
 
     def __init__(self, *judges: Judge) -> None:
+        if any(isinstance(judge, OuterJudge) and judge.outermost for judge in judges):
+            raise ValueError(f"a judge in a {type(self).__name__} has the placement rank0: give it to the whole judge.")
         self.judges = judges
         self.deadline = sum(judge.deadline or 0 for judge in judges) or None
         self.reads_source = any(judge.reads_source for judge in judges)
         self.text_only = any(judge.text_only for judge in judges)
         self.remote = all(judge.remote for judge in judges)
         self._entered: list[ExitStack] = []  # one for each `with`
+
+    @property
+    def judge(self) -> Judge:
+        """The first of them."""
+        return self.judges[0]
 
     @property
     def name(self) -> str:

@@ -122,10 +122,11 @@ class Rank0Judge(OuterJudge):
             questions of all ranks, and for its start if `start` was not called before.
     """
 
+    outermost = True  # a rank whose answers another judge has would not join the other ranks' rounds
+
     def __init__(self, judge: Judge, timeout: float = 1800.0) -> None:
         super().__init__(judge)
         self.remote = False
-        self.judge = judge
         self.timeout = timeout
         self._questions = 0
         self._timeouts = 0

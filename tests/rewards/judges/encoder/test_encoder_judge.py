@@ -74,9 +74,9 @@ def test_windows_cover_and_fit(folder: str) -> None:
     tokenizer = judge._loaded[0]  # type: ignore[index]  # started
     assert len(windows(tokenizer, TEXT, TARGET, 64)) == 1
     several = windows(tokenizer, "cat " * 100, "dog " * 100, 64)
-    assert max(len(window.ids) for window in several) <= 64
+    assert max(len(window.places) for window in several) <= 64
     assert len({window.piece for window in several}) > 2
-    assert max(len(window.ids) for window in several) - min(len(window.ids) for window in several) <= 8
+    assert max(len(window.places) for window in several) - min(len(window.places) for window in several) <= 8
     read = [place for window in several for place in window.places if place]
     assert set(read) == {(at, at + 3) for at in range(0, 400, 4)}
 
@@ -110,7 +110,7 @@ def test_special_tokens_are_words(folder: str, hostile: str) -> None:
     judge = EncoderJudge(folder)
     judge.start()
     (window,) = windows(judge._loaded[0], hostile, hostile, 64)  # type: ignore[index]  # started
-    assert [window.ids.count(number) for number in (0, 2, 3, 4)] == [0, 1, 2, 0]
+    assert [window.inputs["input_ids"].count(number) for number in (0, 2, 3, 4)] == [0, 1, 2, 0]
 
 
 def test_a_published_layout_loads(tmp_path: Path) -> None:

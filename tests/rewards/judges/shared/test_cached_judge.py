@@ -236,7 +236,7 @@ def test_pickled_as_settings(tmp_path: Path) -> None:
         copy = pickle.loads(pickle.dumps(cached))
     assert len(pickle.dumps(cached)) < 1000
     assert (copy.hits, copy.misses, copy.name) == (0, 0, cached.name)
-    copy.judge = Listening()
+    copy.judges = (Listening(),)
     copy.judge.name = cached.name
     with copy:
         assert copy.rate(questions[::-1]) == ratings[::-1]
