@@ -32,7 +32,7 @@ def masked(text: str, mark: str) -> str:
 
 def one_line(text: str) -> str:
     """Returns the text in one line, with single quotes for double ones and without invisible characters."""
-    visible = "".join(c if c.isprintable() else " " for c in text)
+    visible = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
     return " ".join(_QUOTES.sub("'", visible).split())
 
 

@@ -1,6 +1,7 @@
 """No family of texts that ask for reward pays, with a judge that knows the truth and with `match`."""
 
 import random
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +12,12 @@ from experiments.hacking.payoffs import answer_cases, description_cases, measure
 from experiments.scenes.referee_judge import RefereeJudge
 from spanreward.rewards import CaprlReward, HarmonicReward, LaveReward, MatchJudge, PoshReward
 from spanreward.rewards.judges.judge import Failure, Question
+from spanreward.rewards.judges.match import match_judge
 from spanreward.rewards.judges.probe import CriterionProbe, Link, Mention, PhraseProbe, PresenceProbe
+from spanreward.rewards.language import reader
+from spanreward.rewards.language.parse import describe
+from spanreward.rewards.language.rules import Mode
+from spanreward.rewards.language.scene_graph import SceneGraph
 
 PRICE = 0.02
 TEXTS = 12  # of 6 descriptions 2 are terse, too few to tell .02 from chance
@@ -23,6 +29,22 @@ REWARDS = {
     "harmonic": lambda judge: HarmonicReward(judge, evidence="context", spans="none"),
     "harmonic, gamma 1": lambda judge: HarmonicReward(judge, evidence="context", spans="none", gamma=1),
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def parsed_once() -> Iterator[None]:
+    """Most of the time goes into parsing, and all rewards and judges here read the same texts."""
+    known: dict[tuple[str, str], SceneGraph] = {}
+
+    def describe_new(texts: Sequence[str], mode: Mode = "default", **_: Any) -> list[SceneGraph]:
+        new = [text for text in dict.fromkeys(texts) if (text, mode) not in known]
+        known.update(zip([(text, mode) for text in new], describe(new, mode=mode), strict=True))
+        return [known[text, mode] for text in texts]
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (reader, match_judge):
+            patch.setattr(module, "describe", describe_new)
+        yield
 
 
 def test_the_suite_is_what_it_says() -> None:
