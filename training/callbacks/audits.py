@@ -7,14 +7,14 @@ fall(audits, window=10, floor=0.7)         # a sentence if the policy has found 
 
 from collections.abc import Sequence
 
-from scipy.stats import binomtest
-
 LEAST = 30  # audited questions in a window: one disagreement among few is no alarm
 MARGIN = 0.05  # fuller texts alone cost some agreement
 
 
 def interval(audits: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
     """Returns Wilson's interval (95 %) of the share of audited questions on which both agree; None for too few."""
+    from scipy.stats import binomtest  # half a second, which every start of a training would take
+
     audited, agreed = (sum(column) for column in zip((0, 0), *audits, strict=True))
     found = binomtest(agreed, audited).proportion_ci(method="wilson") if audited >= LEAST else None
     return None if found is None else (float(found.low), float(found.high))
