@@ -1,5 +1,6 @@
 # make quickstart   a policy gets better in minutes: base, SFT and DAPO with PoSh's spans, compared in one report
-# make test         the tests without an engine
+# make test         the tests of the package, without an engine
+# make test-experiments   the tests of experiments/, the code behind the figures of docs/evidence
 # make quick        the tests of an edit: no processes, no training, under two minutes
 # make docs         these pages and the docstrings as a site with search: outputs/docs/index.html
 # make guide       what docs/getting_started.md and docs/one_gpu.md say, word for word, from a wheel in an empty folder
@@ -17,7 +18,7 @@ BIN := .venv/bin
 TRAIN := $(BIN)/spanreward train
 RECIPES := recipes/quickstart
 
-.PHONY: quickstart test quick test-vllm test-gpu lint docs guide venv resolve release-check
+.PHONY: quickstart test test-experiments quick test-vllm test-gpu lint docs guide venv resolve release-check
 OTHERS := verl==0.9.1 verl[vllm]==0.9.1 ms-swift==4.6.0 verifiers==0.4.0 vllm==0.32.0
 venv: .venv/installed
 
@@ -49,11 +50,16 @@ quickstart: venv
 	  --title "Scenes: base, SFT and DAPO with PoSh" $(STRICT)
 
 # Side by side, each with one thread: the launched ranks of some tests need the other cores.
+SIDE_BY_SIDE := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
+
 test: venv
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
+	$(SIDE_BY_SIDE) --ignore tests/experiments
+
+test-experiments: venv
+	$(SIDE_BY_SIDE) tests/experiments
 
 quick: venv
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile -m "not slow and not vllm and not gpu"
+	$(SIDE_BY_SIDE) -m "not slow and not vllm and not gpu"
 
 # vLLM brings a torchvision that breaks `import transformers` beside this torch, and nothing here needs it.
 .venv/vllm: .venv/installed
