@@ -41,7 +41,7 @@ def windows(tokenizer: Any, text: str, target: str, longest: int) -> list[Window
         read = tokenizer(
             *(piece, text),
             truncation="only_second",
-            max_length=part + size + beside,
+            max_length=max(part + size, 2 * shared) + beside,  # a short pair fits, and needs more than its overlap
             stride=shared,
             return_overflowing_tokens=True,
             return_offsets_mapping=True,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from hypothesis import given, strategies as st
-from transformers import BertForTokenClassification
+from transformers import AutoTokenizer, BertForTokenClassification
 
 from spanreward.rewards.judges import Failure, Question, load_judge
 from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge
@@ -79,6 +79,15 @@ def test_windows_cover_and_fit(folder: str) -> None:
     assert max(len(window.places) for window in several) - min(len(window.places) for window in several) <= 8
     read = [place for window in several for place in window.places if place]
     assert set(read) == {(at, at + 3) for at in range(0, 400, 4)}
+
+
+@given(st.integers(0, 400), st.integers(0, 400), st.sampled_from([64, 256, 512]))
+def test_windows_of_any_two_lengths(folder: str, text: int, target: int, longest: int) -> None:
+    found = windows(AutoTokenizer.from_pretrained(folder), "cat " * text, "dog " * target, longest)
+    assert max(len(window.places) for window in found) <= longest
+    assert {place for window in found for place in window.places if place} == {
+        (n, n + 3) for n in range(0, 4 * text, 4)
+    }
 
 
 @given(st.integers(0, 900), st.integers(0, 900), st.sampled_from([64, 256, 512]))
