@@ -135,9 +135,9 @@ def test_the_command_trains(install: Path | None, project: Path) -> None:
     check_run(project)
 
 
-def test_a_launched_run_trains(install: Path | None, project: Path) -> None:
+def test_a_launched_run_trains(installed: Path, project: Path) -> None:
     launch = (BIN / "accelerate", "launch", "--cpu", "--num_processes", "1", "--mixed_precision", "no")
-    run(install, project, *launch, "-m", "spanreward", "train", "recipe.yaml")
+    run(installed, project, *launch, "-m", "spanreward", "train", "recipe.yaml")
     check_run(project)
 
 

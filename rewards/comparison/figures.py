@@ -30,3 +30,9 @@ def estimate(
     """Returns the value and its interval; the value alone where there is no interval."""
     bounds = interval(low, high, digits)
     return number(value, digits, sign) + ("" if NONE in (bounds, number(value)) else f" {bounds}")
+
+
+def label(metric: str) -> str:
+    """Returns a metric's name for people: `posh_f1` as `PoSh F1`."""
+    words = {"posh": "PoSh", "f1": "F1", "sft": "SFT", "vqa": "VQA"}
+    return " ".join(words.get(word, word) for word in metric.replace("/", " ").replace("_", " ").split())

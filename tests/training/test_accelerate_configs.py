@@ -108,7 +108,15 @@ def undivided(policy: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return lines
 
 
-@pytest.mark.parametrize("config", ["zero2", "zero3", "zero3_nodes", "fsdp2"])
+def test_zero3_is_that_of_several_machines() -> None:
+    """So that training with the latter is training with both."""
+    one, several = (yaml.safe_load((CONFIGS / f"{name}.yaml").read_text()) for name in ("zero3", "zero3_nodes"))
+    assert several["deepspeed_config"].pop("deepspeed_multinode_launcher") == "standard"
+    machines = {"num_machines", "num_processes", "main_process_ip", "main_process_port"}
+    assert {key for key in one | several if one.get(key) != several.get(key)} == machines
+
+
+@pytest.mark.parametrize("config", ["zero2", "zero3_nodes", "fsdp2"])
 def test_two_ranks_train_as_undivided_ones(config: str, undivided: Any, policy: Any, tmp_path: Path) -> None:
     if config.startswith("zero") and find_spec("deepspeed") is None:
         pytest.skip("needs pip install 'spanreward[deepspeed]'")

@@ -15,7 +15,7 @@ from PIL import Image
 from transformers import TrainingArguments
 
 from spanreward.training.evaluation.coloured_text import legible, received
-from spanreward.training.evaluation.report import render
+from spanreward.training.evaluation.page import render
 
 if TYPE_CHECKING:
     from spanreward.training.callbacks.span_table import ShownRow

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from spanreward.rewards.comparison.figures import estimate, number
-from spanreward.training.evaluation.outcomes import label, p_value
+from spanreward.rewards.comparison.figures import estimate, label, number
+from spanreward.training.evaluation.outcomes import p_value
 from spanreward.training.evaluation.report import pairs
 
 Kind = Literal["tex", "csv", "md", "svg"]

@@ -11,7 +11,7 @@ these prompts and these models alone.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from spanreward.rewards.comparison.figures import NONE, estimate, interval, number, typeset
+from spanreward.rewards.comparison.figures import NONE, estimate, interval, label, number, typeset
 from spanreward.training.evaluation.referees import KINDS, Kind, Referee
 from spanreward.training.evaluation.statistics import MIN_SEEDS
 
@@ -192,12 +192,6 @@ def as_said(metrics: Sequence[str], entries: Mapping[str, Mapping[str, Any]], re
 
 def signed(entry: Mapping[str, Any]) -> str:
     return typeset(number(entry["mean"], sign="+"))
-
-
-def label(metric: str) -> str:
-    """Returns a metric's name for people: `posh_f1` as `PoSh F1`."""
-    words = {"posh": "PoSh", "f1": "F1", "sft": "SFT", "vqa": "VQA"}
-    return " ".join(words.get(word, word) for word in metric.replace("/", " ").replace("_", " ").split())
 
 
 def by_kind(referees: Mapping[str, Referee]) -> dict[Kind, list[str]]:

@@ -10,28 +10,21 @@ The file needs no script and no request: pictures are data and filters are style
 are hostile input. The template escapes all of them, and a content security policy stops what slips through.
 """
 
-import base64
-import io
 from collections.abc import Mapping, Sequence
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from PIL import Image
-
 from spanreward.rewards.comparison import figures
-from spanreward.rewards.comparison.figures import typeset
-from spanreward.rewards.verdict import Status, Verdict
-from spanreward.training.evaluation.coloured_text import LEVELS, Segment, legible, level, received, segments
+from spanreward.rewards.comparison.figures import label, typeset
 from spanreward.training.evaluation.curves import PANEL, Curves, panels
-from spanreward.training.evaluation.outcomes import equivalence, label, p_value
+from spanreward.training.evaluation.outcomes import equivalence, p_value
+from spanreward.training.evaluation.page import render
 from spanreward.training.evaluation.referees import KINDS
 from spanreward.training.evaluation.shown import ShownPrompt
 from spanreward.training.evaluation.slices import usable
 
 FEW_PAIRS = 3
-PIXELS = 128  # a picture with no larger side is kept exactly
 
 
 def write_report(
@@ -71,23 +64,10 @@ def write_report(
         interval=interval,
         decimals={metric: decimals(results, metric) for metric in metrics},
         kinds=KINDS,
+        p_value=p_value,
+        equivalence=equivalence,
     )
     Path(path).write_text(page, encoding="utf-8")
-
-
-def render(template: str, **values: Any) -> str:
-    """Returns a template of this folder, filled in and escaped; what HTML cannot hold becomes U+FFFD."""
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).with_name("templates")),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: legible(value) if type(value) is str else value,
-    )
-    shared = (level, segments, received, tooltip, label, number, judged, data_uri, p_value, equivalence)
-    environment.globals.update({function.__name__: function for function in shared}, levels=LEVELS)
-    return environment.get_template(template).render(values)
 
 
 def headline(results: Mapping[str, Any]) -> list[str]:
@@ -167,36 +147,6 @@ def decimals(results: Mapping[str, Any], metric: str) -> int:
     return 3 if max(means, default=0) <= 1 else 2 if max(means) <= 10 else 1
 
 
-def number(value: float | None, digits: int, signed: bool = False) -> str:
-    return typeset(figures.number(value, digits, "+" if signed else ""))
-
-
 def interval(entry: Mapping[str, Any], digits: int, signed: bool = False) -> str:
     """Returns `+0.040 [0.020, 0.060]` from an entry's mean, low and high."""
     return typeset(figures.estimate(entry["mean"], entry["low"], entry["high"], digits, "+" if signed else ""))
-
-
-def data_uri(image: Image.Image, largest: int = 320) -> str:
-    """Returns `image` as a data: URI, shrunk to at most `largest` pixels a side. Small pictures (drawings) are a PNG,
-    larger ones (mostly photographs) a JPEG.
-    """
-    small = image.convert("RGB")
-    small.thumbnail((largest, largest))
-    kind = "PNG" if max(small.size) <= PIXELS else "JPEG"
-    buffer = io.BytesIO()
-    small.save(buffer, kind, optimize=True)
-    return f"data:image/{kind.lower()};base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
-
-
-def judged(verdict: Verdict) -> str:
-    """Returns the verdict in words: a score, or why there is none. A failure is never shown as 0."""
-    if verdict.score is None:
-        return f"{verdict.status.value.replace('_', ' ')}: not counted"
-    empty = " (empty: nothing to judge)" if verdict.status is Status.EMPTY else ""
-    return f"{verdict.score:.2f}{empty}"
-
-
-def tooltip(segment: Segment) -> str:
-    """Returns a segment's tooltip: its score, then each note on a line."""
-    score = [] if segment.score is None else [f"{segment.score:.2f} {LEVELS[level(segment.score)].name}"]
-    return "\n".join([*score, *segment.notes, *(["wrong, says the referee"] if segment.marked else [])])

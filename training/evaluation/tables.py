@@ -5,8 +5,8 @@ from typing import Any
 
 from rich.table import Table
 
-from spanreward.rewards.comparison.figures import MINUS, interval as bounds
-from spanreward.training.evaluation.outcomes import equivalence, in_figures, label, p_value
+from spanreward.rewards.comparison.figures import MINUS, interval as bounds, label
+from spanreward.training.evaluation.outcomes import equivalence, in_figures, p_value
 
 
 def table_with(title: str, left: Iterable[str], right: Iterable[str] = (), **options: Any) -> Table:

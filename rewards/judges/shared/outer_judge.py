@@ -7,13 +7,8 @@ from spanreward.rewards.judges.judge import Judge, closing
 
 
 class OuterJudge(Judge):
-    """A judge that asks these judges, and is as strict as the strictest of them. A `with` wakes all of them.
-
-    Attributes:
-        outermost: True for a judge that no other may ask.
-
-    Raises:
-        ValueError: for an inner judge that is outermost.
+    """A judge that asks these judges, and is as strict as the strictest of them. A `with` wakes all of them. Raises
+    ValueError for one of them that is `outermost`: no other judge may ask it.
     """
 
     outermost: bool = False
