@@ -104,7 +104,7 @@ class EncoderJudge(Judge):
         def answer(probe: Any) -> Rating | Failure:
             if not isinstance(probe, PresenceProbe) or not probe.source:
                 self.usage.unparsed += 1
-                return Failure(Status.UNPARSED, f"an encoder rates phrases of a text, not this {type(probe).__name__}")
+                return Failure(Status.UNPARSED, f"an encoder rates phrases with a source, got {type(probe).__name__}")
             tokens = read[probe.source, probe.text]
             at = [p for (start, end), p in tokens.items() if any(start < e and s < end for s, e in probe.places)]
             chosen = at or list(tokens.values())  # a phrase without a place is rated as its whole text

@@ -259,7 +259,7 @@ def test_a_share_that_is_none_is_refused(name: str, value: Any) -> None:
 def test_what_else_is_refused() -> None:
     with pytest.raises(ValueError, match=r"a cascade's audit is 1\.5: give a number from 0 to 1\."):
         pair(audit=1.5)
-    with pytest.raises(ValueError, match="a judge in a CascadeJudge has the placement rank0: give it to the whole"):
+    with pytest.raises(ValueError, match=r"a CascadeJudge has the placement rank0: give it to the whole judge\."):
         CascadeJudge(Rank0Judge(MatchJudge()), MatchJudge())
     with pytest.raises(ValueError, match=r"a judge is a Judge or its name, such as 'match' or 'vllm:MODEL', got 3"):
         CascadeJudge(MatchJudge(), 3)

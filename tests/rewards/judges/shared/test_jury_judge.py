@@ -99,7 +99,7 @@ def test_a_plus_in_a_path_is_no_jury() -> None:
 def test_it_needs_two_judges_within_its_placement() -> None:
     with pytest.raises(ValueError, match="two judges or more, got 1"):
         JuryJudge("match")
-    with pytest.raises(ValueError, match="a judge in a JuryJudge has the placement rank0"):
+    with pytest.raises(ValueError, match=r"a JuryJudge has the placement rank0: give it to the whole judge\."):
         JuryJudge("match", Rank0Judge(MatchJudge()))
 
 

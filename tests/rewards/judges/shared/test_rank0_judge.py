@@ -170,7 +170,7 @@ def test_other_ranks_start_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_cache_around_it_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"a judge in a CachedJudge has the placement rank0"):
+    with pytest.raises(ValueError, match=r"a CachedJudge has the placement rank0: give it to the whole judge\."):
         CachedJudge(Rank0Judge(MatchJudge()))
 
 
