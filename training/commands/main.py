@@ -10,6 +10,7 @@ import argparse
 import sys
 from collections.abc import Mapping
 from importlib import import_module
+from importlib.metadata import version
 
 from spanreward.training.needs import lacking
 
@@ -46,6 +47,7 @@ def choose(prog: str, about: str | None, purposes: Mapping[str, str]) -> str:
     more = f"commands:\n{listed}\n\n`{prog} COMMAND --help` explains each."
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog, description=about, epilog=more, formatter_class=form)
+    parser.add_argument("--version", action="version", version=f"spanreward {version('spanreward')}")
     parser.add_argument("command", choices=purposes, metavar="COMMAND", help="one of those below")
     command: str = parser.parse_args(sys.argv[1:2]).command
     sys.argv = [f"{prog} {command}", *sys.argv[2:]]
