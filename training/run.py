@@ -202,7 +202,7 @@ def build_judge(part: JudgePart) -> Judge:
     if part.cascade is not None:
         both = {"student": build_judge(part.cascade.student), "teacher": build_judge(part.cascade.teacher)}
         options = part.cascade.model_dump() | both
-    return load_judge(part.name, part.cache, part.placement, **options)
+    return load_judge(part.name, part.cache, **options)
 
 
 def readers(rewards: Sequence[Reward]) -> dict[str, str]:

@@ -113,8 +113,8 @@ def as_it_is(prompt: Tokens) -> Tokens:
 
 
 def shared(waves: Sequence[Sequence[Tokens]], servers: int, dealt: bool) -> int:
-    """Tokens to compute where so many servers share the prompts, each with a prefix cache of its own: in stretches, as
-    `rewards/judges/remote/pool.py` shares them among equally fast servers, or dealt one by one.
+    """Tokens to compute where so many servers share the prompts, each with a prefix cache of its own: in stretches
+    of neighbours, as a balancer that routes by prefix may come near, or dealt one by one.
     """
     total = 0
     for server in range(servers):

@@ -235,7 +235,7 @@ def machine_findings(launch: Any, asleep: int, shm: Path = Path("/dev/shm")) -> 
     if asleep:
         here = min(main_memory(), psutil.virtual_memory().available)
         found = f"{asleep / 1e9:.0f} GB of main memory (computed); here {here / 1e9:.0f} GB are free"
-        advice = "" if asleep < here else "placement: rank0 keeps one copy, a server none"
+        advice = "" if asleep < here else "a judge behind a server keeps none here"
         yield Finding("judges asleep", asleep < here, found, advice)
     limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
     if resource.RLIM_INFINITY != limit < asleep:

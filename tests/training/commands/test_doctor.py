@@ -120,7 +120,7 @@ def test_a_recipe_that_does_not_fit() -> None:
 
 def test_a_recipe_whose_judges_sleep_in_more_than_there_is() -> None:
     findings, _ = doctor.recipe_findings("recipes/qwen2.5-vl-7b/mixed-dapo.yaml", "accelerate_configs/zero3.yaml")
-    assert found(findings)["judges asleep"] == (False, "placement: rank0 keeps one copy, a server none")
+    assert found(findings)["judges asleep"] == (False, "a judge behind a server keeps none here")
 
 
 def test_a_recipes_second_judge_is_looked_at(tmp_path: Path) -> None:

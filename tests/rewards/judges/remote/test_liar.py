@@ -16,7 +16,7 @@ from tenacity import wait_random
 from spanreward.rewards import http_client
 from spanreward.rewards.judges import Failure, Question, Rating
 from spanreward.rewards.judges.match.match_judge import MatchJudge
-from spanreward.rewards.judges.remote import pool
+from spanreward.rewards.judges.remote import endpoint
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from spanreward.rewards.language import server_reader
@@ -43,7 +43,7 @@ def test_there_are_many_lies() -> None:
 @pytest.fixture(autouse=True)
 def with_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(http_client.KEY, SECRET)
-    monkeypatch.setattr(pool, "pause", lambda attempt: 0.001)
+    monkeypatch.setattr(endpoint, "pause", lambda attempt: 0.001)
     monkeypatch.setattr(server_reader, "BACKOFF", wait_random(0.001, 0.002))
 
 
