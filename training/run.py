@@ -22,7 +22,6 @@ from transformers.integrations import is_deepspeed_zero3_enabled
 from trl import SFTTrainer
 
 from spanreward.rewards.judges import Judge, closing, load_judge
-from spanreward.rewards.language.server_reader import ReaderFailure
 from spanreward.rewards.metrics import build_reward
 from spanreward.rewards.own_file import is_own
 from spanreward.rewards.reward import Reward
@@ -211,7 +210,7 @@ def readers(rewards: Sequence[Reward]) -> dict[str, str]:
     for reward in rewards:
         try:
             found[reward.__name__] = reward.reader()
-        except (ImportError, ReaderFailure) as error:
+        except ImportError as error:
             raise RecipeError(f"the reward {reward.__name__} cannot read texts: {error}") from error
     return {name: reader for name, reader in found.items() if reader}
 

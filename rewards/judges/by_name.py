@@ -14,7 +14,6 @@ from spanreward.rewards.own_file import is_own, own_class, own_instance
 # A judge is named `kind:GIVEN`. By kind: the class, which is imported when it is needed, and what GIVEN stands for.
 KINDS = {
     "match": ("match.match_judge.MatchJudge", ""),
-    "match:embed": ("match.embedding_match.EmbeddingMatchJudge", ""),
     "encoder": ("encoder.encoder_judge.EncoderJudge", "MODEL"),
     "transformers": ("local.transformers_judge.TransformersJudge", "MODEL"),
     "vllm": ("local.vllm_judge.VllmJudge", "MODEL"),
@@ -30,7 +29,7 @@ FORMS = (
 
 
 def load_judge(spec: str, cache: bool | str | Path | None = False, **options: Any) -> Judge:
-    """Makes a judge by its name: `match`, `match:embed`, `encoder:MODEL`, `transformers:MODEL`, `vllm:MODEL`,
+    """Makes a judge by its name: `match`, `encoder:MODEL`, `transformers:MODEL`, `vllm:MODEL`,
     `server:URL#MODEL`, `chat:URL#MODEL`, `cascade`, or `FILE.py:NAME` for a judge of your own or its class
     (rewards/own_file.py). Several names with `+` between make a jury of them (JuryJudge), which takes no options.
 

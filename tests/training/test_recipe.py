@@ -471,24 +471,6 @@ def test_paper_settings_of_docent() -> None:
     assert dapo.rewards[0].judge.name == "vllm:Qwen/Qwen3-14B"
 
 
-def test_the_published_recipe_is_the_papers_metric_on_the_papers_training() -> None:
-    """PoSh's paper, sections 3 and 5; all else is docent-posh-dapo's, but for the punishment that the paper lacks."""
-    folder = ROOT / "recipes/qwen2.5-vl-7b"
-    ours, published = (load_recipe(folder / f"docent-{name}.yaml") for name in ("posh-dapo", "posh-published-dapo"))
-    (reward,) = published.rewards
-    options = {key: reward.options[key] for key in ("mode", "pipeline", "coref")}
-    assert options == {"mode": "published", "pipeline": "en_core_web_trf", "coref": "maverick"}
-    assert reward.options["reader"].startswith("server:http://")
-    with pytest.raises(RecipeError, match="there are no prompts at posh/scorers/prompts: prompts= is a YAML file, or"):
-        build_rewards(published.rewards)  # not ours to ship
-    assert reward.model_copy(update={"options": {}}) == ours.rewards[0]
-    trainer = {key: value for key, value in ours.trainer.items() if key != "soft_overlong_cache"}
-    same = {"output": published.output, "rewards": published.rewards, "trainer": trainer}
-    assert published == ours.model_copy(update=same)
-    first = (folder / "docent-posh-dapo.yaml").read_text().splitlines()[0]
-    assert "a PoSh of ours: default mode, prompts, graphs, charge for filler" in first
-
-
 LAUGHS = "a: &a [x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n" for before, name in pairwise("abcdefghijklmnopqrstuvwxyz")
 )

@@ -467,9 +467,9 @@ def test_a_value_that_cannot_be_is_told_before_anything_starts(
 
 
 def test_prompts_that_are_missing_are_told_and_the_plan_goes_on(capsys: Any) -> None:
-    """The recipe of PoSh's paper, without its authors' prompt files."""
-    path = ROOT / "recipes" / "qwen2.5-vl-7b" / "docent-posh-published-dapo.yaml"
-    plan = dry_run(load_recipe(path, ["rewards.0.options.prompts=no/such/folder"]))
+    """The metric of PoSh's paper, without its authors' prompt files."""
+    path = ROOT / "recipes" / "qwen2.5-vl-7b" / "docent-posh-dapo.yaml"
+    plan = dry_run(load_recipe(path, ["rewards.0.options={mode: published, prompts: no/such/folder}"]))
     lacking = plan["here"]["rewards.0.options.prompts"]
     assert lacking["stops"] is True
     assert lacking["found"].startswith("there is nothing at no/such/folder: the published files are the folder posh/")

@@ -58,7 +58,7 @@ def test_posh_with_a_jury_of_equal_judges_is_posh_with_one() -> None:
 
 
 def test_by_name_whose_first_judge_writes() -> None:
-    assert members("match+match:embed+server:http://h:1#m") == ["match", "match:embed", "server:http://h:1#m"]
+    assert members("match+vllm:m+server:http://h:1#m") == ["match", "vllm:m", "server:http://h:1#m"]
     jury = load_judge("match+match")
     assert isinstance(jury, JuryJudge)
     assert [type(judge) for judge in jury.judges] == [MatchJudge, MatchJudge]
