@@ -40,7 +40,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     judge = size_of(AutoConfig.from_pretrained(arguments.judge)) if arguments.judge else known_size(JUDGE)
     lines = []
     for gpus in arguments.gpus:
-        for placement in ("per_rank", "rank0", "server") if gpus > 1 else ("per_rank", "server"):
+        for placement in ("per_rank", "server"):
             plan = Plan(
                 policy,
                 judge,

@@ -182,9 +182,7 @@ def placements(
     launches = {count: Launch(count, sharding if count > 1 else "none", ceil(count / GPUS_OF_A_NODE)) for count in gpus}
 
     rows = []
-    for (model, rate), count, placement in product(rates.items(), gpus, ("per_rank", "rank0", "server")):
-        if placement == "rank0" and count == 1:
-            continue  # the same as per_rank
+    for (model, rate), count, placement in product(rates.items(), gpus, ("per_rank", "server")):
         placed = judged_by(recipe, model, placement)
         memory = memory_facts(placed, settings_of(placed), launches[count])
         engines = count if placement == "per_rank" else 1
@@ -209,7 +207,7 @@ def judged_by(recipe: Any, model: str, placement: str) -> Any:
             judge = JudgePart(name=f"server:http://judge:8000#{model}")
         else:
             options = {name: value for name, value in part.judge.options.items() if name == "memory"}
-            judge = JudgePart(name=f"vllm:{model}", placement=placement, options=options)
+            judge = JudgePart(name=f"vllm:{model}", options=options)
         rest = {name: value for name, value in part.options.items() if name != "text_judge"}
         return part.model_copy(update={"judge": judge, "options": rest})
 
@@ -232,7 +230,7 @@ def show(result: dict[str, Any]) -> None:
     table = Table(
         title=f"computed by servers together: {first['prompts']} groups of {first['group']}, {first['words']} words"
     )
-    for heading in ("servers", "in stretches (Pool)", "dealt one by one"):
+    for heading in ("servers", "in stretches", "dealt one by one"):
         table.add_column(heading, justify="right")
     for row in result["servers"]:
         shares = (f"{row[way]:,} ({row[way] / max(first[way], 1):.2f})" for way in ("stretches", "dealt"))

@@ -6,7 +6,7 @@
     spanreward doctor --recipe RECIPE --accelerate-config accelerate_configs/zero3.yaml --start
 
 Checked are package versions, GPUs, main memory, the cache folder and the spaCy pipeline; of a recipe its memory (also
-pinned and shared), its network, its judges and its reader; of a judge its name, engine, files and rating scale. With
+pinned and shared), its network and its judges; of a judge its name, engine, files and rating scale. With
 --start each judge is started with the recipe's options, asked one question and ended. Nothing is downloaded, and
 without --start nothing is loaded onto a GPU. The exit code is 1 where something is to be done.
 """
@@ -60,7 +60,7 @@ class Finding:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--recipe", metavar="PATH", help="a recipe to check, with its judges, reader and memory")
+    parser.add_argument("--recipe", metavar="PATH", help="a recipe to check, with its judges and memory")
     parser.add_argument("--accelerate-config", metavar="PATH", help="what the recipe would be launched with")
     parser.add_argument("--judge", action="append", default=[], help=f"a judge to check: {JUDGES}; may be repeated")
     parser.add_argument("--start", action="store_true", help="start each judge too, and ask it one question")
@@ -159,18 +159,6 @@ def own_reader() -> Finding:
         return Finding("spaCy pipeline", False, "none", str(error))
 
 
-def server_reader(options: Mapping[str, Any]) -> Finding:
-    """Asks the reader that a recipe's reward names what it has."""
-    from spanreward.rewards.language.reader import load_reader
-
-    name = str(options["reader"])
-    try:
-        found = load_reader(name, options.get("pipeline"), options.get("coref", "rules")).name()
-    except (OSError, ValueError) as error:
-        return Finding(f"reader {name}", False, "cannot be used", str(error))
-    return Finding(f"reader {name}", True, found)
-
-
 def judge_findings(name: str, options: Mapping[str, Any]) -> Iterator[Finding]:
     from spanreward.rewards.judges import load_judge
     from spanreward.rewards.judges.local.local_judge import LocalJudge
@@ -235,7 +223,7 @@ def machine_findings(launch: Any, asleep: int, shm: Path = Path("/dev/shm")) -> 
     if asleep:
         here = min(main_memory(), psutil.virtual_memory().available)
         found = f"{asleep / 1e9:.0f} GB of main memory (computed); here {here / 1e9:.0f} GB are free"
-        advice = "" if asleep < here else "placement: rank0 keeps one copy, a server none"
+        advice = "" if asleep < here else "a judge behind a server keeps none here"
         yield Finding("judges asleep", asleep < here, found, advice)
     limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
     if resource.RLIM_INFINITY != limit < asleep:
@@ -254,10 +242,9 @@ def recipe_findings(path: str, accelerate_config: str | None) -> tuple[list[Find
         launch = read_launch(accelerate_config)
     except RecipeError as error:
         return [Finding(what, False, "cannot be run", str(error))], []
-    findings = [server_reader(part.options) for part in recipe.rewards if part.options.get("reader") is not None]
     memory: dict[str, Any] = memory_facts(recipe, settings_of(recipe), launch)
     judges = [(judge.name, judge.options) for judge, _ in asked_judges(recipe)]
-    findings += machine_findings(launch, memory.get("main_memory", 0))
+    findings = list(machine_findings(launch, memory.get("main_memory", 0)))
     if "unknown" in memory:
         return [*findings, Finding(what, None, "memory not computed", memory["unknown"])], judges
     import torch

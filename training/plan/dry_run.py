@@ -138,7 +138,7 @@ def judge_facts(recipe: Recipe) -> list[dict[str, Any]]:
     for asked, metrics in asked_judges(recipe):
         kind, model = judge_model(asked.name)
         size = size_by_name(model) if kind in ("vllm", "transformers") else None
-        placement = {"match": "in each rank, no model", "server": "on its server"}.get(kind, asked.placement)
+        placement = {"match": "in each rank, no model", "server": "on its server"}.get(kind, "per_rank")
         cache = cache_facts(asked, size) if size and kind == "vllm" else None
         parameters = size.parameters if size else None
         names = {"name": asked.name, "placement": placement, "parameters": parameters, "metrics": metrics}
@@ -265,7 +265,7 @@ def question_facts(
                 fact["computed_tokens_per_batch"] = round(cost.computed_tokens * batch)
             if batch and judge_model(part.judge.name)[0] == "vllm":
                 parallel = int(part.judge.options.get("tensor_parallel", 1))
-                engines = max(1, launch.processes // parallel) if part.judge.placement == "per_rank" else 1
+                engines = max(1, launch.processes // parallel)
                 fact |= {"engines": engines, "request_seconds": fact["per_batch"] / REQUESTS_A_SECOND / engines}
         facts.append(fact)
     return facts
@@ -299,9 +299,9 @@ def memory_facts(recipe: Recipe, settings: dict[str, Any], launch: Launch) -> di
         cache = judge.options.get("memory")
         kv_tokens = int(cache / size.kv_bytes) if cache and cache > 1 else KV_TOKENS
         parallel = int(judge.options.get("tensor_parallel", 1))
-        plan = replace(alone, judge=size, placement=judge.placement, judge_parallel=parallel, kv_tokens=kv_tokens)
+        plan = replace(alone, judge=size, placement="per_rank", judge_parallel=parallel, kv_tokens=kv_tokens)
         plans.append(plan)
-        asleep += plan.main_memory // (launch.machines if judge.placement == "per_rank" else 1)  # rank 0 is on one
+        asleep += plan.main_memory // launch.machines
     largest = max(plans, key=lambda plan: sum(plan.judge_awake.values()), default=alone)  # awake one after another
     others = {"other judges' processes": (len(plans) - 1) * PROCESS} if len(plans) > 1 else {}
     return {

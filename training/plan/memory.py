@@ -65,10 +65,11 @@ class Size:
 class Plan:
     """A policy in training and its judge, which both compute in bfloat16.
 
-    gpus: number of GPUs, with a training process each. sharding: a key of SHARDED. placement: of the judge, as in
-    recipes; `server` has GPUs of its own. lora_rank: rank of adapters on all linear layers; None trains all weights.
-    tokens: prompt and completion tokens of one forward and backward pass on one GPU. judge_parallel: GPUs that share a
-    judge. kv_tokens: tokens whose keys and values a judge can keep. dtype: of the policy's weights as they are loaded.
+    gpus: number of GPUs, with a training process each. sharding: a key of SHARDED. placement: of the judge, an
+    engine per rank or a server, which has GPUs of its own. lora_rank: rank of adapters on all linear layers; None
+    trains all weights. tokens: prompt and completion tokens of one forward and backward pass on one GPU.
+    judge_parallel: GPUs that share a judge. kv_tokens: tokens whose keys and values a judge can keep. dtype: of the
+    policy's weights as they are loaded.
     engine: bytes of TRL's engine on the GPU, 0 if it has GPUs of its own, None where transformers writes.
     engine_sleeps: whether it is away while others work. written_tokens: prompt and completion tokens that transformers
     has at once when it writes.
@@ -78,7 +79,7 @@ class Plan:
     judge: Size
     gpus: int
     sharding: str = "zero3"
-    placement: Literal["per_rank", "rank0", "server"] = "per_rank"
+    placement: Literal["per_rank", "server"] = "per_rank"
     lora_rank: int | None = None
     tokens: int = 8192
     judge_parallel: int = 1
@@ -159,7 +160,7 @@ class Plan:
     @property
     def main_memory(self) -> int:
         """The weights of all sleeping judges (level 1), in pinned blocks of main memory."""
-        engines = {"per_rank": self.gpus // self.judge_parallel, "rank0": 1, "server": 0}[self.placement]
+        engines = 0 if self.placement == "server" else self.gpus // self.judge_parallel
         return round(engines * 2 * PINNED * self.judge.parameters)
 
     def _share(self, part: str, size: int) -> int:

@@ -198,7 +198,7 @@ def test_several_machines_with_servers_for_the_policy_and_the_judge(
     assert plan["steps"]["completions_per_batch"] == 512
     (judge,) = plan["judges"]
     assert judge["placement"] == "on its server"
-    assert judge["name"].count("http://") == 4
+    assert judge["name"] == "server:http://node2:8001#Qwen/Qwen3-14B"
     assert plan["memory"]["main_memory"] == 0
     assert not any("Qwen3-14B" in name for name in plan["downloads"])
     assert "16 processes on 2 machines" in capsys.readouterr().out
@@ -208,14 +208,13 @@ def test_several_machines_with_servers_for_the_policy_and_the_judge(
 
 def test_main_memory_is_that_of_one_machine() -> None:
     path = ROOT / "recipes" / "qwen2.5-vl-7b" / "docent-posh-dapo.yaml"
-    per_rank, rank0 = (load_recipe(path, [f"rewards.0.judge.placement={name}"]) for name in ("per_rank", "rank0"))
+    asked = load_recipe(path)
 
-    def main_memory(asked: Recipe, machines: int) -> int:
-        found: int = memory_facts(asked, settings_of(asked), Launch(16, "zero3", machines))["main_memory"]
+    def main_memory(gpus: int, machines: int) -> int:
+        found: int = memory_facts(asked, settings_of(asked), Launch(gpus, "zero3", machines))["main_memory"]
         return found
 
-    assert main_memory(per_rank, 2) == main_memory(per_rank, 1) / 2 == 8 * main_memory(rank0, 1)
-    assert main_memory(rank0, 2) == main_memory(rank0, 1)
+    assert main_memory(16, 2) == main_memory(16, 1) / 2 == 8 * main_memory(1, 1)
 
 
 def test_what_is_no_configuration(tmp_path: Path) -> None:
@@ -232,11 +231,11 @@ def test_names_of_judges() -> None:
 
 
 def test_a_cascade_is_its_student_and_its_teacher(tmp_path: Path) -> None:
-    judge = {"cascade": {"student": "match", "teacher": "vllm:Qwen/Qwen3-8B"}, "placement": "rank0"}
+    judge = {"cascade": {"student": "match", "teacher": "vllm:Qwen/Qwen3-8B"}}
     facts = judge_facts(recipe(tmp_path, rewards=[{"metric": "posh", "judge": judge}]))
     assert [(fact["name"], fact["placement"]) for fact in facts] == [
         ("match", "in each rank, no model"),
-        ("vllm:Qwen/Qwen3-8B", "rank0"),
+        ("vllm:Qwen/Qwen3-8B", "per_rank"),
     ]
 
 
@@ -300,7 +299,7 @@ def test_of_several_judges_the_largest_is_reckoned_awake_and_all_asleep(tmp_path
 
 def test_a_judge_over_several_gpus_and_a_second_one_for_texts(tmp_path: Path) -> None:
     part = {"metric": "harmonic", "options": {"text_judge": "vllm:Qwen/Qwen3-8B"}}
-    judge = {"name": "vllm:Qwen/Qwen3-VL-8B-Instruct", "placement": "rank0"}
+    judge = {"name": "vllm:Qwen/Qwen3-VL-8B-Instruct"}
     asked = recipe(tmp_path, rewards=[{**part, "judge": {**judge, "options": {"tensor_parallel": 2}}}])
     asked = asked.model_copy(update={"policy": PolicyPart(model="Qwen/Qwen2.5-VL-3B-Instruct")})
     assert [fact["name"] for fact in judge_facts(asked)] == ["vllm:Qwen/Qwen3-VL-8B-Instruct", "vllm:Qwen/Qwen3-8B"]
@@ -468,9 +467,9 @@ def test_a_value_that_cannot_be_is_told_before_anything_starts(
 
 
 def test_prompts_that_are_missing_are_told_and_the_plan_goes_on(capsys: Any) -> None:
-    """The recipe of PoSh's paper, without its authors' prompt files."""
-    path = ROOT / "recipes" / "qwen2.5-vl-7b" / "docent-posh-published-dapo.yaml"
-    plan = dry_run(load_recipe(path, ["rewards.0.options.prompts=no/such/folder"]))
+    """The metric of PoSh's paper, without its authors' prompt files."""
+    path = ROOT / "recipes" / "qwen2.5-vl-7b" / "docent-posh-dapo.yaml"
+    plan = dry_run(load_recipe(path, ["rewards.0.options={mode: published, prompts: no/such/folder}"]))
     lacking = plan["here"]["rewards.0.options.prompts"]
     assert lacking["stops"] is True
     assert lacking["found"].startswith("there is nothing at no/such/folder: the published files are the folder posh/")
