@@ -19,7 +19,7 @@ SLOW = (
     "experiments/reproduce",
     "experiments/span_credit",
     "recipes",
-    "rewards/labels/test_planted_tables.py",
+    "experiments/labels/test_planted_tables.py",
     "rewards/judges/local",
     "rewards/judges/remote",
     "rewards/judges/shared/test_rank0_judge.py",

@@ -19,7 +19,7 @@ USES = {
     "rewards.pairwise": {"rewards.judges", "rewards.comparison"},
     "rewards.criteria": {"rewards.judges", "rewards.pairwise"},
     "rewards.caprl": {"rewards.language", "rewards.judges", "rewards.lave", "rewards.pairwise"},
-    "rewards.labels": {"rewards.lave", "rewards.comparison"},
+    "rewards.labels": set(),
     "training.grpo": {"rewards.judges"},
     "training.data": {"rewards.language"},
     "training.evaluation": {

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
+from spanreward.rewards.labels.pair_statistics import pair_accuracies
 
 from spanreward.rewards.comparison.correction import prediction_powered
 from spanreward.rewards.comparison.orders import first_slot_share, swap_consistency
 from spanreward.rewards.comparison.reliability import krippendorff_alpha
 from spanreward.rewards.comparison.resampling import ratio_interval
-from spanreward.rewards.labels.pair_statistics import pair_accuracies
 from spanreward.training.blind.answers import Answer
 from spanreward.training.blind.comparison import Answered
 from spanreward.training.blind.questions import QUESTIONS

@@ -9,10 +9,10 @@ from experiments.agreement import caption_sets
 from experiments.agreement.captions import Agreement, caption_flags, judge, measure_people, worst_spans, wrong_places
 from experiments.agreement.graphs import compare, normal, triples_of
 from experiments.agreement.measures import absent_words, auroc, flag_retrieval, retrieval, token_precision
+from experiments.labels.statistics import kendall_tau_c, pair_accuracy
 from spanreward.rewards.comparison.resampling import bootstrap
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.labels import bag_of_words
-from spanreward.rewards.labels.statistics import kendall_tau_c, pair_accuracy
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.verdict import Span, Verdict
