@@ -11,6 +11,7 @@ from spanreward.training.commands.main import choose
 COMMANDS = {  # each command: its module, and what it is for
     "agreement": ("commands.agreement.command", "how well metrics and judges agree with people and with the truth"),
     "benchmark": ("benchmark.command", "what judging costs, and what rewards pay for what they should not"),
+    "blind": ("commands.blind", "let people compare two sides without knowing which is which"),
     "captions": ("captions", "text-only rows for a language model from people's captions"),
     "credit": ("commands.credit", "whether span credit teaches faster than the scalar"),
     "curves": ("commands.curves", "draw what several trainings logged, by step"),

@@ -169,7 +169,6 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
         (["train", QUICKSTART, *SMALL, f"output={out}2", "seed=1"], ""),
         (["compare", *sides], ""),
         (["power", compared, "--difference", "0.1"], ""),
-        (["blind", "export", compared, "--sides", "a", "b", "--count", "2", "--output", folder / "blind"], ""),
         (["labels", "spans", folder / "labels.jsonl"], ""),
         (["judge", "label", folder / "rows.jsonl", "--judge", "match", "--output", folder / "answers.jsonl"], ""),
         ([*judged, "transformers:nobody/judge"], "the judge's model 'nobody/judge' is not on this machine"),
@@ -179,6 +178,7 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
     ]
     evidence: list[tuple[list[Any], str]] = [
         (["agreement", "spans", compared], ""),
+        (["blind", "export", compared, "--sides", "a", "b", "--count", "2", "--output", folder / "blind"], ""),
         (["reproduce", "posh-3", "--dry-run"], ""),
         (["benchmark", "memory"], ""),
         (["captions", "--data", folder / "sets", "--output", folder / "captions"], ""),

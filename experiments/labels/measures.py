@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from experiments.labels.elo import median_elo
 from experiments.labels.judgments import Judgment
 from experiments.labels.pair_statistics import best_against_others, predicted_signs
 from experiments.labels.span_statistics import best_macro_f1, word_flags, word_scores
 from experiments.labels.statistics import pair_accuracy
-from spanreward.rewards.comparison.ratings import Pair, median_elo
+from spanreward.rewards.comparison.ratings import Pair
 from spanreward.rewards.labels.row import CharacterSpans
 from spanreward.rewards.verdict import Span, Verdict
 
