@@ -54,9 +54,7 @@ def read_key(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise ValueError(f"the key {path} is not JSON ({error}): take the file that the export wrote.") from None
     if not isinstance(key, dict) or not {"comparison", "sides", "tasks"} <= key.keys():
-        raise ValueError(
-            f"{path} is no key that `blind export` wrote: it needs comparison, sides and tasks."
-        )
+        raise ValueError(f"{path} is no key that `blind export` wrote: it needs comparison, sides and tasks.")
     return key
 
 

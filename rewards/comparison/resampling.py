@@ -81,15 +81,13 @@ def quantiles(values: Array, prompts: int, level: float = 0.95) -> Interval | No
     return Interval(float(low), float(high))
 
 
-def bootstrap(
-    units: Sequence[T], statistic: Callable[[Sequence[T]], float], draws: int = 500, level: float = 0.95, seed: int = 0
-) -> Interval:
-    """Returns the percentile interval of a statistic over independent units, such as the ratings of each picture. Draws
-    whose statistic is nan are left out; both bounds are nan where all are. Raises ValueError without units.
+def bootstrap(units: Sequence[T], statistic: Callable[[Sequence[T]], float], draws: int = 500) -> Interval:
+    """Returns the 95 % percentile interval of a statistic over independent units, such as the ratings of each picture.
+    Draws whose statistic is nan are left out; both bounds are nan where all are. Raises ValueError without units.
     """
     if not units:
         raise ValueError("a bootstrap needs at least one unit")
-    rows = (row for places in drawn_places(len(units), draws, seed) for row in places.tolist())
+    rows = (row for places in drawn_places(len(units), draws) for row in places.tolist())
     values = [value for row in rows if (value := statistic([units[place] for place in row])) == value]
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2]) if values else (np.nan, np.nan)
+    low, high = np.quantile(values, [0.025, 0.975]) if values else (np.nan, np.nan)
     return Interval(float(low), float(high))
