@@ -179,6 +179,7 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
     evidence: list[tuple[list[Any], str]] = [
         (["agreement", "spans", compared], ""),
         (["blind", "export", compared, "--sides", "a", "b", "--count", "2", "--output", folder / "blind"], ""),
+        (["labels", "table", "docent-granular", folder / "labels.jsonl", "--columns", folder / "map.yaml"], ""),
         (["reproduce", "posh-3", "--dry-run"], ""),
         (["benchmark", "memory"], ""),
         (["captions", "--data", folder / "sets", "--output", folder / "captions"], ""),
@@ -196,6 +197,8 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, An
     (folder / "rows.jsonl").write_text(json.dumps({"completion": "A cat.", "reference": "A black cat."}) + "\n")
     label = {"id": 1, "completion": "A red cat.", "reference": "A black cat.", "mistakes": ["red"]}
     (folder / "labels.jsonl").write_text(json.dumps(label) + "\n")
+    columns = "{group: id, completion: completion, references: reference, mistakes: mistakes}"
+    (folder / "map.yaml").write_text(f"name: Mine\nsource: here\nseen: true\ncolumns: {columns}\n")
     texts = {"references": [f"A {word} cat." for word in ("red", "black", "small", "wet", "thin")], "caption": "A cat."}
     for file in SETS:
         (folder / "sets" / file).parent.mkdir(parents=True)
