@@ -10,9 +10,9 @@ where neither does, it is counted once the file is there.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from experiments.labels.column_map import load_map
+from experiments.labels.tables import TABLES
 from experiments.reproduce import figures
-from spanreward.rewards.labels.column_map import load_map
-from spanreward.rewards.labels.tables import TABLES
 
 POSH = (  # sections 3 and 5; the prompt files are A.1.4's, from the folder posh/scorers/prompts of its repository
     "mode=published",

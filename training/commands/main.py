@@ -23,8 +23,7 @@ COMMANDS = {
     "compare": ("compare", "compare checkpoints, with error bars and a report (needs the extra train)"),
     "judge": ("judge", "train a judge that reads each text once (needs the extra train)"),
     "power": ("power", "how many prompts and seeds would show a difference, from an earlier comparison"),
-    "blind": ("blind", "let people compare two sides without knowing which is which (needs the extra train)"),
-    "labels": ("labels.command", "compare a metric and its spans with people's labels"),
+    "labels": ("labels", "say from labelled completions whether to train on a metric's spans"),
     "read": ("read", "parse texts for PoSh, or serve its parser from an environment of its own"),
 }
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree
 
-from spanreward.training.blind.questions import ANSWERS, QUESTIONS
+from experiments.blind.questions import ANSWERS, QUESTIONS
 
 
 def interface(shown: set[str]) -> str:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from spanreward.training.blind.answers import read_answers, read_key
-from spanreward.training.blind.comparison import read_answered
-from spanreward.training.blind.export import export, key_of
-from spanreward.training.blind.results import measure
+from experiments.blind.answers import read_answers, read_key
+from experiments.blind.comparison import read_answered
+from experiments.blind.export import export, key_of
+from experiments.blind.results import measure
 from tests.support.blind import IDS, comparison, filled, label_studio, lines
-from tests.support.command import spanreward
+from tests.support.command import experiments
 
 SIDES = ("dapo", "sft")
 
@@ -174,7 +174,7 @@ def test_a_file_edited_by_hand_is_one_sentence(tmp_path: Path, name: str) -> Non
     path = lines(tmp_path / "a.jsonl", change(filled(output, likes_dapo)))
     if name == "a list":
         path.write_text(json.dumps(change(filled(output, likes_dapo))))
-    done = spanreward("blind", "import", path, "--key", key_of(output))
+    done = experiments("blind", "import", path, "--key", key_of(output))
     assert done.code == 1
     assert sentence in done.err
     assert done.err.count("\n") == 1
@@ -213,7 +213,7 @@ def test_files_that_hold_no_answers(tmp_path: Path, content: bytes, sentence: st
 
 
 def test_keys_that_are_none(tmp_path: Path) -> None:
-    for content, sentence in (("{}", "is no key of"), ("{", "is not JSON")):
+    for content, sentence in (("{}", "is no key that"), ("{", "is not JSON")):
         (tmp_path / "key.json").write_text(content)
         with pytest.raises(ValueError, match=sentence):
             read_key(tmp_path / "key.json")
@@ -224,19 +224,19 @@ def test_keys_that_are_none(tmp_path: Path) -> None:
 def test_the_command_from_export_to_numbers(tmp_path: Path) -> None:
     folder = comparison(tmp_path / "comparison", two, lengths)
     output = tmp_path / "blind"
-    done = spanreward("blind", "export", folder, "--sides", "dapo", "sft", "--count", "9", "--output", output)
+    done = experiments("blind", "export", folder, "--sides", "dapo", "sft", "--count", "9", "--output", output)
     assert done.code == 0, done.err
     assert "16 tasks, 8 pairs mirrored" in done.out
     assert "There are no 9 pairs with two different texts" in done.out
     path = lines(tmp_path / "a.jsonl", filled(output, likes_dapo))
     numbers = tmp_path / "numbers.json"
-    done = spanreward("blind", "import", path, "--key", key_of(output), "--json", numbers)
+    done = experiments("blind", "import", path, "--key", key_of(output), "--json", numbers)
     assert done.code == 0, done.err
     assert "1.25" in done.out
     written = json.loads(numbers.read_text())
     assert written["questions"]["overall"]["preference"] == 1.25
     folder.rename(tmp_path / "moved")
-    done = spanreward("blind", "import", path, "--key", key_of(output))
+    done = experiments("blind", "import", path, "--key", key_of(output))
     assert done.code == 1
-    done = spanreward("blind", "import", path, "--key", key_of(output), "--comparison", tmp_path / "moved")
+    done = experiments("blind", "import", path, "--key", key_of(output), "--comparison", tmp_path / "moved")
     assert done.code == 0, done.err

@@ -1,7 +1,7 @@
 """Have people compare two sides of a comparison without knowing which is which, and read their answers.
 
-    spanreward blind export outputs/comparison --sides dapo sft --count 50 --output outputs/blind
-    spanreward blind import answers.json --key outputs/blind.key.json --json people.json
+    python -m experiments blind export outputs/comparison --sides dapo sft --count 50 --output outputs/blind
+    python -m experiments blind import answers.json --key outputs/blind.key.json --json people.json
 
 export: writes outputs/blind to hand out. In Label Studio, labelling.xml is the labelling interface and tasks.json is
 imported; tasks.jsonl has the same tasks for anything else, to be filled in. Every pair is there twice, mirrored; a
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def run_export(arguments: argparse.Namespace) -> None:
-    from spanreward.training.blind.export import export, key_of
+    from experiments.blind.export import export, key_of
 
     sides = (arguments.sides[0], arguments.sides[1])
     key = export(
@@ -64,9 +64,9 @@ def run_export(arguments: argparse.Namespace) -> None:
 
 
 def run_import(arguments: argparse.Namespace) -> None:
-    from spanreward.training.blind.answers import read_answers, read_key
-    from spanreward.training.blind.comparison import read_answered
-    from spanreward.training.blind.results import measure
+    from experiments.blind.answers import read_answers, read_key
+    from experiments.blind.comparison import read_answered
+    from experiments.blind.results import measure
 
     key = read_key(arguments.key)
     answers, told = read_answers(arguments.file, key)

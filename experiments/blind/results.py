@@ -6,7 +6,7 @@
 A prompt's preference is the mean of its raters and orders, from -2 to 2, above 0 for the first side; intervals draw
 prompts. People see pairs whose texts differ. A metric's outcome of a pair is the sign of its difference. The corrected
 win rate estimates people's win rate over all prompts: the metric's, less its error where people answered
-(prediction-powered inference, rewards/comparison/correction.py). Equal texts are ties.
+(prediction-powered inference, experiments/blind/correction.py). Equal texts are ties.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,14 +17,15 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from spanreward.rewards.comparison.correction import prediction_powered
-from spanreward.rewards.comparison.orders import first_slot_share, swap_consistency
-from spanreward.rewards.comparison.reliability import krippendorff_alpha
+from experiments.agreement.measures import swap_consistency
+from experiments.blind.answers import Answer
+from experiments.blind.comparison import Answered
+from experiments.blind.correction import prediction_powered
+from experiments.blind.questions import QUESTIONS
+from experiments.blind.reliability import krippendorff_alpha
+from experiments.labels.pair_statistics import pair_accuracies
+from spanreward.rewards.comparison.orders import first_slot_share
 from spanreward.rewards.comparison.resampling import ratio_interval
-from spanreward.rewards.labels.pair_statistics import pair_accuracies
-from spanreward.training.blind.answers import Answer
-from spanreward.training.blind.comparison import Answered
-from spanreward.training.blind.questions import QUESTIONS
 
 PAIR = ["prompt", "seed"]
 NAMES = {"much_better": 2, "slightly_better": 1, "equal": 0, "slightly_worse": -1, "much_worse": -2}

@@ -1,6 +1,12 @@
-"""`spanreward labels spans`: which words are wrong, what they cost, and whether to train on that."""
+"""Are a metric's spans good enough for span credit? Labelled completions of your own say it.
+
+    spanreward labels spans labels.jsonl --judge vllm:MODEL
+
+It prints how far the credit of phrases follows the labels, and what to set in a recipe.
+"""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,10 +16,13 @@ from rich.table import Table
 from spanreward.rewards.comparison.figures import interval, number
 from spanreward.training.commands.json_file import defined
 from spanreward.training.commands.metric_options import add_metric_options, open_metric
+from spanreward.training.commands.subcommands import run
 from spanreward.training.evaluation.tables import table_with
 
 if TYPE_CHECKING:
     from spanreward.training.evaluation.span_reliability import Labelled
+
+CHUNK = 128  # completions judged together
 
 HELP = "are a metric's spans good enough for span credit?"
 DESCRIPTION = """\
@@ -36,12 +45,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from spanreward.rewards.labels.column_map import load_map
     from spanreward.rewards.labels.records import read_records
-    from spanreward.rewards.labels.tables import judge_records
     from spanreward.training.evaluation.span_reliability import labelled
 
     records = read_records(arguments.sample, load_map(arguments.columns or "labelled_spans"))
     with open_metric(arguments.metric, arguments) as metric:
-        verdicts = [verdict for (verdict,) in judge_records(records, metric.reward)]
+        samples = [record.samples[0] for record in records]
+        chunks = (samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK))
+        verdicts = [verdict for chunk in chunks for verdict in metric.reward.judge_samples(chunk)]
     rows = labelled(records, verdicts)
     title = f"{len(rows)} labelled completions, {arguments.metric} with {metric.settings['judge']}"
     if len(rows) < len(records):
@@ -61,3 +71,7 @@ def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, An
         known = (number(row["r"], 2), interval(row["low"], row["high"], 2))
         table.add_row(kind, *known, f"{row['phrases']:,}", f"{row['wrong']:.0%}", f"{row['blamed']:.0%}")
     return {"reliability": found, "advice": advice(found["all"])}, [table]
+
+
+def main() -> None:
+    run("spanreward labels", __doc__, {"spans": sys.modules[__name__]})

@@ -11,11 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spanreward.rewards.comparison.ratings import Pair, median_elo
-from spanreward.rewards.labels.pair_statistics import best_against_others, predicted_signs
-from spanreward.rewards.labels.records import CharacterSpans, Record
-from spanreward.rewards.labels.span_statistics import best_macro_f1, word_flags, word_scores
-from spanreward.rewards.labels.statistics import pair_accuracy
+from experiments.labels.elo import median_elo
+from experiments.labels.judgments import Judgment
+from experiments.labels.pair_statistics import best_against_others, predicted_signs
+from experiments.labels.span_statistics import best_macro_f1, word_flags, word_scores
+from experiments.labels.statistics import pair_accuracy
+from spanreward.rewards.comparison.ratings import Pair
+from spanreward.rewards.labels.row import CharacterSpans
 from spanreward.rewards.verdict import Span, Verdict
 
 # By criterion, the parts of a verdict that are about it: the first that the verdict has counts, else its score.
@@ -32,7 +34,7 @@ PARTS = {
 }
 CERTAIN, DOUBTFUL = 4, 2  # people of five who call an answer right: quality 1, quality .5
 
-Items = Callable[[Record, Sequence[Verdict]], list[Any]]
+Items = Callable[[Judgment, Sequence[Verdict]], list[Any]]
 Statistic = Callable[[Sequence[Any]], float]
 OfTwo = Callable[[Sequence[float], Sequence[float]], float]
 
@@ -64,7 +66,7 @@ def statistic_of(of: OfTwo) -> Statistic:
 def ratings(criterion: str, mean: bool) -> Items:
     """Items (the metric's number, people's): one for the mean of people's ratings, or one for each."""
 
-    def items(record: Record, verdicts: Sequence[Verdict]) -> list[tuple[float, float]]:
+    def items(record: Judgment, verdicts: Sequence[Verdict]) -> list[tuple[float, float]]:
         given = record.ratings.get(criterion, ())
         if mean and given:
             given = (sum(given) / len(given),)
@@ -82,7 +84,7 @@ def quality_of_votes(votes: Sequence[float]) -> float:
     return 1.0 if sum(votes) >= CERTAIN else 0.5 if sum(votes) >= DOUBTFUL else 0.0
 
 
-def answer_quality(record: Record, verdicts: Sequence[Verdict]) -> list[tuple[float, float]]:
+def answer_quality(record: Judgment, verdicts: Sequence[Verdict]) -> list[tuple[float, float]]:
     """Items (the metric's score, people's quality): as it stands, or made of five votes (LAVE, section 5.2)."""
     given = record.ratings.get("quality", ())
     if not given:
@@ -97,7 +99,7 @@ def answer_quality(record: Record, verdicts: Sequence[Verdict]) -> list[tuple[fl
 def pairs(criterion: str) -> Items:
     """Items (the metric's difference between two texts, people's)."""
 
-    def items(record: Record, verdicts: Sequence[Verdict]) -> list[tuple[float, float]]:
+    def items(record: Judgment, verdicts: Sequence[Verdict]) -> list[tuple[float, float]]:
         if criterion not in record.preferences:
             return []
         first, second = (value_of(verdict, criterion) for verdict in verdicts)
@@ -117,7 +119,7 @@ def accuracy_of_best() -> Measure:
     HarmonicEval, sections 3.2, 4.1 and D.3, table 2.
     """
 
-    def items(record: Record, verdicts: Sequence[Verdict]) -> list[tuple[float, float]]:
+    def items(record: Judgment, verdicts: Sequence[Verdict]) -> list[tuple[float, float]]:
         scores = [value_of(verdict, "overall") for verdict in verdicts]
         return [pair for vote in record.best for pair in best_against_others(scores, vote)]
 
@@ -127,10 +129,10 @@ def accuracy_of_best() -> Measure:
 def alarms() -> tuple[Measure, Measure]:
     """Macro F1 of low-scoring words against people's marks, best threshold: mistakes, omissions (PoSh, table 2)."""
 
-    def mistakes(record: Record, verdicts: Sequence[Verdict]) -> list[tuple[float, bool]]:
+    def mistakes(record: Judgment, verdicts: Sequence[Verdict]) -> list[tuple[float, bool]]:
         return marked(record.samples[0].completion, record.mistakes, verdicts[0].spans) if points(verdicts[0]) else []
 
-    def omissions(record: Record, verdicts: Sequence[Verdict]) -> list[tuple[float, bool]]:
+    def omissions(record: Judgment, verdicts: Sequence[Verdict]) -> list[tuple[float, bool]]:
         verdict = verdicts[0]
         if not points(verdict) or verdict.reference or not record.samples[0].references:  # people marked the first one
             return []
@@ -159,7 +161,7 @@ def model_ranking(name: str, of: OfTwo) -> Measure:
     threshold of its accuracy. Both sides are resampled alike.
     """
 
-    def items(record: Record, verdicts: Sequence[Verdict]) -> list[tuple[float, float, str, str]]:
+    def items(record: Judgment, verdicts: Sequence[Verdict]) -> list[tuple[float, float, str, str]]:
         if len(record.systems) != 2 or record.systems[0] == record.systems[1]:
             return []
         return [(*pair, *record.systems) for pair in pairs("overall")(record, verdicts)]

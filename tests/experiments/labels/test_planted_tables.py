@@ -10,10 +10,10 @@ import pytest
 from PIL import Image
 from scipy.stats import kendalltau
 
+from experiments.labels.tables import TABLES, TableRow, fill_table, judge_records
 from spanreward.rewards import HarmonicReward, LaveReward
 from spanreward.rewards.from_function import reward
 from spanreward.rewards.judges.judge import Failure, Question
-from spanreward.rewards.labels.tables import TABLES, TableRow, fill_table, judge_records
 from spanreward.rewards.reward import Reward
 from spanreward.rewards.verdict import Sample, Span, Status, Verdict
 from tests.support.elo import elo_by_the_formula

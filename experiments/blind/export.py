@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments.blind.comparison import Answered, read_answered, read_rows
+from experiments.blind.label_studio import interface, task
+from experiments.blind.questions import QUESTIONS
 from spanreward.rewards.pictures import scaled
-from spanreward.training.blind.comparison import Answered, read_answered, read_rows
-from spanreward.training.blind.label_studio import interface, task
-from spanreward.training.blind.questions import QUESTIONS
 
 PIXELS = 1024 * 1024  # the largest picture that people are shown
 NAME = 12  # characters of a task's random name

@@ -1,6 +1,10 @@
-"""`spanreward labels table`: one table of a paper, from a JSONL file of people's judgments."""
+"""Does a metric rank texts as people do? One table of a paper, from a JSONL file of people's judgments.
+
+python -m experiments labels table docent-coarse coarse.jsonl --judge server:URL#qwen3-14b mode=published
+"""
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,22 +16,23 @@ from rich.table import Table
 from spanreward.rewards.comparison.figures import interval, number
 from spanreward.training.commands.json_file import defined
 from spanreward.training.commands.metric_options import add_metric_options, open_metric
+from spanreward.training.commands.subcommands import run
 from spanreward.training.evaluation.tables import table_with
 
 if TYPE_CHECKING:
-    from spanreward.rewards.labels.records import Record
-    from spanreward.rewards.labels.tables import Judged
+    from experiments.labels.judgments import Judgment
+    from experiments.labels.tables import Judged
     from spanreward.rewards.reward import Reward
 
 HELP = "a paper's table: a metric against people's judgments in a JSONL file"
 DESCRIPTION = """\
-    spanreward labels table docent-coarse coarse.jsonl --judge server:URL#qwen3-14b mode=published
-    spanreward labels table mmhe-best mmhe.jsonl --pictures pictures --judge vllm:MODEL mode=published spans=none
-    spanreward labels table lave lave.jsonl --judge vllm:MODEL mode=published candidate=whole
+    python -m experiments labels table docent-coarse coarse.jsonl --judge server:URL#qwen3-14b mode=published
+    python -m experiments labels table mmhe-best mmhe.jsonl --pictures mmhe --judge vllm:MODEL mode=published spans=none
+    python -m experiments labels table lave lave.jsonl --judge vllm:MODEL mode=published candidate=whole
 
 Tables: docent-coarse, docent-granular, caparena, mmhe-best, mmhe-criteria, flickr8k-expert, flickr8k-cf, composite,
-lave, thumb, polaris, pascal50s, sugarcrepe, discourse-foil. docs/evidence/reproduce.md says which table of
-which paper each repeats. A column map names a file's columns (rewards/labels/column_maps); --columns takes yours."""
+lave, thumb, polaris, pascal50s, sugarcrepe, discourse-foil. docs/evidence/reproduce.md says which table of which
+paper each repeats. A column map names a file's columns (experiments/labels/column_maps); --columns takes yours."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,10 +53,10 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
 
 def measure_all(
     arguments: argparse.Namespace, others: Sequence["Reward"] = ()
-) -> tuple[dict[str, Any], list["Record"], dict[str, "Judged"]]:
+) -> tuple[dict[str, Any], list["Judgment"], dict[str, "Judged"]]:
     """Returns the numbers, the records, and the verdicts on them by metric: the table's metric first, then `others`."""
-    from spanreward.rewards.labels.column_map import load_map
-    from spanreward.rewards.labels.tables import TABLES, fill_table, judge_records, unscored
+    from experiments.labels.column_map import load_map
+    from experiments.labels.tables import TABLES, fill_table, judge_records, unscored
     from spanreward.rewards.naming import check_known
 
     check_known("table", [arguments.table], TABLES)
@@ -99,3 +104,7 @@ def measure_table(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
             numbers = (number(found["value"]), interval(**found["interval"]), str(found["n"]), str(found["failed"]))
             table.add_row(escape(row["slice"]), row["measure"], name, *numbers)
     return table
+
+
+def main() -> None:
+    run("python -m experiments labels", __doc__, {"table": sys.modules[__name__]})

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from experiments.blind.export import fingerprint
+from experiments.blind.questions import ANSWERS, QUESTIONS
 from spanreward.rewards.json_lines import BOM, read_json_lines, read_value
-from spanreward.training.blind.export import fingerprint
-from spanreward.training.blind.questions import ANSWERS, QUESTIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def read_key(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise ValueError(f"the key {path} is not JSON ({error}): take the file that the export wrote.") from None
     if not isinstance(key, dict) or not {"comparison", "sides", "tasks"} <= key.keys():
-        raise ValueError(f"{path} is no key of `spanreward blind export`: it needs comparison, sides and tasks.")
+        raise ValueError(f"{path} is no key that `blind export` wrote: it needs comparison, sides and tasks.")
     return key
 
 

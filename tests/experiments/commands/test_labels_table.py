@@ -1,4 +1,4 @@
-"""`spanreward labels table` as a person meets it: tables, the same numbers as JSON, one sentence for mistakes."""
+"""`labels table` as a person meets it: tables, the same numbers as JSON, one sentence for mistakes."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command import spanreward
+from tests.support.command import experiments
 
 ROWS = [
     {
@@ -32,7 +32,7 @@ def rows(tmp_path: Path) -> Path:
 
 
 def table(*words: Any, json_to: Path | None = None) -> Any:
-    done = spanreward("labels", "table", *words, *(("--json", json_to) if json_to else ()))
+    done = experiments("labels", "table", *words, *(("--json", json_to) if json_to else ()))
     assert done.code == 0, done.err
     return done.out, json.loads(json_to.read_text()) if json_to else None
 
@@ -78,7 +78,7 @@ def test_what_a_file_says_is_no_markup(tmp_path: Path) -> None:
 def test_a_table_of_what_nobody_judged(rows: Path, tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("name: Mine\nsource: here\nseen: true\ncolumns: {group: uuid, completion: model1_generation}\n")
-    done = spanreward("labels", "table", "lave", rows, "--columns", mine, "--metric", "posh")
+    done = experiments("labels", "table", "lave", rows, "--columns", mine, "--metric", "posh")
     assert done.code == 1
     assert "nothing can be measured: posh has no score for 4 of 4 texts, the first is not_applicable" in done.err
 
@@ -95,7 +95,7 @@ def test_a_table_of_what_nobody_judged(rows: Path, tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_one_sentence(rows: Path, words: list[str], reason: str) -> None:
-    done = spanreward("labels", "table", *(word.replace("{rows}", str(rows)) for word in words))
+    done = experiments("labels", "table", *(word.replace("{rows}", str(rows)) for word in words))
     assert done.code == 1
     assert reason in done.err
     assert "Traceback" not in done.err

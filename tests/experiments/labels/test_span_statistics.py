@@ -5,7 +5,7 @@ from math import isnan
 import pytest
 from hypothesis import given, strategies as st
 
-from spanreward.rewards.labels.span_statistics import best_macro_f1, word_flags, word_scores
+from experiments.labels.span_statistics import best_macro_f1, word_flags, word_scores
 
 
 def macro_f1(predicted: list[bool], true: list[bool]) -> float:

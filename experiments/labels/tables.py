@@ -16,13 +16,14 @@ from math import nan
 from pathlib import Path
 from typing import Any
 
+from experiments.labels import measures
+from experiments.labels.column_map import JudgedMap, load_map
+from experiments.labels.judgments import Judgment, read_judgments
+from experiments.labels.measures import Measure, OfTwo, pairs, ratings, statistic_of
+from experiments.labels.pair_statistics import three_way_accuracy
+from experiments.labels.statistics import kendall_tau_b, kendall_tau_c, spearman
 from spanreward.rewards.comparison.resampling import Interval, bootstrap
-from spanreward.rewards.labels import measures
-from spanreward.rewards.labels.column_map import ColumnMap, load_map
-from spanreward.rewards.labels.measures import Measure, OfTwo, pairs, ratings, statistic_of
-from spanreward.rewards.labels.pair_statistics import three_way_accuracy
-from spanreward.rewards.labels.records import Record, read_records
-from spanreward.rewards.labels.statistics import kendall_tau_b, kendall_tau_c, pearson, spearman
+from spanreward.rewards.labels.statistics import pearson
 from spanreward.rewards.lave.references import is_binary
 from spanreward.rewards.reward import Reward
 from spanreward.rewards.verdict import Verdict
@@ -56,7 +57,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table's records and measures.
+    """A table's judgments and measures.
 
     Attributes:
         paper: the table of the paper that it repeats, "" for none.
@@ -72,14 +73,14 @@ class Table:
     measures: tuple[Measure, ...]
     columns: str
     pictures: bool = False
-    slices: Callable[[Record], Sequence[str]] = lambda record: (record.slice, ALL) if record.slice else (ALL,)
+    slices: Callable[[Judgment], Sequence[str]] = lambda record: (record.slice, ALL) if record.slice else (ALL,)
 
-    def read(self, path: Path, columns: ColumnMap | None = None, pictures: Path | None = None) -> list[Record]:
-        """Returns a file's records. columns: a map in place of the packaged one. Raises as `read_records` does."""
-        return read_records(path, columns or load_map(self.columns), pictures)
+    def read(self, path: Path, columns: JudgedMap | None = None, pictures: Path | None = None) -> list[Judgment]:
+        """Returns a file's judgments. columns: a map in place of the packaged one. Raises as `read_judgments` does."""
+        return read_judgments(path, columns or load_map(self.columns), pictures)
 
 
-def fill_table(table: Table, records: Sequence[Record], judged: Mapping[str, Judged]) -> list[TableRow]:
+def fill_table(table: Table, records: Sequence[Judgment], judged: Mapping[str, Judged]) -> list[TableRow]:
     """Returns a row per slice and measure, from each metric's verdicts. Spans are measured of metrics that have them.
     Raises ValueError where there is no score at all.
     """
@@ -115,7 +116,7 @@ def unscored(judged: Mapping[str, Judged]) -> list[str]:
     return sentences
 
 
-def judge_records(records: Sequence[Record], metric: Reward) -> Judged:
+def judge_records(records: Sequence[Judgment], metric: Reward) -> Judged:
     """Returns, per record, a verdict of each of its texts, failed ones too."""
     samples = [sample for record in records for sample in record.samples]
     chunks = (samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK))
@@ -123,7 +124,7 @@ def judge_records(records: Sequence[Record], metric: Reward) -> Judged:
     return [tuple(next(verdicts) for _ in record.samples) for record in records]
 
 
-def measure_one(measure: Measure, records: Sequence[Record], verdicts: Judged) -> Measured | None:
+def measure_one(measure: Measure, records: Sequence[Judgment], verdicts: Judged) -> Measured | None:
     """Returns the measure over the records without a failed verdict; records of one group are drawn together. None
     where people did not judge this, or the metric does not measure it.
     """
@@ -149,7 +150,7 @@ def measure_one(measure: Measure, records: Sequence[Record], verdicts: Judged) -
     return Measured(statistic(chosen), interval, counted, failed)
 
 
-def answer_slices(record: Record) -> Sequence[str]:
+def answer_slices(record: Judgment) -> Sequence[str]:
     """The record's slices: its own (model and dataset), ALL, and "binary" (yes or no) or "other" (LAVE, table 9)."""
     kind = "binary" if is_binary(record.samples[0].answers) else "other"
     return (record.slice, kind, ALL) if record.slice else (kind, ALL)

@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 import pytest
 from PIL import Image
 
-from spanreward.training.blind.comparison import read_answered
-from spanreward.training.blind.export import export, key_of
-from spanreward.training.blind.label_studio import interface
-from spanreward.training.blind.questions import ANSWERS, QUESTIONS
+from experiments.blind.comparison import read_answered
+from experiments.blind.export import export, key_of
+from experiments.blind.label_studio import interface
+from experiments.blind.questions import ANSWERS, QUESTIONS
 from tests.support.blind import IDS, comparison
 
 HOSTILE = '</Text><script>alert(1)</script> "$image" &amp; \u202e {"pair": "x"} 😀'

@@ -6,12 +6,7 @@ from math import inf, isnan
 import pytest
 from hypothesis import given, strategies as st
 
-from spanreward.rewards.labels.pair_statistics import (
-    best_against_others,
-    predicted_signs,
-    three_way_accuracy,
-    tie_threshold,
-)
+from experiments.labels.pair_statistics import best_against_others, predicted_signs, three_way_accuracy, tie_threshold
 
 
 def accuracy_by_the_formula(pairs: Sequence[tuple[float, int]]) -> float:

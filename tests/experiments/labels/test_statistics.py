@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from spanreward.rewards.labels.measures import quality_of_votes
-from spanreward.rewards.labels.statistics import kendall_tau_b, spearman
+from experiments.labels.measures import quality_of_votes
+from experiments.labels.statistics import kendall_tau_b, spearman
 
 
 @pytest.mark.parametrize(("right", "quality"), [(0, 0.0), (1, 0.0), (2, 0.5), (3, 0.5), (4, 1.0), (5, 1.0)])
