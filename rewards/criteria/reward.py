@@ -26,7 +26,7 @@ from spanreward.rewards.pairwise.questions import Shown, load_prompts as load_pa
 from spanreward.rewards.pairwise.rows import charge, judged, sort_rows
 from spanreward.rewards.pairwise.votes import PairVotes, cast
 from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Verdict
+from spanreward.rewards.verdict import NotApplicable, Sample, Verdict
 
 CRITERIA = 3  # of a row, as `cost` assumes; MLLM-Bench has one to three
 SCALE = ("A", "B", "C", "D")
@@ -82,18 +82,17 @@ class CriteriaReward(Reward):
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. All questions are one call, equal ones once."""
-        shown, verdicts = sort_rows(samples, self.evidence, self._lacks)
+        shown, verdicts = sort_rows(samples, self.evidence, self._check)
         asked = {number: samples[number] for number in shown if number not in verdicts}
         found = self._vote(asked, shown) if self.form == "pairwise" else self._rate(asked, shown)
         return [verdicts.get(number) or found[number] for number in range(len(samples))]
 
-    def _lacks(self, sample: Sample) -> str:
-        """Returns one sentence on what the row lacks, or ""."""
+    def _check(self, sample: Sample) -> None:
+        """Raises NotApplicable for a row without criteria, or without an anchor in form "pairwise"."""
         if not sample.criteria:
-            return "this row has no criteria"
+            raise NotApplicable("this row has no criteria")
         if self.form == "pairwise" and not (sample.anchor or "").strip():
-            return "this row has no anchor, a text to compare the completion with"
-        return ""
+            raise NotApplicable("this row has no anchor, a text to compare the completion with")
 
     def _rate(self, samples: dict[int, Sample], shown: dict[int, Shown]) -> dict[int, Verdict]:
         """Returns the verdicts of form "pointwise". One failure fails the verdict."""

@@ -49,14 +49,20 @@ def sentence_spans(
     """
     if len(places) <= 1:
         return tuple(_only(place, whole) for place in places)
-    moves = sentence_credit(whole, ratings, adds)
-    own = {c: w for c, w in whole.weights.items() if c not in adds} or whole.weights
-    total = sum(own.values())
+    credits = sentence_credit(whole, ratings, adds)
+    weights = _weights_in_score(whole.weights, adds)
     spans = []
-    for number, (place, means, moved) in enumerate(zip(places, ratings, moves, strict=True)):
-        level = overall({c: means[c] for c in own}, {c: w / total for c, w in own.items()}) if total else 1.0
-        spans.append(_span(place, unit(level), sum(moved.values()), moved, _rated(means), number))
+    for number, (place, means, credit) in enumerate(zip(places, ratings, credits, strict=True)):
+        rating = overall({criterion: means[criterion] for criterion in weights}, weights) if weights else 1.0
+        spans.append(_span(place, unit(rating), sum(credit.values()), credit, _rated(means), number))
     return tuple(spans)
+
+
+def _weights_in_score(weights: Mapping[str, float], adds: Set[str]) -> dict[str, float]:
+    """Returns the weights of the criteria in a sentence's score, with sum 1, or {} if they are all 0."""
+    scoring = {criterion: w for criterion, w in weights.items() if criterion not in adds} or weights
+    total = sum(scoring.values())
+    return {criterion: w / total for criterion, w in scoring.items()} if total else {}
 
 
 def sentence_credit(whole: Aggregate, ratings: Sequence[Mapping[str, float]], adds: Set[str]) -> list[dict[str, float]]:

@@ -100,12 +100,18 @@ def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
 def _subjects(verb: Word, places: Places) -> list[Word]:
     """Returns the verb's own subjects, the last first, then the noun that it describes or its auxiliary's subjects."""
     head = verb.head
-    own = [subject for subject in reversed(verb.subjects) if subject.index in places]
-    if head.index in places and (head.pos in (*NOUNS, "PRON") or head.dep in SUBJECTS):
-        return [*own, head]
-    if head.pos != "AUX" or head is verb:
-        return own
-    return own + [subject for subject in reversed(head.subjects) if subject.index in places]
+    describes_head = head.pos in (*NOUNS, "PRON") or head.dep in SUBJECTS  # "a man holding a book"
+    if describes_head and head.index in places:
+        others = [head]
+    elif head.pos == "AUX" and head is not verb:
+        others = _last_first(head.subjects, places)
+    else:
+        others = []
+    return _last_first(verb.subjects, places) + others
+
+
+def _last_first(words: Sequence[Word], places: Places) -> list[Word]:
+    return [word for word in reversed(words) if word.index in places]
 
 
 def _is_own_subject(subject: Word, verb: Word) -> bool:

@@ -33,7 +33,7 @@ from spanreward.rewards.pairwise.rows import charge, judged, sort_rows
 from spanreward.rewards.pairwise.schedule import swiss_round, swiss_rounds
 from spanreward.rewards.pairwise.votes import cast
 from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
 
 GROUP = 8  # completions of a prompt, as `cost` assumes
 
@@ -125,7 +125,7 @@ class PairwiseReward(Reward):
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. A round's questions are one call, equal ones once."""
-        shown, verdicts = sort_rows(samples, self.evidence, self._lacks)
+        shown, verdicts = sort_rows(samples, self.evidence, self._check)
         texts = {number: judged(samples[number]) for number in shown}
         asked = [number for number in shown if number not in verdicts]
         if self.form == "score":
@@ -143,13 +143,12 @@ class PairwiseReward(Reward):
             verdicts[number] = charge(self._verdict(number, own, strengths), samples[number], self.mode, cut)
         return [verdicts[number] for number in range(len(samples))]
 
-    def _lacks(self, sample: Sample) -> str:
-        """Returns one sentence on the opponent that the row lacks, or ""."""
+    def _check(self, sample: Sample) -> None:
+        """Raises NotApplicable for a row without an opponent."""
         if self.anchor == "anchor" and not (sample.anchor or "").strip():
-            return "this row has no anchor, a text to compare the completion with"
+            raise NotApplicable("this row has no anchor, a text to compare the completion with")
         if self.anchor == "reference" and not sample.references:
-            return "this row has no reference to compare the completion with"
-        return ""
+            raise NotApplicable("this row has no reference to compare the completion with")
 
     def _scored(self, samples: dict[int, Sample], shown: dict[int, Shown]) -> dict[int, Verdict]:
         questions = [ask_score(self.prompts, shown[number], judged(sample)) for number, sample in samples.items()]

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Any
 
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.probe import Link, Mention
@@ -77,6 +78,11 @@ class Interview:
         self.description = shown.get(longest, (0, 0))
         names = Counter(name for entity in self.target_graph.entities for name in {lemmas(h) for h in entity.heads})
         self.repeated = frozenset(name for name, count in names.items() if count > 1)
+
+    def answers(self, kind: str) -> dict[Any, Any]:
+        """The answers to the questions about components of one kind, by the components' keys."""
+        by_kind: dict[str, dict[Any, Any]] = {"entity": self.entities, "attribute": self.attributes}
+        return (by_kind | {"relation": self.relations, "denied": self.denied})[kind]
 
     def agrees(self, denial: Denial) -> bool:
         """Whether the target denies the same thing."""
