@@ -22,17 +22,17 @@ from spacy.language import Language
 
 from spanreward.rewards.cost import Cost, tokens_in
 from spanreward.rewards.evidence import EVIDENCE, Evidence, evidence_columns
-from spanreward.rewards.filler import beside, charge_filler, find_filler
+from spanreward.rewards.filler import beside, find_filler, penalise_filler
 from spanreward.rewards.harmonic.prompts import Criterion, chosen_criteria, load_prompts
 from spanreward.rewards.harmonic.questions import Shown, ask, ask_why, show
 from spanreward.rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, aggregate, check_weighting, unit
-from spanreward.rewards.harmonic.spans import Place, ablation_spans, at_most, charged_parts, sentence_spans, without
+from spanreward.rewards.harmonic.spans import Place, ablation_spans, at_most, penalised_parts, sentence_spans, without
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
 from spanreward.rewards.language.parse import split_sentences
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
-from spanreward.rewards.length import charge_unread, judged_part
+from spanreward.rewards.length import judged_part, penalise_unread
 from spanreward.rewards.naming import MODES, Mode, check_choice, check_known, unknown
 from spanreward.rewards.reward import Reward
 from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
@@ -76,7 +76,7 @@ class HarmonicReward(Reward):
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
         prompts: a file like prompts.yaml. None is ours.
         pipeline: the spaCy pipeline that finds the sentences.
-        mode: "default" charges for filler (rewards/filler.py), "published" does not.
+        mode: "default" penalises filler (rewards/filler.py), "published" does not.
         name: the reward's name in logs.
     """
 
@@ -252,9 +252,9 @@ class HarmonicReward(Reward):
         verdict = Verdict(unit(whole.overall), parts=parts, spans=spans)
         if self.mode == "default":
             found = find_filler(inquiry.text, beside(inquiry.sample))
-            verdict = charge_filler(verdict, inquiry.text, found, charged_parts)
+            verdict = penalise_filler(verdict, inquiry.text, found, penalised_parts)
         read = len(inquiry.text) - max(rating.cut for rating in ratings[0].values())
-        return charge_unread(verdict, read, len(inquiry.sample.completion), charged_parts)
+        return penalise_unread(verdict, read, len(inquiry.sample.completion), penalised_parts)
 
 
 def needed_columns(task: str, evidence: Evidence) -> tuple[tuple[str, ...], tuple[str, ...]]:

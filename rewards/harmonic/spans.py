@@ -70,9 +70,9 @@ def sentence_credit(whole: Aggregate, ratings: Sequence[Mapping[str, float]], ad
     count = len(ratings)
     moves: list[dict[str, float]] = [{} for _ in ratings]
     for criterion, weight in whole.weights.items():
-        own = [means[criterion] for means in ratings]
-        achieved, average = sum(m - 1 for m in own), sum(own) / count
-        for moved, m in zip(moves, own, strict=True):
+        rated = [means[criterion] for means in ratings]
+        achieved, average = sum(m - 1 for m in rated), sum(rated) / count
+        for moved, m in zip(moves, rated, strict=True):
             if criterion in adds:
                 share = (whole.means[criterion] - 1) * (m - 1) / achieved if achieved else 0.0
             else:
@@ -98,7 +98,7 @@ def ablation_spans(places: Sequence[Place], whole: Aggregate, others: Sequence[A
     return tuple(spans)
 
 
-def charged_parts(parts: Mapping[str, float], kept: float) -> dict[str, float]:
+def penalised_parts(parts: Mapping[str, float], kept: float) -> dict[str, float]:
     """Returns the parts, with the share `kept` of every rating's distance from 1."""
     rated = {"overall", *(part.removeprefix("weight_") for part in parts if part.startswith("weight_"))}
     return {part: 1 + (value - 1) * kept if part in rated else value for part, value in parts.items()}

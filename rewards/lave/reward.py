@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from spanreward.rewards.cost import Cost, tokens_in
-from spanreward.rewards.filler import beside, charge_filler, find_filler
+from spanreward.rewards.filler import beside, find_filler, penalise_filler
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import AnswerProbe
@@ -71,7 +71,7 @@ class LaveReward(Reward):
         evidence: "context" shows the judge the row's `context`, a description of the picture, if it has one. "none"
             does not. None is "context" in default mode, and "none" in published mode as in the paper's final method
             (section 5.4).
-        mode: "default" charges for filler anywhere in the completion (rewards/filler.py). "published" does not, counts
+        mode: "default" penalises filler anywhere in the completion (rewards/filler.py). "published" does not, counts
             references as the published code does (references.py), and gives a rationale 100 tokens in place of 128.
         name: the reward's name in logs.
     """
@@ -189,10 +189,10 @@ class LaveReward(Reward):
         if self.mode == "published":
             return verdict
         found = find_filler(sample.completion, beside(sample), ends=False)
-        return charge_filler(verdict, sample.completion, found, charged)
+        return penalise_filler(verdict, sample.completion, found, penalised_parts)
 
 
-def charged(parts: dict[str, float], kept: float) -> dict[str, float]:
+def penalised_parts(parts: dict[str, float], kept: float) -> dict[str, float]:
     return {**parts, "score": parts["score"] * kept}
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from spanreward.rewards.evidence import Evidence
-from spanreward.rewards.filler import beside, charge_filler, find_filler
-from spanreward.rewards.length import charge_unread, judged_length
+from spanreward.rewards.filler import beside, find_filler, penalise_filler
+from spanreward.rewards.length import judged_length, penalise_unread
 from spanreward.rewards.naming import Mode
 from spanreward.rewards.pairwise.questions import Shown, show
 from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
@@ -37,7 +37,7 @@ def judged(sample: Sample) -> str:
     return sample.completion[: judged_length(sample.completion)]
 
 
-def charge(verdict: Verdict, sample: Sample, mode: Mode, cut: int = 0) -> Verdict:
+def penalise(verdict: Verdict, sample: Sample, mode: Mode, cut: int = 0) -> Verdict:
     """Returns the verdict on the whole completion, from the verdict on its judged part.
 
     The judge did not read the last `cut` characters of that part. The score is multiplied by the share of the
@@ -45,8 +45,8 @@ def charge(verdict: Verdict, sample: Sample, mode: Mode, cut: int = 0) -> Verdic
     """
     text = judged(sample)
     if mode == "default":
-        verdict = charge_filler(verdict, text, find_filler(text, beside(sample)), unchanged)
-    return charge_unread(verdict, len(text) - cut, len(sample.completion), unchanged)
+        verdict = penalise_filler(verdict, text, find_filler(text, beside(sample)), unchanged)
+    return penalise_unread(verdict, len(text) - cut, len(sample.completion), unchanged)
 
 
 def unchanged(parts: dict[str, float], kept: float) -> dict[str, float]:

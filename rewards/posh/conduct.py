@@ -96,7 +96,8 @@ class _Asker:
             for (interview, candidate), identifier in zip(named, identifiers, strict=True)
             if interview.failure is None
         ]
-        answers = self._rate([(interview, entity_named(interview, *name)) for interview, *name in asked])
+        components = [(interview, entity_named(interview, candidate, name)) for interview, candidate, name in asked]
+        answers = self._rate(components)
         for (interview, candidate, identifier), answer in zip(asked, answers, strict=True):
             best = interview.entities.get(candidate.entity)
             # 2.4: rounds half to even, keeps the first of equals

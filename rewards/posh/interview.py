@@ -141,8 +141,8 @@ class Interview:
             if attribute.text != besides and attribute.text not in mention.attributes
         )
         attributes = tuple(islice(others, MOST_SAID))
-        own = islice((relation for relation in self.tied(number) if relation is not without), MOST_SAID)
-        places = [(r, self.source.entities[r.object]) for r in own]
+        relations = islice((relation for relation in self.tied(number) if relation is not without), MOST_SAID)
+        places = [(r, self.source.entities[r.object]) for r in relations]
         words = [" ".join((r.text, *(a.text for a in place.attributes), place.text)) for r, place in places]
         if not attributes and not places:
             return found.identifier, mention

@@ -9,7 +9,7 @@ Precision asks the judge whether each entity, attribute and relation of the comp
 whether the reference's are in the completion. Both are mean ratings / 5, and the score is their F1.
 
 mode="published" follows the published code: the judge words the identifiers, and an empty completion has precision 1.
-mode="default" words identifiers by rule, asks equal questions once, gives an empty completion score 0, and charges for
+mode="default" words identifiers by rule, asks equal questions once, gives an empty completion score 0, and penalises
 filler (rewards/filler.py).
 
 With several references, published mode judges each one separately and takes the best F1. In default mode a component of
@@ -39,11 +39,11 @@ from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.length import judged_part
 from spanreward.rewards.memo import AnswerCache
 from spanreward.rewards.naming import MODES, Mode, check_choice
-from spanreward.rewards.posh.charge import charge, charge_unread, read_note
 from spanreward.rewards.posh.components import RatedComponent, best_of, components, denials, spans_of
 from spanreward.rewards.posh.conduct import conduct
 from spanreward.rewards.posh.graph_view import GraphView, view_graph
 from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
+from spanreward.rewards.posh.penalty import penalise, penalise_unread, read_note
 from spanreward.rewards.posh.picture import PictureCheck, ask_pictures, load_wording
 from spanreward.rewards.posh.prompts import PromptSource, load_prompts
 from spanreward.rewards.posh.repeats import surplus
@@ -170,7 +170,7 @@ class PoshReward(Reward):
         if self.mode == "published":
             return self._assess_texts(samples)
         verdicts = self._assess_texts([judged_part(sample) for sample in samples])
-        return [charge_unread(v, sample, self.score) for v, sample in zip(verdicts, samples, strict=True)]
+        return [penalise_unread(v, sample, self.score) for v, sample in zip(verdicts, samples, strict=True)]
 
     def _assess_texts(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Judges some samples while the next ones are parsed. The judge stays awake for all of them."""
@@ -276,7 +276,7 @@ class PoshReward(Reward):
                 one_by_one = [self._verdict(sample, [pair]) for pair in several]
                 verdicts[number] = max(one_by_one, key=lambda verdict: verdict.parts["f1"])
             else:
-                verdicts[number] = charge(self._verdict(sample, several), sample, rows[number].graph)
+                verdicts[number] = penalise(self._verdict(sample, several), sample, rows[number].graph)
         return [replace(verdicts[number], parsed_by=parsed_by) for number in range(len(rows))]
 
     def _usable(self, references: Sequence[GraphView]) -> list[int]:

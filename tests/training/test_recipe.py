@@ -483,7 +483,7 @@ def test_the_published_recipe_is_the_papers_metric_on_the_papers_training() -> N
     same = {"output": published.output, "rewards": published.rewards, "trainer": trainer}
     assert published == ours.model_copy(update=same)
     first = (folder / "docent-posh-dapo.yaml").read_text().splitlines()[0]
-    assert "a PoSh of ours: default mode, prompts, graphs, charge for filler" in first
+    assert "a PoSh of ours: default mode, prompts, graphs, penalty for filler" in first
 
 
 LAUGHS = "a: &a [x, x]\n" + "".join(

@@ -26,7 +26,7 @@ from spanreward.rewards.reward import LogMetric, Reward, summarise
 from spanreward.rewards.verdict import Sample, Status, Verdict
 from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.reasoning import Parts, on_completion
-from spanreward.training.grpo.waiting import told_while_waiting
+from spanreward.training.grpo.waiting import log_while_waiting
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ class Recorder:
         for judge in self.reward.judges:
             if id(judge) in asleep:
                 return [Verdict(None, Status.ERROR, note=asleep[id(judge)]) for _ in answers]
-        with told_while_waiting(f"the reward {self.__name__}"):
+        with log_while_waiting(f"the reward {self.__name__}"):
             verdicts = self.reward.judge_samples(answers)
             rows, others = (range(len(answers)), 1) if self.contrast_coef else (sampled(answers), OTHERS)
             self.contrasts = contrasts(self.reward, answers, verdicts, rows, others)

@@ -137,8 +137,8 @@ class MatchJudge(Judge):
         if len(self._given) > REMEMBERED_GRAPHS:
             self._given = {}
         self._given |= {key: TextIndex(graph) for key, graph in graphs.items() if key not in self._given}
-        own = self._parse([probe.text for probe in probes if probe.graph is None])
-        return [own[probe.text] if probe.graph is None else self._given[id(probe.graph)] for probe in probes]
+        parsed = self._parse([probe.text for probe in probes if probe.graph is None])
+        return [parsed[probe.text] if probe.graph is None else self._given[id(probe.graph)] for probe in probes]
 
     def _parse(self, texts: Sequence[str], mode: Mode = "default") -> dict[str, TextIndex]:
         """Returns an index per text. Texts that it does not remember are parsed together."""

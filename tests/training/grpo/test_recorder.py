@@ -68,7 +68,8 @@ def test_what_was_judged_before_a_call_is_not_judged_again_and_the_next_call_jud
 
 
 def test_a_step_whose_judge_is_not_awake_logs_no_contrast_of_the_step_before() -> None:
-    recorder, logged = Recorder(PoshReward(MatchJudge())), {}
+    recorder = Recorder(PoshReward(MatchJudge()))
+    logged: dict[str, float] = {}
     recorder.contrasts = {0: 0.25}
     recorder.judge(PROMPTS, TEXTS, {id(recorder.reward.judge): "it sleeps"}, logged.__setitem__, **COLUMNS)
     assert {verdict.note for verdict in recorder.verdicts} == {"it sleeps"}
