@@ -1,4 +1,4 @@
-"""Finds filler, the words of a text that say nothing. Every metric charges for it in mode "default".
+"""Finds filler, the words of a text that say nothing. Every metric penalises it in mode "default".
 
     found = find_filler("A red circle. in in in in in in in in", known="A red circle at the top.")
     found.share                         # 0.61: of the text's characters
@@ -303,12 +303,12 @@ def join(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, i
     return [piece for piece in joined if piece[0] < piece[1]]
 
 
-def charge_filler(
-    verdict: Verdict, text: str, filler: Filler, charged: Callable[[dict[str, float], float], dict[str, float]]
+def penalise_filler(
+    verdict: Verdict, text: str, filler: Filler, penalised: Callable[[dict[str, float], float], dict[str, float]]
 ) -> Verdict:
     """Returns the verdict with score, credits and parts reduced by the share of filler, and a span on every piece.
 
-    charged(parts, kept): returns the metric's parts when the share `kept` of the text is no filler.
+    penalised(parts, kept): returns the metric's parts when the share `kept` of the text is no filler.
     """
     if verdict.status is not Status.OK or verdict.score is None:
         return verdict
@@ -319,5 +319,5 @@ def charge_filler(
         Span(start, end, 0.0, -verdict.score * (end - start) / len(text), FILLER, reason, first + number)
         for number, (start, end, reason) in enumerate(filler.pieces)
     ]
-    parts = {**charged(verdict.parts, kept), FILLER: filler.share}
+    parts = {**penalised(verdict.parts, kept), FILLER: filler.share}
     return replace(verdict, score=verdict.score * kept, parts=parts, spans=(*spans, *costs))

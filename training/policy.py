@@ -21,7 +21,7 @@ from transformers.utils import is_torchvision_available
 from spanreward.rewards.hub import offline_without_hub
 from spanreward.rewards.judges.encoding.picture_chat import load_processor
 from spanreward.rewards.judges.smollm2 import smollm2_folder
-from spanreward.rewards.own_file import is_own, own_function
+from spanreward.rewards.own_file import custom_function, is_custom
 from spanreward.training.recipe import RecipeError
 
 PROCESSOR_FILES = ("processor_config.json", "preprocessor_config.json")
@@ -36,9 +36,9 @@ def load_policy(model: str, seed: int = 0, dtype: str = "float32") -> tuple[PreT
     model: a hub id, a folder, `smollm2`, or FILE.py:FUNCTION, which is called with the seed, returns both and chooses
     the dtype itself. A folder may hold an adapter, which is loaded with its base; its processor may be the base's.
     """
-    if is_own(model):
+    if is_custom(model):
         try:
-            make = own_function(model)
+            make = custom_function(model)
         except ValueError as error:
             raise RecipeError(f"policy.model {model}: {error}") from error
         policy, processor = make(seed)

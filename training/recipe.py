@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 
 from spanreward.rewards.naming import members, unknown
-from spanreward.rewards.own_file import is_own
+from spanreward.rewards.own_file import is_custom
 from spanreward.training.recipe_file import RecipeError, read_mapping, read_yaml
 from spanreward.training.trainer_settings import fault
 
@@ -111,7 +111,7 @@ class FilePart(RowsPart):
 def source_of(block: Any) -> Any:
     """Returns the source of a data block, a mapping or a part; "file" for FILE.py:FUNCTION."""
     source = block.get("source") if isinstance(block, dict) else block.source
-    return "file" if isinstance(source, str) and is_own(source) else source
+    return "file" if isinstance(source, str) and is_custom(source) else source
 
 
 WRONG_SOURCE = {

@@ -23,7 +23,7 @@ from trl import SFTTrainer
 
 from spanreward.rewards.judges import Judge, closing, load_judge
 from spanreward.rewards.metrics import build_reward
-from spanreward.rewards.own_file import is_own
+from spanreward.rewards.own_file import is_custom
 from spanreward.rewards.reward import Reward
 from spanreward.training.callbacks.metrics_file import MetricsFile, ProgressBar
 from spanreward.training.callbacks.reward_health import RewardHealthCallback
@@ -123,7 +123,7 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
         args = trainer_config(recipe.algorithm)(**arguments)
     # No rank loads its policy before all judges have started: a sharded one needs the other ranks' devices.
     PartialState().wait_for_everyone()
-    if is_own(recipe.policy.model) and is_deepspeed_zero3_enabled():
+    if is_custom(recipe.policy.model) and is_deepspeed_zero3_enabled():
         raise RecipeError(
             f"the policy {recipe.policy.model} cannot be made under ZeRO-3: run its recipe with "
             "accelerate_configs/cpu.yaml, and give policy.model the folder."

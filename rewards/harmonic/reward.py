@@ -22,20 +22,20 @@ from spacy.language import Language
 
 from spanreward.rewards.cost import Cost, tokens_in
 from spanreward.rewards.evidence import EVIDENCE, Evidence, evidence_columns
-from spanreward.rewards.filler import beside, charge_filler, find_filler
+from spanreward.rewards.filler import beside, find_filler, penalise_filler
 from spanreward.rewards.harmonic.prompts import Criterion, chosen_criteria, load_prompts
 from spanreward.rewards.harmonic.questions import Shown, ask, ask_why, show
 from spanreward.rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, aggregate, check_weighting, unit
-from spanreward.rewards.harmonic.spans import Place, ablation_spans, at_most, charged_parts, sentence_spans, without
+from spanreward.rewards.harmonic.spans import Place, ablation_spans, at_most, penalised_parts, sentence_spans, without
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
 from spanreward.rewards.language.parse import split_sentences
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
-from spanreward.rewards.length import charge_unread, judged_part
+from spanreward.rewards.length import judged_part, penalise_unread
 from spanreward.rewards.naming import MODES, Mode, check_choice, check_known, unknown
 from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
 
 T = TypeVar("T")
 REASON_TOKENS = 120
@@ -76,7 +76,7 @@ class HarmonicReward(Reward):
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
         prompts: a file like prompts.yaml. None is ours.
         pipeline: the spaCy pipeline that finds the sentences.
-        mode: "default" charges for filler (rewards/filler.py), "published" does not.
+        mode: "default" penalises filler (rewards/filler.py), "published" does not.
         name: the reward's name in logs.
     """
 
@@ -146,14 +146,16 @@ class HarmonicReward(Reward):
         verdicts: dict[int, Verdict] = {}
         shown: dict[int, Shown] = {}
         for number, sample in enumerate(samples):
-            evidence = self._shown(sample)
-            if isinstance(evidence, str):
-                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=evidence)
-            elif not judged_part(sample).completion.strip():
+            try:
+                evidence = self._shown(sample)
+            except NotApplicable as reason:
+                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
+                continue
+            if judged_part(sample).completion.strip():
+                shown[number] = evidence
+            else:
                 lowest = dict.fromkeys(self.main_parts, float(LEVELS[0]))
                 verdicts[number] = Verdict(0.0, Status.EMPTY, lowest, note="the completion says nothing")
-            else:
-                shown[number] = evidence
         texts = {number: judged_part(samples[number]).completion for number in shown}
         places: Sequence[Sequence[Place]] = [()] * len(texts)
         if self.spans != "none" and texts:
@@ -174,27 +176,30 @@ class HarmonicReward(Reward):
         self, samples: Sequence[Sample], verdicts: Sequence[Verdict], max_tokens: int = REASON_TOKENS
     ) -> list[dict[str, str | Failure]]:
         """Returns the judge's reason for each rating of `assess`, per sample and criterion, if a verdict is OK."""
-        shown = [
-            self._shown(sample) if verdict.status is Status.OK else ""
-            for sample, verdict in zip(samples, verdicts, strict=True)
-        ]
-        asked = [
-            (c, ask_why(self.prompts.layout, c, seen, judged_part(sample).completion, verdict.parts[c.name]))
-            for sample, verdict, seen in zip(samples, verdicts, shown, strict=True)
-            if isinstance(seen, Shown)
-            for c in self.criteria
-        ]
-        reasons = iter(self._answers(asked, lambda judge, own: write_once(judge, own, max_tokens)))
-        return [{c.name: next(reasons) for c in self.criteria} if isinstance(seen, Shown) else {} for seen in shown]
+        by_sample = [self._why(sample, verdict) for sample, verdict in zip(samples, verdicts, strict=True)]
+        asked = [one for of_sample in by_sample for one in of_sample]
+        reasons = iter(self._answers(asked, lambda judge, questions: write_once(judge, questions, max_tokens)))
+        return [{criterion.name: next(reasons) for criterion, _ in of_sample} for of_sample in by_sample]
+
+    def _why(self, sample: Sample, verdict: Verdict) -> list[tuple[Criterion, Question]]:
+        """Returns the question for the reason of each rating, none where what the judge saw is no longer there."""
+        if verdict.status is not Status.OK:
+            return []
+        try:
+            shown = self._shown(sample)
+        except NotApplicable:
+            return []
+        layout, text = self.prompts.layout, judged_part(sample).completion
+        return [(c, ask_why(layout, c, shown, text, verdict.parts[c.name])) for c in self.criteria]
 
     def _judge_of(self, criterion: Criterion) -> Judge:
         return self.judge if criterion.sees else self.text_judge
 
-    def _shown(self, sample: Sample) -> Shown | str:
-        """Returns what the judge sees beside the sample, or why it cannot be judged."""
+    def _shown(self, sample: Sample) -> Shown:
+        """Returns what the judge sees beside the sample. Raises NotApplicable for one that cannot be judged."""
         name = sample.task or self.task
         if name not in self.prompts.tasks:
-            return unknown("task", name, self.prompts.tasks)
+            raise NotApplicable(unknown("task", name, self.prompts.tasks))
         task = self.prompts.tasks[name]
         return show(sample, name, task, self.evidence) if any(c.sees for c in self.criteria) else Shown(task)
 
@@ -247,9 +252,9 @@ class HarmonicReward(Reward):
         verdict = Verdict(unit(whole.overall), parts=parts, spans=spans)
         if self.mode == "default":
             found = find_filler(inquiry.text, beside(inquiry.sample))
-            verdict = charge_filler(verdict, inquiry.text, found, charged_parts)
+            verdict = penalise_filler(verdict, inquiry.text, found, penalised_parts)
         read = len(inquiry.text) - max(rating.cut for rating in ratings[0].values())
-        return charge_unread(verdict, read, len(inquiry.sample.completion), charged_parts)
+        return penalise_unread(verdict, read, len(inquiry.sample.completion), penalised_parts)
 
 
 def needed_columns(task: str, evidence: Evidence) -> tuple[tuple[str, ...], tuple[str, ...]]:

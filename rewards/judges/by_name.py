@@ -9,7 +9,7 @@ from spanreward.rewards.http_client import without_secret
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.judges.shared.cached_judge import CachedJudge
 from spanreward.rewards.naming import check_known, members, unknown
-from spanreward.rewards.own_file import is_own, own_class, own_instance
+from spanreward.rewards.own_file import custom_class, custom_instance, is_custom
 
 # A judge is named `kind:GIVEN`. By kind: the class, which is imported when it is needed, and what GIVEN stands for.
 KINDS = {
@@ -73,8 +73,8 @@ def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
             raise ValueError(f"the jury {without_secret(spec)} takes no options, got {', '.join(options)}.")
         made = [_make(name, {}) for name in names]
         return JuryJudge(*(judge for judge, _ in made)), any(model for _, model in made)
-    if (own := own_instance(spec, Judge, options)) is not None:
-        return own, False
+    if (custom := custom_instance(spec, Judge, options)) is not None:
+        return custom, False
     judge_class, given = _parts(spec)
     valid = [option for option in options_of(judge_class) if option not in given]
     check_known(f"option of the judge {without_secret(spec)}:", options, valid)
@@ -90,8 +90,8 @@ def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
 
 def _parts(spec: str) -> tuple[type[Judge], dict[str, str]]:
     """Returns the judge's class, and the arguments that its name gives."""
-    if is_own(spec):
-        return own_class(spec, Judge), {}
+    if is_custom(spec):
+        return custom_class(spec, Judge), {}
     if spec in KINDS and not KINDS[spec][1]:
         return _class(spec), {}
     kind, _, given = spec.partition(":")

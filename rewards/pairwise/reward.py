@@ -29,11 +29,11 @@ from spanreward.rewards.pairwise.analysis import ANALYSIS_TOKENS, after_analysis
 from spanreward.rewards.pairwise.contest import Contest, chances, cut_of, parts_of, votes_in_words
 from spanreward.rewards.pairwise.questions import Shown, ask, ask_score, load_prompts
 from spanreward.rewards.pairwise.ranking import RANKING_TOKENS, ask_ranking, rank, votes_of
-from spanreward.rewards.pairwise.rows import charge, judged, sort_rows
+from spanreward.rewards.pairwise.rows import judged, penalise, sort_rows
 from spanreward.rewards.pairwise.schedule import swiss_round, swiss_rounds
 from spanreward.rewards.pairwise.votes import cast
 from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
 
 GROUP = 8  # completions of a prompt, as `cost` assumes
 
@@ -58,7 +58,7 @@ class PairwiseReward(Reward):
         analyse: whether the judge writes an analysis before it decides (section 3.1).
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
         prompts: a file like prompts.yaml. None is ours.
-        mode: "default" charges for filler (rewards/filler.py), "published" does not.
+        mode: "default" penalises filler (rewards/filler.py), "published" does not.
         name: the reward's name in logs.
     """
 
@@ -125,7 +125,7 @@ class PairwiseReward(Reward):
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. A round's questions are one call, equal ones once."""
-        shown, verdicts = sort_rows(samples, self.evidence, self._lacks)
+        shown, verdicts = sort_rows(samples, self.evidence, self._check)
         texts = {number: judged(samples[number]) for number in shown}
         asked = [number for number in shown if number not in verdicts]
         if self.form == "score":
@@ -138,18 +138,17 @@ class PairwiseReward(Reward):
             contests = self._within(texts, set(asked), shown)
         strengths = {} if self.anchor else chances(contests, self.smooth)
         for number in asked:
-            own = [contest for contest in contests if number in (contest.sample, contest.other)]
-            cut = max((cut_of(contest, texts[number]) for contest in own), default=0)
-            verdicts[number] = charge(self._verdict(number, own, strengths), samples[number], self.mode, cut)
+            of_sample = [contest for contest in contests if number in (contest.sample, contest.other)]
+            cut = max((cut_of(contest, texts[number]) for contest in of_sample), default=0)
+            verdicts[number] = penalise(self._verdict(number, of_sample, strengths), samples[number], self.mode, cut)
         return [verdicts[number] for number in range(len(samples))]
 
-    def _lacks(self, sample: Sample) -> str:
-        """Returns one sentence on the opponent that the row lacks, or ""."""
+    def _check(self, sample: Sample) -> None:
+        """Raises NotApplicable for a row without an opponent."""
         if self.anchor == "anchor" and not (sample.anchor or "").strip():
-            return "this row has no anchor, a text to compare the completion with"
+            raise NotApplicable("this row has no anchor, a text to compare the completion with")
         if self.anchor == "reference" and not sample.references:
-            return "this row has no reference to compare the completion with"
-        return ""
+            raise NotApplicable("this row has no reference to compare the completion with")
 
     def _scored(self, samples: dict[int, Sample], shown: dict[int, Shown]) -> dict[int, Verdict]:
         questions = [ask_score(self.prompts, shown[number], judged(sample)) for number, sample in samples.items()]
@@ -217,14 +216,14 @@ class PairwiseReward(Reward):
                 contests.append(Contest(one, other, (texts[one], texts[other]), votes.get(pair)))
         return contests
 
-    def _verdict(self, number: int, own: Sequence[Contest], strengths: dict[str, float]) -> Verdict:
+    def _verdict(self, number: int, contests: Sequence[Contest], strengths: dict[str, float]) -> Verdict:
         """Returns the verdict from the sample's own contests, in which it may be on either side."""
-        if not own:
+        if not contests:
             note = "no other completion of this request is in the batch: compare with an anchor or a reference"
             return Verdict(None, Status.NOT_APPLICABLE, note=note)
-        read = [contest for contest in own if contest.outcome is not None]
+        read = [contest for contest in contests if contest.outcome is not None]
         if not read:
-            failure = next(contest.votes.failure for contest in own if contest.votes and contest.votes.failure)
+            failure = next(contest.votes.failure for contest in contests if contest.votes and contest.votes.failure)
             return Verdict(None, failure.status, note=f"no pair could be judged: {failure.message}")
         outcomes = [(contest.outcome or 0) * (1 if contest.sample == number else -1) for contest in read]
         if not self.anchor:
@@ -233,7 +232,7 @@ class PairwiseReward(Reward):
             score = sum(contest.share or 0.0 for contest in read) / len(read)
         else:
             score = sum(1 + outcome for outcome in outcomes) / 2 / len(read)
-        return Verdict(score, parts=parts_of(outcomes, own), note=votes_in_words(number, own))
+        return Verdict(score, parts=parts_of(outcomes, contests), note=votes_in_words(number, contests))
 
 
 def scored(rating: Rating | Failure, sample: Sample, mode: Mode) -> Verdict:
@@ -241,4 +240,4 @@ def scored(rating: Rating | Failure, sample: Sample, mode: Mode) -> Verdict:
     if isinstance(rating, Failure):
         return Verdict(None, rating.status, note=rating.message)
     score = min(max((rating.mean - 1) / (len(RATING_SCALE) - 1), 0.0), 1.0)
-    return charge(Verdict(score, parts={"rating": rating.mean}), sample, mode, rating.cut)
+    return penalise(Verdict(score, parts={"rating": rating.mean}), sample, mode, rating.cut)

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Any
 
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.probe import Link, Mention
@@ -78,6 +79,11 @@ class Interview:
         names = Counter(name for entity in self.target_graph.entities for name in {lemmas(h) for h in entity.heads})
         self.repeated = frozenset(name for name, count in names.items() if count > 1)
 
+    def answers(self, kind: str) -> dict[Any, Any]:
+        """The answers to the questions about components of one kind, by the components' keys."""
+        by_kind: dict[str, dict[Any, Any]] = {"entity": self.entities, "attribute": self.attributes}
+        return (by_kind | {"relation": self.relations, "denied": self.denied})[kind]
+
     def agrees(self, denial: Denial) -> bool:
         """Whether the target denies the same thing."""
         said = [lemmas(words) for words in (denial.head, *denial.attributes)]
@@ -135,8 +141,8 @@ class Interview:
             if attribute.text != besides and attribute.text not in mention.attributes
         )
         attributes = tuple(islice(others, MOST_SAID))
-        own = islice((relation for relation in self.tied(number) if relation is not without), MOST_SAID)
-        places = [(r, self.source.entities[r.object]) for r in own]
+        relations = islice((relation for relation in self.tied(number) if relation is not without), MOST_SAID)
+        places = [(r, self.source.entities[r.object]) for r in relations]
         words = [" ".join((r.text, *(a.text for a in place.attributes), place.text)) for r, place in places]
         if not attributes and not places:
             return found.identifier, mention

@@ -22,7 +22,7 @@ def surplus(interviews: Sequence[Interview]) -> frozenset[int]:
     that say nothing new beside an earlier one are surplus.
     """
     view = interviews[0].source
-    rooms = [named_in(interview.target_graph) for interview in interviews]
+    supported = [named_in(interview.target_graph) for interview in interviews]
     groups: dict[frozenset[str], list[int]] = defaultdict(list)
     for number, entity in enumerate(view.entities):
         if entity.fixed is None:
@@ -31,11 +31,11 @@ def surplus(interviews: Sequence[Interview]) -> frozenset[int]:
     for name, numbers in groups.items():
         if len(numbers) < 2:
             continue
-        room = max(room.get(name, 0.0) for room in rooms)
-        if room:
+        most = max(counts.get(name, 0.0) for counts in supported)
+        if most:
             worth = {n: max(said_right(interview, n) for interview in interviews) for n in numbers}
             best_first = sorted(numbers, key=worth.__getitem__, reverse=True)  # keeps the order of equals
-            result.update(best_first[int(min(room, len(numbers))) :])
+            result.update(best_first[int(min(most, len(numbers))) :])
         else:
             said = [statements(view, number) for number in numbers]
             result.update(n for i, n in enumerate(numbers) if any(said[i] <= earlier for earlier in said[:i]))

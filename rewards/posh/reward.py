@@ -9,7 +9,7 @@ Precision asks the judge whether each entity, attribute and relation of the comp
 whether the reference's are in the completion. Both are mean ratings / 5, and the score is their F1.
 
 mode="published" follows the published code: the judge words the identifiers, and an empty completion has precision 1.
-mode="default" words identifiers by rule, asks equal questions once, gives an empty completion score 0, and charges for
+mode="default" words identifiers by rule, asks equal questions once, gives an empty completion score 0, and penalises
 filler (rewards/filler.py).
 
 With several references, published mode judges each one separately and takes the best F1. In default mode a component of
@@ -37,19 +37,19 @@ from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.length import judged_part
-from spanreward.rewards.memo import Memo
+from spanreward.rewards.memo import AnswerCache
 from spanreward.rewards.naming import MODES, Mode, check_choice
-from spanreward.rewards.posh.charge import charge, charge_unread, read_note
 from spanreward.rewards.posh.components import RatedComponent, best_of, components, denials, spans_of
+from spanreward.rewards.posh.conduct import conduct
 from spanreward.rewards.posh.graph_view import GraphView, view_graph
 from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
-from spanreward.rewards.posh.picture import Looked, load_wording, look
+from spanreward.rewards.posh.penalty import penalise, penalise_unread, read_note
+from spanreward.rewards.posh.picture import PictureCheck, ask_pictures, load_wording
 from spanreward.rewards.posh.prompts import PromptSource, load_prompts
-from spanreward.rewards.posh.questions import conduct
 from spanreward.rewards.posh.repeats import surplus
 from spanreward.rewards.posh.scores import KINDS, beta_of, coarse_scores, credit, direction_score, f1, kind_weights
 from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
 
 REMEMBERED_REFERENCES = 4096
 QUESTIONS_PER_WORD = 0.56  # 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words
@@ -57,7 +57,6 @@ COMPUTED_PER_QUESTION = 29  # prompt tokens that a prefix cache lacks, on descri
 PROMPT_WORDS = 90  # words of a prompt beside the description in it
 PARSED_TOGETHER = 32  # samples, whose questions keep an engine busy while the next ones are parsed
 GIVEN = "given graphs"
-NO_PICTURE = "this row has no picture to ask"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +129,15 @@ class PoshReward(Reward):
         self.judge = as_judge(judge)
         self.judges = (self.judge,)
         self.prompts = load_prompts(prompts)
-        self.looking = load_wording() if evidence == "picture" else None
-        wording = repr(self.prompts) if self.looking is None else repr((self.prompts, self.looking))
+        self.picture_wording = load_wording() if evidence == "picture" else None
+        wording = repr(self.prompts) if self.picture_wording is None else repr((self.prompts, self.picture_wording))
         self.wording = sha256(wording.encode()).hexdigest()[:16]
-        if self.looking and self.judge.text_only:
+        if self.picture_wording and self.judge.text_only:
             raise ValueError(
                 f"evidence='picture' shows the judge pictures, and {type(self.judge).__name__} reads text only: take a "
                 "judge that sees pictures (docs/choosing.md), or evidence='references'"
             )
-        self.one_of = ("image", "images") if self.looking else ()
+        self.one_of = ("image", "images") if self.picture_wording else ()
         self.mode = mode
         coref_method(coref)
         self.pipeline = pipeline
@@ -147,10 +146,10 @@ class PoshReward(Reward):
         self.presence_threshold = presence_threshold
         self.weights = kind_weights(weights)
         self._references: OrderedDict[str, str] = OrderedDict()  # graphs as JSON, least recently used first
-        self._memo = Memo()
+        self._answers = AnswerCache()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_references": OrderedDict(), "_memo": Memo()}
+        return {**self.__dict__, "_references": OrderedDict(), "_answers": AnswerCache()}
 
     def reader(self) -> str:
         return reader_name(self.pipeline, self.coref)
@@ -159,10 +158,10 @@ class PoshReward(Reward):
         """Returns the estimated cost of one completion, from a measured number of questions per word. The picture is
         asked at most once about each component of the completion.
         """
-        questions = round(QUESTIONS_PER_WORD * words * (1 + references + bool(self.looking)))
+        questions = round(QUESTIONS_PER_WORD * words * (1 + references + bool(self.picture_wording)))
         each = (PROMPT_WORDS + words) / WORDS_PER_TOKEN
         how = f"{QUESTIONS_PER_WORD} per word of the completion and each reference (measured), {words:.0f} words each"
-        how += ", and as many as the completion's of the picture, at most" if self.looking else ""
+        how += ", and as many as the completion's of the picture, at most" if self.picture_wording else ""
         return Cost(questions, questions * each, questions, False, how, questions * COMPUTED_PER_QUESTION)
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
@@ -170,20 +169,20 @@ class PoshReward(Reward):
         if self.mode == "published":
             return self._assess_texts(samples)
         verdicts = self._assess_texts([judged_part(sample) for sample in samples])
-        return [charge_unread(v, sample, self.score) for v, sample in zip(verdicts, samples, strict=True)]
+        return [penalise_unread(v, sample, self.score) for v, sample in zip(verdicts, samples, strict=True)]
 
     def _assess_texts(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Judges some samples while the next ones are parsed. The judge stays awake for all of them."""
         parts = [samples[start : start + PARSED_TOGETHER] for start in range(0, len(samples), PARSED_TOGETHER)]
         verdicts: list[Verdict] = []
-        self._memo.begin()
+        self._answers.begin()
         with ThreadPoolExecutor(max_workers=1) as parser, self.judge if len(parts) > 1 else nullcontext():
             parsed = [parser.submit(self._parse, part) for part in parts[:1]]
             for following in [*parts[1:], None]:
                 rows, parsed_by = parsed.pop().result()
                 if following:
                     parsed.append(parser.submit(self._parse, following))
-                verdicts += self._assess_rows(rows, parsed_by, self._memo)
+                verdicts += self._assess_rows(rows, parsed_by, self._answers)
         return verdicts
 
     def _parse(self, samples: Sequence[Sample]) -> tuple[list[ParsedRow], str]:
@@ -235,37 +234,36 @@ class PoshReward(Reward):
                 raise ValueError(
                     f"got {len(row.references)} reference graphs for {len(row.sample.references)} references"
                 )
-        return self._assess_rows(rows, GIVEN, Memo())
+        return self._assess_rows(rows, GIVEN, AnswerCache())
 
-    def _assess_rows(self, rows: Sequence[ParsedRow], parsed_by: str, memo: Memo) -> list[Verdict]:
+    def _assess_rows(self, rows: Sequence[ParsedRow], parsed_by: str, cache: AnswerCache) -> list[Verdict]:
         distinct = {id(graph): graph for row in rows for graph in (row.graph, *row.references)}
         views = {key: view_graph(graph) for key, graph in distinct.items()}
         verdicts: dict[int, Verdict] = {}
         pairs: dict[int, list[Pair]] = {}
-        shown: dict[int, tuple[Image.Image, ...]] = {}
+        pictures: dict[int, tuple[Image.Image, ...]] = {}
         for number, row in enumerate(rows):
-            sample = row.sample
             said, wanted = views[id(row.graph)], [views[id(graph)] for graph in row.references]
-            # In the published code a reference without components has recall 1, and an empty completion precision 1.
-            usable = [i for i, view in enumerate(wanted) if self.mode == "published" or self._counts(view)]
-            if not usable:
-                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note="no reference that names anything")
-            elif isinstance(pictures := (pictures_of(sample) or NO_PICTURE) if self.looking else (), str):
-                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=pictures)
-            elif self.mode == "default" and not (sample.completion.strip() and self._counts(said)):
+            try:
+                usable = self._usable(wanted)
+                if self.picture_wording:
+                    pictures[number] = pictures_of(row.sample, "this row has no picture to ask")
+            except NotApplicable as reason:
+                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
+                continue
+            if self.mode == "default" and not (row.sample.completion.strip() and self._counts(said)):
                 nothing = coarse_scores(0.0, 0.0, self.score)
                 verdicts[number] = Verdict(0.0, Status.EMPTY, nothing, note="the completion names nothing")
             else:
                 pairs[number] = [self._pair(number, row, index, said, wanted[index]) for index in usable]
-                shown[number] = pictures
         interviews = [interview for several in pairs.values() for pair in several for interview in pair.both]
         if interviews:
             with self.judge:
-                conduct(interviews, self.judge, self.mode, memo)
-                if self.looking:
-                    told = [number for number, of_one in pairs.items() if not failure_of(of_one)]
-                    looked = [Looked(shown[number], [pair.precision for pair in pairs[number]]) for number in told]
-                    look(looked, self.judge, self.looking)
+                conduct(interviews, self.judge, self.mode, cache)
+                if self.picture_wording:
+                    answered = [number for number, of_one in pairs.items() if not failure_of(of_one)]
+                    shown = [PictureCheck(pictures[n], [pair.precision for pair in pairs[n]]) for n in answered]
+                    ask_pictures(shown, self.judge, self.picture_wording)
         for number, several in pairs.items():
             sample = rows[number].sample
             if failure := failure_of(several):
@@ -274,8 +272,17 @@ class PoshReward(Reward):
                 one_by_one = [self._verdict(sample, [pair]) for pair in several]
                 verdicts[number] = max(one_by_one, key=lambda verdict: verdict.parts["f1"])
             else:
-                verdicts[number] = charge(self._verdict(sample, several), sample, rows[number].graph)
+                verdicts[number] = penalise(self._verdict(sample, several), sample, rows[number].graph)
         return [replace(verdicts[number], parsed_by=parsed_by) for number in range(len(rows))]
+
+    def _usable(self, references: Sequence[GraphView]) -> list[int]:
+        """Returns which references name something. Raises NotApplicable without one. In the published code a reference
+        without components has recall 1, and an empty completion precision 1.
+        """
+        usable = [i for i, view in enumerate(references) if self.mode == "published" or self._counts(view)]
+        if not usable:
+            raise NotApplicable("no reference that names anything")
+        return usable
 
     def _counts(self, view: GraphView) -> bool:
         """Returns whether the text has a component with a weight above 0."""

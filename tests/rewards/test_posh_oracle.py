@@ -10,10 +10,10 @@ from spanreward.rewards.judges.judge import Rating
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.posh.candidates import candidates
 from spanreward.rewards.posh.components import components
+from spanreward.rewards.posh.conduct import conduct
 from spanreward.rewards.posh.graph_view import view_graph
 from spanreward.rewards.posh.interview import Interview
 from spanreward.rewards.posh.prompts import DirectionPrompts, load_prompts
-from spanreward.rewards.posh.questions import conduct
 from spanreward.rewards.posh.reward import PoshReward
 from spanreward.rewards.posh.scores import direction_score
 from spanreward.rewards.verdict import Sample

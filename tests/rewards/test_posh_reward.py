@@ -12,7 +12,7 @@ from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.language.scene_graph import SceneGraph
-from spanreward.rewards.memo import Memo
+from spanreward.rewards.memo import AnswerCache
 from spanreward.rewards.posh import PoshReward, parse_graphs
 from spanreward.rewards.verdict import Sample, Status
 from tests.support.fakes import FakeJudge, certain
@@ -231,7 +231,7 @@ def test_a_settled_name_ends_the_search_with_the_same_result() -> None:
         judge = FakeJudge(rating)
         with pytest.MonkeyPatch.context() as patch:
             if not settle:
-                patch.setattr("spanreward.rewards.posh.questions.HIGHEST_RATING", 6.0)
+                patch.setattr("spanreward.rewards.posh.conduct.HIGHEST_RATING", 6.0)
             verdicts.append(PoshReward(judge).assess(samples))
         asked.append(sum(map(len, judge.rated)))
     assert verdicts[0] == verdicts[1]
@@ -247,6 +247,18 @@ def test_permuted_in_permuted_out_and_batch_equals_single(judge: Any, mode: str)
     assert PoshReward(judge(), mode=mode).assess(samples[::-1])[::-1] == batch
     reward = PoshReward(judge(), mode=mode)
     assert [reward.assess([one])[0] for one in samples[::3]] == batch[::3]
+
+
+@pytest.mark.parametrize(
+    ("mode", "rated", "written"), [("default", [30, 35, 5, 25, 78], []), ("published", [152, 48, 152], [104, 32])]
+)
+def test_how_many_questions_a_call_has(mode: str, rated: list[int], written: list[int]) -> None:
+    """Default mode asks by other names only where the simplest is not settled, so passes 1 and 2 are two calls each."""
+    judge = FakeJudge()
+    texts = ["A red circle.", REFERENCE, "A man in a hat. The man's red hat is old.", "Two dogs and no cat sit."]
+    PoshReward(judge, mode=mode).assess([sample(said, wanted) for said in texts for wanted in texts])
+    assert [len(call) for call in judge.rated] == rated
+    assert [len(call) for call in judge.written] == written
 
 
 def test_default_mode_asks_an_equal_question_once_and_puts_the_question_last() -> None:
@@ -284,7 +296,7 @@ def test_a_failed_question_is_asked_again_at_the_next_call() -> None:
 
 def test_old_answers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spanreward.rewards.memo.REMEMBERED", 2)
-    answers, asked = Memo(), []
+    answers, asked = AnswerCache(), []
 
     def ask(questions: Any) -> Any:
         asked.append([question.messages[0]["content"] for question in questions])

@@ -18,7 +18,7 @@ from typing import Any
 
 from PIL import Image
 
-from spanreward.rewards.own_file import own_function
+from spanreward.rewards.own_file import custom_function
 from spanreward.training.data.jsonl import readable_picture
 from spanreward.training.data.rows import READERS, read_rows
 from spanreward.training.recipe import FilePart, RecipeError
@@ -50,7 +50,7 @@ def own_rows(data: FilePart) -> list[dict[str, Any]]:
 def own_records(data: FilePart) -> Iterator[Mapping[str, Any]]:
     """Yields what the function gives. Raises RecipeError for a function, option or row that cannot be used."""
     try:
-        function = own_function(data.source)
+        function = custom_function(data.source)
         inspect.signature(function).bind(**data.options)
         for number, record in enumerate(function(**data.options), start=1):
             if not isinstance(record, Mapping):

@@ -143,9 +143,9 @@ class DynamicSampling:
             rounds, drawn = rounds + 1, drawn + len(numbers)
         first = rank * len(inputs)
         batch = []
-        for number, own in enumerate(inputs, start=first):
+        for number, given in enumerate(inputs, start=first):
             place = number // size
-            batch.append(self._read(replaced[place], own) if place in replaced else own)
+            batch.append(self._read(replaced[place], given) if place in replaced else given)
         counts = {"rounds": rounds, "drawn_groups": drawn, "resampled_groups": len(replaced)}
         rollouts = share([rollout for group in groups for rollout in group], rank, ranks)
         return batch, rollouts, {"reward": reward, "unfilled_groups": len(missing), **counts}

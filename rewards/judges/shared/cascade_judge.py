@@ -57,9 +57,9 @@ class CascadeJudge(OuterJudge):
     @property
     def usage(self) -> Usage:
         """That of both. `questions` are the cascade's; what only the student left open is not unparsed or timed out."""
-        own, teacher = self._counted, self.teacher.usage
-        both = own.plus(self.student.usage).plus(teacher)
-        return replace(both, questions=own.questions, unparsed=teacher.unparsed, timeouts=teacher.timeouts)
+        counted, teacher = self._counted, self.teacher.usage
+        both = counted.plus(self.student.usage).plus(teacher)
+        return replace(both, questions=counted.questions, unparsed=teacher.unparsed, timeouts=teacher.timeouts)
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         """Returns the teacher's answer where it was asked, else the student's rating."""

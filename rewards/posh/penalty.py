@@ -1,7 +1,7 @@
 """What a completion loses for filler and for unread text (PoSh's default mode).
 
-verdict = charge(verdict, sample, graph)            # precision, recall and F-scores shrink by the share of filler
-verdict = charge_unread(verdict, sample, "f1")      # precision shrinks by the share past judged_length
+verdict = penalise(verdict, sample, graph)            # precision, recall and F-scores shrink by the share of filler
+verdict = penalise_unread(verdict, sample, "f1")      # precision shrinks by the share past judged_length
 
 A judge may read less than the judged part (rewards/length.py). Recall then misses the cut words of the completion,
 which count as left out. Precision misses the cut words of a reference, which is not the completion's fault. The
@@ -11,17 +11,17 @@ verdict's note says what was cut.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from spanreward.rewards.filler import beside, charge_filler, find_filler
+from spanreward.rewards.filler import beside, find_filler, penalise_filler
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
 from spanreward.rewards.length import judged_length
 from spanreward.rewards.posh.scores import F_SCORE, coarse_scores
 from spanreward.rewards.verdict import Sample, Span, Status, Verdict
 
 
-def charge(verdict: Verdict, sample: Sample, graph: SceneGraph) -> Verdict:
+def penalise(verdict: Verdict, sample: Sample, graph: SceneGraph) -> Verdict:
     """Returns the verdict less its filler. Words of the completion's `graph` are filler only where they repeat."""
     found = find_filler(sample.completion, beside(sample), stated=stated(graph), misplaced=graph.misplaced)
-    return charge_filler(verdict, sample.completion, found, charged)
+    return penalise_filler(verdict, sample.completion, found, penalised_parts)
 
 
 def stated(graph: SceneGraph) -> set[CharacterSpan]:
@@ -31,13 +31,13 @@ def stated(graph: SceneGraph) -> set[CharacterSpan]:
     return places | {span for relation in graph.relations for span in relation.text_spans}
 
 
-def charged(parts: dict[str, float], kept: float) -> dict[str, float]:
+def penalised_parts(parts: dict[str, float], kept: float) -> dict[str, float]:
     """Returns the parts with precision, recall and F-scores times `kept`. The means by kind stay the same."""
     whole = {part for part in parts if part in ("precision", "recall") or F_SCORE.fullmatch(part)}
     return {part: value * kept if part in whole else value for part, value in parts.items()}
 
 
-def charge_unread(verdict: Verdict, sample: Sample, score: str) -> Verdict:
+def penalise_unread(verdict: Verdict, sample: Sample, score: str) -> Verdict:
     """Returns the verdict on the whole completion, from the verdict on its judged part.
 
     Precision is multiplied by the share of the characters that were judged. The others become one span of score 0, and
