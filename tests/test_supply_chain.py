@@ -168,7 +168,6 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
         (["train", QUICKSTART, *SMALL, f"output={out}"], ""),
         (["train", QUICKSTART, *SMALL, f"output={out}2", "seed=1"], ""),
         (["compare", *sides], ""),
-        (["power", compared, "--difference", "0.1"], ""),
         (["blind", "export", compared, "--sides", "a", "b", "--count", "2", "--output", folder / "blind"], ""),
         (["labels", "spans", folder / "labels.jsonl"], ""),
         (["judge", "label", folder / "rows.jsonl", "--judge", "match", "--output", folder / "answers.jsonl"], ""),

@@ -21,7 +21,6 @@ COMMANDS = {
     "train": ("train", "train a policy by SFT, GRPO or DAPO as a recipe says (needs the extra train)"),
     "compare": ("compare", "compare checkpoints, with error bars and a report (needs the extra train)"),
     "judge": ("judge", "train a judge that reads each text once (needs the extra train)"),
-    "power": ("power", "how many prompts and seeds would show a difference, from an earlier comparison"),
     "blind": ("blind", "let people compare two sides without knowing which is which (needs the extra train)"),
     "labels": ("labels.command", "compare a metric and its spans with people's labels"),
     "read": ("read", "parse texts for PoSh, or serve its parser from an environment of its own"),
