@@ -21,7 +21,7 @@ from experiments.captions import SETS
 from experiments.scenes.parts import TINY
 from spanreward import REPORTING_OFF
 from spanreward.training.commands.main import COMMANDS
-from spanreward.training.plan.dry_run import settings_of
+from spanreward.training.plan.needs import settings_of
 from spanreward.training.recipe import load_recipe
 from tests.support.paths import ROOT, SUPPORT
 

@@ -49,12 +49,11 @@ def main() -> None:
     parser.add_argument("--strict", action="store_true", help="exit with 2 where a check of the recipe fails")
     plan = "print what is missing here and what would run (models, judges, memory, steps, questions, data)"
     parser.add_argument("--dry-run", action="store_true", help=f"{plan}; nothing is loaded")
-    parser.add_argument("--json", metavar="PATH", help="with --dry-run: write the same numbers there")
     config = "with --dry-run: the configuration that you would launch with (default: one process)"
     parser.add_argument("--accelerate-config", metavar="PATH", help=config)
     arguments = parser.parse_intermixed_args()
-    if not arguments.dry_run and (arguments.json or arguments.accelerate_config):
-        parser.error("--json and --accelerate-config go with --dry-run; a run is launched with accelerate launch.")
+    if arguments.accelerate_config and not arguments.dry_run:
+        parser.error("--accelerate-config goes with --dry-run; a run is launched with accelerate launch.")
 
     from spanreward.training.recipe import RecipeError, load_recipe
 
@@ -63,9 +62,7 @@ def main() -> None:
         if arguments.dry_run:
             from spanreward.training.plan.dry_run import dry_run
 
-            here = dry_run(recipe, arguments.accelerate_config, arguments.json)["here"]
-            if stops := [f"{what}: {one['found']}" for what, one in here.items() if one["stops"]]:
-                raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
+            dry_run(recipe, arguments.accelerate_config)
             return
         train(recipe, arguments.resume, arguments.stop_on, arguments.strict, parser.prog)
     except RecipeError as error:
