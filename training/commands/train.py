@@ -11,7 +11,7 @@
 
 The output folder gets:
 
-    the trained policy    recipe.yaml (as run)    metrics.jsonl    versions.json (git commit and seeds too)
+    the trained policy    recipe.yaml (as run)    metrics.jsonl    versions.json (git commit too)
     verdicts.jsonl        every completion with its verdicts; verdicts=false leaves it out
     spans/                pages of the best and worst completions with coloured words (grpo and dapo)
     checkpoint-STEP/      as trainer.save_strategy and save_steps say
@@ -31,7 +31,6 @@ ends the run at once. accelerate launch with one process does not pass SIGTERM o
 import argparse
 import signal
 import sys
-from pathlib import Path
 from typing import Any
 
 
@@ -79,7 +78,6 @@ def train(recipe: Any, resume: bool, stop_on: list[str], strict: bool, program: 
     from spanreward.training.grpo.trainer import JudgeFailure, NothingScored
     from spanreward.training.run import Unhealthy, run
     from spanreward.training.run_checks import check_run, print_checks
-    from spanreward.training.run_folder import after_full_disk, out_of_disk
 
     stop = StopOnSignal()
     for sent in (signal.SIGTERM, signal.SIGINT):
@@ -92,11 +90,6 @@ def train(recipe: Any, resume: bool, stop_on: list[str], strict: bool, program: 
             print(f"{program}: training stopped: {error}", file=sys.stderr, flush=True)
         state.wait_for_everyone()  # the launcher ends the others once one rank has ended
         sys.exit(1)
-    except Exception as error:
-        if not out_of_disk(error):
-            raise
-        advice = after_full_disk(Path(recipe.output))
-        sys.exit(f"{program}: there is no room left to write {recipe.output} ({error}): {advice}.")
     main_process = PartialState().is_main_process
     if stop.stopped_at is not None:
         if main_process:
