@@ -137,7 +137,7 @@ class Reward:
     def judge_samples(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Runs `assess` with the judge awake. After an exception every sample has a verdict of status ERROR.
 
-        A rank that raises, or that does not wake a judge which all ranks share, would leave the other ranks waiting.
+        A rank that raises would leave the other ranks waiting.
         """
         try:
             with ExitStack() as awake:

@@ -22,7 +22,6 @@ SLOW = (
     "rewards/labels/test_planted_tables.py",
     "rewards/judges/local",
     "rewards/judges/remote",
-    "rewards/judges/shared/test_rank0_judge.py",
     "rewards/test_hostile.py",
     "rewards/test_memory.py",
     "rewards/test_posh_oracle.py",

@@ -146,12 +146,11 @@ class JudgePart(Part):
     """A judge by its name (see `load_judge`). `judge: vllm:MODEL` is short for `judge: {name: vllm:MODEL}`. A cascade
     is `judge: {cascade: {student: JUDGE, teacher: JUDGE}}`.
 
-    placement: a judge per rank, or one on rank 0 for all. cache: keep its answers in the cache folder (true) or in the
-    file of that path. options: of the judge's class, such as {memory: 2e9}.
+    cache: keep its answers in the cache folder (true) or in the file of that path. options: of the judge's class, such
+    as {memory: 2e9}.
     """
 
     name: str = "cascade"
-    placement: Literal["per_rank", "rank0"] = "per_rank"
     cache: bool | str = False
     options: dict[str, Any] = {}
     cascade: CascadePart | None = None
@@ -164,11 +163,10 @@ class JudgePart(Part):
 
     @property
     def answering(self) -> "list[JudgePart]":
-        """This judge, or a jury's judges, or a cascade's student and teacher, which stand where it stands."""
+        """This judge, or a jury's judges, or a cascade's student and teacher."""
         if self.cascade is None:
             return [self.model_copy(update={"name": name}) for name in members(self.name)]
-        both = self.cascade.student.answering + self.cascade.teacher.answering
-        return [judge.model_copy(update={"placement": self.placement}) for judge in both]
+        return self.cascade.student.answering + self.cascade.teacher.answering
 
 
 class RewardPart(Part):
@@ -237,6 +235,12 @@ PARTS: dict[str, type[Part]] = {  # by the last name in a key's path that is no 
     **{"policy": PolicyPart, "lora": LoraPart, "check": CheckPart},
     **{"rewards": RewardPart, "referees": RewardPart},
     **{"judge": JudgePart, "student": JudgePart, "teacher": JudgePart, "cascade": CascadePart},
+}
+
+
+GONE = {  # keys of earlier versions, and what replaces them
+    "placement": "every rank has its own judge, and ranks share one that you start with `vllm serve MODEL` and name "
+    "server:URL#MODEL"
 }
 
 
@@ -345,6 +349,8 @@ def explain(error: ValidationError, within: str = "", part: type[Part] = Recipe)
     first = error.errors()[0]
     path = [str(step) for step in first["loc"]]
     shown = ".".join(filter(None, [within, *(step for step in path if step not in SOURCES)]))  # which pydantic puts in
+    if first["type"] == "extra_forbidden" and path[-1] in GONE:
+        return f"recipe key {shown} is gone: {GONE[path[-1]]}."
     if first["type"] == "extra_forbidden":
         parents = [step for step in path[:-1] if not step.isdigit()]
         part = PARTS[parents[-1]] if parents else part

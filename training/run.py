@@ -22,7 +22,6 @@ from transformers.integrations import is_deepspeed_zero3_enabled
 from trl import SFTTrainer
 
 from spanreward.rewards.judges import Judge, closing, load_judge
-from spanreward.rewards.language.server_reader import ReaderFailure
 from spanreward.rewards.metrics import build_reward
 from spanreward.rewards.own_file import is_own
 from spanreward.rewards.reward import Reward
@@ -196,7 +195,7 @@ def build_judge(part: JudgePart) -> Judge:
     if part.cascade is not None:
         both = {"student": build_judge(part.cascade.student), "teacher": build_judge(part.cascade.teacher)}
         options = part.cascade.model_dump() | both
-    return load_judge(part.name, part.cache, part.placement, **options)
+    return load_judge(part.name, part.cache, **options)
 
 
 def readers(rewards: Sequence[Reward]) -> dict[str, str]:
@@ -205,7 +204,7 @@ def readers(rewards: Sequence[Reward]) -> dict[str, str]:
     for reward in rewards:
         try:
             found[reward.__name__] = reward.reader()
-        except (ImportError, ReaderFailure) as error:
+        except ImportError as error:
             raise RecipeError(f"the reward {reward.__name__} cannot read texts: {error}") from error
     return {name: reader for name, reader in found.items() if reader}
 

@@ -230,7 +230,7 @@ def show(result: dict[str, Any]) -> None:
     table = Table(
         title=f"computed by servers together: {first['prompts']} groups of {first['group']}, {first['words']} words"
     )
-    for heading in ("servers", "in stretches (Pool)", "dealt one by one"):
+    for heading in ("servers", "in stretches", "dealt one by one"):
         table.add_column(heading, justify="right")
     for row in result["servers"]:
         shares = (f"{row[way]:,} ({row[way] / max(first[way], 1):.2f})" for way in ("stretches", "dealt"))

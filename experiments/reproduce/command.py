@@ -37,7 +37,7 @@ from spanreward.training.evaluation.tables import table_with
 
 COMMAND = ("python", "-m", "experiments", "agreement")
 COMMANDS = {"table": agreement_table, "judge": judging, "votes": votes, "graphs": graphs}
-ELSEWHERE = ("prompts", "reader", "pipeline", "coref")  # options that change no cost and may not be on this machine
+ELSEWHERE = ("prompts", "pipeline", "coref")  # options that change no cost and may not be on this machine
 
 
 @dataclass(frozen=True, slots=True)

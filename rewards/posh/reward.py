@@ -32,9 +32,9 @@ from spanreward.rewards.cost import WORDS_PER_TOKEN, Cost
 from spanreward.rewards.evidence import pictures_of
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge
-from spanreward.rewards.language.reader import Reader, load_reader
+from spanreward.rewards.language.coref import coref_method
+from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.scene_graph import SceneGraph
-from spanreward.rewards.language.server_reader import ReaderFailure
 from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.length import judged_part
 from spanreward.rewards.memo import Memo
@@ -95,13 +95,11 @@ class PoshReward(Reward):
         prompts: None for our wording, or a path (or pair of paths) to the published JSON files.
         mode: "default" for training, or "published" for the behaviour of the paper's code.
         pipeline: the spaCy pipeline that parses the texts, or its name. None takes the best installed one.
-        coref: "rules", "none", "maverick", "fastcoref" or a function, see `spanreward.rewards.language.describe`.
+        coref: "rules", "none", "maverick" or a function, see `spanreward.rewards.language.describe`.
         score: "precision", "recall", "f1" or another F-score such as "f2".
         name: the reward's name in logs.
         weights: the weight of each kind of component in precision and recall, 1 by default, such as
             {"attribute": 2, "relation": 0.5}. A text whose components all have weight 0 names nothing.
-        reader: "server:URL" for a reader in another environment (`spanreward read --serve`), with its own pipeline and
-            coreference. If `pipeline` or `coref` is given too, the reader must have it. None parses in this process.
         presence_threshold: an entity with a lower mean rating (1 to 5) counts as absent (the published code's 2).
         evidence: "picture" asks the picture about what no reference supports (picture.py). The judge must see pictures,
             and each row needs one. "references" is the paper's.
@@ -120,7 +118,6 @@ class PoshReward(Reward):
         score: str = "f1",
         name: str = "posh",
         weights: Mapping[str, float] | None = None,
-        reader: str | Reader | None = None,
         presence_threshold: float = PRESENCE_THRESHOLD,
         evidence: Literal["references", "picture"] = "references",
     ) -> None:
@@ -143,7 +140,9 @@ class PoshReward(Reward):
             )
         self.one_of = ("image", "images") if self.looking else ()
         self.mode = mode
-        self.read_with = load_reader(reader, pipeline, coref)
+        coref_method(coref)
+        self.pipeline = pipeline
+        self.coref = coref
         self.score = score
         self.presence_threshold = presence_threshold
         self.weights = kind_weights(weights)
@@ -154,7 +153,7 @@ class PoshReward(Reward):
         return {**self.__dict__, "_references": OrderedDict(), "_memo": Memo()}
 
     def reader(self) -> str:
-        return self.read_with.name()
+        return reader_name(self.pipeline, self.coref)
 
     def cost(self, words: float, references: int) -> Cost:
         """Returns the estimated cost of one completion, from a measured number of questions per word. The picture is
@@ -181,10 +180,7 @@ class PoshReward(Reward):
         with ThreadPoolExecutor(max_workers=1) as parser, self.judge if len(parts) > 1 else nullcontext():
             parsed = [parser.submit(self._parse, part) for part in parts[:1]]
             for following in [*parts[1:], None]:
-                try:
-                    rows, parsed_by = parsed.pop().result()
-                except ReaderFailure as failure:  # the reader would fail on the other samples too
-                    return [*verdicts, *(not_read(sample, failure) for sample in samples[len(verdicts) :])]
+                rows, parsed_by = parsed.pop().result()
                 if following:
                     parsed.append(parser.submit(self._parse, following))
                 verdicts += self._assess_rows(rows, parsed_by, self._memo)
@@ -200,10 +196,10 @@ class PoshReward(Reward):
         new = [text for text in references if text not in graphs]
         completions = [sample.completion for sample in judged if sample.completion.strip()]
         texts = list(dict.fromkeys([*new, *(text for text in completions if text not in graphs)]))
-        parsed = self.read_with.read(texts, self.mode) if texts else []
+        parsed = describe(texts, self.pipeline, self.coref, self.mode) if texts else []
         graphs.update(zip(texts, parsed, strict=True))
         leaving_open = [text for text in new if graphs[text].unasserted]
-        again = self.read_with.read(leaving_open, "reference") if leaving_open else []
+        again = describe(leaving_open, self.pipeline, self.coref, "reference") if leaving_open else []
         supporting.update(zip(leaving_open, again, strict=True))
         for text in references:  # a graph takes a fifth of the memory as JSON
             if text not in self._references:
@@ -341,13 +337,6 @@ class PoshReward(Reward):
 def failure_of(pairs: Sequence[Pair]) -> Failure | None:
     """Returns the judge's first failure in one sample's interviews."""
     return next((one.failure for pair in pairs for one in pair.both if one.failure), None)
-
-
-def not_read(sample: Sample, failure: ReaderFailure) -> Verdict:
-    """Returns the verdict on a sample whose texts the reader failed to read."""
-    if not sample.references:
-        return Verdict(None, Status.NOT_APPLICABLE, note="no reference that names anything")
-    return Verdict(None, failure.status, note=str(failure))
 
 
 def _cuts(sample: Sample, pairs: Sequence[Pair]) -> str:

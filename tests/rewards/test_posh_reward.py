@@ -309,10 +309,10 @@ def test_the_next_texts_are_parsed_while_the_judge_works(monkeypatch: pytest.Mon
     alone = [PoshReward(FakeJudge()).assess([one])[0] for one in samples]
     read = threading.Event()
 
-    def describing(texts: Any, **settings: Any) -> Any:
+    def describing(texts: Any, *settings: Any) -> Any:
         if any("car" in text for text in texts):
             read.set()
-        return describe(texts, **settings)
+        return describe(texts, *settings)
 
     class Waiting(FakeJudge):
         depth, entered = 0, 0
@@ -329,7 +329,7 @@ def test_the_next_texts_are_parsed_while_the_judge_works(monkeypatch: pytest.Mon
         def __exit__(self, *error: Any) -> None:
             self.depth -= 1
 
-    monkeypatch.setattr("spanreward.rewards.language.reader.describe", describing)
+    monkeypatch.setattr("spanreward.rewards.posh.reward.describe", describing)
     judge = Waiting()
     assert PoshReward(judge).assess(samples) == alone
     assert judge.entered == 1  # awake over all parts

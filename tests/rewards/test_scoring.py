@@ -335,7 +335,7 @@ def test_verdicts_are_those_of_assess(tmp_path: Path) -> None:
         ("posh", {"judge": "match"}, "unknown option of posh 'judge': "),
         ("posh", {"score": "f0"}, "score is 'precision', 'recall', 'f1' or another F-score such as 'f0.5', got 'f0'"),
         ("posh", {"weights": {"entitty": 2}}, "unknown kind in weights 'entitty': did you mean 'entity'?"),
-        ("posh", {"coref": "neural"}, "coref is 'rules', 'none', 'maverick', 'fastcoref' or a function, got 'neural'"),
+        ("posh", {"coref": "neural"}, "coref is 'rules', 'none', 'maverick' or a function, got 'neural'"),
         ("posh", {"prompts": "/nowhere"}, "posh cannot be made with {'prompts': '/nowhere'}: FileNotFoundError: "),
         ("posh", {"prompts": 5}, "posh cannot be made with {'prompts': 5}: TypeError: "),
     ],

@@ -7,9 +7,6 @@ SpanGRPOTrainer wakes each judge once per step, whatever rewards share it, and l
 
     judge_step(recorders, prompts, completions, log_metric, {"reference": references})
     recorders[0](prompts, completions)                     # its scores, as TRL wants them
-
-No collective of the training may run while judges are `awake`: a judge that all ranks share communicates with the other
-ranks until it is left (see Rank0Judge).
 """
 
 import logging

@@ -17,7 +17,7 @@ from spanreward.rewards.judges.usage import Usage
 
 class JuryJudge(OuterJudge):
     """A jury of two or more judges or their names. A failure of one is the jury's, and the first one writes the texts.
-    Raises ValueError for a single judge, and for a Rank0Judge, which goes around the jury.
+    Raises ValueError for a single judge.
     """
 
     def __init__(self, *judges: Judge | str) -> None:

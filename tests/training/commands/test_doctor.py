@@ -19,7 +19,7 @@ def test_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_recipe_that_is_not_there() -> None:
-    assert "there is no recipe none.yaml" in spanreward("doctor", "--recipe", "none.yaml").out
+    assert "there is no recipe none.yaml" in spanreward("doctor", "--recipe", "none.yaml").err
 
 
 def test_judges_that_are_started(tmp_path: Path) -> None:

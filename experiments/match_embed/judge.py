@@ -1,5 +1,6 @@
 """MatchJudge that knows words of like meaning: a couch is a sofa. Not a published metric, no language model.
 
+    python -m experiments agreement people ../shared/data --judge experiments/match_embed/judge.py:EmbeddingMatchJudge
     EmbeddingMatchJudge().rate([Question(messages, probe=PresenceProbe("A sofa.", "entity", Mention("couch")))])   # 4
 
 It asks again what MatchJudge does not find, in the text's own words. The text's most similar name, attribute or
@@ -13,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from experiments.match_embed.word_vectors import Embedder
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.judges.match.text_index import CHECKABLE, PREPOSITIONS, REWORDED, SAME_NAME, TextIndex
-from spanreward.rewards.judges.match.word_vectors import Embedder
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.language.lemmas import lemmas
 

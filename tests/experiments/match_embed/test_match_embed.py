@@ -1,4 +1,4 @@
-"""match:embed: other words for the same, with a stand-in for the model; and the model itself where it is installed."""
+"""EmbeddingMatchJudge: other words for the same, with a stand-in for the model, and the model where it is installed."""
 
 import pickle
 from importlib.util import find_spec
@@ -8,11 +8,12 @@ from zlib import crc32
 import numpy as np
 import pytest
 
+from experiments.match_embed import word_vectors
+from experiments.match_embed.judge import EmbeddingMatchJudge
+from experiments.match_embed.word_vectors import Embedder
 from spanreward.rewards.judges import Question, load_judge
-from spanreward.rewards.judges.match import word_vectors
-from spanreward.rewards.judges.match.embedding_match import EmbeddingMatchJudge
-from spanreward.rewards.judges.match.word_vectors import PACKAGE, Embedder
 from spanreward.rewards.judges.probe import Mention, PresenceProbe
+from spanreward.training.judge import minilm
 
 MEANINGS = {"couch": "sofa", "grin": "smile", "crimson": "red", "blue": "red", "beneath": "above"}
 TEXT = "A woman on a red sofa. She smiles at a dog above a box."
@@ -72,12 +73,12 @@ def test_each_phrase_is_embedded_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_vectors, "find_spec", lambda name: None)
+    monkeypatch.setattr(minilm, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"spanreward\[embed\]"):
-        load_judge("match:embed")
+        load_judge("experiments/match_embed/judge.py:EmbeddingMatchJudge")
 
 
-@pytest.mark.skipif(find_spec(PACKAGE) is None, reason="the extra embed is not installed")
+@pytest.mark.skipif(find_spec(minilm.PACKAGE) is None, reason="the extra embed is not installed")
 def test_the_packaged_model() -> None:
     cosines = Embedder().cosines(["sofa"], ["couch", "dog", "sofa"])
     assert cosines[0].tolist() == [pytest.approx(0.856, abs=0.002), pytest.approx(0.3, abs=0.2), pytest.approx(1.0)]

