@@ -106,7 +106,7 @@ def test_every_key_that_is_logged_is_in_the_glossary(tmp_path: Path) -> None:
     scored.append(HarmonicReward(MatchJudge(), evidence="context"))
     settings = {"span_coef": 0.5, "dynamic_sampling": True, "soft_overlong_cache": 8, "reasoning_end": "."}
     trainer = make_trainer(tmp_path, data, scored, max_steps=1, max_completion_length=32, **settings)
-    trainer.add_callback(RewardHealthCallback(trainer.recorders, referee=lambda sample: 0.5))
+    trainer.add_callback(RewardHealthCallback(trainer.recorders))
     trainer.train()
     logged = {key for line in trainer.state.log_history for key in line}
     ours = (

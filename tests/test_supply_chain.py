@@ -21,7 +21,7 @@ from experiments.captions import SETS
 from experiments.scenes.parts import TINY
 from spanreward import REPORTING_OFF
 from spanreward.training.commands.main import COMMANDS
-from spanreward.training.plan.dry_run import settings_of
+from spanreward.training.plan.needs import settings_of
 from spanreward.training.recipe import load_recipe
 from tests.support.paths import ROOT, SUPPORT
 
@@ -168,7 +168,6 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
         (["train", QUICKSTART, *SMALL, f"output={out}"], ""),
         (["train", QUICKSTART, *SMALL, f"output={out}2", "seed=1"], ""),
         (["compare", *sides], ""),
-        (["power", compared, "--difference", "0.1"], ""),
         (["labels", "spans", folder / "labels.jsonl"], ""),
         (["judge", "label", folder / "rows.jsonl", "--judge", "match", "--output", folder / "answers.jsonl"], ""),
         ([*judged, "transformers:nobody/judge"], "the judge's model 'nobody/judge' is not on this machine"),

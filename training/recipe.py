@@ -9,7 +9,6 @@ data block. Overrides reach into it (`data.count=100`), and the recipe that a ru
 `validation` holds the keys of `data` that differ for the data that is evaluated on, such as `{split: val}`.
 """
 
-import logging
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -25,8 +24,6 @@ from spanreward.training.trainer_settings import fault
 Column = Literal[
     "image", "prompt", "reference", "question", "answers", "context", "anchor", "criteria", "questions", "bbox", "task"
 ]
-
-log = logging.getLogger(__name__)
 
 P = TypeVar("P", bound="Part")
 
@@ -310,29 +307,7 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
         if (key != "loss_falls") == (recipe.algorithm == "sft"):  # SFT logs nothing for the other checks
             instead = "loss_falls" if recipe.algorithm == "sft" else "reward_rises"
             raise RecipeError(f"check.{key} says nothing of a {recipe.algorithm} run: use check.{instead}.")
-    check_judges(recipe)
     return recipe
-
-
-def check_judges(recipe: Recipe) -> None:
-    """Raises RecipeError for a judge in the folder that the run writes to, and warns of one that is the policy itself.
-
-    A judge reads its weights once, so that a judge with the policy's weights is a frozen copy, which may be meant. But
-    an engine that is restarted would read what the run has written by then.
-    """
-    output, policy = Path(recipe.output).resolve(), Path(recipe.policy.model).resolve()
-    for part in recipe.rewards:
-        names = [part.options.get("text_judge", ""), *(judge.name for judge in part.judge.answering)]
-        adapters = [str(judge.options.get("adapter", "")) for judge in part.judge.answering]
-        for model in filter(None, (*(str(name).partition(":")[2] for name in names), *adapters)):
-            place = Path(model).resolve()
-            if place.is_relative_to(output):
-                raise RecipeError(
-                    f"the judge {model} of {part.metric} lies in the output folder {recipe.output}, which the run "
-                    "writes to: choose another output=..., or copy the judge elsewhere."
-                )
-            if place == policy:
-                log.warning("the judge of %s is %s, the model that is trained, as it was before.", part.metric, model)
 
 
 def trainer_config(algorithm: str) -> Any:

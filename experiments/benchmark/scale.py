@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     from experiments.benchmark.posh import encoder
-    from spanreward.training.plan.dry_run import read_launch
+    from spanreward.training.plan.needs import read_launch
     from spanreward.training.recipe import load_recipe
 
     least = min(*arguments.prompts, *arguments.group_sizes, *arguments.words, *arguments.gpus, arguments.traced)
@@ -177,21 +177,21 @@ def placements(
     """Memory, and seconds of a batch with so many tokens to compute, for each judge, number of GPUs and placement;
     machines have eight GPUs.
     """
-    from spanreward.training.plan.dry_run import Launch, memory_facts, settings_of
+    from spanreward.training.plan.needs import Launch, plan_of
 
     launches = {count: Launch(count, sharding if count > 1 else "none", ceil(count / GPUS_OF_A_NODE)) for count in gpus}
 
     rows = []
     for (model, rate), count, placement in product(rates.items(), gpus, ("per_rank", "server")):
         placed = judged_by(recipe, model, placement)
-        memory = memory_facts(placed, settings_of(placed), launches[count])
+        launch = launches[count]
+        plan = plan_of(placed, launch)
         engines = count if placement == "per_rank" else 1
         row: dict[str, Any] = {"judge": model, "gpus": count, "placement": placement, "engines": engines}
-        if "unknown" in memory:
-            row["memory"] = memory["unknown"]
-        else:
-            peaks = {phase: round(sum(memory[phase].values()) / GB, 1) for phase in ("training", "judging")}
-            row |= {"peaks": peaks, "main_memory": round(memory["main_memory"] / GB, 1)}
+        if plan is not None:
+            phases = {"training": plan.training, "judging": plan.judging}
+            row["peaks"] = {phase: round(sum(parts.values()) / GB, 1) for phase, parts in phases.items()}
+            row["main_memory"] = round(plan.main_memory / launch.machines / GB, 1)
         if rate is not None:
             row |= {"tokens_per_second": round(rate, 1), "judging_seconds": round(tokens / (engines * rate), 1)}
         rows.append(row)
@@ -258,5 +258,5 @@ def show(result: dict[str, Any]) -> None:
             rate = [f"{row['tokens_per_second']:,.1f}", f"{row['judging_seconds']:,.0f}"]
         table.add_row(row["judge"], str(row["gpus"]), row["placement"], str(row["engines"]), *sizes, *rate)
     console.print(table)
-    for reason in {row["memory"] for row in result["placements"] if "memory" in row}:
-        console.print(f"no memory is reckoned: {reason}")
+    if not any("peaks" in row for row in result["placements"]):
+        console.print("no memory is reckoned: the recipe trains on the CPU, or the size of a model is not known here")

@@ -426,33 +426,6 @@ def test_a_validation_that_is_wrong(validation: str, message: str, tmp_path: Pat
         load_recipe(with_data(tmp_path, "{source: hub, id: a/b}", f"validation: {validation}\n"))
 
 
-@pytest.mark.parametrize(
-    "judge",
-    [
-        "rewards.0.judge=vllm:outputs/mine",
-        "rewards.0.judge=transformers:outputs/mine/checkpoint-10",
-        "rewards.0.judge={name: vllm:Qwen/Qwen3-14B, options: {adapter: outputs/mine}}",
-        "rewards.0.options.text_judge=vllm:outputs/mine",
-        "rewards.0.judge={cascade: {student: encoder:outputs/mine, teacher: match}}",
-    ],
-)
-def test_a_judge_in_the_folder_that_the_run_writes_to_is_refused(judge: str) -> None:
-    with pytest.raises(
-        RecipeError, match=r"the judge outputs/mine\S* of posh lies in the output folder \S+/mine, which"
-    ):
-        load_recipe(DAPO, [f"output={Path('outputs/mine').resolve()}", judge])
-
-
-def test_a_judge_that_is_the_policy_itself_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    load_recipe(DAPO, ["policy.model=Qwen/Qwen2.5-VL-7B-Instruct", "rewards.0.judge=vllm:Qwen/Qwen2.5-VL-7B-Instruct"])
-    assert "the judge of posh is Qwen/Qwen2.5-VL-7B-Instruct, the model that is trained" in caplog.text
-    caplog.clear()
-    load_recipe(DAPO, ["rewards.0.judge=vllm:Qwen/Qwen3-14B"])
-    load_recipe(DAPO, ["rewards.0.judge=match", "output=."])
-    load_recipe(DAPO, ["rewards.0.judge=server:http://127.0.0.1:8000#Qwen/Qwen3-14B"])
-    assert not caplog.text
-
-
 def test_paper_settings_of_docent() -> None:
     """PoSh's paper, appendix A.3.5, word for word."""
     sft, dapo = (load_recipe(ROOT / f"recipes/qwen2.5-vl-7b/docent-{name}.yaml") for name in ("sft", "posh-dapo"))

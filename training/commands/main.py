@@ -22,9 +22,8 @@ COMMANDS = {
     "train": ("train", "train a policy by SFT, GRPO or DAPO as a recipe says (needs the extra train)"),
     "compare": ("compare", "compare checkpoints, with error bars and a report (needs the extra train)"),
     "judge": ("judge", "train a judge that reads each text once (needs the extra train)"),
-    "power": ("power", "how many prompts and seeds would show a difference, from an earlier comparison"),
     "labels": ("labels", "say from labelled completions whether to train on a metric's spans"),
-    "read": ("read", "parse texts for PoSh, or serve its parser from an environment of its own"),
+    "read": ("read", "print the scene graphs that PoSh reads in texts"),
 }
 
 

@@ -99,7 +99,7 @@ def test_the_command_prints_and_writes_what_grows_how(
             assert row["questions"] < rows["posh", row["prompts"], 4, 40]["questions"] or (group, words) == (4, 40)
     one, *_, eight = found["servers"]
     assert one["stretches"] == one["dealt"] <= eight["stretches"] < eight["dealt"]
-    assert all("trains on the CPU" in row["memory"] for row in found["placements"])
+    assert not any("peaks" in row for row in found["placements"])  # it trains on the CPU
     assert not any("judging_seconds" in row for row in found["placements"])  # nobody measured
 
 
