@@ -99,7 +99,7 @@ class HubPart(RowsPart):
 
 
 class FilePart(RowsPart):
-    """Rows from a function of your own, FILE.py:FUNCTION, which is called with `options` (training/data/own.py)."""
+    """Rows from a function of your own, FILE.py:FUNCTION, which is called with `options` (training/data/custom.py)."""
 
     source: str
     options: dict[str, Any] = {}

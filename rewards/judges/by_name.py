@@ -8,6 +8,7 @@ from typing import Any
 from spanreward.rewards.http_client import without_secret
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.judges.shared.cached_judge import CachedJudge
+from spanreward.rewards.judges.shared.jury_judge import JuryJudge
 from spanreward.rewards.naming import check_known, members, unknown
 from spanreward.rewards.own_file import custom_class, custom_instance, is_custom
 
@@ -67,8 +68,6 @@ def options_of(judge_class: type[Judge]) -> list[str]:
 def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
     """Returns the judge, and whether its name gives a model."""
     if len(names := members(spec)) > 1:
-        from spanreward.rewards.judges.shared.jury_judge import JuryJudge  # which imports this module
-
         if options:
             raise ValueError(f"the jury {without_secret(spec)} takes no options, got {', '.join(options)}.")
         made = [_make(name, {}) for name in names]

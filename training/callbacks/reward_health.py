@@ -119,14 +119,14 @@ class RewardHealthCallback(Watching):
         self._audits: list[tuple[int, int]] = []  # per batch, over all ranks
         self._judges = judges_of(recorder.reward for recorder in recorders)
         self._found: dict[str, str] = {}  # in the current step
-        self._told: set[str] = set()
+        self._warned_of: set[str] = set()
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         self._group = group_size(args)
         self._history = {}
         self._audits = []
         self._usage = total_usage(self._judges)
-        self._told = set()
+        self._warned_of = set()
         self.stopped = ""
 
     def observe(self, log_metric: LogMetric | None) -> None:
@@ -153,9 +153,9 @@ class RewardHealthCallback(Watching):
         super().on_step_end(args, state, control)
         found, self._found = self._found, {}
         for problem, sentence in found.items():
-            if problem not in self._told and state.is_world_process_zero:
+            if problem not in self._warned_of and state.is_world_process_zero:
                 log.warning("step %d: %s", state.global_step, sentence)
-            self._told.add(problem)
+            self._warned_of.add(problem)
             if problem in self.stop_on and not self.stopped:
                 self.stopped = sentence
                 control.should_training_stop = True

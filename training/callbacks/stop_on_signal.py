@@ -56,8 +56,8 @@ class StopOnSignal(TrainerCallback):
             sys.exit(EXIT_CODE)
         if self._received is None:
             self._received, self.signal = now, signal.Signals(number)
-            told = "a checkpoint is written at the end of this step; another one, 5 s later, ends the run at once."
-            print(f"spanreward: {self.signal.name}: {told}", file=sys.stderr, flush=True)
+            message = "a checkpoint is written at the end of this step; another one, 5 s later, ends the run at once."
+            print(f"spanreward: {self.signal.name}: {message}", file=sys.stderr, flush=True)
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         self._training = True

@@ -33,8 +33,8 @@ def main() -> None:
     try:
         import_module(f"spanreward.training.commands.{COMMANDS[command][0]}").main()
     except (ImportError, RuntimeError) as error:
-        if told := lacking(f"spanreward {command}", error):
-            sys.exit(told)
+        if missing := lacking(f"spanreward {command}", error):
+            sys.exit(missing)
         raise
 
 

@@ -93,8 +93,8 @@ def train(recipe: Any, resume: bool, stop_on: list[str], strict: bool, program: 
     main_process = PartialState().is_main_process
     if stop.stopped_at is not None:
         if main_process:
-            told = f"ended by {stop.signal.name}: {output}/checkpoint-{stop.stopped_at} is written. To go on:"
-            print(f"{program}: {told} {program} {output}/recipe.yaml --resume", file=sys.stderr, flush=True)
+            message = f"ended by {stop.signal.name}: {output}/checkpoint-{stop.stopped_at} is written. To go on:"
+            print(f"{program}: {message} {program} {output}/recipe.yaml --resume", file=sys.stderr, flush=True)
         sys.exit(128 + stop.signal)
     if main_process:
         results = check_run(output, recipe)

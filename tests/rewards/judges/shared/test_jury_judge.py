@@ -97,7 +97,7 @@ def test_a_plus_in_a_path_is_no_jury() -> None:
 
 def test_it_needs_two_judges() -> None:
     with pytest.raises(ValueError, match="two judges or more, got 1"):
-        JuryJudge("match")
+        JuryJudge(MatchJudge())
 
 
 def test_a_recipe_knows_its_judges() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from spanreward.training.data.custom import custom_records
 from spanreward.training.data.load import load_data
-from spanreward.training.data.own import own_records
 from spanreward.training.recipe import FilePart, JsonlPart, MixedPart, RecipeError
 
 ROWS = """
@@ -73,7 +73,7 @@ def test_keys_of_other_names() -> None:
 def test_an_option_that_the_function_refuses_is_one_sentence(folder: Path) -> None:
     (folder / "picky.py").write_text("def rows(split):\n    raise ValueError(f'no split {split}')\n    yield {}\n")
     with pytest.raises(RecipeError, match=r"the data of picky.py:rows cannot be asked for with .*: no split dev"):
-        list(own_records(FilePart(source="picky.py:rows", options={"split": "dev"})))
+        list(custom_records(FilePart(source="picky.py:rows", options={"split": "dev"})))
 
 
 def test_no_more_rows_are_asked_for_than_are_wanted() -> None:

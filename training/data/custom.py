@@ -24,13 +24,13 @@ from spanreward.training.data.rows import READERS, read_rows
 from spanreward.training.recipe import FilePart, RecipeError
 
 
-def own_rows(data: FilePart) -> list[dict[str, Any]]:
+def custom_rows(data: FilePart) -> list[dict[str, Any]]:
     """Returns at most `data.count` rows. Raises RecipeError, naming the row, for one that cannot be used."""
     records: list[Mapping[str, Any]] = []
     key = data.columns.get("image", "image")
 
     def named() -> Iterator[tuple[str, Mapping[str, Any]]]:
-        for record in own_records(data):
+        for record in custom_records(data):
             records.append(record)
             yield f"{data.source} row {len(records)}", record
 
@@ -47,7 +47,7 @@ def own_rows(data: FilePart) -> list[dict[str, Any]]:
     return [{**row, **{name: records[int(row["id"]) - 1].get(name) for name in more}} for row in rows]
 
 
-def own_records(data: FilePart) -> Iterator[Mapping[str, Any]]:
+def custom_records(data: FilePart) -> Iterator[Mapping[str, Any]]:
     """Yields what the function gives. Raises RecipeError for a function, option or row that cannot be used."""
     try:
         function = custom_function(data.source)
