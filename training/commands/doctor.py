@@ -32,7 +32,9 @@ def main() -> None:
     parser.add_argument("--judge", action="append", default=[], help=f"a judge to check: {JUDGES}; may be repeated")
     parser.add_argument("--start", action="store_true", help="start each judge too, and ask it one question")
     arguments = parser.parse_args()
-    judges = [(name, {}) for given in dict.fromkeys(arguments.judge) for name in members(given)]
+    judges: list[tuple[str, dict[str, Any]]] = [
+        (name, {}) for given in dict.fromkeys(arguments.judge) for name in members(given)
+    ]
     if arguments.recipe:
         from spanreward.training.plan.needs import asked_judges  # needs the extra train
         from spanreward.training.recipe import RecipeError, load_recipe
