@@ -8,7 +8,6 @@ interview.entities[4].rating, interview.attributes[4, 0].rating, interview.relat
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any
 
 from spanreward.rewards.judges.judge import Failure
@@ -135,21 +134,18 @@ class Interview:
         mention = self.mention(number, found.mention)
         if self.quotes_source or not self.wording.described or lemmas(mention.head) not in self.repeated:
             return found.identifier, mention
-        others = (
-            attribute.text
-            for attribute in entity.attributes
-            if attribute.text != besides and attribute.text not in mention.attributes
-        )
-        attributes = tuple(islice(others, MOST_SAID))
-        relations = islice((relation for relation in self.tied(number) if relation is not without), MOST_SAID)
-        places = [(r, self.source.entities[r.object]) for r in relations]
-        words = [" ".join((r.text, *(a.text for a in place.attributes), place.text)) for r, place in places]
-        if not attributes and not places:
+        named_by = {besides, *mention.attributes}
+        attributes = [attribute.text for attribute in entity.attributes if attribute.text not in named_by][:MOST_SAID]
+        words, ties = list(attributes), []
+        for relation in [relation for relation in self.tied(number) if relation is not without][:MOST_SAID]:
+            other = self.source.entities[relation.object]
+            of_other = tuple(attribute.text for attribute in other.attributes)
+            words.append(" ".join((relation.text, *of_other, other.text)))
+            ties.append(Link(relation.text, Mention(other.text, of_other)))
+        if not words:
             return found.identifier, mention
-        ties = tuple(Link(r.text, Mention(place.text, tuple(a.text for a in place.attributes))) for r, place in places)
-        said = ", ".join((*attributes, *words))
-        name = fill(self.wording.described, entity_identifier=found.identifier, attributes=said)
-        return name, replace(mention, details=attributes, ties=ties)
+        name = fill(self.wording.described, entity_identifier=found.identifier, attributes=", ".join(words))
+        return name, replace(mention, details=tuple(attributes), ties=tuple(ties))
 
     def tied(self, number: int) -> Sequence[RelationView]:
         """Returns the entity's relations to objects that nothing else mentions."""

@@ -74,7 +74,7 @@ def ask_pictures(checks: Sequence[PictureCheck], judge: Judge, wording: Mapping[
     """Asks about the unsettled components of all completions, in two calls, and keeps what raises a rating."""
     for unsettled_in in (PictureCheck.entities, PictureCheck.details):
         asked = [(check, component) for check in checks for component in unsettled_in(check)]
-        questions = [picture_question(check.pictures, component, wording) for check, component in asked]
+        questions = [_picture_question(check.pictures, component, wording) for check, component in asked]
         for (check, component), question, rating in zip(asked, questions, rate_once(judge, questions), strict=True):
             interview = check.interviews[0]
             if isinstance(rating, Failure):
@@ -83,7 +83,7 @@ def ask_pictures(checks: Sequence[PictureCheck], judge: Judge, wording: Mapping[
                 _keep(interview, component, question.messages[0]["content"], rating.mean)
 
 
-def picture_question(pictures: tuple[Image.Image, ...], component: Component, wording: Mapping[str, str]) -> Question:
+def _picture_question(pictures: tuple[Image.Image, ...], component: Component, wording: Mapping[str, str]) -> Question:
     """Returns the question whether the pictures show the component."""
     names = {PLACEHOLDERS.get(key, key): name for key, name in short_names(component.names).items()}
     content = f"{wording['instructions']}\n\n{fill(wording[component.kind], **names)}"
