@@ -26,7 +26,7 @@ CandidateKind = Literal["head", "attribute", "relation"]
 class Found:
     """An entity after its question: its identifier and its rating (1..5).
 
-    asked: the number of the rating prompt, -1 for an entity that is never asked about.
+    asked: the number of the question, -1 for an entity that is never asked about.
     """
 
     identifier: str

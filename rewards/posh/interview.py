@@ -25,7 +25,7 @@ MOST_SAID = 16  # the most attributes, and the most places, that distinguish an 
 
 @dataclass(frozen=True, slots=True)
 class ComponentRating:
-    """The rating (1..5) of an attribute, relation or denied thing, and its prompt's number in `Interview.prompts`."""
+    """The rating (1..5) of an attribute, relation or denied thing, and its number in `Interview.questions`."""
 
     rating: float
     asked: int
@@ -37,8 +37,8 @@ class Interview:
 
     entities, attributes, relations: the answers by numbers of the source's view, attributes by (entity, attribute). A
     component with an absent entity is not asked about. denials: what the source says is not there. denied: by number,
-    whether the target has it all the same; what the target denies too is not asked about. prompts, questions, rewrites:
-    in the order asked, with repeats.
+    whether the target has it all the same; what the target denies too is not asked about. questions: in the order
+    asked, with repeats.
     failure: the judge's first failure, after which answers are missing. cut: the most characters that the judge did not
     read of the longer text in the prompt, which is the source if `cuts_source` and else the target.
     """
@@ -55,9 +55,7 @@ class Interview:
     attributes: dict[tuple[int, int], ComponentRating] = field(default_factory=dict)
     relations: dict[int, ComponentRating] = field(default_factory=dict)
     denied: dict[int, ComponentRating] = field(default_factory=dict)
-    prompts: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
-    rewrites: list[tuple[str, str]] = field(default_factory=list)
     failure: Failure | None = None
     cut: int = 0
     prefix: str = field(init=False)

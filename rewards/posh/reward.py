@@ -24,6 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, Literal
 
 from PIL import Image
@@ -45,7 +46,7 @@ from spanreward.rewards.posh.graph_view import GraphView, view_graph
 from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
 from spanreward.rewards.posh.penalty import penalise, penalise_unread, read_note
 from spanreward.rewards.posh.picture import PictureCheck, ask_pictures, load_wording
-from spanreward.rewards.posh.prompts import PromptSource, load_prompts
+from spanreward.rewards.posh.prompts import load_prompts
 from spanreward.rewards.posh.repeats import surplus
 from spanreward.rewards.posh.scores import KINDS, SCORES, coarse_scores, credit, direction_score, f1
 from spanreward.rewards.reward import Reward
@@ -91,7 +92,7 @@ class PoshReward(Reward):
 
     Args:
         judge: the judge that says whether an entity, attribute or relation is in a text.
-        prompts: None for our wording, or a path (or pair of paths) to the published JSON files.
+        prompts: None for our wording, a file like prompts.yaml, or the folder of the two published JSON files.
         mode: "default" for training, or "published" for the behaviour of the paper's code.
         pipeline: the spaCy pipeline that parses the texts, or its name. None takes the best installed one.
         coref: "rules", "none", "maverick", "fastcoref" or a function, see `spanreward.rewards.language.describe`.
@@ -110,7 +111,7 @@ class PoshReward(Reward):
     def __init__(
         self,
         judge: Judge | str,
-        prompts: PromptSource | None = None,
+        prompts: str | Path | None = None,
         mode: Mode = "default",
         pipeline: Any = None,
         coref: Any = "rules",
