@@ -40,15 +40,15 @@ def is_custom(name: str) -> bool:
     return name.rpartition(":")[0].endswith(".py")
 
 
-def custom_object(name: str) -> Any:
+def _custom_object(name: str) -> Any:
     """Returns the object of FILE.py:NAME, or None if the file lacks it. Raises ValueError for a missing file."""
     path, _, wanted = name.rpartition(":")
-    return vars(module_of(path)).get(wanted)
+    return vars(_module_of(path)).get(wanted)
 
 
 def custom_instance(name: str, base: type, options: Mapping[str, Any]) -> Any:
     """Returns the object of FILE.py:NAME if it is a `base` already, else None. Raises ValueError if it gets options."""
-    if not (is_custom(name) and isinstance(found := custom_object(name), base)):
+    if not (is_custom(name) and isinstance(found := _custom_object(name), base)):
         return None
     if options:
         raise ValueError(f"{name} is a {base.__name__.lower()} already and takes no options, got {options}")
@@ -60,7 +60,7 @@ def custom_class(name: str, base: type) -> type:
 
     Raises ValueError for a missing file or class, and for a class that does not derive from `base`.
     """
-    found = custom_object(name)
+    found = _custom_object(name)
     if not (isinstance(found, type) and issubclass(found, base)):
         path, _, wanted = name.rpartition(":")
         raise ValueError(f"{path} has no class {wanted} that is a {base.__name__}: derive it from {base.__module__}.")
@@ -69,14 +69,14 @@ def custom_class(name: str, base: type) -> type:
 
 def custom_function(name: str) -> Callable[..., Any]:
     """Returns the function of FILE.py:FUNCTION. Raises ValueError for a missing file or function."""
-    found = custom_object(name)
+    found = _custom_object(name)
     if not callable(found):
         path, _, wanted = name.rpartition(":")
         raise ValueError(f"{path} has no function {wanted}.")
     return found
 
 
-def module_of(path: str) -> ModuleType:
+def _module_of(path: str) -> ModuleType:
     file = Path(path).resolve()
     if not file.is_file():
         raise ValueError(f"there is no file {path} in {Path.cwd()}: FILE.py:NAME names a file from the working folder.")

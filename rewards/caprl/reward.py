@@ -80,7 +80,7 @@ class CaprlReward(Reward):
         asked = [(*one, text) for sample, text in zip(samples, texts, strict=True) if text for one in sample.questions]
         replies = write_once(self.judge, [self._question(question, text) for question, _, text in asked], ANSWER_TOKENS)
         answered = [
-            Sample(question, answer_in(reply), question=question, answers=accepted)
+            Sample(question, _answer_in(reply), question=question, answers=accepted)
             for (question, accepted, _), reply in zip(asked, replies, strict=True)
         ]
         ratings = self.lave.assess(answered)  # "" has a score of 0, unasked
@@ -128,7 +128,7 @@ class CaprlReward(Reward):
         return penalise(verdict, sample, self.mode)
 
 
-def answer_in(reply: str | Failure) -> str:
+def _answer_in(reply: str | Failure) -> str:
     """Returns the answer, "" for a failure and for "unanswerable", which earns nothing even where people said so."""
     words = [] if isinstance(reply, Failure) else answer_words(reply)
     return str(reply) if words and UNANSWERABLE not in words else ""
@@ -140,11 +140,19 @@ def find_answer(answer: str, question: str, text: str) -> tuple[int, int] | None
     Of several places it is the one nearest to a word of the question. Yes and no are no words of a description.
     """
     said = answer_words(answer)
-    words = [(word, match.span()) for match in WORD.finditer(text) for word in answer_words(match.group())]
-    asked = {*answer_words(question)} - FUNCTION_WORDS - {*said}
-    near = [number for number, (word, _) in enumerate(words) if word in asked]
-    found = [] if {"yes", "no"} & {*said} else places([word for word, _ in words], said)
+    words, characters = [], []
+    for match in WORD.finditer(text):
+        for word in answer_words(match.group()):
+            words.append(word)
+            characters.append(match.span())
+    found = [] if {"yes", "no"} & {*said} else places(words, said)
     if not found:
         return None
-    first, last = min(found, key=lambda place: min((abs(number - place[0]) for number in near), default=0))
-    return words[first][1][0], words[last - 1][1][1]
+    asked = {*answer_words(question)} - FUNCTION_WORDS - {*said}
+    of_question = [number for number, word in enumerate(words) if word in asked]
+
+    def distance(place: tuple[int, int]) -> int:
+        return min((abs(number - place[0]) for number in of_question), default=0)
+
+    first, end = min(found, key=distance)
+    return characters[first][0], characters[end - 1][1]

@@ -26,7 +26,7 @@ from spanreward.rewards.filler import beside, find_filler, penalise_filler
 from spanreward.rewards.harmonic.prompts import Criterion, chosen_criteria, load_prompts
 from spanreward.rewards.harmonic.questions import Shown, ask, ask_why, show
 from spanreward.rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, aggregate, check_weighting, unit
-from spanreward.rewards.harmonic.spans import Place, ablation_spans, at_most, penalised_parts, sentence_spans, without
+from spanreward.rewards.harmonic.spans import Place, at_most, penalised_parts, sentence_spans
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
@@ -40,7 +40,7 @@ from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
 T = TypeVar("T")
 REASON_TOKENS = 120
 # Share of the prompt tokens that a prefix cache lacks (docs/evidence/cost.md), by `spans`.
-COMPUTED = {"none": 0.71, "sentences": 0.43, "ablation": 0.67}
+COMPUTED = {"none": 0.71, "sentences": 0.43}
 SENTENCES = 4  # of a completion, as `cost` assumes
 
 
@@ -70,8 +70,7 @@ class HarmonicReward(Reward):
         criteria: names, or YAML files of your own (see harmonic/prompts.py). None is the paper's five, and "overall"
             is a single question.
         gamma: in (0, 1]. Near 0 only the surest criterion counts; 1 weighs all alike (equation 3).
-        spans: "sentences" rates every sentence, "ablation" rates the text without each sentence, and "none" asks only
-            what the score needs.
+        spans: "sentences" rates every sentence too. "none" asks only what the score needs.
         likeliest: whether the likeliest rating replaces the expectation of equation 1 (the paper's ablation).
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
         prompts: a file like prompts.yaml. None is ours.
@@ -89,7 +88,7 @@ class HarmonicReward(Reward):
         task: str = "ic",
         criteria: str | Path | Sequence[str | Path] | None = None,
         gamma: float = 0.75,
-        spans: Literal["sentences", "ablation", "none"] = "sentences",
+        spans: Literal["sentences", "none"] = "sentences",
         likeliest: bool = False,
         evidence: Evidence = "picture",
         prompts: str | Path | None = None,
@@ -100,7 +99,7 @@ class HarmonicReward(Reward):
         super().__init__(name)
         self.prompts = load_prompts(prompts)
         check_known("task", [task], self.prompts.tasks)
-        check_choice("spans", spans, ("sentences", "ablation", "none"))
+        check_choice("spans", spans, ("sentences", "none"))
         check_choice("evidence", evidence, EVIDENCE)
         check_choice("mode", mode, MODES)
         check_weighting(gamma, SIGMA_FLOOR)
@@ -119,7 +118,7 @@ class HarmonicReward(Reward):
         self.main_parts = ("overall", *(c.name for c in self.criteria if c.name != "overall"))
         self.wording = sha256(repr((self.prompts, self.criteria)).encode()).hexdigest()[:16]
         self.adds = frozenset(criterion.name for criterion in self.criteria if criterion.adds)
-        self.columns, self.one_of = needed_columns(task, evidence) if any(c.sees for c in self.criteria) else ((), ())
+        self.columns, self.one_of = _needed_columns(task, evidence) if any(c.sees for c in self.criteria) else ((), ())
 
     def reader(self) -> str:
         """Returns the name of the pipeline that finds the sentences. Raises ImportError if it is not installed."""
@@ -205,15 +204,12 @@ class HarmonicReward(Reward):
 
     def _questions(self, inquiry: Inquiry) -> list[tuple[Criterion, Question]]:
         """Returns the questions by every criterion on the whole text, and then on every sentence."""
-        layout, shown, text, places = self.prompts.layout, inquiry.shown, inquiry.text, inquiry.places
-        questions = [(c, ask(layout, c, shown, text)) for c in self.criteria]
-        for number in range(inquiry.details):
-            if self.spans == "sentences":
-                detail: tuple[str, Place | None] = text, places[number]
-            else:
-                detail = without(text, places, number), None
-            questions += [(c, ask(layout, c, shown, *detail)) for c in self.criteria]
-        return questions
+        rated: list[Place | None] = [None, *inquiry.places[: inquiry.details]]
+        return [
+            (criterion, ask(self.prompts.layout, criterion, inquiry.shown, inquiry.text, sentence))
+            for sentence in rated
+            for criterion in self.criteria
+        ]
 
     def _answers(
         self, asked: Sequence[tuple[Criterion, Question]], ask: Callable[[Judge, list[Question]], Sequence[T | Failure]]
@@ -224,10 +220,10 @@ class HarmonicReward(Reward):
         """
         answers: dict[int, T | Failure] = {}
         for judge in self.judges:
-            own = [number for number, (criterion, _) in enumerate(asked) if self._judge_of(criterion) is judge]
-            if own or judge not in self.judges_to_wake:
+            numbers = [number for number, (criterion, _) in enumerate(asked) if self._judge_of(criterion) is judge]
+            if numbers or judge not in self.judges_to_wake:
                 with judge:
-                    answers |= zip(own, ask(judge, [asked[number][1] for number in own]), strict=True)
+                    answers |= zip(numbers, ask(judge, [asked[number][1] for number in numbers]), strict=True)
         return [answers[number] for number in range(len(asked))]
 
     def _verdict(self, inquiry: Inquiry, rows: Sequence[Sequence[Rating | Failure]]) -> Verdict:
@@ -241,11 +237,7 @@ class HarmonicReward(Reward):
                 ratings[-1][criterion.name] = answer
         tables = [{name: rating.probabilities for name, rating in row.items()} for row in ratings]
         whole, *details = [aggregate(table, self.gamma, smooth=not self.likeliest) for table in tables]
-        places = inquiry.places
-        if self.spans == "ablation":
-            spans = ablation_spans(places, whole, details)
-        else:
-            spans = sentence_spans(places, whole, [detail.means for detail in details], self.adds)
+        spans = sentence_spans(inquiry.places, whole, [detail.means for detail in details], self.adds)
         parts = {"overall": whole.overall}
         for name, mean in whole.means.items():
             parts |= {name: mean, f"{name}_std": whole.stds[name], f"weight_{name}": whole.weights[name]}
@@ -257,7 +249,7 @@ class HarmonicReward(Reward):
         return penalise_unread(verdict, read, len(inquiry.sample.completion), penalised_parts)
 
 
-def needed_columns(task: str, evidence: Evidence) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _needed_columns(task: str, evidence: Evidence) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Returns the dataset columns that a task needs, and the columns of which it needs one."""
     if task == "reg":
         return ("bbox",), ("image", "images")

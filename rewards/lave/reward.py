@@ -180,23 +180,23 @@ class LaveReward(Reward):
             return Verdict(None, answer.status, note=answer.message)
         if isinstance(answer, Rated):
             read = replace(asked, read=asked.read - answer.cut)
-            verdict = verdict_of(answer.value, f"rated {answer.value:.2f} of 3", read)
+            verdict = _verdict_of(answer.value, f"rated {answer.value:.2f} of 3", read)
         else:
             rating = read_rating(answer, asked.shown)
             if rating is None:
                 return Verdict(None, Status.UNPARSED, note=f"the judge's answer ends in no rating: ...{answer[-80:]!r}")
-            verdict = verdict_of(float(rating), answer.strip(), asked)
+            verdict = _verdict_of(float(rating), answer.strip(), asked)
         if self.mode == "published":
             return verdict
         found = find_filler(sample.completion, beside(sample), ends=False)
-        return penalise_filler(verdict, sample.completion, found, penalised_parts)
+        return penalise_filler(verdict, sample.completion, found, _penalised_parts)
 
 
-def penalised_parts(parts: dict[str, float], kept: float) -> dict[str, float]:
+def _penalised_parts(parts: dict[str, float], kept: float) -> dict[str, float]:
     return {**parts, "score": parts["score"] * kept}
 
 
-def verdict_of(rating: float, note: str, asked: Asked) -> Verdict:
+def _verdict_of(rating: float, note: str, asked: Asked) -> Verdict:
     """Returns the verdict for a rating. The unread part of a candidate counts as wrong, so it lowers the score."""
     score = min(max(score_of(rating), 0.0), 1.0)
     spans = [Span(asked.start, asked.read, score, score, "answer", note, 0)]

@@ -45,10 +45,10 @@ def penalise(verdict: Verdict, sample: Sample, mode: Mode, cut: int = 0) -> Verd
     """
     text = judged(sample)
     if mode == "default":
-        verdict = penalise_filler(verdict, text, find_filler(text, beside(sample)), unchanged)
-    return penalise_unread(verdict, len(text) - cut, len(sample.completion), unchanged)
+        verdict = penalise_filler(verdict, text, find_filler(text, beside(sample)), _unchanged)
+    return penalise_unread(verdict, len(text) - cut, len(sample.completion), _unchanged)
 
 
-def unchanged(parts: dict[str, float], kept: float) -> dict[str, float]:
+def _unchanged(parts: dict[str, float], kept: float) -> dict[str, float]:
     """Returns the same parts: shares of votes and ratings of criteria stay as the judge gave them."""
     return dict(parts)

@@ -2,7 +2,6 @@
 
     load_prompts()                                    # rewards/posh/prompts.yaml
     load_prompts("posh/scorers/prompts")              # a folder with precision.json and recall.json
-    load_prompts(("a/precision.json", "b/recall.json"))
 
 A description or identifier that itself contains `{answer}` stays plain text.
 """
@@ -16,9 +15,8 @@ from typing import Any
 from spanreward.rewards.templates import placeholders
 from spanreward.rewards.yaml_file import read_yaml_file
 
-PromptSource = str | Path | tuple[str | Path, str | Path]
-
 DEFAULT = Path(__file__).with_name("prompts.yaml")
+DIRECTIONS = ("precision", "recall")
 
 
 def _template(keys: str, *allowed: set[str], **default: Any) -> Any:
@@ -58,27 +56,24 @@ class PoshPrompts:
     recall: DirectionPrompts
 
 
-def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
-    """Returns the prompts of a YAML file with both directions, a folder with the two JSON files, or a pair of files.
+def load_prompts(source: str | Path | None = None) -> PoshPrompts:
+    """Returns the prompts of a YAML file with both directions, or of a folder with the two JSON files.
 
     Raises FileNotFoundError, or ValueError for a template that is missing or has the wrong placeholders.
     """
-    if isinstance(source, tuple):
-        precision, recall = (Path(path) for path in source)
-    else:
-        path = DEFAULT if source is None else Path(source)
-        if not path.exists():
-            raise FileNotFoundError(
-                f"there are no prompts at {path}: prompts= is a YAML file, or the folder with the published "
-                "precision.json and recall.json"
-            )
-        if not path.is_dir():
-            data = read_yaml_file(path)
-            if not isinstance(data, dict) or not {"precision", "recall"} <= data.keys():
-                raise ValueError(f"{path} must hold precision and recall: copy {DEFAULT} and change what you like.")
-            return PoshPrompts(*(wording(data[name], f"{path} ({name})") for name in ("precision", "recall")))
-        precision, recall = (_only(path, f"*{direction}.json") for direction in ("precision", "recall"))
-    return PoshPrompts(*(wording(_json(path), str(path)) for path in (precision, recall)))
+    path = DEFAULT if source is None else Path(source)
+    if not path.exists():
+        raise FileNotFoundError(
+            f"there are no prompts at {path}: prompts= is a YAML file, or the folder with the published "
+            "precision.json and recall.json"
+        )
+    if path.is_dir():
+        files = [_only(path, f"*{direction}.json") for direction in DIRECTIONS]
+        return PoshPrompts(*(wording(_json(file), str(file)) for file in files))
+    data = read_yaml_file(path)
+    if not isinstance(data, dict) or not set(DIRECTIONS) <= data.keys():
+        raise ValueError(f"{path} must hold precision and recall: copy {DEFAULT} and change what you like.")
+    return PoshPrompts(*(wording(data[direction], f"{path} ({direction})") for direction in DIRECTIONS))
 
 
 def _json(path: Path) -> Any:

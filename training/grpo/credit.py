@@ -84,13 +84,13 @@ def token_offsets(
         if piece is not None:
             if not text.startswith(piece, written):
                 return None
-            offsets += group_offsets(tokenizer, special, context, group, piece, written)
+            offsets += _group_offsets(tokenizer, special, context, group, piece, written)
             written += len(piece)
             context, group = group, []
-    return offsets + group_offsets(tokenizer, special, context, group, text[written:], written)
+    return offsets + _group_offsets(tokenizer, special, context, group, text[written:], written)
 
 
-def group_offsets(
+def _group_offsets(
     tokenizer: Tokenizer, special: Collection[int], context: list[int], group: list[int], piece: str, begin: int
 ) -> list[tuple[int, int]]:
     """Offsets of the tokens that together wrote `piece`, which begins at character `begin`, after `context`."""
@@ -154,11 +154,13 @@ def residual_credit(phrases: Sequence[Phrase]) -> list[float]:
 
 def tokens_of(mentions: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> list[list[int]]:
     """Returns for each mention the indices of the tokens that wrote some of its characters."""
-    ended = list(accumulate((end for _, end in offsets), max))
-    begun = list(accumulate((start for start, _ in reversed(offsets)), min))[::-1]
+    latest_end = list(accumulate((end for _, end in offsets), max))  # of all tokens so far
+    backwards = accumulate((start for start, _ in reversed(offsets)), min)
+    earliest_start = list(backwards)[::-1]  # of all tokens from here on
     tokens = []
     for span in mentions:
-        near = range(bisect_right(ended, span.start), bisect_left(begun, span.end))  # tokens elsewhere do not overlap
+        first, stop = bisect_right(latest_end, span.start), bisect_left(earliest_start, span.end)
+        near = range(first, stop)  # tokens elsewhere do not overlap
         tokens.append([i for i in near if max(offsets[i][0], span.start) < min(offsets[i][1], span.end)])
     return tokens
 

@@ -148,14 +148,14 @@ def judge_step(
     """
     judges = judges_of(recorder.reward for recorder in recorders)
     before = total_usage(judges)
-    for together in by_judge(recorders):
+    for together in _by_judge(recorders):
         with awake(together[0].reward.judges_to_wake) as asleep:
             for recorder in together:
                 recorder.judge(prompts, completions, asleep, log_metric, parts, **columns)
     return total_usage(judges).since(before)
 
 
-def by_judge(recorders: Sequence[Recorder]) -> list[list[Recorder]]:
+def _by_judge(recorders: Sequence[Recorder]) -> list[list[Recorder]]:
     """Returns the recorders in groups that wake the same judge, in order. One that wakes none is a group by itself."""
     groups: dict[int, list[Recorder]] = {}
     for recorder in recorders:
