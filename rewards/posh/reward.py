@@ -24,7 +24,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, Literal
 
 from PIL import Image
@@ -46,7 +45,7 @@ from spanreward.rewards.posh.graph_view import GraphView, view_graph
 from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
 from spanreward.rewards.posh.penalty import penalise, penalise_unread, read_note
 from spanreward.rewards.posh.picture import PictureCheck, ask_pictures, load_wording
-from spanreward.rewards.posh.prompts import load_prompts
+from spanreward.rewards.posh.prompts import PromptSource, load_prompts
 from spanreward.rewards.posh.repeats import surplus
 from spanreward.rewards.posh.scores import KINDS, SCORES, coarse_scores, credit, direction_score, f1
 from spanreward.rewards.reward import Reward
@@ -92,7 +91,7 @@ class PoshReward(Reward):
 
     Args:
         judge: the judge that says whether an entity, attribute or relation is in a text.
-        prompts: None for our wording, a file like prompts.yaml, or the folder of the two published JSON files.
+        prompts: None for our wording, a file like prompts.yaml, or the two published JSON files or their folder.
         mode: "default" for training, or "published" for the behaviour of the paper's code.
         pipeline: the spaCy pipeline that parses the texts, or its name. None takes the best installed one.
         coref: "rules", "none", "maverick" or a function, see `spanreward.rewards.language.describe`.
@@ -109,7 +108,7 @@ class PoshReward(Reward):
     def __init__(
         self,
         judge: Judge | str,
-        prompts: str | Path | None = None,
+        prompts: PromptSource | None = None,
         mode: Mode = "default",
         pipeline: Any = None,
         coref: Any = "rules",
