@@ -48,7 +48,7 @@ def test_what_the_function_raises_is_a_failed_judgment() -> None:
 
 
 def test_a_recipe_names_it_by_its_file() -> None:
-    file = Path(__file__).parents[1] / "support" / "own_parts.py"
+    file = Path(__file__).parents[2] / "support" / "own_parts.py"
     made = build_reward(f"{file}:overlap", MatchJudge(), {})
     assert made.assess([Sample("", "a dog", references=("a dog",))])[0].score == 1.0
     assert pickle.loads(pickle.dumps(made)) is made
@@ -57,7 +57,7 @@ def test_a_recipe_names_it_by_its_file() -> None:
 
 
 def test_a_judge_that_a_file_holds() -> None:
-    file = Path(__file__).parents[1] / "support" / "own_parts.py"
+    file = Path(__file__).parents[2] / "support" / "own_parts.py"
     from spanreward import load_judge
 
     judge = load_judge(f"{file}:rule")
