@@ -14,7 +14,7 @@ from rich.progress import track
 from rich.table import Table
 
 from spanreward.rewards.comparison.length import control_length
-from spanreward.rewards.comparison.power import Spreads, needed_with
+from spanreward.rewards.comparison.power import Spreads, needed
 from spanreward.training.evaluation.comparison import adjust
 from spanreward.training.evaluation.outcomes import judge_pair
 from spanreward.training.evaluation.statistics import paired_difference, summarise_models
@@ -61,7 +61,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
     def planned() -> dict[str, float]:
         plan = Spreads(2 * LIKING**2, 2 * spread**2, 2 * WITHIN**2)
-        count = needed_with(plan, 0.05, 5) or 0
+        count = needed(plan, 0.05, 5) or 0
         differences = random.normal(0, 2**0.5 * spread, (5, 1)) + random.normal(0, 2**0.5 * LIKING, (1, count))
         differences = 0.05 + differences + random.normal(0, 2**0.5 * WITHIN, (5, count))
         entry = summarise_models({"a": {"f": 0 * differences}, "b": {"f": differences}}, resamples=RESAMPLES)

@@ -1,18 +1,16 @@
-"""How many prompts and training seeds a comparison needs to find a difference.
+"""How many prompts and training seeds "better" needs, from the differences of an earlier comparison.
 
-    needed(spread=0.25, difference=0.02)      # 1,229 prompts: in 80 % of comparisons the interval excludes 0
-    findable(spread=0.25, count=256)          # 0.044
-    spreads = spreads_of(differences)         # (seeds, prompts), from an earlier comparison
-    needed_with(spreads, 0.02, seeds=5)       # prompts, where the interval is over prompts and seeds together
+    spreads = spreads_of(differences)          # (seeds, prompts)
+    needed(spreads, 0.02, seeds=5)             # prompts, or None where no number of prompts is enough
 
-spread: the standard deviation of the paired differences per prompt, from an earlier comparison.
+"better" is said where the 95 % interval over prompts and seeds together (crossed.py) excludes 0. A planned comparison
+finds the difference in 80 % of the cases.
 """
 
 from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.stats import nct, t as student
 
 from spanreward.rewards.comparison.resampling import Array
@@ -42,51 +40,29 @@ def spreads_of(differences: Array) -> Spreads:
     return Spreads(max(of_prompts, 0.0), max(of_seeds, 0.0), rest)
 
 
-def power_with(spreads: Spreads, difference: float, seeds: int, prompts: int, level: float = 0.95) -> float:
-    """Returns the chance that the interval over prompts and seeds together (crossed.py) lies on the true side of 0."""
+def power(spreads: Spreads, difference: float, seeds: int, prompts: int, level: float = 0.95) -> float:
+    """Returns the chance that the interval over prompts and seeds together lies on the true side of 0. Of `difference`
+    the sign does not matter. seeds and prompts: two or more of each.
+    """
     both = spreads.rest / (seeds * prompts)
     of_prompts, of_seeds = spreads.prompts / prompts + both, spreads.seeds / seeds + both
     variance = of_prompts + of_seeds - both
-    freedom = of_prompts**2 / (prompts - 1) + (of_seeds**2 + both**2 / (prompts - 1)) / (seeds - 1)
-    count = max(variance**2 / freedom, seeds - 1)
-    return float(nct.sf(student.ppf((1 + level) / 2, count), count, difference / variance**0.5))
+    squares = of_prompts**2 / (prompts - 1) + (of_seeds**2 + both**2 / (prompts - 1)) / (seeds - 1)
+    degrees_of_freedom = max(variance**2 / squares, seeds - 1)
+    edge = student.ppf((1 + level) / 2, degrees_of_freedom)
+    return float(nct.sf(edge, degrees_of_freedom, abs(difference) / variance**0.5))
 
 
-def needed_with(spreads: Spreads, difference: float, seeds: int, wanted: float = 0.8) -> int | None:
-    """Returns the fewest prompts, FEWEST or more, that with so many seeds find `difference` with a chance of `wanted`;
-    None where no number does, up to MOST.
+def needed(spreads: Spreads, difference: float, seeds: int, chance: float = 0.8) -> int | None:
+    """Returns the fewest prompts, FEWEST or more, that with so many seeds find `difference` with `chance`; None where
+    no number does, up to MOST. seeds: two or more.
     """
-    counts = np.unique(np.geomspace(FEWEST, MOST, 400).astype(int))
-    found = next((n for n in counts.tolist() if power_with(spreads, difference, seeds, n) >= wanted), None)
-    if found is None:
+    counts = np.unique(np.geomspace(FEWEST, MOST, 400).astype(int)).tolist()
+
+    def enough(prompts: int) -> bool:
+        return power(spreads, difference, seeds, prompts) >= chance
+
+    last = next((index for index, count in enumerate(counts) if enough(count)), None)
+    if last is None:
         return None
-    low = max(FEWEST - 1, int(counts[max(np.searchsorted(counts, found) - 1, 0)]) - 1)
-    return next(n for n in range(low + 1, found + 1) if power_with(spreads, difference, seeds, n) >= wanted)
-
-
-def power(spread: float, difference: float, count: int, level: float = 0.95) -> float:
-    """Returns the chance, in [0, 1], that the t interval of `count` paired differences lies on the true side of 0."""
-    shift = abs(difference) / spread * count**0.5
-    edge = student.ppf((1 + level) / 2, count - 1)
-    return float(nct.sf(edge, count - 1, shift))
-
-
-def needed(spread: float, difference: float, wanted: float = 0.8) -> int:
-    """Returns the smallest number of prompts, FEWEST or more, that find `difference` with a chance of `wanted`. Raises
-    ValueError for a spread or difference that is not above 0, and for a number above MOST.
-    """
-    if not (spread > 0 and difference > 0):
-        raise ValueError(f"spread and difference must be above 0, got {spread} and {difference}")
-    count = bisect_left(range(MOST + 1), True, lo=FEWEST, key=lambda count: power(spread, difference, count) >= wanted)
-    if count > MOST:
-        raise ValueError(f"more than {MOST:,} would be needed to find {difference} where the spread is {spread}")
-    return count
-
-
-def findable(spread: float, count: int, wanted: float = 0.8) -> float:
-    """Returns the smallest difference that so many prompts find with a chance of `wanted`. Raises ValueError
-    for a spread that is not above 0, and for fewer than two.
-    """
-    if not spread > 0 or count < 2:
-        raise ValueError(f"spread must be above 0 and there must be two or more, got {spread} and {count}")
-    return float(spread * brentq(lambda effect: power(1.0, effect, count) - wanted, 1e-6, 100.0))
+    return bisect_left(range(counts[last]), True, lo=counts[max(last - 1, 0)], key=enough)

@@ -20,27 +20,27 @@ from typing import Literal, TypeVar
 
 from spacy.language import Language
 
-from spanreward.rewards.cost import Cost, tokens_in
-from spanreward.rewards.evidence import EVIDENCE, Evidence, evidence_columns
-from spanreward.rewards.filler import beside, find_filler, penalise_filler
+from spanreward.rewards.base.checks import MODES, Mode, check_choice, check_known, unknown
+from spanreward.rewards.base.cost import Cost, tokens_in
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
 from spanreward.rewards.harmonic.prompts import Criterion, chosen_criteria, load_prompts
 from spanreward.rewards.harmonic.questions import Shown, ask, ask_why, show
 from spanreward.rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, aggregate, check_weighting, unit
-from spanreward.rewards.harmonic.spans import Place, at_most, penalised_parts, sentence_spans
+from spanreward.rewards.harmonic.spans import Place, ablation_spans, at_most, penalised_parts, sentence_spans, without
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
 from spanreward.rewards.language.parse import split_sentences
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
-from spanreward.rewards.length import judged_part, penalise_unread
-from spanreward.rewards.naming import MODES, Mode, check_choice, check_known, unknown
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
+from spanreward.rewards.reward.evidence import EVIDENCE, Evidence, evidence_columns
+from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
+from spanreward.rewards.text.length import judged_part, penalise_unread
 
 T = TypeVar("T")
 REASON_TOKENS = 120
 # Share of the prompt tokens that a prefix cache lacks (docs/evidence/cost.md), by `spans`.
-COMPUTED = {"none": 0.71, "sentences": 0.43}
+COMPUTED = {"none": 0.71, "sentences": 0.43, "ablation": 0.67}
 SENTENCES = 4  # of a completion, as `cost` assumes
 
 
@@ -70,12 +70,13 @@ class HarmonicReward(Reward):
         criteria: names, or YAML files of your own (see harmonic/prompts.py). None is the paper's five, and "overall"
             is a single question.
         gamma: in (0, 1]. Near 0 only the surest criterion counts; 1 weighs all alike (equation 3).
-        spans: "sentences" rates every sentence too. "none" asks only what the score needs.
+        spans: "sentences" rates every sentence, "ablation" rates the text without each sentence, and "none" asks only
+            what the score needs.
         likeliest: whether the likeliest rating replaces the expectation of equation 1 (the paper's ablation).
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
         prompts: a file like prompts.yaml. None is ours.
         pipeline: the spaCy pipeline that finds the sentences.
-        mode: "default" penalises filler (rewards/filler.py), "published" does not.
+        mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
     """
 
@@ -88,7 +89,7 @@ class HarmonicReward(Reward):
         task: str = "ic",
         criteria: str | Path | Sequence[str | Path] | None = None,
         gamma: float = 0.75,
-        spans: Literal["sentences", "none"] = "sentences",
+        spans: Literal["sentences", "ablation", "none"] = "sentences",
         likeliest: bool = False,
         evidence: Evidence = "picture",
         prompts: str | Path | None = None,
@@ -99,7 +100,7 @@ class HarmonicReward(Reward):
         super().__init__(name)
         self.prompts = load_prompts(prompts)
         check_known("task", [task], self.prompts.tasks)
-        check_choice("spans", spans, ("sentences", "none"))
+        check_choice("spans", spans, ("sentences", "ablation", "none"))
         check_choice("evidence", evidence, EVIDENCE)
         check_choice("mode", mode, MODES)
         check_weighting(gamma, SIGMA_FLOOR)
@@ -204,10 +205,13 @@ class HarmonicReward(Reward):
 
     def _questions(self, inquiry: Inquiry) -> list[tuple[Criterion, Question]]:
         """Returns the questions by every criterion on the whole text, and then on every sentence."""
-        rated: list[Place | None] = [None, *inquiry.places[: inquiry.details]]
+        text, places = inquiry.text, inquiry.places
+        asked: list[tuple[str, Place | None]] = [(text, None)]
+        for number in range(inquiry.details):
+            asked.append((without(text, places, number), None) if self.spans == "ablation" else (text, places[number]))
         return [
-            (criterion, ask(self.prompts.layout, criterion, inquiry.shown, inquiry.text, sentence))
-            for sentence in rated
+            (criterion, ask(self.prompts.layout, criterion, inquiry.shown, shown_text, sentence))
+            for shown_text, sentence in asked
             for criterion in self.criteria
         ]
 
@@ -237,7 +241,10 @@ class HarmonicReward(Reward):
                 ratings[-1][criterion.name] = answer
         tables = [{name: rating.probabilities for name, rating in row.items()} for row in ratings]
         whole, *details = [aggregate(table, self.gamma, smooth=not self.likeliest) for table in tables]
-        spans = sentence_spans(inquiry.places, whole, [detail.means for detail in details], self.adds)
+        if self.spans == "ablation":
+            spans = ablation_spans(inquiry.places, whole, details)
+        else:
+            spans = sentence_spans(inquiry.places, whole, [detail.means for detail in details], self.adds)
         parts = {"overall": whole.overall}
         for name, mean in whole.means.items():
             parts |= {name: mean, f"{name}_std": whole.stds[name], f"weight_{name}": whole.weights[name]}

@@ -1,9 +1,10 @@
 """Turns ratings of sentences into spans, one component per sentence.
 
     sentence_spans(places, whole, ratings, adds)      # each sentence was rated within the text
+    ablation_spans(places, whole, others)             # the text was rated without each sentence
 
-The credit of a sentence is the score minus the score without it, in the score's unit, 0 to 1. It is estimated from
-questions about the one text. With the text's weight w and rating M of a criterion, the
+The credit of a sentence is the score minus the score without it, in the score's unit, 0 to 1. "ablation" measures it.
+"sentences" estimates it from questions about the one text. With the text's weight w and rating M of a criterion, the
 sentence's rating m and n sentences, the credit is the sum over the criteria of
 
     w (m - mean of m) / (n - 1) / 4         if the text is as good as the average of its sentences
@@ -16,8 +17,8 @@ The only sentence of a text has the whole score as its credit, because an empty 
 from collections.abc import Mapping, Sequence, Set
 from itertools import pairwise
 
+from spanreward.rewards.base.verdict import Span
 from spanreward.rewards.harmonic.scores import Aggregate, overall, unit
-from spanreward.rewards.verdict import Span
 
 Place = tuple[int, int]
 MOST_SENTENCES = 32
@@ -29,6 +30,13 @@ def at_most(places: Sequence[Place], most: int = MOST_SENTENCES) -> list[Place]:
         return list(places)
     cuts = [number * len(places) // most for number in range(most + 1)]
     return [(places[first][0], places[last - 1][1]) for first, last in pairwise(cuts)]
+
+
+def without(text: str, places: Sequence[Place], number: int) -> str:
+    """Returns the text without one of its sentences and the white space after it."""
+    if number + 1 < len(places):
+        return text[: places[number][0]] + text[places[number + 1][0] :]
+    return text[: places[number][0]].rstrip()
 
 
 def sentence_spans(
@@ -71,6 +79,23 @@ def sentence_credit(whole: Aggregate, ratings: Sequence[Mapping[str, float]], ad
                 share = (m - average) / (count - 1)
             moved[criterion] = weight * share / 4
     return moves
+
+
+def ablation_spans(places: Sequence[Place], whole: Aggregate, others: Sequence[Aggregate]) -> tuple[Span, ...]:
+    """Returns a span per sentence.
+
+    others: per sentence the aggregate of the text without it; () for a text of one sentence. A span's score is
+    (1 + credit) / 2, above 0.5 if the text is better with the sentence. Its kind is the criterion that the sentence
+    changes most, by the text's weights.
+    """
+    if len(places) <= 1:
+        return tuple(_only(place, whole) for place in places)
+    spans = []
+    for number, (place, other) in enumerate(zip(places, others, strict=True)):
+        credit = unit(whole.overall) - unit(other.overall)  # each text has its own weights
+        moved = {c: w * (whole.means[c] - other.means[c]) / 4 for c, w in whole.weights.items()}
+        spans.append(_span(place, (1 + credit) / 2, credit, moved, f"without it {_rated(other.means)}", number))
+    return tuple(spans)
 
 
 def penalised_parts(parts: Mapping[str, float], kept: float) -> dict[str, float]:

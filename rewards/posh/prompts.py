@@ -2,18 +2,21 @@
 
     load_prompts()                                    # rewards/posh/prompts.yaml
     load_prompts("posh/scorers/prompts")              # a folder with precision.json and recall.json
+    load_prompts(("a/precision.json", "b/recall.json"))
 
 A description or identifier that itself contains `{answer}` stays plain text.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.templates import placeholders
-from spanreward.rewards.yaml_file import read_yaml_file
+from spanreward.rewards.files.templates import placeholders
+from spanreward.rewards.files.yaml_file import read_yaml_file
+
+PromptSource = str | Path | tuple[str | Path, str | Path]
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 DIRECTIONS = ("precision", "recall")
@@ -56,11 +59,13 @@ class PoshPrompts:
     recall: DirectionPrompts
 
 
-def load_prompts(source: str | Path | None = None) -> PoshPrompts:
-    """Returns the prompts of a YAML file with both directions, or of a folder with the two JSON files.
+def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
+    """Returns the prompts of a YAML file with both directions, a folder with the two JSON files, or a pair of files.
 
     Raises FileNotFoundError, or ValueError for a template that is missing or has the wrong placeholders.
     """
+    if isinstance(source, tuple):
+        return _published(Path(file) for file in source)
     path = DEFAULT if source is None else Path(source)
     if not path.exists():
         raise FileNotFoundError(
@@ -68,12 +73,15 @@ def load_prompts(source: str | Path | None = None) -> PoshPrompts:
             "precision.json and recall.json"
         )
     if path.is_dir():
-        files = [_only(path, f"*{direction}.json") for direction in DIRECTIONS]
-        return PoshPrompts(*(wording(_json(file), str(file)) for file in files))
+        return _published(_only(path, f"*{direction}.json") for direction in DIRECTIONS)
     data = read_yaml_file(path)
     if not isinstance(data, dict) or not set(DIRECTIONS) <= data.keys():
         raise ValueError(f"{path} must hold precision and recall: copy {DEFAULT} and change what you like.")
     return PoshPrompts(*(wording(data[direction], f"{path} ({direction})") for direction in DIRECTIONS))
+
+
+def _published(files: Iterable[Path]) -> PoshPrompts:
+    return PoshPrompts(*(wording(_json(file), str(file)) for file in files))
 
 
 def _json(path: Path) -> Any:

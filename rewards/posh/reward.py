@@ -10,7 +10,7 @@ whether the reference's are in the completion. Both are mean ratings / 5, and th
 
 mode="published" follows the published code: the judge words the identifiers, and an empty completion has precision 1.
 mode="default" words identifiers by rule, asks equal questions once, gives an empty completion score 0, and penalises
-filler (rewards/filler.py).
+filler (rewards/text/filler.py).
 
 With several references, published mode judges each one separately and takes the best F1. In default mode a component of
 the completion has its best rating over all references, and recall is that of the reference with the best F1. A
@@ -24,33 +24,32 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, Literal
 
 from PIL import Image
 
-from spanreward.rewards.cost import WORDS_PER_TOKEN, Cost
-from spanreward.rewards.evidence import pictures_of
+from spanreward.rewards.base.checks import MODES, Mode, check_choice
+from spanreward.rewards.base.cost import WORDS_PER_TOKEN, Cost
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge
-from spanreward.rewards.language.reader import Reader, load_reader
+from spanreward.rewards.language.coref import coref_method
+from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.scene_graph import SceneGraph
-from spanreward.rewards.language.server_reader import ReaderFailure
 from spanreward.rewards.language.unasserted import asserted
-from spanreward.rewards.length import judged_part
-from spanreward.rewards.memo import AnswerCache
-from spanreward.rewards.naming import MODES, Mode, check_choice
 from spanreward.rewards.posh.components import RatedComponent, best_of, components, denials, spans_of
 from spanreward.rewards.posh.conduct import conduct
 from spanreward.rewards.posh.graph_view import GraphView, view_graph
 from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
 from spanreward.rewards.posh.penalty import penalise, penalise_unread, read_note
 from spanreward.rewards.posh.picture import PictureCheck, ask_pictures, load_wording
-from spanreward.rewards.posh.prompts import load_prompts
+from spanreward.rewards.posh.prompts import PromptSource, load_prompts
 from spanreward.rewards.posh.repeats import surplus
 from spanreward.rewards.posh.scores import KINDS, SCORES, coarse_scores, credit, direction_score, f1
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
+from spanreward.rewards.reward.answer_cache import AnswerCache
+from spanreward.rewards.reward.evidence import pictures_of
+from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.text.length import judged_part
 
 REMEMBERED_REFERENCES = 4096
 QUESTIONS_PER_WORD = 0.56  # 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words
@@ -92,14 +91,12 @@ class PoshReward(Reward):
 
     Args:
         judge: the judge that says whether an entity, attribute or relation is in a text.
-        prompts: None for our wording, a file like prompts.yaml, or the folder of the two published JSON files.
+        prompts: None for our wording, a file like prompts.yaml, or the two published JSON files or their folder.
         mode: "default" for training, or "published" for the behaviour of the paper's code.
         pipeline: the spaCy pipeline that parses the texts, or its name. None takes the best installed one.
-        coref: "rules", "none", "maverick", "fastcoref" or a function, see `spanreward.rewards.language.describe`.
+        coref: "rules", "none", "maverick" or a function, see `spanreward.rewards.language.describe`.
         score: "precision", "recall" or "f1".
         name: the reward's name in logs.
-        reader: "server:URL" for a reader in another environment (`spanreward read --serve`), with its own pipeline and
-            coreference. If `pipeline` or `coref` is given too, the reader must have it. None parses in this process.
         presence_threshold: an entity with a lower mean rating (1 to 5) counts as absent (the published code's 2).
         evidence: "picture" asks the picture about what no reference supports (picture.py). The judge must see pictures,
             and each row needs one. "references" is the paper's.
@@ -111,13 +108,12 @@ class PoshReward(Reward):
     def __init__(
         self,
         judge: Judge | str,
-        prompts: str | Path | None = None,
+        prompts: PromptSource | None = None,
         mode: Mode = "default",
         pipeline: Any = None,
         coref: Any = "rules",
         score: str = "f1",
         name: str = "posh",
-        reader: str | Reader | None = None,
         presence_threshold: float = PRESENCE_THRESHOLD,
         evidence: Literal["references", "picture"] = "references",
     ) -> None:
@@ -140,7 +136,9 @@ class PoshReward(Reward):
             )
         self.one_of = ("image", "images") if self.picture_wording else ()
         self.mode = mode
-        self.read_with = load_reader(reader, pipeline, coref)
+        coref_method(coref)
+        self.pipeline = pipeline
+        self.coref = coref
         self.score = score
         self.presence_threshold = presence_threshold
         self._references: OrderedDict[str, str] = OrderedDict()  # graphs as JSON, least recently used first
@@ -150,7 +148,7 @@ class PoshReward(Reward):
         return {**self.__dict__, "_references": OrderedDict(), "_answers": AnswerCache()}
 
     def reader(self) -> str:
-        return self.read_with.name()
+        return reader_name(self.pipeline, self.coref)
 
     def cost(self, words: float, references: int) -> Cost:
         """Returns the estimated cost of one completion, from a measured number of questions per word. The picture is
@@ -177,10 +175,7 @@ class PoshReward(Reward):
         with ThreadPoolExecutor(max_workers=1) as parser, self.judge if len(parts) > 1 else nullcontext():
             ahead = parser.submit(self._parse, parts[0] if parts else [])
             for number in range(len(parts)):
-                try:
-                    rows, parsed_by = ahead.result()
-                except ReaderFailure as failure:  # the reader would fail on the other samples too
-                    return [*verdicts, *(_not_read(sample, failure) for sample in samples[len(verdicts) :])]
+                rows, parsed_by = ahead.result()
                 if number + 1 < len(parts):
                     ahead = parser.submit(self._parse, parts[number + 1])
                 verdicts += self._assess_rows(rows, parsed_by, self._answers)
@@ -196,10 +191,10 @@ class PoshReward(Reward):
         new = [text for text in references if text not in graphs]
         completions = [sample.completion for sample in judged if sample.completion.strip()]
         texts = list(dict.fromkeys([*new, *(text for text in completions if text not in graphs)]))
-        parsed = self.read_with.read(texts, self.mode) if texts else []
+        parsed = describe(texts, self.pipeline, self.coref, self.mode) if texts else []
         graphs.update(zip(texts, parsed, strict=True))
         leaving_open = [text for text in new if graphs[text].unasserted]
-        again = self.read_with.read(leaving_open, "reference") if leaving_open else []
+        again = describe(leaving_open, self.pipeline, self.coref, "reference") if leaving_open else []
         supporting.update(zip(leaving_open, again, strict=True))
         for text in references:  # a graph takes a fifth of the memory as JSON
             if text not in self._references:
@@ -334,13 +329,6 @@ def _names_something(view: GraphView) -> bool:
 def _failure_of(pairs: Sequence[Pair]) -> Failure | None:
     """Returns the judge's first failure in one sample's interviews."""
     return next((one.failure for pair in pairs for one in pair.both if one.failure), None)
-
-
-def _not_read(sample: Sample, failure: ReaderFailure) -> Verdict:
-    """Returns the verdict on a sample whose texts the reader failed to read."""
-    if not sample.references:
-        return Verdict(None, Status.NOT_APPLICABLE, note="no reference that names anything")
-    return Verdict(None, failure.status, note=str(failure))
 
 
 def _cuts(sample: Sample, pairs: Sequence[Pair]) -> str:

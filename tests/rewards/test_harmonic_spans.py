@@ -7,9 +7,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 from spanreward.rewards import HarmonicReward
+from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.harmonic.scores import Aggregate, aggregate
-from spanreward.rewards.harmonic.spans import MOST_SENTENCES, at_most, sentence_credit, sentence_spans
-from spanreward.rewards.verdict import Sample
+from spanreward.rewards.harmonic.spans import (
+    MOST_SENTENCES,
+    ablation_spans,
+    at_most,
+    sentence_credit,
+    sentence_spans,
+    without,
+)
 from tests.support.fakes import FakeJudge, certain, criterion_of
 
 PLACES = [(0, 6), (7, 12), (13, 20)]
@@ -68,6 +75,32 @@ def test_credit_adds_up_to_what_was_achieved_and_is_fair(
                 assert sum(own.values()) >= sum(others.values()) - 1e-9
 
 
+def test_ablation_by_hand() -> None:
+    whole = rated(3, 4)
+    spans = ablation_spans(PLACES[:2], whole, [rated(5, 3), rated(3, 2, weight=1.0)])
+    assert [span.credit for span in spans] == pytest.approx([(3.5 - 4) / 4, (3.5 - 3) / 4])
+    assert [span.score for span in spans] == pytest.approx([0.4375, 0.5625])
+    assert [span.kind for span in spans] == ["correctness", "completeness"]
+    assert spans[0].note == "without it correctness 5.0, completeness 3.0 of 5"
+
+
+def test_ablation_is_the_difference_of_two_verdicts() -> None:
+    """Through the reward: the credit is the score less that of the text without the sentence."""
+    text = " A red circle.  A blue square is here. They are small. "
+    reward = HarmonicReward(FakeJudge(), criteria=["clarity", "fluency"], spans="ablation")
+    (verdict,) = reward.assess([Sample("", text)])
+    assert [text[span.start : span.end] for span in verdict.spans] == [
+        "A red circle.",
+        "A blue square is here.",
+        "They are small.",
+    ]
+    shorter = [" A blue square is here. They are small. ", " A red circle.  They are small. "]
+    shorter.append(" A red circle.  A blue square is here.")
+    alone = HarmonicReward(FakeJudge(), criteria=["clarity", "fluency"], spans="none")
+    scores = [rest.score for rest in alone.assess([Sample("", rest) for rest in shorter])]
+    assert [span.credit for span in verdict.spans] == pytest.approx([verdict.score - score for score in scores])
+
+
 def test_a_wrong_sentence_is_found() -> None:
     def rate(prompt: Any) -> Any:
         sentence = prompt.partition("between the others:\n")[2]
@@ -75,12 +108,15 @@ def test_a_wrong_sentence_is_found() -> None:
         return certain(2 if wrong and criterion_of(prompt) == "correctness" else 4)
 
     text = "A red circle is here. A green star is there. A blue square is above."
-    reward = HarmonicReward(FakeJudge(rate=rate), criteria=["correctness", "clarity"], evidence="context")
-    (verdict,) = reward.assess([Sample("", text, context="A red circle and a blue square.")])
-    right, wrong, also_right = verdict.spans
-    assert wrong.credit < 0 <= min(right.credit, also_right.credit)
-    assert wrong.score < min(right.score, also_right.score)
-    assert wrong.kind == "correctness"
+    for spans in ("sentences", "ablation"):
+        reward = HarmonicReward(
+            FakeJudge(rate=rate), criteria=["correctness", "clarity"], spans=spans, evidence="context"
+        )
+        (verdict,) = reward.assess([Sample("", text, context="A red circle and a blue square.")])
+        right, wrong, also_right = verdict.spans
+        assert wrong.credit < 0 <= min(right.credit, also_right.credit)
+        assert wrong.score < min(right.score, also_right.score)
+        assert wrong.kind == "correctness"
 
 
 @pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 100, 5000])
@@ -94,8 +130,14 @@ def test_an_endless_text_has_few_pieces(count: int) -> None:
     assert all(left[1] < right[0] for left, right in pairwise(pieces))
 
 
+def test_a_sentence_goes_with_the_white_space_after_it() -> None:
+    text = " One.  Two.\nThree. "
+    places = [(1, 5), (7, 11), (12, 18)]
+    assert [without(text, places, n) for n in range(3)] == [" Two.\nThree. ", " One.  Three. ", " One.  Two."]
+
+
 def test_all_of_the_score_is_the_only_sentence_s() -> None:
     whole = aggregate({"clarity": (0, 0, 0, 0, 1), "fluency": (0, 0, 1, 0, 0)}, 1)
-    (span,) = sentence_spans([(0, 3)], whole, [], ADDS)
-    assert (span.score, span.credit, span.kind) == (0.75, 0.75, "clarity")
+    for (span,) in (sentence_spans([(0, 3)], whole, [], ADDS), ablation_spans([(0, 3)], whole, [])):
+        assert (span.score, span.credit, span.kind) == (0.75, 0.75, "clarity")
     assert sentence_spans([], whole, [], ADDS) == ()

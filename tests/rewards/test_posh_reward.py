@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.language.scene_graph import SceneGraph
-from spanreward.rewards.memo import AnswerCache
 from spanreward.rewards.posh import PoshReward, parse_graphs
-from spanreward.rewards.verdict import Sample, Status
+from spanreward.rewards.reward.answer_cache import AnswerCache
 from tests.support.fakes import FakeJudge, certain
 
 REFERENCE = "A large blue square sits in the bottom right corner. A small red circle sits in the top left corner."
@@ -295,7 +295,7 @@ def test_a_failed_question_is_asked_again_at_the_next_call() -> None:
 
 
 def test_old_answers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spanreward.rewards.memo.REMEMBERED", 2)
+    monkeypatch.setattr("spanreward.rewards.reward.answer_cache.REMEMBERED", 2)
     answers, asked = AnswerCache(), []
 
     def ask(questions: Any) -> Any:
@@ -321,10 +321,10 @@ def test_the_next_texts_are_parsed_while_the_judge_works(monkeypatch: pytest.Mon
     alone = [PoshReward(FakeJudge()).assess([one])[0] for one in samples]
     read = threading.Event()
 
-    def describing(texts: Any, **settings: Any) -> Any:
+    def describing(texts: Any, *settings: Any) -> Any:
         if any("car" in text for text in texts):
             read.set()
-        return describe(texts, **settings)
+        return describe(texts, *settings)
 
     class Waiting(FakeJudge):
         depth, entered = 0, 0
@@ -341,7 +341,7 @@ def test_the_next_texts_are_parsed_while_the_judge_works(monkeypatch: pytest.Mon
         def __exit__(self, *error: Any) -> None:
             self.depth -= 1
 
-    monkeypatch.setattr("spanreward.rewards.language.reader.describe", describing)
+    monkeypatch.setattr("spanreward.rewards.posh.reward.describe", describing)
     judge = Waiting()
     assert PoshReward(judge).assess(samples) == alone
     assert judge.entered == 1  # awake over all parts

@@ -1,6 +1,6 @@
 """Fills the HTML templates of this folder: the comparison's report, and a step's table of spans.
 
-render("spans_text.html.jinja", rows=rows)             # escaped, with the functions of this file
+render("report.html.jinja", **values)             # escaped, with the functions of this file
 """
 
 import base64
@@ -11,9 +11,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from PIL import Image
 
+from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.rewards.comparison import figures
 from spanreward.rewards.comparison.figures import label, typeset
-from spanreward.rewards.verdict import Status, Verdict
 from spanreward.training.evaluation.coloured_text import LEVELS, Segment, legible, level, received, segments
 
 PIXELS = 128  # a picture with no larger side is kept exactly

@@ -9,18 +9,17 @@ until TRL calculates rewards. In the meantime the process does, where the settin
     the reference model's log-probabilities: beta > 0
 
 Otherwise, and with dynamic_sampling, nothing is saved. Other rewards judge where TRL calculates rewards: a co-located
-judge must sleep while the policy works, and a judge that all ranks share communicates with the other ranks. The thread
-uses neither the policy nor its tokenizer nor other ranks. Its exception is raised where the step waits for it. A step
-that ends early, for example by Ctrl-C, does not wait.
+judge must sleep while the policy works. The thread uses neither the policy nor its tokenizer nor other ranks. Its
+exception is raised where the step waits for it. A step that ends early, for example by Ctrl-C, does not wait.
 """
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, wait
 from typing import Any
 
-from spanreward.rewards.background import in_background
+from spanreward.rewards.base.background import in_background
 from spanreward.rewards.judges.usage import Usage
-from spanreward.rewards.reward import LogMetric
+from spanreward.rewards.reward.reward import LogMetric
 from spanreward.training.grpo.reasoning import Parts
 from spanreward.training.grpo.recorder import Recorder, columns_of, judge_step
 

@@ -24,6 +24,7 @@ from typing import Any, Self
 
 import torch
 
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoding.chat import MIN_MASS
 from spanreward.rewards.judges.encoding.prompt import Prompt
 from spanreward.rewards.judges.judge import Failure
@@ -49,7 +50,6 @@ from spanreward.rewards.judges.local.vllm_engine import (
     peak_memory,
     watched,
 )
-from spanreward.rewards.verdict import Status
 
 log = logging.getLogger(__name__)
 
@@ -161,8 +161,8 @@ class VllmJudge(LocalJudge):
             return
         if self.tensor_parallel > 1 and os.environ.get("LOCAL_RANK", "0") != "0":
             raise ValueError(
-                f"tensor_parallel={self.tensor_parallel} would put the engines of all ranks on the same devices: place "
-                "the judge on rank 0 (placement: rank0), or behind a server."
+                f"tensor_parallel={self.tensor_parallel} would put the engines of all ranks on the same devices: start "
+                "`vllm serve MODEL` on devices of its own, and name the judge server:URL#MODEL."
             )
         if importlib.util.find_spec("vllm") is None:
             raise ModuleNotFoundError(

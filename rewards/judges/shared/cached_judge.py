@@ -22,7 +22,7 @@ from typing import Any, Self, TypeVar
 
 from PIL.ExifTags import Base
 
-from spanreward.rewards.cache_folder import CACHE
+from spanreward.rewards.files.cache_folder import CACHE
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import PresenceProbe
 from spanreward.rewards.judges.shared.outer_judge import OuterJudge
@@ -45,7 +45,7 @@ class CachedJudge(OuterJudge):
         misses: questions to the inner judge.
 
     Raises:
-        ValueError: for a path to a file of another kind or version, and for a Rank0Judge, which goes around the cache.
+        ValueError: for a path to a file of another kind or version.
     """
 
     def __init__(self, judge: Judge, path: str | Path | None = None, max_bytes: int = 1 << 30) -> None:

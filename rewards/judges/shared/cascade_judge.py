@@ -31,7 +31,7 @@ class CascadeJudge(OuterJudge):
         seed: chooses the audited questions.
 
     Raises:
-        ValueError: for another value, and for a Rank0Judge, which goes around the cascade.
+        ValueError: for another value.
     """
 
     def __init__(

@@ -16,11 +16,11 @@ from typing import Any
 import psutil
 import pytest
 
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges import Failure, Question, Rating
 from spanreward.rewards.judges.local.vllm_arguments import lora_rank
 from spanreward.rewards.judges.local.vllm_engine import Guard, one_at_a_time
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
-from spanreward.rewards.verdict import Status
 from tests.support.fake_vllm import GB, install
 
 ASK = [Question([{"role": "user", "content": "Rate it from 1 to 5: 4"}])]
@@ -93,7 +93,7 @@ def test_started_early_it_sleeps_until_it_is_asked(monkeypatch: pytest.MonkeyPat
 def test_engines_of_several_ranks_on_the_same_devices_are_refused(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     fake = install(monkeypatch)
     monkeypatch.setenv("LOCAL_RANK", "1")
-    with pytest.raises(ValueError, match=r"tensor_parallel=2 would put .* \(placement: rank0\)"):
+    with pytest.raises(ValueError, match=r"tensor_parallel=2 would put .* server:URL#MODEL"):
         VllmJudge(model, tensor_parallel=2).start()
     assert fake.built == []
 
