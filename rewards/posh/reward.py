@@ -173,11 +173,11 @@ class PoshReward(Reward):
         verdicts: list[Verdict] = []
         self._answers.begin()
         with ThreadPoolExecutor(max_workers=1) as parser, self.judge if len(parts) > 1 else nullcontext():
-            parsed = [parser.submit(self._parse, part) for part in parts[:1]]
-            for following in [*parts[1:], None]:
-                rows, parsed_by = parsed.pop().result()
-                if following:
-                    parsed.append(parser.submit(self._parse, following))
+            ahead = parser.submit(self._parse, parts[0] if parts else [])
+            for number in range(len(parts)):
+                rows, parsed_by = ahead.result()
+                if number + 1 < len(parts):
+                    ahead = parser.submit(self._parse, parts[number + 1])
                 verdicts += self._assess_rows(rows, parsed_by, self._answers)
         return verdicts
 

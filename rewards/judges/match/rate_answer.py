@@ -174,14 +174,20 @@ def _beside(item: Item, references: Sequence[Sequence[str]], known: set[str], qu
 
 
 def _binary(items: Sequence[Item], counts: Counter[str]) -> tuple[float, str]:
-    signs = [
-        (item, answer) for item in items for answer, of_one in (("yes", YES), ("no", NO)) if of_one & {*item.words}
-    ]
-    open_ = [one for pair in pairwise(items) if pair[1].joint == "or" for one in pair if {*one.words} <= YES | NO]
-    if not signs or open_ or any(not EVASIVE.isdisjoint(item.words) for item in items):
+    """Applies the rule "yes/no"."""
+    signs = []
+    for item in items:
+        signs += [(item, answer) for answer, words in (("yes", YES), ("no", NO)) if not words.isdisjoint(item.words)]
+    leaves_open = any(
+        second.joint == "or" and ({*first.words} <= YES | NO or {*second.words} <= YES | NO)
+        for first, second in pairwise(items)
+    )
+    evades = any(not EVASIVE.isdisjoint(item.words) for item in items)
+    if not signs or leaves_open or evades:
         return 1.0, "it does not commit itself"
     first, said = signs[0]
-    if len({answer for item, answer in signs if item.words[:1] != [] and item.words[0] in YES | NO}) > 1:
+    begun_with = {answer for item, answer in signs if item.words[0] in YES | NO}
+    if len(begun_with) > 1:
         return 1.0, "it must say yes or no, not both"
     if first.denied and said == "yes":
         return 1.0, "it denies or doubts what it says"
