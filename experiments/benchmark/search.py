@@ -28,7 +28,7 @@ from spanreward.rewards.language.answer_text import answer_words
 from spanreward.rewards.reward import Reward, read_sample
 from spanreward.rewards.verdict import Sample
 from spanreward.training.data.load import load_data
-from spanreward.training.evaluation.greedy import padding, with_picture
+from spanreward.training.evaluation.answers.greedy import padding, with_picture
 from spanreward.training.policy import load_policy
 
 DESCRIPTION = """Two searches for reward with a judge, on held-out pictures. The best of --samples completions

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 from transformers import TrainingArguments
 
-from spanreward.training.evaluation.coloured_text import legible, received
-from spanreward.training.evaluation.page import render
+from spanreward.training.evaluation.page.coloured_text import legible, received
+from spanreward.training.evaluation.page.render import render
 
 if TYPE_CHECKING:
     from spanreward.training.callbacks.span_table import ShownRow

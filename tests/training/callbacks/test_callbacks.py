@@ -26,7 +26,7 @@ from spanreward import (
     Verdict,
 )
 from spanreward.training.data.load import load_data
-from spanreward.training.evaluation.coloured_text import legible
+from spanreward.training.evaluation.page.coloured_text import legible
 from spanreward.training.grpo.recorder import Recorder
 from spanreward.training.policy import load_policy
 from tests.support.custom_trainer import WarmUpTrainer

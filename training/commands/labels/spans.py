@@ -10,10 +10,10 @@ from rich.table import Table
 from spanreward.rewards.comparison.figures import interval, number
 from spanreward.training.commands.json_file import defined
 from spanreward.training.commands.metric_options import add_metric_options, open_metric
-from spanreward.training.evaluation.tables import table_with
+from spanreward.training.evaluation.page.tables import table_with
 
 if TYPE_CHECKING:
-    from spanreward.training.evaluation.span_reliability import Labelled
+    from spanreward.training.evaluation.statistics.span_reliability import Labelled
 
 HELP = "are a metric's spans good enough for span credit?"
 DESCRIPTION = """\
@@ -37,7 +37,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from spanreward.rewards.labels.column_map import load_map
     from spanreward.rewards.labels.records import read_records
     from spanreward.rewards.labels.tables import judge_records
-    from spanreward.training.evaluation.span_reliability import labelled
+    from spanreward.training.evaluation.statistics.span_reliability import labelled
 
     records = read_records(arguments.sample, load_map(arguments.columns or "labelled_spans"))
     with open_metric(arguments.metric, arguments) as metric:
@@ -52,7 +52,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
 
 def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, Any], list[Table]]:
     """Returns r and the advice, as numbers and as a table."""
-    from spanreward.training.evaluation.span_reliability import advice, reliability
+    from spanreward.training.evaluation.statistics.span_reliability import advice, reliability
 
     found = reliability(rows)
     numbers = ("r", "95 %", "phrases", "wrong", "blamed")

@@ -12,7 +12,7 @@ from rich.table import Table
 from spanreward.rewards.comparison.figures import interval, number
 from spanreward.training.commands.json_file import defined
 from spanreward.training.commands.metric_options import add_metric_options, open_metric
-from spanreward.training.evaluation.tables import table_with
+from spanreward.training.evaluation.page.tables import table_with
 
 if TYPE_CHECKING:
     from spanreward.rewards.labels.records import Record

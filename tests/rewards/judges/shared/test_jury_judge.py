@@ -13,7 +13,7 @@ from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
 from spanreward.rewards.naming import members
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.verdict import Sample, Status
-from spanreward.training.evaluation.referees import identities
+from spanreward.training.evaluation.judged.metrics import identities
 from spanreward.training.recipe import JudgePart, RewardPart
 from tests.support.fakes import FakeJudge, asked, certain, hashed_rating
 

@@ -1,0 +1,53 @@
+"""How many prompts and training seeds "better" would take, where a pair is undecided.
+
+need(entry, "posh_f1", gaps, seeds=[0, 1, 2], clusters=None, fixed=False)
+# "by PoSh F1 a difference as large as this needs 1,240 prompts with 3 seeds or 800 prompts with 5 seeds or ..."
+"""
+
+from collections.abc import Sequence
+from math import ceil
+
+import numpy as np
+
+from spanreward.rewards.comparison.figures import label
+from spanreward.rewards.comparison.power import Spreads, needed, spreads_of
+from spanreward.training.evaluation.statistics.estimates import MIN_SEEDS, Array, of_seeds
+from spanreward.training.evaluation.statistics.outcomes import MIN_PROMPTS, Compared, sign
+
+PLANNED = (3, 5, 10)  # training seeds
+
+
+def need(
+    entry: Compared, metric: str, gaps: Array, seeds: Sequence[int], clusters: Sequence[int] | None, fixed: bool
+) -> str:
+    """Returns what would show a difference as large as this one as "better" or "worse" in 80 % of comparisons; "" where
+    the interval decides already, and for fewer than MIN_SEEDS of trained models, whose scatter is not known. gaps: the
+    differences, (rows, prompts). seeds, clusters: of their rows and columns.
+    """
+    found = entry.difference
+    decided = sign(found.both_low, found.both_high) != 0
+    if decided or not found.mean or found.counted < MIN_PROMPTS or not (fixed or found.trained >= MIN_SEEDS):
+        return ""
+    values, size = clustered(of_seeds(gaps, seeds), clusters)
+    if values.shape[1] < 2 or np.ptp(values) == 0:
+        return ""
+    if fixed:  # no seed scatters, so it does not matter how many there are
+        prompts = needed(Spreads(float(values.var(ddof=1)), 0.0, 0.0), found.mean, seeds=2)
+        told = [] if prompts is None else [f"{ceil(prompts * size):,} prompts"]
+    else:
+        counts = [(count, needed(spreads_of(values), found.mean, count)) for count in PLANNED]
+        told = [f"{ceil(n * size):,} prompts with {count} seeds" for count, n in counts if n is not None]
+    enough = " or ".join(told) or ("more prompts than can be had" if fixed else f"more than {PLANNED[-1]} seeds")
+    return f"by {label(metric)} a difference as large as this needs {enough}"
+
+
+def clustered(values: Array, clusters: Sequence[int] | None) -> tuple[Array, float]:
+    """Returns the clusters' means of the prompts that every seed has, (seeds, clusters), and the prompts in a cluster,
+    on average.
+    """
+    known = ~np.isnan(values).any(axis=0)
+    values = values[:, known]
+    names = np.arange(values.shape[1]) if clusters is None else np.asarray(clusters)[known]
+    _, of_prompt, counts = np.unique(names, return_inverse=True, return_counts=True)
+    sums = [np.bincount(of_prompt, row, minlength=len(counts)) for row in values]
+    return np.stack(sums) / counts, float(counts.mean()) if len(counts) else 0.0
