@@ -15,10 +15,10 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from spanreward.rewards.cost import Cost
-from spanreward.rewards.judges.judge import Failure, Judge
+from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.verdict import Sample, Status, Verdict
 
 log = logging.getLogger(__name__)
@@ -157,15 +157,6 @@ def checked(verdicts: Any, count: int) -> list[Verdict]:
     if wrong := [verdict for verdict in verdicts if not isinstance(verdict, Verdict)]:
         raise TypeError(f"assess must return a list of verdicts, got {wrong[0]!r:.80} in it")
     return verdicts
-
-
-@runtime_checkable
-class Explaining(Protocol):
-    """A reward that can explain its verdicts. Explanations are for reports and change no score."""
-
-    def explain(self, samples: Sequence[Sample], verdicts: Sequence[Verdict]) -> list[dict[str, str | Failure]]:
-        """Returns, per sample, the judge's reasons by criterion."""
-        ...
 
 
 def summarise(verdicts: Sequence[Verdict]) -> dict[str, float]:

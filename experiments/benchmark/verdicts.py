@@ -15,9 +15,9 @@ from rich.table import Table
 
 from spanreward.rewards.comparison.length import control_length
 from spanreward.rewards.comparison.power import Spreads, needed
-from spanreward.training.evaluation.statistics.estimates import paired_difference
+from spanreward.training.evaluation.statistics.estimates import Difference, paired_difference
 from spanreward.training.evaluation.statistics.outcomes import adjust, judge_pair
-from spanreward.training.evaluation.statistics.summary import Difference, summarise_models
+from spanreward.training.evaluation.statistics.summary import summarise_models
 
 DESCRIPTION = """Draws --streams comparisons of models that do not differ, or differ by as much as was planned for,
 and counts what is said of them. Scores have a standard deviation of .2 between prompts, .07 between what a model

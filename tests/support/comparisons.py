@@ -8,7 +8,6 @@ from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.metrics import JUDGELESS, Metric
 from spanreward.training.evaluation.statistics.comparison import Comparison, Pair
 from spanreward.training.evaluation.statistics.estimates import as_scores
-from spanreward.training.evaluation.statistics.leaderboard import Leaderboard
 from spanreward.training.evaluation.statistics.outcomes import Compared, judge_pair
 from spanreward.training.evaluation.statistics.summary import Summary, summarise_models
 
@@ -43,6 +42,5 @@ def comparison_of(scores: Any, title: str = "T", facts: Any = None, **changes: A
         for (later, earlier), table in summary.differences.items()
     ]
     metrics = {name: JUDGELESS.get(name) or Metric("judgeless", "", main=True) for name in names}
-    board = Leaderboard(names[0], [])
-    found = Comparison(setup, metrics, summary.models, pairs, board, Summary({}, {}), {}, [], [])
+    found = Comparison(setup, metrics, summary.models, pairs, names[:1], [], Summary({}, {}), {}, [], [])
     return replace(found, **changes)

@@ -1,6 +1,5 @@
 """A report page of invented results: every part of the page, without a training."""
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -137,12 +136,6 @@ def invented_examples() -> Any:
                 {"truth_f1": 1.0, "words": 11.0},
             ),
         }
-        if number == 2:
-            why = f"It says “{one} {left}”, and the picture shows just that. " * 3
-            failed = "no reason: the judge did not answer within 60 s"
-            answers["dapo"] = replace(
-                answers["dapo"], reasons={"harmonic_correctness": why, "harmonic_clarity": failed}
-            )
         if number == 3:
             answers["dapo"] = JudgedAnswer(
                 dapo, Verdict(None, Status.TIMEOUT, note="no answer in 30 s"), {"truth_f1": 1.0}

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from spanreward.training.evaluation.statistics.comparison import Comparison
     from spanreward.training.recipe import RewardPart
 
-EXPLAINED = 12  # prompts at most
 MAX_TOKENS = 128
 TABLE_WIDTH = 140
 
@@ -98,9 +97,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--strict", action="store_true", help="exit with 2 where there is something to warn of")
     add("--set", nargs="*", default=[], metavar="key=value", help="recipe keys to change")
     add_cache_option(parser)
-    reasons = "ask the judge for its reasons, by criterion, of each model's answers to the first N prompts, "
-    reasons += f"0 to {EXPLAINED} (default 0; only harmonic gives reasons)"
-    add("--explain", type=int, default=0, metavar="N", choices=range(EXPLAINED + 1), help=reasons)
     add("--title", default="Which checkpoint describes better?", help="of the page")
     add("--json", type=Path, metavar="PATH", help="write results.json there too")
 
@@ -134,7 +130,6 @@ def run(arguments: argparse.Namespace) -> "Comparison":
         max_tokens=arguments.max_tokens or trainer.get("max_completion_length", MAX_TOKENS),
         learned=learned,
         readers=read_by,
-        explain=arguments.explain,
         title=arguments.title,
         facts=facts(seeds, read_by),
         reasoning_end=trainer.get("reasoning_end"),

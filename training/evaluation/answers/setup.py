@@ -20,7 +20,6 @@ class Setup:
         max_tokens: of an answer.
         learned: the rewards that models were trained on, where their folders do not say.
         readers: what reads the texts, by the reward's name.
-        explain: the number of prompts for which the judge gives its reasons.
         title, facts: of the page, and for its foot.
         reasoning_end: the tag that ends the reasoning of policies that think first; only the text after it is judged.
         within: two models are equivalent if they differ by less, in the metrics' unit. None: no such test.
@@ -36,7 +35,6 @@ class Setup:
     max_tokens: int
     learned: Sequence[RewardPart] = ()
     readers: dict[str, str] = field(default_factory=dict)
-    explain: int = 0
     title: str = ""
     facts: dict[str, str] = field(default_factory=dict)
     reasoning_end: str | None = None

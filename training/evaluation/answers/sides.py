@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub.utils import HFValidationError, validate_repo_id
-
 from spanreward.training.data.jsonl import read_records
 from spanreward.training.policy import policy_folder
 from spanreward.training.recipe import RecipeError
@@ -55,18 +53,10 @@ def check_run(name: str, run: str) -> None:
         raise ValueError(
             f"model {name!r}: {run!r} is not a folder with a trained policy (no config.json or adapter_config.json)."
         )
-    if is_answers(run) or not is_hub_id(run) or not on_hub(run):
+    if is_answers(run) or not on_hub(run):
         raise ValueError(
             f"model {name!r}: {run!r} is no folder, no file of answers (.jsonl), and no model that the hub has."
         )
-
-
-def is_hub_id(run: str) -> bool:
-    try:
-        validate_repo_id(run)
-    except HFValidationError:
-        return False
-    return "/" in run
 
 
 def on_hub(model: str) -> bool:
@@ -74,10 +64,9 @@ def on_hub(model: str) -> bool:
     from transformers import AutoConfig
 
     try:
-        AutoConfig.from_pretrained(model)
+        return bool(AutoConfig.from_pretrained(model))
     except (OSError, ValueError):
         return False
-    return True
 
 
 def read_seeds(seeds: Sequence[int] | None, sides: Mapping[str, Sequence[str]]) -> list[int]:

@@ -6,7 +6,7 @@ answer.scores               # {"truth_f1": 0.5, "posh_f1": 0.6, "overlap": 0.4, 
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from spanreward.rewards.filler import is_degenerate
 from spanreward.rewards.labels.bag_of_words import token_f1
@@ -21,15 +21,13 @@ Scores = dict[str, float | None]
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
     """What one model wrote and its scores (None: failed). `verdict` is that of the reward `judge`. wrong: the
-    characters [start, end) that a reward without a judge calls wrong. reasons: why the judge rated so, in its own
-    words, by what was rated.
+    characters [start, end) that a reward without a judge calls wrong.
     """
 
     text: str
     verdict: Verdict
     scores: Scores
     wrong: tuple[tuple[int, int], ...] = ()
-    reasons: dict[str, str] = field(default_factory=dict)
     judge: str = "judge"
 
 

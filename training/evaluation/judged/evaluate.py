@@ -8,19 +8,18 @@ evaluation.answers["dapo"][0][5].text                   # what seed 0 wrote for 
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from spanreward.rewards.reward import Explaining, Reward, read_sample
+from spanreward.rewards.reward import Reward, read_sample
 from spanreward.rewards.verdict import Sample, Verdict
 from spanreward.training.evaluation.answers.greedy import BATCH, kept_completions
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import is_answers, read_answers
 from spanreward.training.evaluation.judged.answer import JudgedAnswer, judged_answer
-from spanreward.training.evaluation.judged.reasons import reasons
 
 LAST = ("overlap", "words", "length", "truncated", "degenerate")
 Answers = Mapping[str, Sequence[Sequence[JudgedAnswer]]]  # {side: [run][prompt]}
@@ -48,25 +47,23 @@ def evaluate(setup: Setup, kept: Path, progress: Callable[[str], None] = lambda 
     kept: the folder that keeps what policies wrote. progress: is called after every run. Raises ValueError for rewards
     that cannot be used (`check_rewards`) and a file of answers that cannot be used.
     """
-    check_rewards(setup.rewards, setup.prompts.rows, setup.explain)
+    check_rewards(setup.rewards, setup.prompts.rows)
     written = write_all(setup, kept, progress)
     answers: dict[str, list[list[JudgedAnswer]]] = {}
     for side, runs in setup.sides.items():
         judged: dict[str, list[JudgedAnswer]] = {}
         for run in runs:
             if run not in judged:  # a run beside several seeds of another side is judged once
-                judged[run] = judge(written[run], setup, explain=0 if judged else setup.explain)
+                judged[run] = judge(written[run], setup)
         answers[side] = [judged[run] for run in runs]
     return tabulate(answers)
 
 
-def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]], explain: int) -> None:
-    """Raises ValueError for no rewards, equal names, a missing column, and reasons that no reward can give."""
+def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Raises ValueError for no rewards, equal names, and a missing column."""
     names = [reward.__name__ for reward in rewards]
     if len(set(names)) < len(names) or not names:
         raise ValueError(f"a comparison needs a recipe with rewards of different names (option `name`), got {names}.")
-    if explain and not any(isinstance(reward, Explaining) for reward in rewards):
-        raise ValueError(f"only harmonic gives reasons, and the recipe has the rewards {names}: leave out --explain.")
     present = sorted({column for row in rows for column, value in row.items() if value is not None})
     for reward in rewards:
         missing = reward.missing_column(present)
@@ -89,19 +86,15 @@ def write_all(setup: Setup, kept: Path, progress: Callable[[str], None]) -> dict
     return written
 
 
-def judge(written: Written, setup: Setup, explain: int) -> list[JudgedAnswer]:
-    """Returns one run's judged answers, in the prompts' order; the first `explain` with the judge's reasons."""
+def judge(written: Written, setup: Setup) -> list[JudgedAnswer]:
+    """Returns one run's judged answers, in the prompts' order."""
     rows, rewards = setup.prompts.rows, setup.rewards
-    texts, lengths = written
-    samples = [read_sample(row, text, row["prompt"]) for row, text in zip(rows, texts, strict=True)]
+    samples = [read_sample(row, text, row["prompt"]) for row, text in zip(rows, written[0], strict=True)]
     of_reward = [judge_in_batches(reward, samples) for reward in rewards]
-    answers = [
+    return [
         judged_answer(sample, length, rewards, verdicts, setup.max_tokens)
-        for sample, length, *verdicts in zip(samples, lengths, *of_reward, strict=True)
+        for sample, length, *verdicts in zip(samples, written[1], *of_reward, strict=True)
     ]
-    told = reasons(rewards, samples[:explain], of_reward)
-    answers[:explain] = [replace(one, reasons=why) for one, why in zip(answers, told, strict=False)]
-    return answers
 
 
 def judge_in_batches(reward: Reward, samples: Sequence[Sample]) -> list[Verdict]:

@@ -5,10 +5,10 @@ from typing import Any
 
 from rich.table import Table
 
-from spanreward.rewards.comparison.figures import MINUS, estimate, interval as bounds, label
+from spanreward.rewards.comparison.figures import MINUS, NONE, estimate, interval as bounds, label
 from spanreward.rewards.comparison.resampling import Interval
 from spanreward.training.evaluation.statistics.comparison import Comparison, Pair
-from spanreward.training.evaluation.statistics.outcomes import UNDECIDED, Compared, Outcome
+from spanreward.training.evaluation.statistics.outcomes import UNDECIDED, Outcome
 from spanreward.training.evaluation.statistics.words import equivalence, in_figures, p_value
 
 
@@ -30,40 +30,34 @@ def tables_of(comparison: Comparison) -> list[Table]:
     of_runs = "; {over prompts and seeds}" if len(set(setup.seeds)) >= 3 else ""
     seeds = "" if setup.fixed else f", seeds {setup.seeds}"
     what = f"{len(setup.prompts.rows)} held-out prompts{seeds}: mean [95 % over prompts{of_runs}]"
-    tables = [means(comparison, what), differences(comparison, what), win_rates(comparison)]
     slices = worse_slices(comparison)
-    many = len(comparison.models) > 2
-    return [*tables, *([slices] if slices.rows else []), *([ranking(comparison)] if many else [])]
+    tables = [means(comparison, what), differences(comparison, what), win_rates(comparison)]
+    return tables + [slices] * bool(slices.rows) + [ranking(comparison)] * (len(comparison.models) > 2)
 
 
 def means(comparison: Comparison, what: str) -> Table:
-    table = Table(title=f"Models, {what}")
-    table.add_column("metric", no_wrap=True)
-    for name in comparison.models:
+    readers = "; ".join(f"{name} read by {reader}" for name, reader in comparison.setup.readers.items())
+    table = table_with(f"Models, {what}", [], caption=readers)
+    for name in ("metric", *comparison.models):
         table.add_column(name, no_wrap=True)
     for metric in comparison.metrics:
         table.add_row(metric, *(in_figures(of_model[metric]) for of_model in comparison.models.values()))
-    table.caption = "; ".join(f"{name} read by {reader}" for name, reader in comparison.setup.readers.items())
     return table
 
 
 def differences(comparison: Comparison, what: str) -> Table:
-    table = Table(title=f"Paired differences, {what}")
+    table = table_with(f"Paired differences, {what}", [])
     for name in ("pair", "metric", "kind", "difference", "p", "verdict", "not judged", "worst case"):
         table.add_column(name, no_wrap=name in ("metric", "difference"))
     for pair in comparison.pairs:
         for metric, entry in pair.metrics.items():
-            table.add_row(titled(pair), metric, comparison.metrics[metric].kind, *cells(entry))
+            found, kind = entry.difference, comparison.metrics[metric].kind
+            said = "\n".join(filter(None, [verdict(entry.outcome), equivalence(entry.equivalent)]))
+            worst = "{:+.3f} to {:+.3f}".format(*found.worst_case) if found.worst_case else ""
+            p = "" if found.p is None else p_value(found.p)
+            table.add_row(titled(pair), metric, kind, in_figures(found), p, said, str(found.failed or ""), worst)
         table.add_section()
     return table
-
-
-def cells(entry: Compared) -> list[str]:
-    found, ends = entry.difference, entry.difference.worst_case
-    word = "\n".join(filter(None, [verdict(entry.outcome), equivalence(entry.equivalent)]))
-    p = "" if found.p is None else p_value(found.p)
-    worst = f"{ends[0]:+.3f} to {ends[1]:+.3f}" if ends else ""
-    return [in_figures(found), p, word, str(found.failed or ""), worst]
 
 
 def verdict(outcome: Outcome) -> str:
@@ -75,14 +69,13 @@ def verdict(outcome: Outcome) -> str:
 def win_rates(comparison: Comparison) -> Table:
     names = ("pair", "metric", "wins", "at equal length", "longer in")
     table = table_with("Answers that win (ties half) [95 % over prompts], and at equal length", names)
+    rated = [(pair, metric, one.win_rate) for pair in comparison.pairs for metric, one in pair.metrics.items()]
     notes: dict[str, None] = {}
-    for pair in comparison.pairs:
-        for metric, entry in pair.metrics.items():
-            rate = entry.win_rate
-            if rate:
-                wins = share(rate.raw, rate.raw_interval), share(rate.controlled, rate.controlled_interval)
-                table.add_row(titled(pair), metric, *wins, share(rate.longer))
-                notes |= {f"{titled(pair)}: {rate.note}": None} if rate.note else {}
+    for pair, metric, rate in rated:
+        if rate:
+            wins = share(rate.raw, rate.raw_interval), share(rate.controlled, rate.controlled_interval)
+            table.add_row(titled(pair), metric, *wins, share(rate.longer))
+            notes |= {f"{titled(pair)}: {rate.note}": None} if rate.note else {}
     table.caption = "\n".join(notes)
     return table
 
@@ -96,19 +89,17 @@ def worse_slices(comparison: Comparison) -> Table:
         for row in pair.slices:
             if row.metric == metric and row.outcome.over_prompts == "lower" and row.holm is not None:
                 prompts = f"{row.slice}: {row.value} ({row.difference.counted})"
-                word = verdict(row.outcome)
-                table.add_row(titled(pair), prompts, in_figures(row.difference), p_value(row.holm), word)
+                figures = in_figures(row.difference), p_value(row.holm)
+                table.add_row(titled(pair), prompts, *figures, verdict(row.outcome))
     return table
 
 
 def ranking(comparison: Comparison) -> Table:
-    board = comparison.leaderboard
-    title = f"Ranking by {label(board.metric)} over these prompts [95 %]"
+    title = f"Ranking by {label(comparison.lost_by[0])} over these prompts [95 %]"
     table = table_with(title, ["rank", "model", "mean", "tied with"])
-    for row in board.rows:
-        rank, mean = "-" if row.rank is None else str(row.rank), row.mean
-        shown = "not judged" if row.rank is None else estimate(mean.mean, mean.low, mean.high)
-        table.add_row(rank, row.model, shown, ", ".join(row.tied))
+    for row in comparison.ranking:
+        mean = "not judged" if row.rank is None else estimate(row.mean.mean, row.mean.low, row.mean.high)
+        table.add_row(str(row.rank or NONE), row.model, mean, ", ".join(row.tied))
     return table
 
 
@@ -119,6 +110,6 @@ def titled(pair: Pair) -> str:
 def share(value: float | None, interval: Interval | None = None) -> str:
     """Returns a share as percent, with its interval where there is one."""
     if value is None:
-        return "-"
+        return NONE
     reach = " " + bounds(100 * interval.low, 100 * interval.high, digits=0) if interval else ""
     return f"{100 * value:.0f} %{reach}"

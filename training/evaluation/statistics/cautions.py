@@ -18,8 +18,8 @@ from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import is_answers
 from spanreward.training.evaluation.judged.evaluate import Answers
 from spanreward.training.evaluation.judged.metrics import Metric, by_kind, names_of
+from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.outcomes import LEVEL, MIN_PROMPTS
-from spanreward.training.evaluation.statistics.summary import Mean
 from spanreward.training.run_checks import failed_checks
 
 SAME = 0.9  # a larger share of identical answers is told
@@ -79,7 +79,7 @@ def unsound(setup: Setup, metrics: Collection[str]) -> list[str]:
     ]
 
 
-def looks(setup: Setup, models: Mapping[str, Mapping[str, Mean]]) -> tuple[list[str], list[str]]:
+def looks(setup: Setup, models: Mapping[str, Mapping[str, Estimate]]) -> tuple[list[str], list[str]]:
     """Returns warnings and notes of runs with more than LOOKS of their answers cut or padded. It is a warning where
     that is beyond chance over prompts (Wilson, 95 %), else a note.
     """

@@ -20,15 +20,15 @@ from spanreward.training.evaluation.judged.compute import Compute, compute_of
 from spanreward.training.evaluation.judged.evaluate import Evaluation
 from spanreward.training.evaluation.judged.metrics import Metric, lost_by, metrics_of, names_of
 from spanreward.training.evaluation.statistics.cautions import alike, caveats, looks, lopsided, unsound
-from spanreward.training.evaluation.statistics.estimates import differences, independent
+from spanreward.training.evaluation.statistics.estimates import Array, Estimate, differences, independent
 from spanreward.training.evaluation.statistics.flips import Flips, flips
-from spanreward.training.evaluation.statistics.leaderboard import Leaderboard, leaderboard
+from spanreward.training.evaluation.statistics.leaderboard import Ranked, leaderboard
 from spanreward.training.evaluation.statistics.needs import need
 from spanreward.training.evaluation.statistics.outcomes import Compared, adjust, equivalences, judge_pair
 from spanreward.training.evaluation.statistics.parts import parts_by_kind
 from spanreward.training.evaluation.statistics.sentences import contradictions, headline, sentence
 from spanreward.training.evaluation.statistics.slices import Slice, compare_slices
-from spanreward.training.evaluation.statistics.summary import Mean, Summary, summarise_models
+from spanreward.training.evaluation.statistics.summary import Summary, summarise_models
 from spanreward.training.evaluation.statistics.win_rate import win_rate
 
 FEW_PAIRS = 3
@@ -49,24 +49,28 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What is printed and shown. models: {model: {metric: mean}}. pairs: every later model against every earlier one.
-    parts: of the metrics that are split by kind. notes: what limits the figures. warnings: what comes before them.
+    """What is printed and shown.
+
+    Attributes:
+        models: {model: {metric: mean}}.
+        pairs: every later model against every earlier one.
+        lost_by: the main metrics in the order in which they say who lost a prompt.
+        ranking: the models by the first of them.
+        parts: of the metrics that are split by kind.
+        notes: what limits the figures.
+        warnings: what a reader must know before them.
     """
 
     setup: Setup
     metrics: dict[str, Metric]
-    models: dict[str, dict[str, Mean]]
+    models: dict[str, dict[str, Estimate]]
     pairs: list[Pair]
-    leaderboard: Leaderboard
+    lost_by: list[str]
+    ranking: list[Ranked]
     parts: Summary
     compute: dict[str, Compute]
     notes: list[str]
     warnings: list[str]
-
-    @property
-    def lost_by(self) -> list[str]:
-        """The main metrics in the order in which they say who lost a prompt."""
-        return lost_by(self.metrics)
 
 
 def first_pairs(pairs: Sequence[Pair]) -> list[Pair]:
@@ -86,6 +90,9 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     scales = {name: reward.scale for reward in setup.rewards for name in names_of(reward)}
     summary = summarise_models(scores, setup.drawn, evaluation.failed, setup.sides, scales, prompts.clusters)
     pairs = compare_pairs(setup, evaluation, summary, metrics)
+    decisive = lost_by(metrics)
+    of_models = {model: table[decisive[0]] for model, table in summary.models.items()}
+    of_scores = {side: table[decisive[0]] for side, table in scores.items()}
     cut, perhaps = looks(setup, summary.models)
     opposed = [contradictions(pair.later, pair.earlier, pair.metrics, metrics) for pair in pairs]
     leaked = leaks(setup.sides, prompts.rows, prompts.source)
@@ -93,15 +100,16 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     warnings += [*unsound(setup, metrics), *cut, *(text for told, _ in opposed for text in told)]
     notes = [*perhaps, *prompts.noted, *caveats(setup, metrics), *(text for _, told in opposed for text in told)]
     return Comparison(
-        setup,
-        metrics,
-        summary.models,
-        pairs,
-        leaderboard(summary.models, scores, lost_by(metrics)[0], prompts.clusters),
-        parts_by_kind(setup, evaluation.answers),
-        compute_of(setup.sides, {side: table.get("length") for side, table in scores.items()}),
-        notes + needs(setup, evaluation, first_pairs(pairs), lost_by(metrics)[0]),
-        warnings,
+        setup=setup,
+        metrics=metrics,
+        models=summary.models,
+        pairs=pairs,
+        lost_by=decisive,
+        ranking=leaderboard(of_scores, of_models, prompts.clusters),
+        parts=parts_by_kind(setup, evaluation.answers),
+        compute=compute_of(setup.sides, {side: table.get("length") for side, table in scores.items()}),
+        notes=notes + needs(setup, of_scores, pairs, decisive[0]),
+        warnings=warnings,
     )
 
 
@@ -132,13 +140,12 @@ def compare_pairs(setup: Setup, evaluation: Evaluation, summary: Summary, metric
     return pairs
 
 
-def needs(setup: Setup, evaluation: Evaluation, pairs: Sequence[Pair], metric: str) -> list[str]:
-    """Returns what a verdict on each undecided pair would take."""
+def needs(setup: Setup, scores: Mapping[str, Array], pairs: Sequence[Pair], metric: str) -> list[str]:
+    """Returns what a verdict on each undecided pair would take, of those that a reader sees first."""
     told = []
-    for pair in pairs:
-        gaps = differences(evaluation.scores[pair.later][metric], evaluation.scores[pair.earlier][metric])
-        seeds = seeds_of(setup, pair.later, pair.earlier)
-        said = need(pair.metrics[metric], metric, gaps, seeds, setup.prompts.clusters, setup.fixed)
+    for pair in first_pairs(pairs):
+        gaps, seeds = differences(scores[pair.later], scores[pair.earlier]), seeds_of(setup, pair.later, pair.earlier)
+        said = need(pair.metrics[metric].difference, metric, gaps, seeds, setup.prompts.clusters, setup.fixed)
         told += [f"{pair.later} against {pair.earlier}: {said}"] if said else []
     return told
 

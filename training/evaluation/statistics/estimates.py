@@ -1,13 +1,13 @@
 """Means and paired differences with error bars, from scores of shape (seeds, prompts).
 
-    paired_difference(dapo, sft, seeds=[0, 1, 2])       # Estimate(mean=0.04, low=0.02, high=0.06, ...)
+    paired_difference(dapo, sft, seeds=[0, 1, 2])       # Difference(mean=0.04, low=0.02, high=0.06, ...)
 
 Row s, column p of every array is the same training seed and the same held-out prompt in every model and metric. NaN (or
 None) is a failed verdict, or a score that this prompt cannot have. It is left out together with its partner.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ class Estimate:
     without a prompt. runs_low, runs_high: the 95 % interval over training seeds, None for fewer than MIN_SEEDS.
     both_low, both_high: over prompts and seeds together (comparison/crossed.py), with its p, standard error
     and degrees of freedom; for fewer than MIN_SEEDS over prompts alone. counted: prompts. trained: training seeds.
+    failed: judgments that failed.
     """
 
     mean: float | None
@@ -45,15 +46,31 @@ class Estimate:
     freedom: float | None = None
     counted: int = 0
     trained: int = 0
+    failed: int = 0
 
 
-def bootstrap_mean(values: ArrayLike, resamples: int = DRAWS, clusters: Sequence[int] | None = None) -> Estimate:
-    """Returns the mean of `values`, shape (seeds, prompts), with a 95 % bootstrap interval over prompts. Those of one
-    cluster (a number for each prompt) are drawn together.
+@dataclass(frozen=True, slots=True)
+class Difference(Estimate):
+    """A later model's scores less an earlier one's. win, tie, loss: (seed, prompt) pairs where the later is higher,
+    within MARGIN, and lower. failed: pairs left out. worst_case: the lowest and highest mean that failed judgments
+    allow; None where nothing failed.
+    """
 
-    The seeds of a prompt are averaged without their NaN, then prompts are resampled; a prompt of nothing but NaN is
-    left out. The trained models are held fixed: the interval says how far other prompts could move the mean, NOT how
-    far another training seed could.
+    win: int = 0
+    tie: int = 0
+    loss: int = 0
+    worst_case: list[float] | None = None
+
+
+def estimate_of(
+    values: ArrayLike, seeds: Sequence[int] | None = None, resamples: int = DRAWS, clusters: Sequence[int] | None = None
+) -> Estimate:
+    """Returns the mean of `values`, (rows, prompts), each prompt counting once; one of nothing but NaN is left out.
+
+    The interval over prompts (a bootstrap) holds the trained models fixed: it says how far other prompts could move the
+    mean, NOT how far another training seed could. Prompts of one cluster (a number for each) are drawn together. seeds:
+    of the rows (default: each its own). Rows of one seed are averaged first: they start from the same policy in several
+    numerical environments and are not independent.
     """
     array = as_scores(values)
     prompts = per_prompt(array)
@@ -62,7 +79,29 @@ def bootstrap_mean(values: ArrayLike, resamples: int = DRAWS, clusters: Sequence
         return Estimate(None, None, None, per_seed)
     interval = ratio_interval(*in_clusters(array, clusters), draws=resamples)
     low, high = (None, None) if interval is None else (interval.low, interval.high)
-    return Estimate(float(prompts.mean()), low, high, per_seed, counted=len(prompts))
+    trained = of_seeds(array, range(len(array)) if seeds is None else seeds)
+    trained = trained[~np.isnan(trained).all(axis=1)]
+    runs_low, runs_high = interval_over_seeds(nan_means(trained).tolist())
+    counts = {"counted": len(prompts), "trained": len(trained)}
+    found = Estimate(float(prompts.mean()), low, high, per_seed, runs_low, runs_high, **counts)
+    both = crossed(trained if len(trained) >= MIN_SEEDS else nan_means(array.T)[None], clusters)
+    if both is None:
+        return found
+    return replace(found, both_low=both.low, both_high=both.high, p=both.p, error=both.error, freedom=both.freedom)
+
+
+def paired_difference(
+    a: ArrayLike,
+    b: ArrayLike,
+    seeds: Sequence[int] | None = None,
+    resamples: int = DRAWS,
+    clusters: Sequence[int] | None = None,
+) -> Difference:
+    """Returns a - b over the pairs that both have, as `estimate_of`. Which of the others failed is not known here."""
+    gaps = differences(a, b)
+    wins, losses = int((gaps > MARGIN).sum()), int((gaps < -MARGIN).sum())
+    ties = int((np.abs(gaps) <= MARGIN).sum())
+    return Difference(**asdict(estimate_of(gaps, seeds, resamples, clusters)), win=wins, tie=ties, loss=losses)
 
 
 def in_clusters(values: Array, clusters: Sequence[int] | None) -> tuple[Array, Array]:
@@ -77,39 +116,6 @@ def in_clusters(values: Array, clusters: Sequence[int] | None) -> tuple[Array, A
     return np.bincount(of_prompt, means[known]).astype(np.float64), np.bincount(of_prompt).astype(np.float64)
 
 
-def per_prompt(values: Array) -> Array:
-    """Returns the mean over the seeds of every prompt that has a number."""
-    means = nan_means(values.T)
-    return means[~np.isnan(means)]
-
-
-def with_runs(
-    estimate: Estimate, values: ArrayLike, seeds: Sequence[int], clusters: Sequence[int] | None = None
-) -> Estimate:
-    """Adds the intervals over training seeds, and over prompts and seeds together, of `values`, (rows, prompts).
-
-    Rows of one seed are averaged first. They start from the same policy in several numerical environments and are not
-    independent.
-    """
-    array = as_scores(values)
-    of_seed = of_seeds(array, seeds)
-    of_seed = of_seed[~np.isnan(of_seed).all(axis=1)]
-    low, high = interval_over_seeds(nan_means(of_seed).tolist())
-    told = replace(estimate, runs_low=low, runs_high=high, trained=len(of_seed))
-    enough = of_seed if len(of_seed) >= MIN_SEEDS else nan_means(array.T)[None]
-    both = crossed(enough, clusters)
-    return (
-        told
-        if both is None
-        else replace(told, both_low=both.low, both_high=both.high, p=both.p, error=both.error, freedom=both.freedom)
-    )
-
-
-def of_seeds(values: Array, seeds: Sequence[int]) -> Array:
-    """Returns the mean over the rows of each training seed, in order of appearance."""
-    return np.stack([nan_means(values[np.equal(seeds, seed)].T) for seed in dict.fromkeys(seeds)])
-
-
 def interval_over_seeds(means: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
     """Returns the 95 % t interval of the mean of independent seeds; (None, None) for fewer than MIN_SEEDS."""
     if len(means) < MIN_SEEDS:
@@ -118,21 +124,6 @@ def interval_over_seeds(means: Sequence[float]) -> tuple[float, float] | tuple[N
         return means[0], means[0]
     low, high = stats.t.interval(0.95, len(means) - 1, loc=np.mean(means), scale=stats.sem(means))
     return float(low), float(high)
-
-
-def paired_difference(
-    a: ArrayLike,
-    b: ArrayLike,
-    seeds: Sequence[int] | None = None,
-    resamples: int = DRAWS,
-    clusters: Sequence[int] | None = None,
-) -> Estimate:
-    """Returns the estimate of a - b over the pairs that both have. seeds: of the rows (default: each its own). Raises
-    ValueError when the shapes differ.
-    """
-    values = differences(a, b)
-    names = range(len(values)) if seeds is None else seeds
-    return with_runs(bootstrap_mean(values, resamples, clusters), values, names, clusters)
 
 
 def independent(seeds: Sequence[int], runs: Sequence[Any]) -> list[int]:
@@ -155,6 +146,17 @@ def differences(a: ArrayLike, b: ArrayLike) -> Array:
     if first.shape != second.shape:
         raise ValueError(f"paired scores need one shape (seeds, prompts), got {first.shape} and {second.shape}")
     return first - second
+
+
+def of_seeds(values: Array, seeds: Sequence[int]) -> Array:
+    """Returns the mean over the rows of each training seed, in order of appearance."""
+    return np.stack([nan_means(values[np.equal(seeds, seed)].T) for seed in dict.fromkeys(seeds)])
+
+
+def per_prompt(values: Array) -> Array:
+    """Returns the mean over the seeds of every prompt that has a number."""
+    means = nan_means(values.T)
+    return means[~np.isnan(means)]
 
 
 def nan_means(rows: Array) -> Array:

@@ -1,6 +1,6 @@
 """How many prompts and training seeds "better" would take, where a pair is undecided.
 
-need(entry, "posh_f1", gaps, seeds=[0, 1, 2], clusters=None, fixed=False)
+need(difference, "posh_f1", gaps, seeds=[0, 1, 2], clusters=None, fixed=False)
 # "by PoSh F1 a difference as large as this needs 1,240 prompts with 3 seeds or 800 prompts with 5 seeds or ..."
 """
 
@@ -11,43 +11,38 @@ import numpy as np
 
 from spanreward.rewards.comparison.figures import label
 from spanreward.rewards.comparison.power import Spreads, needed, spreads_of
-from spanreward.training.evaluation.statistics.estimates import MIN_SEEDS, Array, of_seeds
-from spanreward.training.evaluation.statistics.outcomes import MIN_PROMPTS, Compared, sign
+from spanreward.training.evaluation.statistics.estimates import MIN_SEEDS, Array, Difference, of_seeds
+from spanreward.training.evaluation.statistics.outcomes import MIN_PROMPTS, sign
 
 PLANNED = (3, 5, 10)  # training seeds
 
 
 def need(
-    entry: Compared, metric: str, gaps: Array, seeds: Sequence[int], clusters: Sequence[int] | None, fixed: bool
+    found: Difference, metric: str, gaps: Array, seeds: Sequence[int], clusters: Sequence[int] | None, fixed: bool
 ) -> str:
     """Returns what would show a difference as large as this one as "better" or "worse" in 80 % of comparisons; "" where
     the interval decides already, and for fewer than MIN_SEEDS of trained models, whose scatter is not known. gaps: the
     differences, (rows, prompts). seeds, clusters: of their rows and columns.
     """
-    found = entry.difference
     decided = sign(found.both_low, found.both_high) != 0
     if decided or not found.mean or found.counted < MIN_PROMPTS or not (fixed or found.trained >= MIN_SEEDS):
         return ""
     values, size = clustered(of_seeds(gaps, seeds), clusters)
     if values.shape[1] < 2 or np.ptp(values) == 0:
         return ""
-    if fixed:  # no seed scatters, so it does not matter how many there are
-        prompts = needed(Spreads(float(values.var(ddof=1)), 0.0, 0.0), found.mean, seeds=2)
-        told = [] if prompts is None else [f"{ceil(prompts * size):,} prompts"]
-    else:
-        counts = [(count, needed(spreads_of(values), found.mean, count)) for count in PLANNED]
-        told = [f"{ceil(n * size):,} prompts with {count} seeds" for count, n in counts if n is not None]
-    enough = " or ".join(told) or ("more prompts than can be had" if fixed else f"more than {PLANNED[-1]} seeds")
+    spreads = Spreads(float(values.var(ddof=1)), 0.0, 0.0) if fixed else spreads_of(values)
+    counts = {count: needed(spreads, found.mean, count) for count in PLANNED}  # the same for all, if fixed
+    told = [f"{ceil(n * size):,} prompts" + ("" if fixed else f" with {s} seeds") for s, n in counts.items() if n]
+    enough = " or ".join(dict.fromkeys(told)) or "more than can be had"
     return f"by {label(metric)} a difference as large as this needs {enough}"
 
 
 def clustered(values: Array, clusters: Sequence[int] | None) -> tuple[Array, float]:
-    """Returns the clusters' means of the prompts that every seed has, (seeds, clusters), and the prompts in a cluster,
-    on average.
+    """Returns the clusters' means of the prompts that every seed has, (seeds, clusters), and how many prompts a cluster
+    has on average.
     """
     known = ~np.isnan(values).any(axis=0)
-    values = values[:, known]
-    names = np.arange(values.shape[1]) if clusters is None else np.asarray(clusters)[known]
+    names = np.flatnonzero(known) if clusters is None else np.asarray(clusters)[known]
     _, of_prompt, counts = np.unique(names, return_inverse=True, return_counts=True)
-    sums = [np.bincount(of_prompt, row, minlength=len(counts)) for row in values]
-    return np.stack(sums) / counts, float(counts.mean()) if len(counts) else 0.0
+    sums = [np.bincount(of_prompt, row, minlength=len(counts)) for row in values[:, known]]
+    return np.stack(sums) / counts, len(names) / max(len(counts), 1)

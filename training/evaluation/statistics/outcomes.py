@@ -10,12 +10,12 @@ these prompts and these models alone.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from spanreward.rewards.comparison.crossed import equivalence
 from spanreward.rewards.comparison.length import LengthControl
 from spanreward.rewards.comparison.multiplicity import holm
-from spanreward.training.evaluation.statistics.estimates import MIN_SEEDS
-from spanreward.training.evaluation.statistics.summary import Difference
+from spanreward.training.evaluation.statistics.estimates import MIN_SEEDS, Difference
 
 LEVEL = 0.05
 MIN_PROMPTS = 6  # a sign test of 5 differences of one sign has p = 2 / 2**5 = .06
@@ -28,6 +28,7 @@ WORDS = {  # by metric, for higher and lower: the verdict, and the word for thes
 }
 USUAL = (("better", "worse"), ("higher", "lower"))
 
+K = TypeVar("K")
 Sides = tuple[str, str]  # later, earlier
 Differences = Mapping[Sides, Mapping[str, Difference]]
 
@@ -126,26 +127,28 @@ def count(number: int, what: str) -> str:
 
 def adjust(differences: Differences, mains: Sequence[str]) -> dict[tuple[Sides, str], float]:
     """Returns the main metrics' p, by pair and metric, adjusted over all of them (Holm)."""
-    found = {(pair, metric): table[metric].p for pair, table in differences.items() for metric in mains}
-    tested = {key: p for key, p in found.items() if p is not None}
-    return dict(zip(tested, holm(list(tested.values())), strict=True))
+    return adjusted({(pair, metric): table[metric].p for pair, table in differences.items() for metric in mains})
+
+
+def adjusted(tests: Mapping[K, float | None]) -> dict[K, float]:
+    """Returns the p-values that are known, adjusted for how many they are (Holm)."""
+    known = {key: p for key, p in tests.items() if p is not None}
+    return dict(zip(known, holm(list(known.values())), strict=True))
 
 
 def equivalences(differences: Differences, mains: Sequence[str], within: float) -> dict[tuple[Sides, str], Equivalence]:
     """Returns, by pair and main metric, whether the models differ by less than `within`."""
     found = {(pair, metric): table[metric] for pair, table in differences.items() for metric in mains}
-    tests = {
-        key: equivalence(one.mean, one.error, one.freedom, within)
-        for key, one in found.items()
-        if one.mean is not None and one.error is not None and one.freedom is not None
-    }
-    adjusted = dict(zip(tests, holm(list(tests.values())), strict=True))
+    tests = adjusted({key: within_test(one, within) for key, one in found.items()})
 
-    def within_range(one: Difference) -> bool:
+    def holds(key: tuple[Sides, str], one: Difference) -> bool:
         ends = one.worst_case or [one.mean or 0.0]
-        return one.counted >= MIN_PROMPTS and max(map(abs, ends)) < within
+        return tests.get(key, 1.0) < LEVEL and one.counted >= MIN_PROMPTS and max(map(abs, ends)) < within
 
-    return {
-        key: Equivalence(within, adjusted.get(key), adjusted.get(key, 1.0) < LEVEL and within_range(one))
-        for key, one in found.items()
-    }
+    return {key: Equivalence(within, tests.get(key), holds(key, one)) for key, one in found.items()}
+
+
+def within_test(found: Difference, within: float) -> float | None:
+    if found.mean is None or found.error is None or found.freedom is None:
+        return None
+    return equivalence(found.mean, found.error, found.freedom, within)

@@ -13,11 +13,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import permutation_test
 
-from spanreward.rewards.comparison.multiplicity import holm
 from spanreward.rewards.comparison.resampling import DRAWS
-from spanreward.training.evaluation.statistics.estimates import Array, differences, in_clusters
-from spanreward.training.evaluation.statistics.outcomes import Outcome, judge_pair
-from spanreward.training.evaluation.statistics.summary import Difference, difference_of
+from spanreward.training.evaluation.statistics.estimates import (
+    Array,
+    Difference,
+    differences,
+    in_clusters,
+    paired_difference,
+)
+from spanreward.training.evaluation.statistics.outcomes import Outcome, adjusted, judge_pair
 
 SLICED = 12  # a column with more values holds names, not slices
 
@@ -68,15 +72,12 @@ def compare_slices(
             own = None if clusters is None else np.asarray(clusters)[chosen]
             for metric in metrics:
                 a, b = later[metric][:, chosen], earlier[metric][:, chosen]
-                one = difference_of(a, b, seeds, own, draws)
+                one = paired_difference(a, b, seeds, draws, own)
                 if one.counted:
                     sums, _ = in_clusters(differences(a, b), own)
                     found[name, value, metric] = replace(one, p=sign_flips(sums, draws))
-    tested = {key: one.p for key, one in found.items() if one.p is not None}
-    adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
-    return [
-        Slice(*key, one, adjusted.get(key), judge_pair(one, key[2], adjusted.get(key))) for key, one in found.items()
-    ]
+    holm = adjusted({key: one.p for key, one in found.items()})
+    return [Slice(*key, one, holm.get(key), judge_pair(one, key[2], holm.get(key))) for key, one in found.items()]
 
 
 def sign_flips(per_prompt: Array, draws: int = DRAWS) -> float | None:

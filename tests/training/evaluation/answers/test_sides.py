@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spanreward.training.evaluation.answers.sides import is_hub_id, read_seeds, read_sides
+from spanreward.training.evaluation.answers.sides import read_seeds, read_sides
 
 
 @pytest.fixture
@@ -30,10 +30,3 @@ def test_a_single_run_stands_beside_every_seed(policies: Path) -> None:
 def test_an_adapter_is_a_policy(policies: Path) -> None:
     sides = read_sides([f"base={policies / 'b0'}", f"lora={policies / 'lora'}"])
     assert list(sides) == ["base", "lora"]
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"), [("Qwen/Qwen2.5-VL-7B", True), ("qwen", False), ("a/b/c", False), ("../up", False)]
-)
-def test_hub_ids(name: str, expected: bool) -> None:
-    assert is_hub_id(name) is expected

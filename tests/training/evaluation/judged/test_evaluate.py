@@ -12,8 +12,6 @@ from experiments.scenes.parts import TINY, scenes_of, scenes_part
 from experiments.scenes.referee import judge_description
 from experiments.scenes.truth import Truth
 from experiments.scenes.world import draw, make_scenes
-from spanreward.rewards.harmonic import HarmonicReward
-from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.lave import LaveReward
 from spanreward.rewards.posh import PoshReward
@@ -26,10 +24,8 @@ from spanreward.training.evaluation.answers.prompts import prompts_of
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.answer import judged_answer
 from spanreward.training.evaluation.judged.evaluate import evaluate
-from spanreward.training.evaluation.judged.reasons import in_words, reasons
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import JsonlPart, MixedPart, load_recipe
-from tests.support.fakes import FakeJudge
 from tests.support.paths import ROOT
 
 DATA = held_out(scenes_part(split="test", count=99), 6)
@@ -262,43 +258,6 @@ def test_the_picture_stands_in_front_of_the_first_message() -> None:
         {"role": "assistant", "content": "B."},
     ]
     assert prompt[0]["content"] == "A?"
-
-
-class Talking(FakeJudge):
-    """Writes why; breaks when told to."""
-
-    broken = False
-
-    def write(self, questions: Any, max_tokens: Any) -> Any:
-        if self.broken:
-            raise RuntimeError("the engine is gone")
-        return [" It is clear.\n", Failure(Status.TIMEOUT, "too late"), "  "][: len(questions)]
-
-
-def test_reasons_in_words_and_why_there_are_none() -> None:
-    judge = Talking()
-    harmonic = HarmonicReward(judge, criteria=["clarity", "fluency", "conciseness"], spans="none", name="h")
-    samples = [Sample("Describe.", "A red circle.")]
-    verdicts = harmonic.assess([*samples, Sample("Describe.", "More than asked about.")])
-    told = reasons([FailsOnSome("fails"), harmonic], samples, [verdicts, verdicts])
-    assert told == [
-        {
-            "h_clarity": "It is clear.",
-            "h_fluency": "no reason: too late",
-            "h_conciseness": "no reason: the judge wrote nothing",
-        }
-    ]
-    judge.broken = True
-    assert reasons([harmonic], samples, [verdicts]) == [{"h": "no reason: RuntimeError: the engine is gone"}]
-    assert reasons([harmonic], [], [verdicts]) == []
-    assert in_words("\n") == "no reason: the judge wrote nothing"
-
-
-def test_reasons_need_a_reward_that_gives_them(checkpoints: Any, rewards: Any, tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match=r"only harmonic gives reasons, and the recipe has the rewards \['posh', 'fails', 'truth'\]"
-    ):
-        evaluate(setup(checkpoints, rewards, explain=1), tmp_path)
 
 
 def test_a_policy_that_stands_there_twice_answers_once(

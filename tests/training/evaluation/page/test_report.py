@@ -115,18 +115,6 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
     )
 
 
-def test_hostile_reasons_stay_text(tmp_path: Path) -> None:
-    hostile = '</dd></details><script>alert(1)</script><img src=x onerror="alert(2)"> {{ 7 * 7 }}'
-    answer = JudgedAnswer("A square.", Verdict(0.5), {}, reasons={hostile: hostile, "harmonic_clarity": "Clear."})
-    write_report(tmp_path / "r.html", ONE, [], [ShownPrompt(None, "Describe.", (), {"dapo": answer})])
-    html = (tmp_path / "r.html").read_text(encoding="utf-8")
-    page = Page(html)
-    assert {tag for tag, _ in page.tags}.isdisjoint({"script", "img"})
-    assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
-    assert "{{ 7 * 7 }}</dd>" in html
-    assert '<dt>harmonic clarity</dt><dd dir="auto">Clear.</dd>' in html
-
-
 def test_a_steps_seconds_are_shown_the_longest_first(tmp_path: Path) -> None:
     run = {"steps": 20, "seconds": {"decode": 1.25, "judge": 12.5, "push": 0.0}, "processes": 2}
     compute = {"dapo": Compute(runs=1, tokens_written=None, training=[run, {"steps": 3}])}
@@ -134,10 +122,6 @@ def test_a_steps_seconds_are_shown_the_longest_first(tmp_path: Path) -> None:
     page = (tmp_path / "r.html").read_text()
     assert "steps 20 · a step: judge 12.50 s, decode 1.25 s · processes 2" in page
     assert "push" not in page.partition('id="compute"')[2]
-
-
-def test_no_reasons_no_list(tmp_path: Path) -> None:
-    assert 'class="reasons"' not in minimal_report(tmp_path / "r.html", "A square.", Verdict(0.5))
 
 
 @pytest.mark.parametrize("text", ["  two\n\n lines ", "👩‍🎨 e\u0301 円", "\n", "a\ud800b", "nul \x00 there"])

@@ -85,7 +85,7 @@ def test_hostile_answers_run_nothing_in_a_browser(tmp_path: Path) -> None:
         '</style><script>console.log("ran")</script><img src=x onerror="console.log(1)">\u202e\x00{{ 7 * 7 }}</div>'
     )
     verdict = Verdict(0.5, spans=(Span(0, len(hostile), 0.0, 0.0, "entity", hostile, 0),), note=hostile)
-    answer = JudgedAnswer(hostile, verdict, {"truth_f1": 0.5}, reasons={hostile: hostile}, judge=hostile)
+    answer = JudgedAnswer(hostile, verdict, {"truth_f1": 0.5}, judge=hostile)
     examples = [
         ShownPrompt(None, hostile, (hostile,) * 2, {hostile: answer}, slices={hostile: (f"{hostile}{number}",)})
         for number in range(2)

@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from spanreward.rewards.comparison.crossed import crossed, equivalence
+from spanreward.training.evaluation.statistics.estimates import Difference
 from spanreward.training.evaluation.statistics.flips import flips
 from spanreward.training.evaluation.statistics.outcomes import equivalences
-from spanreward.training.evaluation.statistics.summary import Difference
 
 
 def test_flips_are_counted_by_hand() -> None:
@@ -15,8 +15,8 @@ def test_flips_are_counted_by_hand() -> None:
     earlier = {"a": np.array([[0.5, 0.8, 0.5, 0.0]]), "b": np.array([[0.2, 0.1, 0.0, 1.0]])}
     (found,) = flips(later, earlier, ["a", "b"], ["w", "x", "y", "z"])
     assert (found.count, found.of) == (2, 3)
-    assert [one.id for one in found.first] == ["x", "w"]
-    assert found.first[0].one == pytest.approx(-0.8)
+    assert [name for name, _, _ in found.first] == ["x", "w"]
+    assert found.first[0][1] == pytest.approx(-0.8)
 
 
 def test_two_one_sided_tests_are_scipys() -> None:

@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 
 from spanreward.rewards.comparison.power import needed, spreads_of
+from spanreward.training.evaluation.statistics.estimates import paired_difference
 from spanreward.training.evaluation.statistics.needs import clustered, need
-from spanreward.training.evaluation.statistics.outcomes import Compared, judge_pair
-from spanreward.training.evaluation.statistics.summary import difference_of
 
 RNG = np.random.default_rng(0)
 GAPS = 0.02 + RNG.normal(0, 0.2, (1, 60)) + RNG.normal(0, 0.002, (3, 1)) + RNG.normal(0, 0.1, (3, 60))
 
 
 def said(gaps: Any, seeds: Any, clusters: Any = None, fixed: bool = False) -> str:
-    found = difference_of(gaps, np.zeros_like(gaps), seeds, clusters)
-    entry = Compared(found, judge_pair(found, "posh_f1", fixed=fixed))
-    return need(entry, "posh_f1", gaps, seeds, clusters, fixed)
+    found = paired_difference(gaps, np.zeros_like(gaps), seeds, clusters=clusters)
+    return need(found, "posh_f1", gaps, seeds, clusters, fixed)
 
 
 def test_an_undecided_pair_says_what_it_needs() -> None:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from spanreward.training.evaluation.judged.metrics import Metric, lost_by
+from spanreward.training.evaluation.statistics.estimates import Difference
 from spanreward.training.evaluation.statistics.outcomes import Compared, judge_pair
 from spanreward.training.evaluation.statistics.sentences import contradictions, counted, headline, sentence
-from spanreward.training.evaluation.statistics.summary import Difference, summarise_models
+from spanreward.training.evaluation.statistics.summary import summarise_models
 
 METRICS = {
     "truth_f1": Metric("judgeless", "the picture's contents", True),

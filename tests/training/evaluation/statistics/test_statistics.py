@@ -8,15 +8,19 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from spanreward.training.evaluation.statistics.estimates import (
-    bootstrap_mean,
+    estimate_of,
     independent,
     interval_over_seeds,
     paired_difference,
-    with_runs,
 )
-from spanreward.training.evaluation.statistics.summary import summarise_models, win_tie_loss, worst_case
+from spanreward.training.evaluation.statistics.summary import summarise_models, worst_case
 
 NAN = float("nan")
+
+
+def tally(a: Any, b: Any) -> tuple[int, int, int]:
+    found = paired_difference(a, b, resamples=50)
+    return found.win, found.tie, found.loss
 
 
 def test_difference_by_hand() -> None:
@@ -31,7 +35,7 @@ def test_difference_by_hand() -> None:
 
 def test_interval_against_the_normal_approximation() -> None:
     values = np.random.default_rng(1).normal(0.05, 0.2, size=(1, 400))
-    estimate = bootstrap_mean(values)
+    estimate = estimate_of(values)
     half_width = 1.96 * values.std(ddof=1) / 20
     assert estimate.low == pytest.approx(values.mean() - half_width, abs=0.002)
     assert estimate.high == pytest.approx(values.mean() + half_width, abs=0.002)
@@ -45,7 +49,7 @@ def test_intervals_over_prompts_cover_what_they_say(prompts: int) -> None:
     for _ in range(1000):
         shared = rng.beta(2, 1, size=(1, prompts))  # mean 2/3, skewed
         seeds = rng.random((3, prompts)) < shared
-        estimate = bootstrap_mean(seeds.astype(float), resamples=999)
+        estimate = estimate_of(seeds.astype(float), resamples=999)
         covered += estimate.low <= 2 / 3 <= estimate.high
     assert 0.93 <= covered / 1000 <= 0.97
 
@@ -54,7 +58,7 @@ def test_pairing_removes_what_prompts_share() -> None:
     rng = np.random.default_rng(3)
     hard_or_easy = rng.uniform(0, 1, size=(2, 100))
     better = hard_or_easy + 0.02 + rng.normal(0, 0.01, size=(2, 100))
-    difference, alone = paired_difference(better, hard_or_easy), bootstrap_mean(better)
+    difference, alone = paired_difference(better, hard_or_easy), estimate_of(better)
     assert difference.low > 0.015
     assert alone.high - alone.low > 10 * (difference.high - difference.low)
 
@@ -63,7 +67,7 @@ def test_all_equal() -> None:
     same = np.full((3, 5), 0.7)
     difference = paired_difference(same, same)
     assert (difference.mean, difference.low, difference.high, difference.per_seed) == (0, 0, 0, [0, 0, 0])
-    assert win_tie_loss(same, same) == (0, 15, 0)
+    assert tally(same, same) == (0, 15, 0)
 
 
 def test_one_prompt_has_no_interval() -> None:
@@ -78,25 +82,25 @@ def test_failed_verdicts_are_left_out_pairwise() -> None:
     difference = paired_difference(a, b)
     assert difference.mean == pytest.approx(0.2)
     assert difference.per_seed == pytest.approx([0.1, 0.3])
-    assert win_tie_loss(a, b) == (2, 0, 0)
+    assert tally(a, b) == (2, 0, 0)
 
 
 def test_a_prompt_weighs_the_same_however_many_seeds_judged_it() -> None:
-    assert bootstrap_mean([[1.0, 0.0], [1.0, NAN], [1.0, NAN]]).mean == pytest.approx(0.5)
+    assert estimate_of([[1.0, 0.0], [1.0, NAN], [1.0, NAN]]).mean == pytest.approx(0.5)
 
 
 def test_nothing_could_be_judged() -> None:
-    estimate = bootstrap_mean([[NAN, NAN], [NAN, NAN]])
+    estimate = estimate_of([[NAN, NAN], [NAN, NAN]])
     assert (estimate.mean, estimate.low, estimate.high, estimate.per_seed) == (None, None, None, [None, None])
-    partly = bootstrap_mean([[NAN, NAN], [0.25, 0.75]])
+    partly = estimate_of([[NAN, NAN], [0.25, 0.75]])
     assert partly.mean == 0.5
     assert partly.per_seed == [None, 0.5]
 
 
 def test_win_tie_loss_margin() -> None:
     a, b = [[0.50, 0.54, 0.46, 0.6, 0.3]], [[0.5, 0.5, 0.5, 0.5, 0.5]]
-    assert win_tie_loss(a, b) == (2, 1, 2)
-    assert win_tie_loss(a, np.add(a, 1e-10)) == (0, 5, 0)
+    assert tally(a, b) == (2, 1, 2)
+    assert tally(a, np.add(a, 1e-10)) == (0, 5, 0)
 
 
 @given(arrays(np.float64, (2, 6), elements=st.floats(0, 1)), arrays(np.float64, (2, 6), elements=st.floats(0, 1)))
@@ -104,7 +108,7 @@ def test_difference_is_antisymmetric_and_blind_to_prompt_order(a: Any, b: Any) -
     one, other = paired_difference(a, b, resamples=50), paired_difference(b, a, resamples=50)
     assert one.mean == pytest.approx(-other.mean)
     assert one.low - 1e-9 <= one.high
-    wins, losses = win_tie_loss(a, b), win_tie_loss(b, a)
+    wins, losses = tally(a, b), tally(b, a)
     assert wins == losses[::-1]
     assert paired_difference(a[:, ::-1], b[:, ::-1], resamples=50).mean == pytest.approx(one.mean)
 
@@ -136,7 +140,7 @@ def test_an_interval_over_seeds_by_hand() -> None:
 
     def over(per_seed: Any, seeds: Any) -> Any:
         values = [[mean] for mean in per_seed]
-        estimate = with_runs(bootstrap_mean(values), values, seeds)
+        estimate = estimate_of(values, seeds)
         return estimate.runs_low, estimate.runs_high, estimate.trained
 
     # two environments of a seed are one seed: means .1, .2, .3 again
@@ -153,7 +157,7 @@ def test_intervals_over_seeds_cover_what_they_say() -> None:
     covered = 0
     for _ in range(2000):
         runs = np.repeat(rng.normal(0.8, 0.05, 10), 2) + rng.normal(0, 0.01, 20)
-        estimate = with_runs(bootstrap_mean(runs[:, None]), runs[:, None], seeds)
+        estimate = estimate_of(runs[:, None], seeds)
         covered += estimate.runs_low <= 0.8 <= estimate.runs_high
     assert 0.93 <= covered / 2000 <= 0.97
 
@@ -235,4 +239,4 @@ def test_mistakes_are_named() -> None:
     with pytest.raises(ValueError, match=r"\(2, 3\) and \(1, 3\)"):
         paired_difference(np.zeros((2, 3)), np.zeros((1, 3)))
     with pytest.raises(ValueError, match=r"got \(3,\)"):
-        bootstrap_mean([0.1, 0.2, 0.3])
+        estimate_of([0.1, 0.2, 0.3])
