@@ -38,6 +38,7 @@ USES = {
     },
 }
 
+INSIDE_EVALUATION = ("answers", "judged", "statistics", "page")  # each uses those before it
 INSIDE_JUDGES = {
     **{"match": set(), "encoding": set(), "local": {"encoding"}, "remote": {"encoding"}, "shared": set()},
     "encoder": {"local"},  # which GPU is this rank's
@@ -70,6 +71,14 @@ def test_a_judge_uses_only_the_rooms_below(room: str) -> None:
     parts = [module.split(".") for file in files for module in imported(file)]
     used = {part[3] for part in parts if part[:3] == ["spanreward", "rewards", "judges"] and len(part) > 4}
     assert used - {room} <= INSIDE_JUDGES[room]
+
+
+@pytest.mark.parametrize("room", INSIDE_EVALUATION)
+def test_a_comparison_flows_one_way(room: str) -> None:
+    files = (ROOT / "training/evaluation" / room).glob("*.py")
+    parts = [module.split(".") for file in files for module in imported(file)]
+    used = {part[3] for part in parts if part[:3] == ["spanreward", "training", "evaluation"]}
+    assert used <= {*INSIDE_EVALUATION[: INSIDE_EVALUATION.index(room) + 1]}
 
 
 def test_every_folder_is_in_the_picture() -> None:

@@ -9,20 +9,17 @@ A model is NAME=FOLDER, or NAME=FOLDER,FOLDER,... with a folder per training see
 single folder stands beside all seeds of the others. A folder holds a policy, or an adapter over one. A hub id, or a
 JSONL file of answers ({"id": ..., "completion": ...}), may take its place.
 
-The recipe gives rewards and data. The rows are those of its `validation`, else the validation or test split of its data
-(for a file: --set validation.path=PATH). Without any, the training rows are used and a red line says so. Held-out
-metrics, which no model was trained on, stand under `referees` in the recipe, written as its rewards are. Without a
-recipe, --data names a JSONL file (`id`, and what the metric needs: `reference`, `image`, ...), and --metric and --judge
-say who scores.
+The recipe gives rewards and data. The rows are those of its `validation`, else the validation or test split of its
+data, else the training rows, with a red line. Held-out metrics, which no model was trained on, stand under `referees`
+in the recipe. Without a recipe, --data names a JSONL file (`id`, and what the metric needs: `reference`, ...).
 
 "Better" is printed where the 95 % interval over prompts and three or more training seeds together excludes 0, also
 after an adjustment for several pairs and metrics, and no failed judgment could turn it. Files of answers are fixed
 systems (--fixed), whose interval is over prompts alone. Prompts about one picture are drawn together (--cluster).
 
 The output folder holds report.html, results.json, the same as tables.txt, completions.jsonl, and answers/, which the
-next comparison reads in place of sampling again. Warnings (unequal failures, rows that were trained on, identical or
-constant answers, failed checks, cut or padded answers, metrics that disagree) are printed last, in red, and first on
-the page; with --strict they make the exit code 2. docs/compare.md explains everything in it.
+next comparison reads in place of sampling again. Warnings are printed last, in red, and first on the page; with
+--strict they make the exit code 2. docs/compare.md explains everything in it.
 """
 
 import argparse

@@ -14,7 +14,7 @@ from spanreward.training.commands.compare import main, remembering
 from spanreward.training.evaluation.answers.sides import read_seeds, read_sides
 from spanreward.training.evaluation.page.curves import CURVES, Curve, read_curves
 from spanreward.training.evaluation.statistics.estimates import Estimate
-from spanreward.training.evaluation.statistics.words import in_figures
+from spanreward.training.evaluation.statistics.sentences import in_figures
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import RewardPart
 from tests.support.page import Page

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from spanreward.rewards.comparison.figures import MINUS, NONE, estimate, label
 from spanreward.training.evaluation.statistics.comparison import Comparison
-from spanreward.training.evaluation.statistics.words import p_value
+from spanreward.training.evaluation.statistics.sentences import p_value
 
 COLUMNS = ["model", "against", "metric", "mean", "both_low", "both_high", "p", "holm", "counted", "trained"]
 COLUMNS += ["win", "tie", "loss", "verdict"]

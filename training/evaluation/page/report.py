@@ -16,8 +16,8 @@ from spanreward.training.evaluation.page.render import render
 from spanreward.training.evaluation.page.shown import ShownPrompt
 from spanreward.training.evaluation.statistics.comparison import Comparison, first_pairs
 from spanreward.training.evaluation.statistics.estimates import Estimate
+from spanreward.training.evaluation.statistics.sentences import equivalence, p_value
 from spanreward.training.evaluation.statistics.slices import usable
-from spanreward.training.evaluation.statistics.words import equivalence, p_value
 
 
 def write_report(path: Path, comparison: Comparison, curves: Sequence[Curve], examples: Sequence[ShownPrompt]) -> None:

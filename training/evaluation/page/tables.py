@@ -9,7 +9,7 @@ from spanreward.rewards.comparison.figures import MINUS, NONE, estimate, interva
 from spanreward.rewards.comparison.resampling import Interval
 from spanreward.training.evaluation.statistics.comparison import Comparison, Pair
 from spanreward.training.evaluation.statistics.outcomes import UNDECIDED, Outcome
-from spanreward.training.evaluation.statistics.words import equivalence, in_figures, p_value
+from spanreward.training.evaluation.statistics.sentences import equivalence, in_figures, p_value
 
 
 def table_with(title: str, left: Iterable[str], right: Iterable[str] = (), **options: Any) -> Table:
