@@ -6,9 +6,10 @@ from typing import Any
 from spanreward.training.evaluation.answers.prompts import Prompts
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.metrics import JUDGELESS, Metric
-from spanreward.training.evaluation.statistics.comparison import Comparison, Pair
+from spanreward.training.evaluation.statistics.comparison import Comparison
 from spanreward.training.evaluation.statistics.estimates import as_scores
 from spanreward.training.evaluation.statistics.outcomes import Compared, judge_pair
+from spanreward.training.evaluation.statistics.pairs import Pair
 from spanreward.training.evaluation.statistics.summary import Summary, summarise_models
 
 BEFORE = {"before": {"truth_f1": [[0.1, 0.2]]}}  # beside a model that a test is about

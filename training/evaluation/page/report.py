@@ -14,8 +14,9 @@ from spanreward.training.evaluation.judged.metrics import KINDS
 from spanreward.training.evaluation.page.curves import PANEL, Curve, panels
 from spanreward.training.evaluation.page.render import render
 from spanreward.training.evaluation.page.shown import ShownPrompt
-from spanreward.training.evaluation.statistics.comparison import Comparison, first_pairs
+from spanreward.training.evaluation.statistics.comparison import Comparison
 from spanreward.training.evaluation.statistics.estimates import Estimate
+from spanreward.training.evaluation.statistics.pairs import first_pairs
 from spanreward.training.evaluation.statistics.sentences import equivalence, p_value
 from spanreward.training.evaluation.statistics.slices import usable
 

@@ -7,8 +7,9 @@ from rich.table import Table
 
 from spanreward.rewards.comparison.figures import MINUS, NONE, estimate, interval as bounds, label
 from spanreward.rewards.comparison.resampling import Interval
-from spanreward.training.evaluation.statistics.comparison import Comparison, Pair
+from spanreward.training.evaluation.statistics.comparison import Comparison
 from spanreward.training.evaluation.statistics.outcomes import UNDECIDED, Outcome
+from spanreward.training.evaluation.statistics.pairs import Pair
 from spanreward.training.evaluation.statistics.sentences import equivalence, in_figures, p_value
 
 

@@ -4,15 +4,17 @@ need(difference, "posh_f1", gaps, seeds=[0, 1, 2], clusters=None, fixed=False)
 # "by PoSh F1 a difference as large as this needs 1,240 prompts with 3 seeds or 800 prompts with 5 seeds or ..."
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 
 import numpy as np
 
 from spanreward.rewards.comparison.figures import label
 from spanreward.rewards.comparison.power import Spreads, needed, spreads_of
-from spanreward.training.evaluation.statistics.estimates import MIN_SEEDS, Array, Difference, of_seeds
+from spanreward.training.evaluation.answers.setup import Setup
+from spanreward.training.evaluation.statistics.estimates import MIN_SEEDS, Array, Difference, differences, of_seeds
 from spanreward.training.evaluation.statistics.outcomes import MIN_PROMPTS, sign
+from spanreward.training.evaluation.statistics.pairs import Pair, first_pairs, seeds_of
 
 PLANNED = (3, 5, 10)  # training seeds
 
@@ -35,6 +37,16 @@ def need(
     told = [f"{ceil(n * size):,} prompts" + ("" if fixed else f" with {s} seeds") for s, n in counts.items() if n]
     enough = " or ".join(dict.fromkeys(told)) or "more than can be had"
     return f"by {label(metric)} a difference as large as this needs {enough}"
+
+
+def needs(setup: Setup, scores: Mapping[str, Array], pairs: Sequence[Pair], metric: str) -> list[str]:
+    """Returns `need` of the pairs that a reader sees first. scores: by this metric, of each side."""
+    told = []
+    for pair in first_pairs(pairs):
+        gaps, seeds = differences(scores[pair.later], scores[pair.earlier]), seeds_of(setup, pair.later, pair.earlier)
+        said = need(pair.metrics[metric].difference, metric, gaps, seeds, setup.prompts.clusters, setup.fixed)
+        told += [f"{pair.later} against {pair.earlier}: {said}"] if said else []
+    return told
 
 
 def clustered(values: Array, clusters: Sequence[int] | None) -> tuple[Array, float]:

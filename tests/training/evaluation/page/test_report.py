@@ -17,8 +17,8 @@ from spanreward.training.evaluation.page.coloured_text import LEVELS, Segment, l
 from spanreward.training.evaluation.page.curves import Curve, panels, tick_labels
 from spanreward.training.evaluation.page.report import bounds, interval, write_report
 from spanreward.training.evaluation.page.shown import ShownPrompt
-from spanreward.training.evaluation.statistics.comparison import first_pairs
 from spanreward.training.evaluation.statistics.estimates import Estimate
+from spanreward.training.evaluation.statistics.pairs import first_pairs
 from spanreward.training.evaluation.statistics.slices import Slice
 from tests.support.comparisons import BEFORE, comparison_of
 from tests.support.invented_report import invented_curves, write_invented
