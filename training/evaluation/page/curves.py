@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from spanreward.rewards.comparison.figures import typeset
@@ -51,31 +52,30 @@ def panels(curves: Sequence[Curve]) -> list[Panel]:
 
 
 def draw_panel(metric: str, curves: Sequence[Curve]) -> Panel:
-    points = [(x, y) for curve in curves for x, y in curve.points if math.isfinite(y)] or [(0.0, 0.0)]
-    x_low, x_high = widened([x for x, _ in points])
-    heights = [float(tick) for tick in MaxNLocator(nbins=4).tick_values(*widened([y for _, y in points]))]
+    known = [(x, y) for curve in curves for x, y in curve.points if math.isfinite(y)] or [(0.0, 0.0)]
+    steps = widened([x for x, _ in known])
+    heights = MaxNLocator(nbins=4).tick_values(*widened([y for _, y in known])).tolist()
 
     def across(x: float) -> float:
-        return PANEL["left"] + (x - x_low) / (x_high - x_low) * (PANEL["right"] - PANEL["left"])
+        return float(np.interp(x, steps, (PANEL["left"], PANEL["right"])))
 
     def down(y: float) -> float:
-        return PANEL["bottom"] - (y - heights[0]) / (heights[-1] - heights[0]) * (PANEL["bottom"] - PANEL["top"])
+        return float(np.interp(y, (heights[0], heights[-1]), (PANEL["bottom"], PANEL["top"])))
 
-    def path(curve: Curve) -> str:
-        pieces = []
-        for known, piece in groupby(curve.points, key=lambda point: math.isfinite(point[1])):
-            if known:
-                first, *rest = (f"{across(x):.1f} {down(y):.1f}" for x, y in piece)
-                pieces.append("M" + "L".join([f"{first}h0", *rest]))  # h0: a point alone is a dot
-        return "".join(pieces)
-
-    ticks = [round(x) for x in MaxNLocator(nbins=4, integer=True).tick_values(x_low, x_high) if x == round(x)]
+    ticks = [x for x in MaxNLocator(nbins=4, integer=True).tick_values(*steps) if steps[0] <= x <= steps[1]]
     return Panel(
         metric,
-        lines=[(curve.model, curve.seed, path(curve)) for curve in curves],
-        x_ticks=[(round(across(x), 1), f"{x}") for x in ticks if x_low <= x <= x_high],
-        y_ticks=list(zip((round(down(y), 1) for y in heights), tick_labels(heights), strict=True)),
+        lines=[(one.model, one.seed, path([(across(x), down(y)) for x, y in one.points])) for one in curves],
+        x_ticks=[(round(across(x), 1), f"{x:.0f}") for x in ticks if x == round(x)],
+        y_ticks=[(round(down(y), 1), text) for y, text in zip(heights, tick_labels(heights), strict=True)],
     )
+
+
+def path(points: Sequence[tuple[float, float]]) -> str:
+    """Returns an SVG path through pixels. A point that is nan is a gap, and a point alone a dot (h0)."""
+    pieces = [list(piece) for known, piece in groupby(points, lambda point: math.isfinite(point[1])) if known]
+    drawn = [[f"{x:.1f} {y:.1f}" for x, y in piece] for piece in pieces]
+    return "".join("M" + "L".join([f"{first}h0", *rest]) for first, *rest in drawn)
 
 
 def widened(values: Sequence[float]) -> tuple[float, float]:
