@@ -14,7 +14,6 @@ from spanreward.training.evaluation.answers.prompts import Prompts
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.answer import JudgedAnswer
 from spanreward.training.evaluation.judged.evaluate import Evaluation
-from spanreward.training.evaluation.page.curves import Curve
 from spanreward.training.evaluation.page.report import write_report
 from spanreward.training.evaluation.page.shown import ShownPrompt
 from spanreward.training.evaluation.statistics.comparison import summarise
@@ -70,26 +69,6 @@ def invented_comparison() -> Any:
     failed = {model: {metric: np.isnan(array) for metric, array in of.items()} for model, of in scores.items()}
     nothing: dict[str, Any] = {model: [] for model in scores}
     return summarise(setup, Evaluation(scores, failed, nothing))
-
-
-def invented_curves() -> Any:
-    rng = np.random.default_rng(1)
-
-    def noisy(start: Any, end: Any, steps: Any, noise: Any) -> Any:
-        return list(end + (start - end) * np.exp(-np.linspace(0, 3, steps)) + rng.normal(0, noise, steps))
-
-    steps = list(range(0, 150, 2))
-    sft = [("sft", s, "loss", noisy(3.2, 0.5 + 0.03 * s, 75, 0.06)) for s in range(3)]
-    dapo = [
-        ("dapo", s, metric, noisy(start, end, 75, 0.012))
-        for s in range(3)
-        for metric, start, end in (
-            ("reward", 0.66, 0.72 + 0.01 * s),
-            ("posh/precision", 0.70, 0.71),
-            ("posh/recall", 0.62, 0.73),
-        )
-    ]
-    return [Curve(model, s, metric, list(zip(steps, ys, strict=True))) for model, s, metric, ys in (*sft, *dapo)]
 
 
 def span(text: str, phrase: str, score: float, note: str = "") -> Any:
@@ -179,5 +158,5 @@ FACTS = {
 
 
 def write_invented(path: Any) -> Any:
-    write_report(path, invented_comparison(), invented_curves(), invented_examples())
+    write_report(path, invented_comparison(), invented_examples())
     return path

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.evaluate import evaluate
-from spanreward.training.evaluation.page.curves import read_curves
 from spanreward.training.evaluation.page.report import write_report
 from spanreward.training.evaluation.page.results import results_of, write_completions
 from spanreward.training.evaluation.page.shown import shown_prompts
@@ -28,8 +27,6 @@ def compare(setup: Setup, output: Path, progress: Callable[[str], None] = lambda
     output.mkdir(parents=True, exist_ok=True)
     (output / "results.json").write_text(json.dumps(results_of(comparison), indent=2) + "\n")
     write_completions(output / "completions.jsonl", setup, evaluation.answers)
-    runs = [(side, *run) for side, runs in setup.sides.items() for run in zip(runs, setup.seeds, strict=True)]
-    curves = [curve for run in runs for curve in read_curves(*run)]
     shown = shown_prompts(setup.prompts, evaluation.answers, comparison.lost_by)
-    write_report(output / "report.html", comparison, curves, shown)
+    write_report(output / "report.html", comparison, shown)
     return comparison

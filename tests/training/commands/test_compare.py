@@ -12,7 +12,6 @@ from experiments.scenes.parts import SCENES, TINY, TRUTH
 from experiments.scenes.world import draw, make_scenes
 from spanreward.training.commands.compare import main, remembering
 from spanreward.training.evaluation.answers.sides import read_seeds, read_sides
-from spanreward.training.evaluation.page.curves import CURVES, Curve, read_curves
 from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.sentences import in_figures
 from spanreward.training.policy import load_policy
@@ -238,15 +237,6 @@ def test_rows_of_the_training_are_told_in_red(
         other = [*arguments, "--set", f"{key}.path={tmp_path / 'held_out.jsonl'}"]
         assert run(monkeypatch, *models, *other) is None
         assert "trains on" not in capsys.readouterr().out
-
-
-def test_a_curve_needs_its_metric_in_every_logged_line(folders: Any) -> None:
-    assert read_curves("dapo", str(folders / "2"), 3) == [
-        Curve("dapo", 3, "loss", [(1, 1.0), (2, 0.5)]),
-        Curve("dapo", 3, "reward", [(1, 0.25), (2, 0.5)]),
-    ]
-    assert "posh/recall" in CURVES
-    assert read_curves("dapo", str(folders / "0"), 3) == []
 
 
 def test_models_are_read_in_order(folders: Any) -> None:

@@ -1,6 +1,6 @@
-"""One HTML file that shows what training changed: verdicts with error bars, lost prompts first, curves.
+"""One HTML file that shows what training changed: verdicts with error bars, lost prompts first.
 
-    write_report(Path("report.html"), comparison, curves, shown_prompts(prompts, answers, comparison.lost_by))
+    write_report(Path("report.html"), comparison, shown_prompts(prompts, answers, comparison.lost_by))
 
 The file needs no script and no request: pictures are data and filters are style sheets. Completions, notes and names
 are hostile input. The template escapes all of them, and a content security policy stops what slips through.
@@ -11,7 +11,6 @@ from pathlib import Path
 
 from spanreward.rewards.comparison.figures import estimate, typeset
 from spanreward.training.evaluation.judged.metrics import KINDS
-from spanreward.training.evaluation.page.curves import PANEL, Curve, panels
 from spanreward.training.evaluation.page.render import render
 from spanreward.training.evaluation.page.shown import ShownPrompt
 from spanreward.training.evaluation.statistics.comparison import Comparison
@@ -21,7 +20,7 @@ from spanreward.training.evaluation.statistics.sentences import equivalence, p_v
 from spanreward.training.evaluation.statistics.slices import usable
 
 
-def write_report(path: Path, comparison: Comparison, curves: Sequence[Curve], examples: Sequence[ShownPrompt]) -> None:
+def write_report(path: Path, comparison: Comparison, examples: Sequence[ShownPrompt]) -> None:
     """Writes the page. Raises ValueError for spans outside a text."""
     found = filters(examples)
     page = render(
@@ -32,8 +31,6 @@ def write_report(path: Path, comparison: Comparison, curves: Sequence[Curve], ex
         first=first_pairs(comparison.pairs),
         bounds=bounds(comparison),
         hues={model: number % 6 for number, model in enumerate(comparison.models)},
-        panels=panels(curves),
-        panel=PANEL,
         examples=examples,
         three=three(examples),
         filters=found,

@@ -14,14 +14,13 @@ from spanreward.rewards.verdict import Span, Status, Verdict
 from spanreward.training.evaluation.judged.answer import JudgedAnswer
 from spanreward.training.evaluation.judged.compute import Compute
 from spanreward.training.evaluation.page.coloured_text import LEVELS, Segment, level, segments
-from spanreward.training.evaluation.page.curves import Curve, panels, tick_labels
 from spanreward.training.evaluation.page.report import bounds, interval, write_report
 from spanreward.training.evaluation.page.shown import ShownPrompt
 from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.pairs import first_pairs
 from spanreward.training.evaluation.statistics.slices import Slice
 from tests.support.comparisons import BEFORE, comparison_of
-from tests.support.invented_report import invented_curves, write_invented
+from tests.support.invented_report import write_invented
 from tests.support.page import Page
 
 
@@ -36,7 +35,7 @@ def minimal_report(
 ) -> Any:
     comparison = comparison_of({**BEFORE, model: {"truth_f1": [[0.5, 0.7]]}}, facts={"seeds": "0"})
     answer = JudgedAnswer(text, verdict, {"truth_f1": 0.5}, wrong)
-    write_report(path, comparison, [], [ShownPrompt(image, prompt, ("A red circle.",), {model: answer})])
+    write_report(path, comparison, [ShownPrompt(image, prompt, ("A red circle.",), {model: answer})])
     return path.read_text(encoding="utf-8")
 
 
@@ -118,7 +117,7 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
 def test_a_steps_seconds_are_shown_the_longest_first(tmp_path: Path) -> None:
     run = {"steps": 20, "seconds": {"decode": 1.25, "judge": 12.5, "push": 0.0}, "processes": 2}
     compute = {"dapo": Compute(runs=1, tokens_written=None, training=[run, {"steps": 3}])}
-    write_report(tmp_path / "r.html", replace(ONE, compute=compute), [], [])
+    write_report(tmp_path / "r.html", replace(ONE, compute=compute), [])
     page = (tmp_path / "r.html").read_text()
     assert "steps 20 · a step: judge 12.50 s, decode 1.25 s · processes 2" in page
     assert "push" not in page.partition('id="compute"')[2]
@@ -162,7 +161,7 @@ def test_missed_lies_on_the_reference_it_was_judged_by(tmp_path: Path) -> None:
     example = ShownPrompt(
         None, "Describe.", ("No.", "One blue square."), {"dapo": JudgedAnswer("A square.", verdict, {})}
     )
-    write_report(tmp_path / "r.html", ONE, [], [example])
+    write_report(tmp_path / "r.html", ONE, [example])
     html = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert Page(html).texts == ["A square.", "One blue square."]
     assert re.search(r'One <mark class="s0"[^>]*>blue</mark> square\.', html)
@@ -181,7 +180,7 @@ def test_the_pairs_that_come_first() -> None:
 def test_headlines_are_of_the_last_model(tmp_path: Path) -> None:
     """What was learnt, and beside what."""
     comparison = comparison_of({model: {"truth_f1": [[0.5] * 4] * 2} for model in ("base", "sft", "dapo")})
-    write_report(tmp_path / "r.html", comparison, [], [])
+    write_report(tmp_path / "r.html", comparison, [])
     told = re.findall(r'<p class="headline">(.*?)</p>', (tmp_path / "r.html").read_text())
     assert told == ["dapo against sft, in short.", "dapo against base, in short."]
 
@@ -200,36 +199,12 @@ def test_differences_share_a_range_unless_they_are_lengths() -> None:
     assert drawn["length"] == (0, 4)
 
 
-def test_a_curve_of_one_point_or_one_value_has_room() -> None:
-    (panel,) = panels([Curve("dapo", 0, "reward", [(5, 0.5)]), Curve("dapo", 1, "reward", [])])
-    assert [path for _, _, path in panel.lines] == ["M175.0 83.0h0", ""]
-    assert [tick for _, tick in panel.x_ticks] == ["5"]
-    assert [panel.y_ticks[0][1], panel.y_ticks[-1][1]] == ["0.00", "1.00"]
-
-
-def test_ticks_have_the_same_decimals() -> None:
-    assert tick_labels([0.5, 0.75, 1.0]) == ["0.50", "0.75", "1.00"]
-    assert tick_labels([0, 20, 40]) == ["0", "20", "40"]
-    assert tick_labels([1e-5, 2e-5]) == ["1e\N{MINUS SIGN}05", "2e\N{MINUS SIGN}05"]
-
-
 def test_results_without_numbers_still_make_a_page(tmp_path: Path) -> None:
     nothing = [[np.nan, np.nan]]
-    write_report(tmp_path / "r.html", comparison_of({"sft": {"f1": nothing}, "dapo": {"f1": nothing}}), [], [])
+    write_report(tmp_path / "r.html", comparison_of({"sft": {"f1": nothing}, "dapo": {"f1": nothing}}), [])
     html = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "2 failed, not counted" in html
     assert "nan" not in html
-
-
-def test_curves_have_gaps_where_values_are_missing() -> None:
-    (panel,) = panels([Curve("dapo", 0, "reward", [(0, 0.0), (1, 1.0), (2, np.nan), (3, 1.0)])])
-    assert panel.metric == "reward"
-    ((model, seed, path),) = panel.lines
-    assert (model, seed) == ("dapo", 0)
-    assert path == "M42.0 156.0h0L130.7 10.0M308.0 10.0h0"
-    assert panel.y_ticks[0] == (156.0, "0.00")
-    assert panel.y_ticks[-1] == (10.0, "1.00")
-    assert len(panels(invented_curves())) == 4
 
 
 def test_a_metric_without_a_score_in_a_slice_is_a_dash(tmp_path: Path) -> None:
@@ -242,6 +217,6 @@ def test_a_metric_without_a_score_in_a_slice_is_a_dash(tmp_path: Path) -> None:
     decided = {**ONE.metrics, "overlap": ONE.metrics["truth_f1"]}
     models = {model: {**table, "overlap": table["truth_f1"]} for model, table in ONE.models.items()}
     sliced = replace(ONE, metrics=decided, models=models, pairs=[replace(pair, slices=rows)])
-    write_report(tmp_path / "r.html", sliced, [], [])
+    write_report(tmp_path / "r.html", sliced, [])
     table = (tmp_path / "r.html").read_text().partition('id="slices"')[2].partition("</table>")[0]
     assert table.count("<td>\N{EN DASH}</td>") == 1

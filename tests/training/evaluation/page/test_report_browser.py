@@ -14,7 +14,7 @@ from spanreward.training.evaluation.page.report import write_report
 from spanreward.training.evaluation.page.shown import ShownPrompt
 from tests.support.chromium import axe_violations, browse, drawn_examples, filtered, measure, needs_chromium
 from tests.support.comparisons import comparison_of
-from tests.support.invented_report import invented_comparison, invented_curves, invented_examples, write_invented
+from tests.support.invented_report import invented_comparison, invented_examples, write_invented
 
 pytestmark = needs_chromium
 
@@ -50,7 +50,7 @@ def test_of_five_hundred_prompts_only_the_first_are_drawn_at_once(tmp_path: Path
         )
         examples.append(replace(invented_examples()[number % 6] if number < 6 else examples[number % 6], image=photo))
     page = tmp_path / "r.html"
-    write_report(page, invented_comparison(), invented_curves(), examples)
+    write_report(page, invented_comparison(), examples)
     drawn, held = drawn_examples(page)
     assert held == 500
     assert drawn < 50
@@ -93,7 +93,7 @@ def test_hostile_answers_run_nothing_in_a_browser(tmp_path: Path) -> None:
     scores = {f"{hostile}before": {"truth_f1": [[0.1, 0.2]]}, hostile: {"truth_f1": [[0.5, 0.7]]}}
     comparison = comparison_of(scores, hostile, {hostile: hostile}, warnings=[hostile], notes=[hostile])
     page = tmp_path / "r.html"
-    write_report(page, comparison, [], examples)
+    write_report(page, comparison, examples)
     dom, console = browse(page, "--dump-dom")
     assert console == []
     assert "<script" not in dom
