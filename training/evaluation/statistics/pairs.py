@@ -10,19 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
-from spanreward.rewards.comparison.length import LengthControl, style_counts
+from spanreward.rewards.comparison.length import LengthControl, control_length, style_counts
 from spanreward.training.evaluation.answers.runs import recipe_of
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.answer import JudgedAnswer
 from spanreward.training.evaluation.judged.evaluate import Evaluation
 from spanreward.training.evaluation.judged.metrics import Metric
-from spanreward.training.evaluation.statistics.estimates import Array, independent
+from spanreward.training.evaluation.statistics.estimates import MARGIN, Array, differences, independent
 from spanreward.training.evaluation.statistics.flips import Flips, flips
 from spanreward.training.evaluation.statistics.outcomes import Compared, adjust, equivalences, judge_pair
 from spanreward.training.evaluation.statistics.sentences import headline, sentence
 from spanreward.training.evaluation.statistics.slices import Slice, compare_slices
 from spanreward.training.evaluation.statistics.summary import Summary
-from spanreward.training.evaluation.statistics.win_rate import win_rate
 
 FEW_PAIRS = 3
 
@@ -56,7 +55,9 @@ def compare_pairs(setup: Setup, evaluation: Evaluation, summary: Summary, metric
     pairs = []
     for sides, table in summary.differences.items():
         lone = lone_run(setup, *sides)
-        rates = rates_of(evaluation, style, sides, mains, setup.prompts.clusters)
+        one, two = (evaluation.scores[side] for side in sides)
+        shape = one["words"], two["words"], setup.prompts.clusters, (style[sides[0]], style[sides[1]])
+        rates = {metric: win_rate(one[metric], two[metric], *shape) for metric in mains}
         entries = {}
         for metric, found in table.items():
             p = adjusted.get((sides, metric))
@@ -77,17 +78,27 @@ def parts_of(
     return compare_slices(one, two, prompts.slices, mains, seeds, prompts.clusters), flips(one, two, mains, ids)
 
 
-def rates_of(
-    evaluation: Evaluation,
-    style: Mapping[str, Array],
-    sides: tuple[str, str],
-    mains: Sequence[str],
-    clusters: Sequence[int] | None,
-) -> dict[str, LengthControl | None]:
-    """Returns the win rates by each main metric."""
-    one, two = (evaluation.scores[side] for side in sides)
-    styles = style[sides[0]], style[sides[1]]
-    return {name: win_rate(one[name], two[name], one["words"], two["words"], clusters, styles) for name in mains}
+def win_rate(
+    later: Array,
+    earlier: Array,
+    words_later: Array,
+    words_earlier: Array,
+    clusters: Sequence[int] | None = None,
+    style: tuple[Array, Array] | None = None,
+) -> LengthControl | None:
+    """Returns how often the later model wins, as it is and at equal length (comparison/length.py); None where no answer
+    has a partner. The seeds of a prompt are drawn together, and the prompts of a cluster. Pairs without both scores are
+    left out. style: `style_counts` of both sides, each of shape (seeds, prompts, elements), or empty.
+    """
+    difference = differences(later, earlier)
+    known = ~np.isnan(difference)
+    if not known.any():
+        return None
+    outcomes = 0.5 * (1 + np.sign(np.where(np.abs(difference) > MARGIN, difference, 0.0)))
+    prompts = np.broadcast_to(np.arange(known.shape[1]) if clusters is None else clusters, known.shape)
+    lengths = list(zip(words_later[known], words_earlier[known], strict=True))
+    told = None if style is None or not style[0].size else (style[0][known], style[1][known])
+    return control_length(outcomes[known].tolist(), lengths, prompts[known].tolist(), told)
 
 
 def seeds_of(setup: Setup, later: str, earlier: str) -> list[int]:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from spanreward.training.evaluation.statistics.win_rate import win_rate
+from spanreward.training.evaluation.statistics.pairs import win_rate
 
 NAN = float("nan")
 
