@@ -11,9 +11,11 @@ from spanreward.training.commands.main import choose
 COMMANDS = {  # each command: its module, and what it is for
     "agreement": ("commands.agreement.command", "how well metrics and judges agree with people and with the truth"),
     "benchmark": ("benchmark.command", "what judging costs, and what rewards pay for what they should not"),
+    "blind": ("commands.blind", "let people compare two sides without knowing which is which"),
     "captions": ("captions", "text-only rows for a language model from people's captions"),
     "credit": ("commands.credit", "whether span credit teaches faster than the scalar"),
     "curves": ("commands.curves", "draw what several trainings logged, by step"),
+    "labels": ("commands.labels", "a metric against people's judgments of your own, as papers' tables have it"),
     "mistakes": ("mistakes.command", "what people get wrong, what they are told, and after how many seconds"),
     "repeat": ("commands.repeat", "train one recipe over seeds and numerical environments"),
     "reproduce": ("reproduce.command", "run the papers' tables with the data at hand, or list what they take"),

@@ -1,4 +1,4 @@
-"""The folder for ratings, converted models and logs of spawned servers.
+"""The folder for ratings and converted models.
 
 XDG_CACHE_HOME=/scratch/cache python ...      # /scratch/cache/spanreward instead of ~/.cache/spanreward
 """

@@ -25,18 +25,18 @@ def contrasts(
 
     Scores are in [0, 1], so a contrast is in [-1, 1]. Other rows are judged against another text.
     """
-    own = {row: score for row in rows if (score := verdicts[row].score) is not None}
+    scores = {row: score for row in rows if (score := verdicts[row].score) is not None}
     pairs = [
         (row, replace(other, completion=samples[row].completion))
-        for row in own
+        for row in scores
         for other in others_of(samples, row)[:others]
     ]
     found = reward.judge_samples([sample for _, sample in pairs]) if pairs else []
-    scores: dict[int, list[float]] = {}
+    on_others: dict[int, list[float]] = {}
     for (row, _), verdict in zip(pairs, found, strict=True):
         if verdict.score is not None:
-            scores.setdefault(row, []).append(verdict.score)
-    return {row: own[row] - fmean(of_row) for row, of_row in scores.items()}
+            on_others.setdefault(row, []).append(verdict.score)
+    return {row: scores[row] - fmean(of_row) for row, of_row in on_others.items()}
 
 
 def sampled(samples: Sequence[Sample]) -> list[int]:

@@ -1,14 +1,14 @@
 """What the judge sees beside a text: the row's pictures, or the context that describes them.
 
-seen(sample, "picture")        # (pictures, ""), ((), context) or a sentence on what the row lacks
+seen(sample, "picture")        # (pictures, "") or ((), context)
 """
 
 from typing import Literal
 
 from PIL import Image
 
-from spanreward.rewards.pictures import PictureError, opened
-from spanreward.rewards.verdict import Sample
+from spanreward.rewards.pictures import opened
+from spanreward.rewards.verdict import NotApplicable, Sample
 
 Evidence = Literal["picture", "context"]
 EVIDENCE = ("picture", "context")
@@ -19,8 +19,8 @@ def evidence_columns(evidence: Evidence) -> tuple[str, ...]:
     return ("context",) if evidence == "context" else ("image", "images", "context")
 
 
-def seen(sample: Sample, evidence: Evidence) -> tuple[tuple[Image.Image, ...], str] | str:
-    """Returns the pictures and "", or () and the context, or one sentence on what the row lacks.
+def seen(sample: Sample, evidence: Evidence) -> tuple[tuple[Image.Image, ...], str]:
+    """Returns the pictures and "", or () and the context. Raises NotApplicable for a row that lacks both.
 
     A row without pictures is judged by its context. evidence "context" never shows a picture.
     """
@@ -28,16 +28,12 @@ def seen(sample: Sample, evidence: Evidence) -> tuple[tuple[Image.Image, ...], s
     if context and (evidence == "context" or not sample.images):
         return (), context
     if evidence == "context":
-        return "this row has no context, a text that says what is in the picture"
+        raise NotApplicable("this row has no context, a text that says what is in the picture")
+    return pictures_of(sample, "this row has no picture, and no context in its place"), ""
+
+
+def pictures_of(sample: Sample, without: str) -> tuple[Image.Image, ...]:
+    """Returns the row's pictures. Raises NotApplicable, with the sentence `without` for a row that has none."""
     if not sample.images:
-        return "this row has no picture, and no context in its place"
-    pictures = pictures_of(sample)
-    return pictures if isinstance(pictures, str) else (pictures, "")
-
-
-def pictures_of(sample: Sample) -> tuple[Image.Image, ...] | str:
-    """Returns the row's pictures, () for none, or one sentence on why one of them cannot be shown."""
-    try:
-        return tuple(opened(image) for image in sample.images)
-    except PictureError as error:
-        return str(error)
+        raise NotApplicable(without)
+    return tuple(opened(image) for image in sample.images)

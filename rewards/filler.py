@@ -1,4 +1,4 @@
-"""Finds filler, the words of a text that say nothing. Every metric charges for it in mode "default".
+"""Finds filler, the words of a text that say nothing. Every metric penalises it in mode "default".
 
     found = find_filler("A red circle. in in in in in in in in", known="A red circle at the top.")
     found.share                         # 0.61: of the text's characters
@@ -99,16 +99,16 @@ def find_filler(
     matches = list(WORD.finditer(text))
     places = [match.span() for match in matches]
     words = [match.group().casefold() for match in matches]
-    misused = small_words_misused(text, places, words)
+    misused = _small_words_misused(text, places, words)
     found = {
-        "a phrase over and over": repeated(words),
-        "few words over and over": monotonous(words),
-        "words in no order": disordered(places, misused, misplaced),
-        "words that lead nowhere": sorted({*misused, *said_again(text, places, words)})[1:],
-        "words without content": without_content(words),
-        "words that state nothing": [] if stated is None else unstated(text, places, stated),
-        "no words": unwordly(text, words, known),
-        "an unfinished end": unfinished(text, places, words) if ends else [],
+        "a phrase over and over": _repeated(words),
+        "few words over and over": _monotonous(words),
+        "words in no order": _disordered(places, misused, misplaced),
+        "words that lead nowhere": sorted({*misused, *_said_again(text, places, words)})[1:],
+        "words without content": _without_content(words),
+        "words that state nothing": [] if stated is None else _unstated(text, places, stated),
+        "no words": _unwordly(text, words, known),
+        "an unfinished end": _unfinished(text, places, words) if ends else [],
     }
     quote = QUOTATION.search(text)
     why: dict[int, str] = {}  # by number of the word
@@ -127,8 +127,8 @@ def find_filler(
         for number, (start, end) in enumerate(places)
         if end - start > LONG and number not in why and not NOT_LATIN.search(words[number])
     ]
-    pieces += foreign(text, places, why, known)
-    joined = join(text, sorted(pieces))
+    pieces += _foreign(text, places, why, known)
+    joined = _join(text, sorted(pieces))
     return Filler(sum(end - start for start, end, _ in joined) / len(text), tuple(joined))
 
 
@@ -144,7 +144,7 @@ def is_degenerate(sample: Sample) -> bool:
     return find_filler(sample.completion, beside(sample), ends=not sample.answers).share > DEGENERATE
 
 
-def repeated(words: Sequence[str]) -> list[int]:
+def _repeated(words: Sequence[str]) -> list[int]:
     """Returns the words of repetitions, which are words that all stood the same distance before.
 
     A phrase counts from its fourth time (and at least LOOP words in a row), a single word too, and COPIED words in a
@@ -171,12 +171,12 @@ def repeated(words: Sequence[str]) -> list[int]:
     return found
 
 
-def monotonous(words: Sequence[str]) -> list[int]:
+def _monotonous(words: Sequence[str]) -> list[int]:
     """Returns the last word of each WINDOW words in a row with at most FEW different ones."""
     return [last for last in range(WINDOW - 1, len(words)) if len({*words[last - WINDOW + 1 : last + 1]}) <= FEW]
 
 
-def small_words_misused(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
+def _small_words_misused(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
     """Returns small words before a word that cannot follow them, and each "is" that opens a statement."""
     found = []
     begin = 0  # of the sentence
@@ -195,7 +195,7 @@ def small_words_misused(text: str, places: Sequence[tuple[int, int]], words: Seq
     return found
 
 
-def said_again(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
+def _said_again(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
     """Returns words said twice in a row, and the last words of short sentences whose words were all said before."""
     found = []
     said: set[str] = set()
@@ -213,21 +213,23 @@ def said_again(text: str, places: Sequence[tuple[int, int]], words: Sequence[str
     return found
 
 
-def without_content(words: Sequence[str]) -> list[int]:
+def _without_content(words: Sequence[str]) -> list[int]:
     """Returns the words beyond the first RUN of every run of function words."""
-    return beyond((word in FUNCTION_WORDS for word in words), RUN)
+    return _beyond((word in FUNCTION_WORDS for word in words), RUN)
 
 
-def unstated(text: str, places: Sequence[tuple[int, int]], stated: Collection[tuple[int, int]]) -> list[int]:
+def _unstated(text: str, places: Sequence[tuple[int, int]], stated: Collection[tuple[int, int]]) -> list[int]:
     """Returns the words beyond the first UNSTATED of every run of words outside the stated places."""
     inside = bytearray(len(text))
     for start, end in stated:
         inside[start:end] = b"\1" * (end - start)
-    few = sum(text[start:end].isdigit() for start, end in places) <= DIGITS
-    return beyond((not any(inside[a:b]) and not (few and text[a:b].isdigit()) for a, b in places), UNSTATED)
+    numbers = [text[start:end].isdigit() for start, end in places]
+    many_numbers = sum(numbers) > DIGITS
+    outside = [not any(inside[start:end]) for start, end in places]
+    return _beyond((out and (many_numbers or not n) for out, n in zip(outside, numbers, strict=True)), UNSTATED)
 
 
-def beyond(marked: Iterable[bool], most: int) -> list[int]:
+def _beyond(marked: Iterable[bool], most: int) -> list[int]:
     """Returns the numbers of the entries beyond the first `most` of every run of marked ones."""
     found, run = [], 0
     for number, mark in enumerate(marked):
@@ -237,7 +239,7 @@ def beyond(marked: Iterable[bool], most: int) -> list[int]:
     return found
 
 
-def disordered(
+def _disordered(
     places: Sequence[tuple[int, int]], misused: Sequence[int], misplaced: Sequence[tuple[int, int]]
 ) -> list[int]:
     """Returns the words from one slip of grammar to the next, if that is at most ORDERED words away."""
@@ -248,7 +250,7 @@ def disordered(
     return sorted({number for start, end in between for number in range(start, end)})
 
 
-def unwordly(text: str, words: Sequence[str], known: str) -> list[int]:
+def _unwordly(text: str, words: Sequence[str], known: str) -> list[int]:
     """Returns words that are neither English nor in `known`, from the third different one on."""
     if len(NO_ENGLISH.findall(text.casefold())) < 3:
         return []
@@ -259,7 +261,7 @@ def unwordly(text: str, words: Sequence[str], known: str) -> list[int]:
     return sorted(number for word, number in strange.items() if word not in named)[2:]
 
 
-def unfinished(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
+def _unfinished(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
     """Returns the last word if its sentence breaks off."""
     if not words:
         return []
@@ -267,32 +269,32 @@ def unfinished(text: str, places: Sequence[tuple[int, int]], words: Sequence[str
     return [len(words) - 1] if breaks_off or words[-1] in DANGLING else []
 
 
-def foreign(
+def _foreign(
     text: str, places: Sequence[tuple[int, int]], why: dict[int, str], known: str
 ) -> list[tuple[int, int, str]]:
     """Returns the words in a script that is neither Latin nor in `known`."""
     if not NOT_LATIN.search(text):
         return []
-    expected = scripts(known)
+    expected = _scripts(known)
     return [
         (start, end, "another script")
         for number, (start, end) in enumerate(places)
-        if number not in why and not scripts(text[start:end]) <= expected
+        if number not in why and not _scripts(text[start:end]) <= expected
     ]
 
 
-def scripts(text: str) -> frozenset[str]:
+def _scripts(text: str) -> frozenset[str]:
     """Returns the text's scripts other than Latin, by the first word of their letters' Unicode names."""
-    return frozenset(script_of(letter) for letter in set(NOT_LATIN.findall(text)))
+    return frozenset(_script_of(letter) for letter in set(NOT_LATIN.findall(text)))
 
 
 @lru_cache(maxsize=4096)
-def script_of(letter: str) -> str:
+def _script_of(letter: str) -> str:
     name = unicodedata.name(letter, "unnamed").split()[0]
     return "CJK" if name in ("HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO") else name  # texts mix them
 
 
-def join(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+def _join(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     """Returns the pieces, with neighbours of one kind joined."""
     joined: list[tuple[int, int, str]] = []
     for start, end, reason in pieces:
@@ -303,12 +305,12 @@ def join(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, i
     return [piece for piece in joined if piece[0] < piece[1]]
 
 
-def charge_filler(
-    verdict: Verdict, text: str, filler: Filler, charged: Callable[[dict[str, float], float], dict[str, float]]
+def penalise_filler(
+    verdict: Verdict, text: str, filler: Filler, penalised: Callable[[dict[str, float], float], dict[str, float]]
 ) -> Verdict:
     """Returns the verdict with score, credits and parts reduced by the share of filler, and a span on every piece.
 
-    charged(parts, kept): returns the metric's parts when the share `kept` of the text is no filler.
+    penalised(parts, kept): returns the metric's parts when the share `kept` of the text is no filler.
     """
     if verdict.status is not Status.OK or verdict.score is None:
         return verdict
@@ -319,5 +321,5 @@ def charge_filler(
         Span(start, end, 0.0, -verdict.score * (end - start) / len(text), FILLER, reason, first + number)
         for number, (start, end, reason) in enumerate(filler.pieces)
     ]
-    parts = {**charged(verdict.parts, kept), FILLER: filler.share}
+    parts = {**penalised(verdict.parts, kept), FILLER: filler.share}
     return replace(verdict, score=verdict.score * kept, parts=parts, spans=(*spans, *costs))

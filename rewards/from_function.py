@@ -33,7 +33,7 @@ class FunctionReward(Reward):
         return self.function.__qualname__
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-        return [as_verdict(self.function(sample)) for sample in samples]
+        return [_as_verdict(self.function(sample)) for sample in samples]
 
 
 def reward(columns: Sequence[str] = (), name: str = "") -> Callable[[Callable[[Sample], Judged]], FunctionReward]:
@@ -45,7 +45,7 @@ def reward(columns: Sequence[str] = (), name: str = "") -> Callable[[Callable[[S
     return lambda function: FunctionReward(function, columns, name)
 
 
-def as_verdict(judged: Judged) -> Verdict:
+def _as_verdict(judged: Judged) -> Verdict:
     if isinstance(judged, Verdict):
         return judged
     if judged is None:

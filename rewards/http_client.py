@@ -1,4 +1,4 @@
-"""HTTP for the servers of judges and readers: their urls, the key, bounded answers, and their words made fit for notes.
+"""HTTP for the servers of judges: their urls, the key, bounded answers, and their words made fit for notes.
 
     server = Server.at("http://127.0.0.1:8000/v1", "the judge's url")
     async with server.client(httpx.Timeout(60.0)) as client:
@@ -32,11 +32,10 @@ class BadAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server's url without a slash at its end, its host and its port."""
+    """A server's url without a slash at its end, and its host."""
 
     url: str
     host: str
-    port: int
 
     @classmethod
     def at(cls, url: str, whose: str) -> Self:
@@ -56,7 +55,7 @@ class Server:
             raise ValueError(
                 f"{whose} {url!r} does not begin with http:// or https://: give one such as http://127.0.0.1:8000"
             )
-        return cls(url.rstrip("/"), parsed.host, parsed.port or {"http": 80, "https": 443}[parsed.scheme])
+        return cls(url.rstrip("/"), parsed.host)
 
     def client(self, timeout: httpx.Timeout, connections: int = 1) -> httpx.AsyncClient:
         """A client for so many connections, which open when they are needed."""
@@ -71,7 +70,7 @@ class Server:
 
 
 def without_secret(name: str) -> str:
-    """Returns the name of a judge, a reader or a url, without all that follows its kind if that may hold a secret."""
+    """Returns the name of a judge or a url, without all that follows its kind if that may hold a secret."""
     return f"{name.partition(':')[0]}:***" if "@" in name or "?" in name else name
 
 

@@ -27,7 +27,7 @@ def read_json_list(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         raise ValueError(f"{path} must hold a JSON list, got {entries!r:.80}.")
     for number, entry in enumerate(entries, start=1):
         where = f"{path} entry {number}"
-        yield where, encodable(an_object(entry, where), where)
+        yield where, encodable(_an_object(entry, where), where)
 
 
 def encodable(row: dict[str, Any], where: str) -> dict[str, Any]:
@@ -49,10 +49,10 @@ def lines_of(content: bytes, blank: bool = True) -> Iterator[tuple[int, bytes]]:
 
 def read_object(line: bytes, where: str) -> dict[str, Any]:
     """Returns a line's JSON object. Raises ValueError, which begins with `where`."""
-    return an_object(read_value(line, where), where)
+    return _an_object(read_value(line, where), where)
 
 
-def an_object(row: Any, where: str) -> dict[str, Any]:
+def _an_object(row: Any, where: str) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise ValueError(f"{where} must hold a JSON object, got {row!r:.80}.")
     return row

@@ -31,13 +31,13 @@ def judged_part(sample: Sample) -> Sample:
     return replace(sample, completion=sample.completion[: judged_length(sample.completion)])
 
 
-def charge_unread(
-    verdict: Verdict, read: int, total: int, charged: Callable[[dict[str, float], float], dict[str, float]]
+def penalise_unread(
+    verdict: Verdict, read: int, total: int, penalised: Callable[[dict[str, float], float], dict[str, float]]
 ) -> Verdict:
     """Returns the verdict on a text of `total` characters, from the verdict on its first `read` characters.
 
     Score and credits are multiplied by the share that was read. The rest becomes one span of score 0, whose credit is
-    what it costs. charged(parts, kept): returns the metric's parts when the share `kept` was read.
+    what it costs. penalised(parts, kept): returns the metric's parts when the share `kept` was read.
     """
     if read >= total or verdict.score is None:
         return verdict
@@ -51,4 +51,4 @@ def charge_unread(
     note = f"not judged: past {read} characters"
     number = max((span.component for span in spans), default=-1) + 1
     unread = Span(read, total, 0.0, score - verdict.score, "unread", note, number)
-    return replace(verdict, score=score, parts=charged(verdict.parts, share), spans=(*spans, unread))
+    return replace(verdict, score=score, parts=penalised(verdict.parts, share), spans=(*spans, unread))

@@ -1,8 +1,8 @@
 """A cache of the judge's answers in memory. No question is asked twice, neither in one batch nor in two calls.
 
-    memo = Memo()
-    memo.begin()
-    memo.complete(questions, lambda new: judge.write(new, max_tokens=20))     # asks only the new questions
+    cache = AnswerCache()
+    cache.begin()
+    cache.complete(questions, lambda new: judge.write(new, max_tokens=20))     # asks only the new questions
 
 It keeps digests of the questions. `CachedJudge` keeps answers on disk, for other processes and later runs.
 """
@@ -25,7 +25,7 @@ class Rated(NamedTuple):
     cut: int
 
 
-class Memo:
+class AnswerCache:
     """Cache of one judge's answers. It forgets the least recently used ones and keeps no Failure."""
 
     def __init__(self) -> None:

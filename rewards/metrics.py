@@ -14,7 +14,7 @@ from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.lave import LaveReward
 from spanreward.rewards.naming import check_known, unknown
-from spanreward.rewards.own_file import is_own, own_class, own_instance
+from spanreward.rewards.own_file import custom_class, custom_instance, is_custom
 from spanreward.rewards.pairwise import PairwiseReward
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.reward import Reward
@@ -37,11 +37,11 @@ def build_reward(metric: str, judge: Judge | None, options: dict[str, Any]) -> R
 
     Raises ValueError for an unknown metric or option, an invalid value, and a metric that lacks its judge.
     """
-    if (own := own_instance(metric, Reward, options)) is not None:
-        return own
-    if not is_own(metric) and metric not in METRICS:
+    if (custom := custom_instance(metric, Reward, options)) is not None:
+        return custom
+    if not is_custom(metric) and metric not in METRICS:
         raise ValueError(f"{unknown('metric', metric, METRICS)} A metric of your own is FILE.py:NAME.")
-    kind = own_class(metric, Reward) if is_own(metric) else METRICS[metric]
+    kind = custom_class(metric, Reward) if is_custom(metric) else METRICS[metric]
     parameters = inspect.signature(kind).parameters
     valid = [name for name in parameters if name != "judge"]
     check_known(f"option of {metric}", options, valid)

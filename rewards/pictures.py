@@ -19,13 +19,15 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageOps, UnidentifiedImageError
 
+from spanreward.rewards.verdict import NotApplicable
+
 MAX_PIXELS = 2048 * 2048  # about 5300 tokens of Qwen2.5-VL, whose own limit is three times that
 DECODED_PIXELS = 64_000_000  # decoding so many with transparency takes 1.8 GB
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")  # PIL's names
 RED = (255, 0, 0)
 
 
-class PictureError(ValueError):
+class PictureError(NotApplicable):
     """The picture or its box cannot be used. The message says why."""
 
 
@@ -54,7 +56,7 @@ def opened(picture: Any) -> Image.Image:
 
 def open_file(source: str | Path | io.BytesIO) -> Image.Image:
     """Returns the picture, not decoded yet. Raises FileNotFoundError, and PictureError for an unusable file."""
-    with one_reason():
+    with _one_reason():
         if not isinstance(source, io.BytesIO) and not stat.S_ISREG(os.stat(source).st_mode):
             raise PictureError("it is no plain file")
         return sound(Image.open(source, formats=FORMATS))
@@ -62,7 +64,7 @@ def open_file(source: str | Path | io.BytesIO) -> Image.Image:
 
 def loaded(image: Image.Image) -> Image.Image:
     """Returns the image decoded. Raises PictureError where it cannot be decoded or is refused."""
-    with one_reason():
+    with _one_reason():
         sound(image).load()
     return image
 
@@ -79,7 +81,7 @@ def sound(image: Image.Image) -> Image.Image:
 
 
 @contextmanager
-def one_reason() -> Iterator[None]:
+def _one_reason() -> Iterator[None]:
     """Turns every error of PIL into a PictureError. Each format raises its own errors for a damaged file."""
     try:
         yield
@@ -93,10 +95,10 @@ def one_reason() -> Iterator[None]:
 
 def shown_picture(image: Image.Image) -> Image.Image:
     """Returns the image in RGB, upright, on white where it is transparent, with at most MAX_PIXELS."""
-    return scaled(rgb(ImageOps.exif_transpose(image)), MAX_PIXELS)
+    return scaled(_rgb(ImageOps.exif_transpose(image)), MAX_PIXELS)
 
 
-def rgb(image: Image.Image) -> Image.Image:
+def _rgb(image: Image.Image) -> Image.Image:
     """Returns the image in mode RGB. 16-bit values keep their upper 8 bits."""
     if image.mode.startswith("I"):  # I;16 and the like, which PIL would clip at 255
         values = np.asarray(image.convert("I")).clip(0, 65535)

@@ -137,19 +137,19 @@ class Reward:
     def judge_samples(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Runs `assess` with the judge awake. After an exception every sample has a verdict of status ERROR.
 
-        A rank that raises, or that does not wake a judge which all ranks share, would leave the other ranks waiting.
+        A rank that raises would leave the other ranks waiting.
         """
         try:
             with ExitStack() as awake:
                 for judge in self.judges_to_wake:
                     awake.enter_context(judge)
-                return checked(self.assess(samples), len(samples))
+                return _checked(self.assess(samples), len(samples))
         except Exception as error:
             log.exception("%s could not judge a batch of %d completions", self.__name__, len(samples))
             return [Verdict(None, Status.ERROR, note=f"{type(error).__name__}: {error}") for _ in samples]
 
 
-def checked(verdicts: Any, count: int) -> list[Verdict]:
+def _checked(verdicts: Any, count: int) -> list[Verdict]:
     """Returns what `assess` returned. Raises TypeError unless it is a list with one Verdict for each of the samples."""
     if not isinstance(verdicts, list) or len(verdicts) != count:
         got = f"{len(verdicts)} in a list" if isinstance(verdicts, list) else repr(verdicts)[:80]
@@ -186,8 +186,8 @@ def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sa
     if not isinstance(images, (list, tuple)):
         raise ValueError(f"the column 'images' must hold a list of pictures, got {images!r}")
     return Sample(
-        prompt=text_of_prompt(prompt),
-        completion=text_of_completion(completion),
+        prompt=_text_of_prompt(prompt),
+        completion=_text_of_completion(completion),
         images=tuple(images),
         references=texts(row.get("reference"), "reference"),
         question=one_text(row.get("question"), "question"),
@@ -239,26 +239,26 @@ def texts(value: Any, column: str) -> tuple[str, ...]:
     return tuple(text for text in values if text.strip())
 
 
-def text_of_completion(completion: Any) -> str:
+def _text_of_completion(completion: Any) -> str:
     """Returns the completion's text, unstripped. Raises ValueError for several messages, such as tool calls."""
     if isinstance(completion, str):
         return completion
     if isinstance(completion, (list, tuple)) and len(completion) == 1:
-        return text_of_message(completion[0])
+        return _text_of_message(completion[0])
     raise ValueError(
         f"a completion must be a text or a single assistant message, got {completion!r}: completions of several "
         "messages (tool calls) cannot be judged as one text."
     )
 
 
-def text_of_prompt(prompt: Any) -> str:
+def _text_of_prompt(prompt: Any) -> str:
     """Returns the prompt's text, with messages joined by line breaks. Raises ValueError for anything else."""
     if not isinstance(prompt, (str, list, tuple)):
         raise ValueError(f"a prompt must be a text or a list of messages, got {prompt!r}")
-    return prompt if isinstance(prompt, str) else "\n".join(text_of_message(message) for message in prompt)
+    return prompt if isinstance(prompt, str) else "\n".join(_text_of_message(message) for message in prompt)
 
 
-def text_of_message(message: Any) -> str:
+def _text_of_message(message: Any) -> str:
     """Returns a message's text, or the text of its text blocks. Raises ValueError for anything else."""
     if not isinstance(message, Mapping):
         raise ValueError(f"a message must hold a role and content, got {message!r}")

@@ -31,6 +31,10 @@ class Status(StrEnum):
         return self in (Status.UNPARSED, Status.TIMEOUT, Status.ERROR)
 
 
+class NotApplicable(ValueError):
+    """The metric cannot judge a row. The message says why, and becomes the note of a verdict of that status."""
+
+
 def is_sound(value: Any) -> bool:
     """Whether the value is a finite number of at most LARGEST in absolute value."""
     return isinstance(value, Real) and abs(float(value)) <= LARGEST

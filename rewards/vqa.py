@@ -26,7 +26,7 @@ def vqa_accuracy(answer: str, answers: Sequence[str]) -> float:
         raise ValueError(f"VQA accuracy needs {AGREED + 1} answers or more (its datasets have 10), got {len(answers)}")
     given = normalise(answer)
     same = [normalise(other) == given for other in answers]
-    return sum(min(1.0, (sum(same) - own) / AGREED) for own in same) / len(same)
+    return sum(min(1.0, (sum(same) - gave_it) / AGREED) for gave_it in same) / len(same)
 
 
 def token_f1(answer: str, answers: Sequence[str]) -> float:
@@ -36,5 +36,5 @@ def token_f1(answer: str, answers: Sequence[str]) -> float:
 
 def best_f1(words: Sequence[str], others: Sequence[Sequence[str]]) -> float:
     """Returns the highest F1 of the words with any of the others, all as multisets; 0 of no words or no others."""
-    own = Counter(words)
-    return max((2 * (own & Counter(other)).total() / max(len(words) + len(other), 1) for other in others), default=0.0)
+    said = Counter(words)
+    return max((2 * (said & Counter(other)).total() / max(len(words) + len(other), 1) for other in others), default=0.0)

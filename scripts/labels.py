@@ -1,6 +1,6 @@
 """`spanreward labels`."""
 
-from spanreward.training.commands.labels.command import main
+from spanreward.training.commands.labels import main
 
 if __name__ == "__main__":
     main()

@@ -14,6 +14,7 @@ vLLM's 600 s. vLLM reads that when it is itself imported, as TRL does.
 
 import os
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from spanreward.training.needs import lacking
@@ -93,6 +94,8 @@ __all__ = list(MODULES)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return version("spanreward")
     if name not in MODULES:
         raise AttributeError(f"module 'spanreward' has no attribute {name!r}")
     try:

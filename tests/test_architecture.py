@@ -19,21 +19,20 @@ USES = {
     "rewards.pairwise": {"rewards.judges", "rewards.comparison"},
     "rewards.criteria": {"rewards.judges", "rewards.pairwise"},
     "rewards.caprl": {"rewards.language", "rewards.judges", "rewards.lave", "rewards.pairwise"},
-    "rewards.labels": {"rewards.lave", "rewards.comparison"},
+    "rewards.labels": set(),
     "training.grpo": {"rewards.judges"},
     "training.data": {"rewards.language"},
     "training.evaluation": {
         *("rewards.judges", "rewards.comparison", "rewards.labels"),  # labels: what needs no judge
         *("training.data", "training.grpo"),  # grpo: where a reasoning ends
     },
-    "training.blind": {"rewards.comparison", "rewards.labels", "training.data", "training.evaluation"},
     "training.callbacks": {"training.grpo", "training.evaluation"},
     "training.judge": {"rewards.judges", "rewards.labels", "rewards.language"},
     "training.plan": {"rewards.judges"},  # whose KV cache it reckons
     "training.commands": {  # what a person calls: it may use everything
         *METRICS,
         *("rewards.language", "rewards.judges", "rewards.comparison", "rewards.labels"),
-        *("training.blind", "training.callbacks", "training.data", "training.evaluation", "training.grpo"),
+        *("training.callbacks", "training.data", "training.evaluation", "training.grpo"),
         *("training.judge", "training.plan"),
     },
 }

@@ -21,7 +21,7 @@ from experiments.captions import SETS
 from experiments.scenes.parts import TINY
 from spanreward import REPORTING_OFF
 from spanreward.training.commands.main import COMMANDS
-from spanreward.training.plan.dry_run import settings_of
+from spanreward.training.plan.needs import settings_of
 from spanreward.training.recipe import load_recipe
 from tests.support.paths import ROOT, SUPPORT
 
@@ -168,7 +168,6 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
         (["train", QUICKSTART, *SMALL, f"output={out}"], ""),
         (["train", QUICKSTART, *SMALL, f"output={out}2", "seed=1"], ""),
         (["compare", *sides], ""),
-        (["blind", "export", compared, "--sides", "a", "b", "--count", "2", "--output", folder / "blind"], ""),
         (["labels", "spans", folder / "labels.jsonl"], ""),
         (["judge", "label", folder / "rows.jsonl", "--judge", "match", "--output", folder / "answers.jsonl"], ""),
         ([*judged, "transformers:nobody/judge"], "the judge's model 'nobody/judge' is not on this machine"),
@@ -178,6 +177,8 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
     ]
     evidence: list[tuple[list[Any], str]] = [
         (["agreement", "spans", compared], ""),
+        (["blind", "export", compared, "--sides", "a", "b", "--count", "2", "--output", folder / "blind"], ""),
+        (["labels", "table", "docent-granular", folder / "labels.jsonl", "--columns", folder / "map.yaml"], ""),
         (["reproduce", "posh-3", "--dry-run"], ""),
         (["benchmark", "memory"], ""),
         (["captions", "--data", folder / "sets", "--output", folder / "captions"], ""),
@@ -195,6 +196,8 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, An
     (folder / "rows.jsonl").write_text(json.dumps({"completion": "A cat.", "reference": "A black cat."}) + "\n")
     label = {"id": 1, "completion": "A red cat.", "reference": "A black cat.", "mistakes": ["red"]}
     (folder / "labels.jsonl").write_text(json.dumps(label) + "\n")
+    columns = "{group: id, completion: completion, references: reference, mistakes: mistakes}"
+    (folder / "map.yaml").write_text(f"name: Mine\nsource: here\nseen: true\ncolumns: {columns}\n")
     texts = {"references": [f"A {word} cat." for word in ("red", "black", "small", "wet", "thin")], "caption": "A cat."}
     for file in SETS:
         (folder / "sets" / file).parent.mkdir(parents=True)

@@ -21,7 +21,7 @@ from transformers.utils import is_torchvision_available
 from spanreward.rewards.hub import offline_without_hub
 from spanreward.rewards.judges.encoding.picture_chat import load_processor
 from spanreward.rewards.judges.smollm2 import smollm2_folder
-from spanreward.rewards.own_file import is_own, own_function
+from spanreward.rewards.own_file import custom_function, is_custom
 from spanreward.training.recipe import RecipeError
 
 PROCESSOR_FILES = ("processor_config.json", "preprocessor_config.json")
@@ -36,28 +36,10 @@ def load_policy(model: str, seed: int = 0, dtype: str = "float32") -> tuple[PreT
     model: a hub id, a folder, `smollm2`, or FILE.py:FUNCTION, which is called with the seed, returns both and chooses
     the dtype itself. A folder may hold an adapter, which is loaded with its base; its processor may be the base's.
     """
-    if is_own(model):
-        try:
-            make = own_function(model)
-        except ValueError as error:
-            raise RecipeError(f"policy.model {model}: {error}") from error
-        policy, processor = make(seed)
-        return policy, processor
+    if is_custom(model):
+        return custom_policy(model, seed)
     try:
-        model = policy_folder(model)
-        if not Path(model).is_dir():
-            offline_without_hub()
-        pictures = type(AutoConfig.from_pretrained(base_of(model))) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
-        kind: Any = AutoModelForImageTextToText if pictures else AutoModelForCausalLM
-        policy = kind.from_pretrained(model, dtype=getattr(torch, dtype))
-        if not pictures:
-            tokenizer = AutoTokenizer.from_pretrained(processor_folder(model, TOKENIZER_FILES))
-            tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token  # as TRL does
-            return policy, tokenizer
-        source = processor_folder(model, PROCESSOR_FILES)
-        if is_torchvision_available():
-            return policy, AutoProcessor.from_pretrained(source)
-        return policy, load_processor(source, policy.config)
+        return saved_policy(policy_folder(model), dtype)
     except (OSError, ValueError) as error:  # what transformers raises for a missing file and for another kind of model
         reason = str(error).splitlines()[0].rstrip(".:")
         raise RecipeError(
@@ -65,6 +47,33 @@ def load_policy(model: str, seed: int = 0, dtype: str = "float32") -> tuple[PreT
             "a folder that a run has written (run its recipe first), a hub id, smollm2, or FILE.py:FUNCTION; "
             "HF_HUB_OFFLINE=1 looks in the local cache only."
         ) from error
+
+
+def custom_policy(model: str, seed: int) -> tuple[PreTrainedModel, Processor]:
+    """Returns what FILE.py:FUNCTION makes with this seed. Raises RecipeError where there is no such function."""
+    try:
+        make = custom_function(model)
+    except ValueError as error:
+        raise RecipeError(f"policy.model {model}: {error}") from error
+    policy, processor = make(seed)
+    return policy, processor
+
+
+def saved_policy(model: str, dtype: str) -> tuple[PreTrainedModel, Processor]:
+    """Returns the policy in a folder, or of a hub id. Raises OSError and ValueError as transformers does."""
+    if not Path(model).is_dir():
+        offline_without_hub()
+    pictures = type(AutoConfig.from_pretrained(base_of(model))) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+    kind: Any = AutoModelForImageTextToText if pictures else AutoModelForCausalLM
+    policy = kind.from_pretrained(model, dtype=getattr(torch, dtype))
+    if not pictures:
+        tokenizer = AutoTokenizer.from_pretrained(processor_folder(model, TOKENIZER_FILES))
+        tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token  # as TRL does
+        return policy, tokenizer
+    source = processor_folder(model, PROCESSOR_FILES)
+    if is_torchvision_available():
+        return policy, AutoProcessor.from_pretrained(source)
+    return policy, load_processor(source, policy.config)
 
 
 def policy_folder(model: str) -> str:

@@ -9,7 +9,6 @@ data block. Overrides reach into it (`data.count=100`), and the recipe that a ru
 `validation` holds the keys of `data` that differ for the data that is evaluated on, such as `{split: val}`.
 """
 
-import logging
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -18,15 +17,13 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 
 from spanreward.rewards.naming import members, unknown
-from spanreward.rewards.own_file import is_own
+from spanreward.rewards.own_file import is_custom
 from spanreward.training.recipe_file import RecipeError, read_mapping, read_yaml
 from spanreward.training.trainer_settings import fault
 
 Column = Literal[
     "image", "prompt", "reference", "question", "answers", "context", "anchor", "criteria", "questions", "bbox", "task"
 ]
-
-log = logging.getLogger(__name__)
 
 P = TypeVar("P", bound="Part")
 
@@ -53,13 +50,10 @@ class PolicyPart(Part):
 
 
 class RowsPart(Part):
-    """What all data blocks have. columns: which key of a row holds the picture, the reference and so on; a column that
-    is not named here is read from the key of its own name (training/data/rows.py).
-
-    count: at most so many rows, the first ones. prompt: what the policy is asked; `{question}` in it stands for the
-    row's question, which otherwise follows it. Without a prompt the policy is asked the question alone, or "Describe
-    the picture." where there is none. max_pixels: larger pictures are scaled down to so many, for policy and judges.
-    task: HarmonicEval's task of the rows that have none.
+    """What all data blocks have. columns: which key of a row holds the picture, the reference and so on, if it is not
+    the key of that name (training/data/rows.py). count: the first rows only. prompt: what the policy is asked, in place
+    of "Describe the picture."; the row's question stands for `{question}` in it, or follows. max_pixels: larger
+    pictures are scaled down. task: HarmonicEval's task of the rows that have none.
     """
 
     columns: dict[Column, str] = {}
@@ -102,7 +96,7 @@ class HubPart(RowsPart):
 
 
 class FilePart(RowsPart):
-    """Rows from a function of your own, FILE.py:FUNCTION, which is called with `options` (training/data/own.py)."""
+    """Rows from a function of your own, FILE.py:FUNCTION, which is called with `options` (training/data/custom.py)."""
 
     source: str
     options: dict[str, Any] = {}
@@ -111,7 +105,7 @@ class FilePart(RowsPart):
 def source_of(block: Any) -> Any:
     """Returns the source of a data block, a mapping or a part; "file" for FILE.py:FUNCTION."""
     source = block.get("source") if isinstance(block, dict) else block.source
-    return "file" if isinstance(source, str) and is_own(source) else source
+    return "file" if isinstance(source, str) and is_custom(source) else source
 
 
 WRONG_SOURCE = {
@@ -149,12 +143,11 @@ class JudgePart(Part):
     """A judge by its name (see `load_judge`). `judge: vllm:MODEL` is short for `judge: {name: vllm:MODEL}`. A cascade
     is `judge: {cascade: {student: JUDGE, teacher: JUDGE}}`.
 
-    placement: a judge per rank, or one on rank 0 for all. cache: keep its answers in the cache folder (true) or in the
-    file of that path. options: of the judge's class, such as {memory: 2e9}.
+    cache: keep its answers in the cache folder (true) or in the file of that path. options: of the judge's class, such
+    as {memory: 2e9}.
     """
 
     name: str = "cascade"
-    placement: Literal["per_rank", "rank0"] = "per_rank"
     cache: bool | str = False
     options: dict[str, Any] = {}
     cascade: CascadePart | None = None
@@ -167,11 +160,10 @@ class JudgePart(Part):
 
     @property
     def answering(self) -> "list[JudgePart]":
-        """This judge, or a jury's judges, or a cascade's student and teacher, which stand where it stands."""
+        """This judge, or a jury's judges, or a cascade's student and teacher."""
         if self.cascade is None:
             return [self.model_copy(update={"name": name}) for name in members(self.name)]
-        both = self.cascade.student.answering + self.cascade.teacher.answering
-        return [judge.model_copy(update={"placement": self.placement}) for judge in both]
+        return self.cascade.student.answering + self.cascade.teacher.answering
 
 
 class RewardPart(Part):
@@ -186,9 +178,9 @@ class RewardPart(Part):
 class CheckPart(Part):
     """What must hold after a run (training/run_checks.py). The run's check.json holds the results.
 
-    reward_rises, loss_falls: from the first to the last tenth of the logged steps. max_failed_fraction: fraction of
-    completions on which a judge failed, over the whole run. max_truncated_fraction: fraction cut at the maximal length,
-    in the last tenth. max_degenerate_fraction: fraction padded with filler (health/degenerate_fraction), likewise.
+    reward_rises, loss_falls: from the first to the last tenth of the logged steps. Fractions of completions: those on
+    which a judge failed, over the whole run; those cut at the maximal length, and those padded with filler, in the last
+    tenth.
     """
 
     reward_rises: bool = False
@@ -240,6 +232,12 @@ PARTS: dict[str, type[Part]] = {  # by the last name in a key's path that is no 
     **{"policy": PolicyPart, "lora": LoraPart, "check": CheckPart},
     **{"rewards": RewardPart, "referees": RewardPart},
     **{"judge": JudgePart, "student": JudgePart, "teacher": JudgePart, "cascade": CascadePart},
+}
+
+
+GONE = {  # keys of earlier versions, and what replaces them
+    "placement": "every rank has its own judge, and ranks share one that you start with `vllm serve MODEL` and name "
+    "server:URL#MODEL"
 }
 
 
@@ -306,29 +304,7 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
         if (key != "loss_falls") == (recipe.algorithm == "sft"):  # SFT logs nothing for the other checks
             instead = "loss_falls" if recipe.algorithm == "sft" else "reward_rises"
             raise RecipeError(f"check.{key} says nothing of a {recipe.algorithm} run: use check.{instead}.")
-    check_judges(recipe)
     return recipe
-
-
-def check_judges(recipe: Recipe) -> None:
-    """Raises RecipeError for a judge in the folder that the run writes to, and warns of one that is the policy itself.
-
-    A judge reads its weights once, so that a judge with the policy's weights is a frozen copy, which may be meant. But
-    an engine that is restarted would read what the run has written by then.
-    """
-    output, policy = Path(recipe.output).resolve(), Path(recipe.policy.model).resolve()
-    for part in recipe.rewards:
-        names = [part.options.get("text_judge", ""), *(judge.name for judge in part.judge.answering)]
-        adapters = [str(judge.options.get("adapter", "")) for judge in part.judge.answering]
-        for model in filter(None, (*(str(name).partition(":")[2] for name in names), *adapters)):
-            place = Path(model).resolve()
-            if place.is_relative_to(output):
-                raise RecipeError(
-                    f"the judge {model} of {part.metric} lies in the output folder {recipe.output}, which the run "
-                    "writes to: choose another output=..., or copy the judge elsewhere."
-                )
-            if place == policy:
-                log.warning("the judge of %s is %s, the model that is trained, as it was before.", part.metric, model)
 
 
 def trainer_config(algorithm: str) -> Any:
@@ -370,6 +346,8 @@ def explain(error: ValidationError, within: str = "", part: type[Part] = Recipe)
     first = error.errors()[0]
     path = [str(step) for step in first["loc"]]
     shown = ".".join(filter(None, [within, *(step for step in path if step not in SOURCES)]))  # which pydantic puts in
+    if first["type"] == "extra_forbidden" and path[-1] in GONE:
+        return f"recipe key {shown} is gone: {GONE[path[-1]]}."
     if first["type"] == "extra_forbidden":
         parents = [step for step in path[:-1] if not step.isdigit()]
         part = PARTS[parents[-1]] if parents else part

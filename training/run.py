@@ -22,13 +22,11 @@ from transformers.integrations import is_deepspeed_zero3_enabled
 from trl import SFTTrainer
 
 from spanreward.rewards.judges import Judge, closing, load_judge
-from spanreward.rewards.language.server_reader import ReaderFailure
 from spanreward.rewards.metrics import build_reward
-from spanreward.rewards.own_file import is_own
+from spanreward.rewards.own_file import is_custom
 from spanreward.rewards.reward import Reward
 from spanreward.training.callbacks.metrics_file import MetricsFile, ProgressBar
 from spanreward.training.callbacks.reward_health import RewardHealthCallback
-from spanreward.training.callbacks.run_trackers import RunTrackers
 from spanreward.training.callbacks.span_table import SpanTableCallback
 from spanreward.training.callbacks.stop_on_signal import StopOnSignal
 from spanreward.training.callbacks.verdict_file import VerdictFile
@@ -38,7 +36,7 @@ from spanreward.training.grpo.resuming import CheckpointWeights
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
 from spanreward.training.policy import base_of, load_policy
 from spanreward.training.recipe import JudgePart, LoraPart, Recipe, RecipeError, RewardPart, trainer_config
-from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume, git_state, versions
+from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume
 
 log = logging.getLogger(__name__)
 
@@ -97,10 +95,6 @@ def train(
     trainer.remove_callback(ProgressCallback)
     trainer.add_callback(ProgressBar)
     trainer.add_callback(MetricsFile(output / "metrics.jsonl"))
-    recorders = trainer.recorders if isinstance(trainer, SpanGRPOTrainer) else []
-    made = {"recipe": recipe.model_dump(mode="json"), "versions": versions(), "git": git_state(Path(__file__))}
-    trackers = RunTrackers({**made, "readers": dict(read_by)}, [recorder.reward for recorder in recorders])
-    trainer.add_callback(trackers)
     if isinstance(trainer, SpanGRPOTrainer):
         health = RewardHealthCallback(trainer.recorders, stop_on=stop_on)  # where judges fail the trainer stops itself
         trainer.add_callback(health)
@@ -109,7 +103,6 @@ def train(
             trainer.add_callback(VerdictFile(trainer.recorders, output))
     if trainer.is_world_process_zero():
         begin(recipe, processes(), checkpoint, read_by)
-        trackers.go_on(trainer.args, checkpoint)
     trainer.accelerator.wait_for_everyone()
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     return health.stopped if health is not None else ""
@@ -124,7 +117,7 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
         args = trainer_config(recipe.algorithm)(**arguments)
     # No rank loads its policy before all judges have started: a sharded one needs the other ranks' devices.
     PartialState().wait_for_everyone()
-    if is_own(recipe.policy.model) and is_deepspeed_zero3_enabled():
+    if is_custom(recipe.policy.model) and is_deepspeed_zero3_enabled():
         raise RecipeError(
             f"the policy {recipe.policy.model} cannot be made under ZeRO-3: run its recipe with "
             "accelerate_configs/cpu.yaml, and give policy.model the folder."
@@ -202,7 +195,7 @@ def build_judge(part: JudgePart) -> Judge:
     if part.cascade is not None:
         both = {"student": build_judge(part.cascade.student), "teacher": build_judge(part.cascade.teacher)}
         options = part.cascade.model_dump() | both
-    return load_judge(part.name, part.cache, part.placement, **options)
+    return load_judge(part.name, part.cache, **options)
 
 
 def readers(rewards: Sequence[Reward]) -> dict[str, str]:
@@ -211,7 +204,7 @@ def readers(rewards: Sequence[Reward]) -> dict[str, str]:
     for reward in rewards:
         try:
             found[reward.__name__] = reward.reader()
-        except (ImportError, ReaderFailure) as error:
+        except ImportError as error:
             raise RecipeError(f"the reward {reward.__name__} cannot read texts: {error}") from error
     return {name: reader for name, reader in found.items() if reader}
 

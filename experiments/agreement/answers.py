@@ -20,9 +20,9 @@ from typing import Protocol
 from experiments.agreement import answer_metrics, answer_sets
 from experiments.agreement.captions import CHUNK
 from experiments.agreement.measures import RIGHT_ABOVE, cohen_kappa
+from experiments.labels.statistics import pair_accuracy
 from spanreward.rewards import vqa
 from spanreward.rewards.comparison.resampling import Interval, bootstrap
-from spanreward.rewards.labels.statistics import pair_accuracy
 from spanreward.rewards.reward import Reward
 from spanreward.rewards.verdict import Sample
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata, ttest_rel
 
+from experiments.labels.judgments import Judgment
+from experiments.labels.measures import answer_quality
+from experiments.labels.tables import Judged
 from spanreward.rewards.comparison.resampling import Interval, drawn_places, quantiles
-from spanreward.rewards.labels.measures import answer_quality
-from spanreward.rewards.labels.records import Record
-from spanreward.rewards.labels.tables import Judged
 
 RESAMPLES = 5_000
 
@@ -39,7 +39,7 @@ class AnswerTest:
 
 
 def answer_tests(
-    records: Sequence[Record], judged: Mapping[str, Judged], metric: str, resamples: int = RESAMPLES
+    records: Sequence[Judgment], judged: Mapping[str, Judged], metric: str, resamples: int = RESAMPLES
 ) -> list[AnswerTest]:
     """Compares the metric with each of the others that has a record in common with it."""
     tests = []

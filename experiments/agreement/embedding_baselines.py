@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from spanreward.rewards.judges.match.word_vectors import Embedder
+from experiments.match_embed.word_vectors import Embedder
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
 from spanreward.rewards.posh.components import mentions

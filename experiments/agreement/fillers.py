@@ -1,4 +1,4 @@
-"""What the charge for filler takes from people's own captions: next to nothing, or its bounds are wrong.
+"""What the penalty for filler takes from people's own captions: next to nothing, or its bounds are wrong.
 
     for row in measure_filler(Path("../shared/data")):
         row.name, row.texts, row.charged            # of the set's texts, the share that loses more than LOSS
@@ -22,7 +22,7 @@ from experiments.agreement.caption_sets import (
 )
 from spanreward.rewards.filler import find_filler
 from spanreward.rewards.language.parse import describe
-from spanreward.rewards.posh.charge import stated
+from spanreward.rewards.posh.penalty import stated
 
 LOSS = 0.01
 

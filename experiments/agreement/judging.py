@@ -24,11 +24,12 @@ from experiments.agreement.judging_measures import (
     ranking_distance,
 )
 from experiments.agreement.judging_sets import Judged, Ordered, Preferred, Rated
-from spanreward.rewards.comparison.orders import first_slot_share, swap_consistency
+from experiments.agreement.measures import swap_consistency
+from experiments.labels.pair_statistics import pair_accuracies
+from spanreward.rewards.comparison.orders import first_slot_share
 from spanreward.rewards.comparison.resampling import Interval, bootstrap, ratio_interval
 from spanreward.rewards.judges.judge import Failure, Judge, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once
-from spanreward.rewards.labels.pair_statistics import pair_accuracies
 from spanreward.rewards.labels.statistics import pearson
 from spanreward.rewards.pairwise.analysis import after_analysis
 from spanreward.rewards.pairwise.questions import PairPrompts, ask, ask_score, load_prompts

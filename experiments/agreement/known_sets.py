@@ -1,16 +1,15 @@
-"""Sets of people's judgments that no column map can describe: HAT has a flag per word, EVOUNA five systems a line.
+"""A set of people's judgments that no column map can describe: HAT has a flag per word.
 
 read_hat(Path("../shared/data/hat_aloha/hat_trainval.jsonl"))[0].mistakes
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from spanreward.rewards.labels.records import Record, read_objects
+from experiments.labels.judgments import Judgment
+from spanreward.rewards.labels.records import read_objects
 from spanreward.rewards.verdict import Sample
-
-SYSTEMS = ("fid", "gpt35", "chatgpt", "gpt4", "newbing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +21,14 @@ class FlaggedWord:
     flagged: bool
 
 
-def read_hat(path: Path) -> list[Record]:
+def read_hat(path: Path) -> list[Judgment]:
     """Reads ALOHa's captions. `mistakes` are the flagged words; the rating of mistakes is 1 where there are none."""
     records = []
     for where, row in read_objects(path):
         words = flagged_words(row["caption"], row["word_flags"])
         runs = [list(run) for flagged, run in groupby(words, lambda word: word.flagged) if flagged]
         records.append(
-            Record(
+            Judgment(
                 where,
                 group=row["image_path"],
                 samples=(Sample("", row["caption"], references=tuple(row["references"])),),
@@ -50,16 +49,3 @@ def flagged_words(caption: str, flags: list[tuple[str, bool]]) -> tuple[FlaggedW
         place = start + len(word)
         words.append(FlaggedWord(start, place, bool(flagged)))
     return tuple(words)
-
-
-def read_evouna(path: Path) -> list[Record]:
-    """Reads the answers of five systems, rated 1 where people call them right, else 0; null answers are left out."""
-    records = []
-    for where, row in read_objects(path):
-        asked = Sample("", "", question=row["question"], answers=tuple(row["golden_answer"].split("/")))
-        for system in SYSTEMS:
-            if (answer := row[f"answer_{system}"]) is not None:
-                quality = {"quality": (float(bool(row[f"judge_{system}"])),)}
-                samples = (replace(asked, completion=answer),)
-                records.append(Record(where, str(row["id"]), samples, slice=system, ratings=quality))
-    return records

@@ -1,7 +1,7 @@
 """Measures of agreement that only the studies in this folder take: precision and recall of finds, floors of words."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +46,14 @@ def absent_words(text: str, references: Sequence[str]) -> list[tuple[int, int]]:
     """Returns the characters of the content words that occur in no reference."""
     there = {word for reference in references for word in content_words(reference)}
     return [match.span() for match in WORD.finditer(text.lower()) if match.group() not in STOP_WORDS | there]
+
+
+def swap_consistency(choices: Sequence[tuple[Hashable | None, Hashable | None]]) -> float | None:
+    """Returns the share, in [0, 1], of pairs whose two orders chose the same answer (MLLM-Bench, section 6.4). choices:
+    each order's answer, by name. A pair with a failed vote (None) is left out; None where all are.
+    """
+    read = [one == other for one, other in choices if one is not None and other is not None]
+    return sum(read) / len(read) if read else None
 
 
 RIGHT_ABOVE = 0.5  # the score above which an answer counts as right

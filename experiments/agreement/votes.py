@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments.agreement import iiw_votes, mllm_bench, wildvision_bench
+from experiments.agreement.measures import swap_consistency
 from experiments.agreement.vote_folder import SHOWN, Battle, Line, VoteFolder, read_lines
 from spanreward.rewards.comparison.length import LengthControl, control_length
-from spanreward.rewards.comparison.orders import first_slot_share, swap_consistency
+from spanreward.rewards.comparison.orders import first_slot_share
 from spanreward.rewards.comparison.resampling import Interval, ratio_interval
 
 READERS: dict[str, Callable[[Path, Sequence[Line]], VoteFolder]] = {  # by a key that no other layout has

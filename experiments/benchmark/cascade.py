@@ -31,7 +31,7 @@ from experiments.scenes.world import Split
 from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.rewards.judges import Judge, closing, load_judge
 from spanreward.rewards.judges.shared.cascade_judge import CascadeJudge
-from spanreward.rewards.reward import read_sample
+from spanreward.rewards.reward import LogMetric, read_sample
 from spanreward.rewards.verdict import Sample
 from spanreward.training.callbacks.reward_health import RewardHealthCallback
 from spanreward.training.recipe import load_recipe
@@ -114,6 +114,11 @@ class Watch(RewardHealthCallback):
         self.alarms: dict[str, int] = {}
         self.phrase: list[float] = []
 
+    def observe(self, log_metric: LogMetric | None) -> None:
+        super().observe(log_metric)
+        if log_metric is not None:
+            log_metric("health/truth", fmean(map(truth, self.recorders[0].samples)))
+
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any) -> None:
         for problem in self._found:
             self.alarms.setdefault(problem, state.global_step)
@@ -142,7 +147,7 @@ def run(student: str, seed: int, environment: float, arguments: argparse.Namespa
         recipe = load_recipe(RECIPE, overrides + [f"trainer.{key}={value}" for key, value in changed.items()])
         trainer: Any = build_trainer(recipe, [PoshReward(judge)])
         perturb(trainer.model, environment)
-        watch = Watch(trainer.recorders, referee=truth)
+        watch = Watch(trainer.recorders)
         trainer.add_callback(watch)
         trainer.train()
     logged = [line for line in trainer.state.log_history if "reward" in line]

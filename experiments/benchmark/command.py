@@ -25,7 +25,6 @@ python -m experiments benchmark utility --people ../shared/data --json utility.j
 python -m experiments benchmark looking --people ../shared/data --json looking.json
 python -m experiments benchmark soak --lines outputs/soak/metrics.jsonl train RECIPE output=outputs/soak
 python -m experiments benchmark kills RECIPE trainer.save_strategy=steps trainer.save_steps=5 --times 20
-python -m experiments benchmark reader --reader server:http://127.0.0.1:8077 --pairs pairs.jsonl --json reader.json
 """
 
 import argparse
@@ -50,7 +49,6 @@ from experiments.benchmark import (
     overlap,
     parsing,
     posh,
-    reader,
     requests,
     rounds,
     sampling,
@@ -84,7 +82,6 @@ def main() -> None:
         ("groups", "how well a group is ranked, and for how many questions", groups),
         ("parsing", "what the longest completions cost to parse", parsing),
         ("scale", "what a recipe costs as it grows", scale),
-        ("reader", "what reading behind a server costs", reader),
         ("contrast", "what texts earn on other rows", contrast),
         ("gap", "how far a search for reward without truth gets", gap),
         ("cascade", "whether the audit sees a policy that farms the student", cascade),

@@ -1,4 +1,4 @@
-"""How well a group is ranked, and for how many questions: round-robin, Swiss, ranking and scoring against the truth.
+"""How well a group is ranked, and for how many questions: round-robin, ranking and scoring against the truth.
 
 python -m experiments benchmark groups --json groups.json
 """
@@ -28,12 +28,7 @@ rewards with the truth F1: the mean rank correlation within a group, and of its 
 the share whose rewards say the opposite. Questions are those that were put to the judge: a ranking is written,
 everything else is one token. The noise is drawn anew for every question, and no more of it for long ones."""
 GROUP = 8
-WAYS: dict[str, dict[str, Any]] = {
-    "round-robin": {},
-    "swiss": {"schedule": "swiss"},
-    "ranking": {"form": "batch"},
-    "score": {"form": "score"},
-}
+WAYS: dict[str, dict[str, Any]] = {"round-robin": {}, "ranking": {"form": "batch"}, "score": {"form": "score"}}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

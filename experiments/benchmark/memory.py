@@ -13,7 +13,7 @@ from rich.table import Table
 GB = 1e9
 DESCRIPTION = """GPU memory of a policy in training beside a judge, by arithmetic (training/plan/memory.py); no measure.
 Without --policy and --judge: Qwen2.5-VL-7B-Instruct and Qwen2.5-14B-Instruct. One GPU trains LoRA adapters of rank 16,
-several train all weights under ZeRO-3. A line each for a judge per rank, one judge on rank 0, and a server elsewhere.
+several train all weights under ZeRO-3. A line each for a judge per rank, and a server elsewhere.
 Per GPU in GB: what each part takes, and the two peaks, in the backward pass and while the judge is awake."""
 POLICY, JUDGE = "Qwen/Qwen2.5-VL-7B-Instruct", "Qwen/Qwen2.5-14B-Instruct"
 LORA_RANK = 16
@@ -29,27 +29,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
-    from transformers import AutoConfig
-
-    from spanreward.training.plan.known_models import known_size
-    from spanreward.training.plan.memory import Plan, size_of
+    from spanreward.training.plan.known_models import size_by_name
+    from spanreward.training.plan.memory import Awake, Plan
 
     if min(arguments.gpus) < 1:
         raise ValueError(f"--gpus must be 1 or more, got {min(arguments.gpus)}")
-    policy = size_of(AutoConfig.from_pretrained(arguments.policy)) if arguments.policy else known_size(POLICY)
-    judge = size_of(AutoConfig.from_pretrained(arguments.judge)) if arguments.judge else known_size(JUDGE)
+    policy, judge = size_by_name(str(arguments.policy or POLICY)), size_by_name(str(arguments.judge or JUDGE))
+    if policy is None or judge is None:
+        raise ValueError(f"there is no model in {arguments.judge if policy else arguments.policy}: give a folder.")
     lines = []
     for gpus in arguments.gpus:
-        for placement in ("per_rank", "rank0", "server") if gpus > 1 else ("per_rank", "server"):
+        for placement in ("per_rank", "server"):
             plan = Plan(
                 policy,
-                judge,
+                (Awake(judge, kv_tokens=arguments.kv_tokens),) if placement == "per_rank" else (),
                 gpus,
                 "zero3" if gpus > 1 else "none",
-                placement,
                 None if gpus > 1 else LORA_RANK,
                 arguments.tokens,
-                kv_tokens=arguments.kv_tokens,
                 dtype="bfloat16",
             )
             training, judging = plan.training, plan.judging

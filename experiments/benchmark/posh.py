@@ -171,7 +171,7 @@ def posh_run(
     from spanreward.rewards.judges.local.local_judge import LocalJudge
     from spanreward.rewards.judges.shared.cached_judge import CachedJudge
     from spanreward.rewards.language.parse import describe
-    from spanreward.rewards.posh.questions import Mode
+    from spanreward.rewards.naming import Mode
 
     mode: Mode = "default" if measured == "default" else "published"
     meter_of = NamesByRule if measured == "by-rule" else Meter

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     from experiments.benchmark.posh import encoder
-    from spanreward.training.plan.dry_run import read_launch
+    from spanreward.training.plan.needs import read_launch
     from spanreward.training.recipe import load_recipe
 
     least = min(*arguments.prompts, *arguments.group_sizes, *arguments.words, *arguments.gpus, arguments.traced)
@@ -177,23 +177,21 @@ def placements(
     """Memory, and seconds of a batch with so many tokens to compute, for each judge, number of GPUs and placement;
     machines have eight GPUs.
     """
-    from spanreward.training.plan.dry_run import Launch, memory_facts, settings_of
+    from spanreward.training.plan.needs import Launch, plan_of
 
     launches = {count: Launch(count, sharding if count > 1 else "none", ceil(count / GPUS_OF_A_NODE)) for count in gpus}
 
     rows = []
-    for (model, rate), count, placement in product(rates.items(), gpus, ("per_rank", "rank0", "server")):
-        if placement == "rank0" and count == 1:
-            continue  # the same as per_rank
+    for (model, rate), count, placement in product(rates.items(), gpus, ("per_rank", "server")):
         placed = judged_by(recipe, model, placement)
-        memory = memory_facts(placed, settings_of(placed), launches[count])
+        launch = launches[count]
+        plan = plan_of(placed, launch)
         engines = count if placement == "per_rank" else 1
         row: dict[str, Any] = {"judge": model, "gpus": count, "placement": placement, "engines": engines}
-        if "unknown" in memory:
-            row["memory"] = memory["unknown"]
-        else:
-            peaks = {phase: round(sum(memory[phase].values()) / GB, 1) for phase in ("training", "judging")}
-            row |= {"peaks": peaks, "main_memory": round(memory["main_memory"] / GB, 1)}
+        if plan is not None:
+            phases = {"training": plan.training, "judging": plan.judging}
+            row["peaks"] = {phase: round(sum(parts.values()) / GB, 1) for phase, parts in phases.items()}
+            row["main_memory"] = round(plan.main_memory / launch.machines / GB, 1)
         if rate is not None:
             row |= {"tokens_per_second": round(rate, 1), "judging_seconds": round(tokens / (engines * rate), 1)}
         rows.append(row)
@@ -209,7 +207,7 @@ def judged_by(recipe: Any, model: str, placement: str) -> Any:
             judge = JudgePart(name=f"server:http://judge:8000#{model}")
         else:
             options = {name: value for name, value in part.judge.options.items() if name == "memory"}
-            judge = JudgePart(name=f"vllm:{model}", placement=placement, options=options)
+            judge = JudgePart(name=f"vllm:{model}", options=options)
         rest = {name: value for name, value in part.options.items() if name != "text_judge"}
         return part.model_copy(update={"judge": judge, "options": rest})
 
@@ -232,7 +230,7 @@ def show(result: dict[str, Any]) -> None:
     table = Table(
         title=f"computed by servers together: {first['prompts']} groups of {first['group']}, {first['words']} words"
     )
-    for heading in ("servers", "in stretches (Pool)", "dealt one by one"):
+    for heading in ("servers", "in stretches", "dealt one by one"):
         table.add_column(heading, justify="right")
     for row in result["servers"]:
         shares = (f"{row[way]:,} ({row[way] / max(first[way], 1):.2f})" for way in ("stretches", "dealt"))
@@ -260,5 +258,5 @@ def show(result: dict[str, Any]) -> None:
             rate = [f"{row['tokens_per_second']:,.1f}", f"{row['judging_seconds']:,.0f}"]
         table.add_row(row["judge"], str(row["gpus"]), row["placement"], str(row["engines"]), *sizes, *rate)
     console.print(table)
-    for reason in {row["memory"] for row in result["placements"] if "memory" in row}:
-        console.print(f"no memory is reckoned: {reason}")
+    if not any("peaks" in row for row in result["placements"]):
+        console.print("no memory is reckoned: the recipe trains on the CPU, or the size of a model is not known here")

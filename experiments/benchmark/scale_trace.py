@@ -25,7 +25,7 @@ from spanreward.training.recipe import RewardPart
 
 BLOCK = 16  # tokens of a block of vLLM's prefix cache on a GPU; on a CPU 32
 PICTURES = 400  # that the texts are made from, of level 1: one to three objects each
-ELSEWHERE = ("text_judge", "reader", "pipeline", "coref")  # options that name what need not be on this machine
+ELSEWHERE = ("text_judge", "pipeline", "coref")  # options that name what need not be on this machine
 SEEING = ("harmonic", "pairwise", "criteria")
 
 
@@ -62,8 +62,8 @@ def waves_of(
     part: RewardPart, samples: Sequence[Sample], encode: Callable[[Any], Tokens]
 ) -> tuple[list[list[Tokens]], list[str]]:
     """What the recipe's reward asks about the samples, wave by wave: the prompts that no wave before had, sorted as
-    judges send them; and whether they are to be rated or written. What is elsewhere (a reader, a second judge) is left
-    out, and pictures are told in words.
+    judges send them; and whether they are to be rated or written. What is elsewhere (a pipeline, a second judge) is
+    left out, and pictures are told in words.
     """
     meter = Meter(MatchJudge())
     options = {name: value for name, value in part.options.items() if name not in ELSEWHERE}
@@ -113,8 +113,8 @@ def as_it_is(prompt: Tokens) -> Tokens:
 
 
 def shared(waves: Sequence[Sequence[Tokens]], servers: int, dealt: bool) -> int:
-    """Tokens to compute where so many servers share the prompts, each with a prefix cache of its own: in stretches, as
-    `rewards/judges/remote/pool.py` shares them among equally fast servers, or dealt one by one.
+    """Tokens to compute where so many servers share the prompts, each with a prefix cache of its own: in stretches
+    of neighbours, as a balancer that routes by prefix may come near, or dealt one by one.
     """
     total = 0
     for server in range(servers):

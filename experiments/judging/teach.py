@@ -15,7 +15,7 @@ from transformers import Trainer
 
 from experiments.judging.branches import BranchCollator, branch
 from experiments.judging.model import load_judge_model
-from spanreward.rewards.own_file import own_function
+from spanreward.rewards.own_file import custom_function
 from spanreward.rewards.reward import Reward
 from spanreward.training.recipe import FilePart, Recipe, RecipeError, load_recipe, trainer_config
 from spanreward.training.run import SupervisedTrainer, lora_config, refusals, run
@@ -45,7 +45,7 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
             f"that gives questions, got {recipe.data.source}."
         )
     model, tokenizer = load_judge_model(recipe.policy.model, recipe.seed)
-    rows = own_function(recipe.data.source)(**recipe.data.options)
+    rows = custom_function(recipe.data.source)(**recipe.data.options)
     with refusals():
         return SupervisedTrainer(
             model=model,

@@ -1,6 +1,6 @@
 """Makes every mistake of mistakes.py in a process of its own, and prints what was said, and after how many seconds.
 
-python -m experiments mistakes          # the section "Typical mistakes" of docs/evidence/reliability.md
+python -m experiments mistakes          # a table; docs/evidence/reliability.md has its counts
 """
 
 import argparse

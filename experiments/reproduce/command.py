@@ -23,12 +23,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from experiments.commands.agreement import graphs, judging, table as agreement_table, votes
+from experiments.labels.column_map import load_map
+from experiments.labels.tables import TABLES
 from experiments.reproduce.figures import measured_by
 from experiments.reproduce.steps import REPRODUCTIONS, Step
 from spanreward.rewards.comparison.figures import number
 from spanreward.rewards.judges import MatchJudge
-from spanreward.rewards.labels.column_map import load_map
-from spanreward.rewards.labels.tables import TABLES
 from spanreward.rewards.metrics import build_reward
 from spanreward.rewards.naming import check_known
 from spanreward.training.commands.json_file import write_json
@@ -37,7 +37,7 @@ from spanreward.training.evaluation.page.tables import table_with
 
 COMMAND = ("python", "-m", "experiments", "agreement")
 COMMANDS = {"table": agreement_table, "judge": judging, "votes": votes, "graphs": graphs}
-ELSEWHERE = ("prompts", "reader", "pipeline", "coref")  # options that change no cost and may not be on this machine
+ELSEWHERE = ("prompts", "pipeline", "coref")  # options that change no cost and may not be on this machine
 
 
 @dataclass(frozen=True, slots=True)

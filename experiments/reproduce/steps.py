@@ -10,15 +10,13 @@ where neither does, it is counted once the file is there.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from experiments.labels.column_map import load_map
+from experiments.labels.tables import TABLES
 from experiments.reproduce import figures
-from spanreward.rewards.labels.column_map import load_map
-from spanreward.rewards.labels.tables import TABLES
 
-READER = "server:http://127.0.0.1:8077"
 POSH = (  # sections 3 and 5; the prompt files are A.1.4's, from the folder posh/scorers/prompts of its repository
     "mode=published",
     "prompts=posh/scorers/prompts",
-    f"reader={READER}",
     "pipeline=en_core_web_trf",
     "coref=maverick",
 )
@@ -26,7 +24,7 @@ POSH_JUDGE = "vllm:Qwen/Qwen3-14B"  # section 5
 POSH_NEEDS = (
     "the judge's weights: Qwen/Qwen3-14B",
     "PoSh's two prompt files: posh/scorers/prompts of https://github.com/amith-ananthram/posh",
-    f"a reader with en_core_web_trf and Maverick at {READER} (docs/metrics.md, a reader in its own environment)",
+    "en_core_web_trf and maverick-coref, which cannot be installed beside vLLM: name the judge server:URL#MODEL",
 )
 INVARIANT = {"VLLM_BATCH_INVARIANT": "1"}  # as PoSh's authors set it; needs a GPU
 HARMONIC = ("mode=published", "spans=none")  # equations 1 to 4, gamma .75

@@ -25,7 +25,7 @@ from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.lave import LaveReward
 from spanreward.rewards.naming import MODES, Mode, check_choice
-from spanreward.rewards.pairwise.rows import charge, judged
+from spanreward.rewards.pairwise.rows import judged, penalise
 from spanreward.rewards.quoting import one_line
 from spanreward.rewards.reward import Reward
 from spanreward.rewards.templates import fill, places as filled_places, read_texts
@@ -44,7 +44,7 @@ class CaprlReward(Reward):
 
     Args:
         judge: the judge that reads the completion, and rates its own answers from 1 to 3. It sees no picture.
-        mode: "default" charges for filler (rewards/filler.py), and parses the completion to leave out what it does not
+        mode: "default" penalises filler (rewards/filler.py), and parses the completion to leave out what it does not
             assert. "published" does neither.
         name: the reward's name in logs.
     """
@@ -79,11 +79,12 @@ class CaprlReward(Reward):
         texts = self._read([judged(sample) if sample.questions else "" for sample in samples])
         asked = [(*one, text) for sample, text in zip(samples, texts, strict=True) if text for one in sample.questions]
         replies = write_once(self.judge, [self._question(question, text) for question, _, text in asked], ANSWER_TOKENS)
-        told = [
-            Sample(question, answer_in(reply), question=question, answers=accepted)
+        answered = [
+            Sample(question, _answer_in(reply), question=question, answers=accepted)
             for (question, accepted, _), reply in zip(asked, replies, strict=True)
         ]
-        answers = iter(zip(replies, told, self.lave.assess(told), strict=True))  # LAVE gives "" a score of 0, unasked
+        ratings = self.lave.assess(answered)  # "" has a score of 0, unasked
+        answers = iter(zip(replies, answered, ratings, strict=True))
         return [
             Verdict(None, Status.NOT_APPLICABLE, note="this row has no questions with answers")
             if not sample.questions
@@ -111,23 +112,23 @@ class CaprlReward(Reward):
         """Returns the verdict from each reply, the answer in it and LAVE's verdict on that. One failure fails all."""
         spans, text = [], judged(sample)
         scores: list[float] = []
-        for number, (reply, told, rating) in enumerate(answers):
+        for number, (reply, answer, rating) in enumerate(answers):
             if isinstance(reply, Failure) or rating.score is None:
                 status, why = (
                     (reply.status, reply.message) if isinstance(reply, Failure) else (rating.status, rating.note)
                 )
-                return Verdict(None, status, note=f"{told.question}: {why}")
+                return Verdict(None, status, note=f"{answer.question}: {why}")
             scores.append(rating.score)
-            if found := find_answer(told.completion, told.prompt, text):
-                credit, note = rating.score / len(answers), f"{told.question} {reply}"
+            if found := find_answer(answer.completion, answer.prompt, text):
+                credit, note = rating.score / len(answers), f"{answer.question} {reply}"
                 spans.append(Span(*found, rating.score, credit, "answer", note, number))
         right = sum(score == 1.0 for score in scores) / len(scores)
-        answered = sum(bool(told.completion) for _, told, _ in answers) / len(answers)
+        answered = sum(bool(answer.completion) for _, answer, _ in answers) / len(answers)
         verdict = Verdict(sum(scores) / len(scores), parts={"right": right, "answered": answered}, spans=tuple(spans))
-        return charge(verdict, sample, self.mode)
+        return penalise(verdict, sample, self.mode)
 
 
-def answer_in(reply: str | Failure) -> str:
+def _answer_in(reply: str | Failure) -> str:
     """Returns the answer, "" for a failure and for "unanswerable", which earns nothing even where people said so."""
     words = [] if isinstance(reply, Failure) else answer_words(reply)
     return str(reply) if words and UNANSWERABLE not in words else ""
@@ -139,11 +140,19 @@ def find_answer(answer: str, question: str, text: str) -> tuple[int, int] | None
     Of several places it is the one nearest to a word of the question. Yes and no are no words of a description.
     """
     said = answer_words(answer)
-    words = [(word, match.span()) for match in WORD.finditer(text) for word in answer_words(match.group())]
-    asked = {*answer_words(question)} - FUNCTION_WORDS - {*said}
-    near = [number for number, (word, _) in enumerate(words) if word in asked]
-    found = [] if {"yes", "no"} & {*said} else places([word for word, _ in words], said)
+    words, characters = [], []
+    for match in WORD.finditer(text):
+        for word in answer_words(match.group()):
+            words.append(word)
+            characters.append(match.span())
+    found = [] if {"yes", "no"} & {*said} else places(words, said)
     if not found:
         return None
-    first, last = min(found, key=lambda place: min((abs(number - place[0]) for number in near), default=0))
-    return words[first][1][0], words[last - 1][1][1]
+    asked = {*answer_words(question)} - FUNCTION_WORDS - {*said}
+    of_question = [number for number, word in enumerate(words) if word in asked]
+
+    def distance(place: tuple[int, int]) -> int:
+        return min((abs(number - place[0]) for number in of_question), default=0)
+
+    first, end = min(found, key=distance)
+    return characters[first][0], characters[end - 1][1]

@@ -4,7 +4,7 @@ settle(1, 1)                      # 1: the first answer wins in either place
 settle(1, -1)                     # 0: the judge chose a place
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 
 def settle(one: int | None, other: int | None) -> int | None:
@@ -12,14 +12,6 @@ def settle(one: int | None, other: int | None) -> int | None:
     if one is None or other is None:
         return None
     return one if one == other else 0
-
-
-def swap_consistency(choices: Sequence[tuple[Hashable | None, Hashable | None]]) -> float | None:
-    """Returns the share, in [0, 1], of pairs whose two orders chose the same answer (MLLM-Bench, section 6.4). choices:
-    each order's answer, by name. A pair with a failed vote (None) is left out; None where all are.
-    """
-    read = [one == other for one, other in choices if one is not None and other is not None]
-    return sum(read) / len(read) if read else None
 
 
 def first_slot_share(chose_first: Sequence[bool | None]) -> float | None:

@@ -1,4 +1,4 @@
-"""Players' strengths from pairs: Bradley-Terry, and Elo over resampled orders of the pairs.
+"""Players' strengths from pairs, by Bradley and Terry's model.
 
     pairs = [Pair("dapo", "sft", 1), Pair("sft", "base", 0)]
     bradley_terry(pairs)              # {"dapo": .66, "sft": .42, "base": .46}: the chance to beat an average player
@@ -10,8 +10,6 @@ finite and connects players that never met.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 LIMIT = 10_000  # iterations
 TOLERANCE = 1e-9
@@ -63,36 +61,6 @@ def bradley_terry(pairs: Sequence[Pair], prior: float = 0.5) -> dict[str, float]
         raise RuntimeError(f"Bradley-Terry found no strengths for {len(players)} players in {LIMIT} iterations")
     strengths = result.scores.to_dict()
     return {name: strengths[place] / (strengths[place] + strengths[average]) for name, place in players.items()}
-
-
-def median_elo(
-    pairs: Sequence[Pair], k: float = 4.0, initial: float = 1000.0, resamples: int = 1000, seed: int = 42
-) -> dict[str, float]:
-    """Returns each player's median Elo rating (base 10, scale 400) over resamples of the pairs.
-
-    A resample has as many pairs, drawn with replacement. A rating depends on their order, the median hardly. k: the
-    most points that one pair can move. Weights are ignored. The median is rounded to a whole number, and a resample
-    without a player is left out of that player's median. The defaults are those of PoSh's published code for CapArena,
-    and so are the drawn pairs (numpy's older generator).
-    """
-    players = players_of(pairs)
-    if not players:
-        return {}
-    one, other = np.array([(players[pair.one], players[pair.other]) for pair in pairs]).T
-    won = np.array([(1 + pair.outcome) / 2 for pair in pairs])
-    drawn = np.random.RandomState(seed).choice(len(pairs), size=(resamples, len(pairs)))
-    ratings = np.full((resamples, len(players)), initial)
-    met = np.zeros(ratings.shape, dtype=bool)
-    rows = np.arange(resamples)
-    for places in drawn.T:  # the next pair of every resample
-        first, second = one[places], other[places]
-        ahead = ratings[rows, second] - ratings[rows, first]
-        change = k * (won[places] - 1 / (1 + 10 ** (ahead / 400)))
-        ratings[rows, first] += change
-        ratings[rows, second] -= change
-        met[rows, first] = met[rows, second] = True
-    medians = np.nanmedian(np.where(met, ratings, np.nan), axis=0)
-    return {name: float(np.floor(medians[place] + 0.5)) for name, place in players.items()}
 
 
 def players_of(pairs: Sequence[Pair]) -> dict[str, int]:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm, t as student
 
 DRAWS = 9_999
+LEVEL = 0.95  # of the intervals
 CHUNK = 500  # draws that are in memory together
 
 Array = NDArray[np.float64]
@@ -50,7 +51,7 @@ def drawn_sums(values: Array, draws: int = DRAWS, seed: int = 0) -> Array:
 
 
 def ratio_interval(
-    numerators: ArrayLike, denominators: ArrayLike | None = None, draws: int = DRAWS, level: float = 0.95, seed: int = 0
+    numerators: ArrayLike, denominators: ArrayLike | None = None, draws: int = DRAWS, seed: int = 0
 ) -> Interval | None:
     """Returns the bootstrap interval of sum(numerators) / sum(denominators), one of each per prompt.
 
@@ -66,30 +67,28 @@ def ratio_interval(
         return None
     sums = drawn_sums(np.stack([above, below], axis=1), draws, seed)
     sums = sums[sums[:, 1] > 0]
-    return quantiles(sums[:, 0] / sums[:, 1], len(above), level)
+    return quantiles(sums[:, 0] / sums[:, 1], len(above))
 
 
-def quantiles(values: Array, prompts: int, level: float = 0.95) -> Interval | None:
+def quantiles(values: Array, prompts: int) -> Interval | None:
     """Returns the central interval of the statistic's draws over so many prompts; None without draws. It is widened as
     Student's t widens the normal (Hesterberg, 2015, "expanded percentile"). Without this the interval of 20 prompts
     covers .92 in place of .95; with 500 prompts it changes nothing.
     """
     if not len(values):
         return None
-    tail = float(norm.cdf((prompts / (prompts - 1)) ** 0.5 * student.ppf((1 - level) / 2, prompts - 1)))
+    tail = float(norm.cdf((prompts / (prompts - 1)) ** 0.5 * student.ppf((1 - LEVEL) / 2, prompts - 1)))
     low, high = np.quantile(values, [tail, 1 - tail])
     return Interval(float(low), float(high))
 
 
-def bootstrap(
-    units: Sequence[T], statistic: Callable[[Sequence[T]], float], draws: int = 500, level: float = 0.95, seed: int = 0
-) -> Interval:
-    """Returns the percentile interval of a statistic over independent units, such as the ratings of each picture. Draws
-    whose statistic is nan are left out; both bounds are nan where all are. Raises ValueError without units.
+def bootstrap(units: Sequence[T], statistic: Callable[[Sequence[T]], float], draws: int = 500) -> Interval:
+    """Returns the 95 % percentile interval of a statistic over independent units, such as the ratings of each picture.
+    Draws whose statistic is nan are left out; both bounds are nan where all are. Raises ValueError without units.
     """
     if not units:
         raise ValueError("a bootstrap needs at least one unit")
-    rows = (row for places in drawn_places(len(units), draws, seed) for row in places.tolist())
+    rows = (row for places in drawn_places(len(units), draws) for row in places.tolist())
     values = [value for row in rows if (value := statistic([units[place] for place in row])) == value]
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2]) if values else (np.nan, np.nan)
+    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) if values else (np.nan, np.nan)
     return Interval(float(low), float(high))

@@ -1,6 +1,6 @@
 """Builds the questions about a text: a criterion of the whole text or of one sentence, or the reason for a rating.
 
-    shown = show(sample, "ic", task, "picture")        # what correctness and completeness see, or why there is nothing
+    shown = show(sample, "ic", task, "picture")        # what correctness and completeness see
     ask(prompts.layout, criterion, shown, text)        # a Question
     ask(prompts.layout, criterion, shown, text, sentence=(0, 14))
 
@@ -15,10 +15,10 @@ from spanreward.rewards.evidence import Evidence, seen
 from spanreward.rewards.harmonic.prompts import Criterion, Layout, Task, scale_of
 from spanreward.rewards.judges import probe
 from spanreward.rewards.judges.judge import Question
-from spanreward.rewards.pictures import PictureError, with_box
+from spanreward.rewards.pictures import with_box
 from spanreward.rewards.quoting import masked
 from spanreward.rewards.templates import fill
-from spanreward.rewards.verdict import Sample
+from spanreward.rewards.verdict import NotApplicable, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +31,20 @@ class Shown:
     question: str = ""
 
 
-def show(sample: Sample, name: str, task: Task, evidence: Evidence) -> Shown | str:
-    """Returns what the criteria with `sees` get (see `seen`), or one sentence on what is wrong with the row."""
+def show(sample: Sample, name: str, task: Task, evidence: Evidence) -> Shown:
+    """Returns what the criteria with `sees` get (see `seen`). Raises NotApplicable for a row that lacks it."""
     question = (sample.question or "").strip()
     if name in ("vqa", "vdu") and not question:
-        return f"the task {name} needs a question, and this row has none"
+        raise NotApplicable(f"the task {name} needs a question, and this row has none")
     if name in ("ic", "reg") and question and sample.task is None:
-        return f"this row has a question, and the task {name} has none: its own column task may say {name}"
+        raise NotApplicable(
+            f"this row has a question, and the task {name} has none: its own column task may say {name}"
+        )
     if name == "reg" and (evidence != "picture" or not sample.images or sample.bbox is None):
-        return "the task reg needs a picture and the bbox of the object in it"
-    found = seen(sample, evidence)
-    if isinstance(found, str):
-        return found
-    images, context = found
+        raise NotApplicable("the task reg needs a picture and the bbox of the object in it")
+    images, context = seen(sample, evidence)
     if name == "reg" and sample.bbox is not None:
-        try:
-            images = (with_box(images[0], sample.bbox), *images[1:])
-        except PictureError as error:
-            return str(error)
+        images = (with_box(images[0], sample.bbox), *images[1:])
     return Shown(task, images, context, question)
 
 

@@ -22,20 +22,20 @@ from spacy.language import Language
 
 from spanreward.rewards.cost import Cost, tokens_in
 from spanreward.rewards.evidence import EVIDENCE, Evidence, evidence_columns
-from spanreward.rewards.filler import beside, charge_filler, find_filler
+from spanreward.rewards.filler import beside, find_filler, penalise_filler
 from spanreward.rewards.harmonic.prompts import Criterion, chosen_criteria, load_prompts
 from spanreward.rewards.harmonic.questions import Shown, ask, ask_why, show
 from spanreward.rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, aggregate, check_weighting, unit
-from spanreward.rewards.harmonic.spans import Place, ablation_spans, at_most, charged_parts, sentence_spans, without
+from spanreward.rewards.harmonic.spans import Place, ablation_spans, at_most, penalised_parts, sentence_spans, without
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
 from spanreward.rewards.language.parse import split_sentences
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
-from spanreward.rewards.length import charge_unread, judged_part
+from spanreward.rewards.length import judged_part, penalise_unread
 from spanreward.rewards.naming import MODES, Mode, check_choice, check_known, unknown
 from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
 
 T = TypeVar("T")
 REASON_TOKENS = 120
@@ -76,7 +76,7 @@ class HarmonicReward(Reward):
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
         prompts: a file like prompts.yaml. None is ours.
         pipeline: the spaCy pipeline that finds the sentences.
-        mode: "default" charges for filler (rewards/filler.py), "published" does not.
+        mode: "default" penalises filler (rewards/filler.py), "published" does not.
         name: the reward's name in logs.
     """
 
@@ -119,7 +119,7 @@ class HarmonicReward(Reward):
         self.main_parts = ("overall", *(c.name for c in self.criteria if c.name != "overall"))
         self.wording = sha256(repr((self.prompts, self.criteria)).encode()).hexdigest()[:16]
         self.adds = frozenset(criterion.name for criterion in self.criteria if criterion.adds)
-        self.columns, self.one_of = needed_columns(task, evidence) if any(c.sees for c in self.criteria) else ((), ())
+        self.columns, self.one_of = _needed_columns(task, evidence) if any(c.sees for c in self.criteria) else ((), ())
 
     def reader(self) -> str:
         """Returns the name of the pipeline that finds the sentences. Raises ImportError if it is not installed."""
@@ -146,14 +146,16 @@ class HarmonicReward(Reward):
         verdicts: dict[int, Verdict] = {}
         shown: dict[int, Shown] = {}
         for number, sample in enumerate(samples):
-            evidence = self._shown(sample)
-            if isinstance(evidence, str):
-                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=evidence)
-            elif not judged_part(sample).completion.strip():
+            try:
+                evidence = self._shown(sample)
+            except NotApplicable as reason:
+                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
+                continue
+            if judged_part(sample).completion.strip():
+                shown[number] = evidence
+            else:
                 lowest = dict.fromkeys(self.main_parts, float(LEVELS[0]))
                 verdicts[number] = Verdict(0.0, Status.EMPTY, lowest, note="the completion says nothing")
-            else:
-                shown[number] = evidence
         texts = {number: judged_part(samples[number]).completion for number in shown}
         places: Sequence[Sequence[Place]] = [()] * len(texts)
         if self.spans != "none" and texts:
@@ -174,41 +176,44 @@ class HarmonicReward(Reward):
         self, samples: Sequence[Sample], verdicts: Sequence[Verdict], max_tokens: int = REASON_TOKENS
     ) -> list[dict[str, str | Failure]]:
         """Returns the judge's reason for each rating of `assess`, per sample and criterion, if a verdict is OK."""
-        shown = [
-            self._shown(sample) if verdict.status is Status.OK else ""
-            for sample, verdict in zip(samples, verdicts, strict=True)
-        ]
-        asked = [
-            (c, ask_why(self.prompts.layout, c, seen, judged_part(sample).completion, verdict.parts[c.name]))
-            for sample, verdict, seen in zip(samples, verdicts, shown, strict=True)
-            if isinstance(seen, Shown)
-            for c in self.criteria
-        ]
-        reasons = iter(self._answers(asked, lambda judge, own: write_once(judge, own, max_tokens)))
-        return [{c.name: next(reasons) for c in self.criteria} if isinstance(seen, Shown) else {} for seen in shown]
+        by_sample = [self._why(sample, verdict) for sample, verdict in zip(samples, verdicts, strict=True)]
+        asked = [one for of_sample in by_sample for one in of_sample]
+        reasons = iter(self._answers(asked, lambda judge, questions: write_once(judge, questions, max_tokens)))
+        return [{criterion.name: next(reasons) for criterion, _ in of_sample} for of_sample in by_sample]
+
+    def _why(self, sample: Sample, verdict: Verdict) -> list[tuple[Criterion, Question]]:
+        """Returns the question for the reason of each rating, none where what the judge saw is no longer there."""
+        if verdict.status is not Status.OK:
+            return []
+        try:
+            shown = self._shown(sample)
+        except NotApplicable:
+            return []
+        layout, text = self.prompts.layout, judged_part(sample).completion
+        return [(c, ask_why(layout, c, shown, text, verdict.parts[c.name])) for c in self.criteria]
 
     def _judge_of(self, criterion: Criterion) -> Judge:
         return self.judge if criterion.sees else self.text_judge
 
-    def _shown(self, sample: Sample) -> Shown | str:
-        """Returns what the judge sees beside the sample, or why it cannot be judged."""
+    def _shown(self, sample: Sample) -> Shown:
+        """Returns what the judge sees beside the sample. Raises NotApplicable for one that cannot be judged."""
         name = sample.task or self.task
         if name not in self.prompts.tasks:
-            return unknown("task", name, self.prompts.tasks)
+            raise NotApplicable(unknown("task", name, self.prompts.tasks))
         task = self.prompts.tasks[name]
         return show(sample, name, task, self.evidence) if any(c.sees for c in self.criteria) else Shown(task)
 
     def _questions(self, inquiry: Inquiry) -> list[tuple[Criterion, Question]]:
         """Returns the questions by every criterion on the whole text, and then on every sentence."""
-        layout, shown, text, places = self.prompts.layout, inquiry.shown, inquiry.text, inquiry.places
-        questions = [(c, ask(layout, c, shown, text)) for c in self.criteria]
+        text, places = inquiry.text, inquiry.places
+        asked: list[tuple[str, Place | None]] = [(text, None)]
         for number in range(inquiry.details):
-            if self.spans == "sentences":
-                detail: tuple[str, Place | None] = text, places[number]
-            else:
-                detail = without(text, places, number), None
-            questions += [(c, ask(layout, c, shown, *detail)) for c in self.criteria]
-        return questions
+            asked.append((without(text, places, number), None) if self.spans == "ablation" else (text, places[number]))
+        return [
+            (criterion, ask(self.prompts.layout, criterion, inquiry.shown, shown_text, sentence))
+            for shown_text, sentence in asked
+            for criterion in self.criteria
+        ]
 
     def _answers(
         self, asked: Sequence[tuple[Criterion, Question]], ask: Callable[[Judge, list[Question]], Sequence[T | Failure]]
@@ -219,10 +224,10 @@ class HarmonicReward(Reward):
         """
         answers: dict[int, T | Failure] = {}
         for judge in self.judges:
-            own = [number for number, (criterion, _) in enumerate(asked) if self._judge_of(criterion) is judge]
-            if own or judge not in self.judges_to_wake:
+            numbers = [number for number, (criterion, _) in enumerate(asked) if self._judge_of(criterion) is judge]
+            if numbers or judge not in self.judges_to_wake:
                 with judge:
-                    answers |= zip(own, ask(judge, [asked[number][1] for number in own]), strict=True)
+                    answers |= zip(numbers, ask(judge, [asked[number][1] for number in numbers]), strict=True)
         return [answers[number] for number in range(len(asked))]
 
     def _verdict(self, inquiry: Inquiry, rows: Sequence[Sequence[Rating | Failure]]) -> Verdict:
@@ -236,23 +241,22 @@ class HarmonicReward(Reward):
                 ratings[-1][criterion.name] = answer
         tables = [{name: rating.probabilities for name, rating in row.items()} for row in ratings]
         whole, *details = [aggregate(table, self.gamma, smooth=not self.likeliest) for table in tables]
-        places = inquiry.places
         if self.spans == "ablation":
-            spans = ablation_spans(places, whole, details)
+            spans = ablation_spans(inquiry.places, whole, details)
         else:
-            spans = sentence_spans(places, whole, [detail.means for detail in details], self.adds)
+            spans = sentence_spans(inquiry.places, whole, [detail.means for detail in details], self.adds)
         parts = {"overall": whole.overall}
         for name, mean in whole.means.items():
             parts |= {name: mean, f"{name}_std": whole.stds[name], f"weight_{name}": whole.weights[name]}
         verdict = Verdict(unit(whole.overall), parts=parts, spans=spans)
         if self.mode == "default":
             found = find_filler(inquiry.text, beside(inquiry.sample))
-            verdict = charge_filler(verdict, inquiry.text, found, charged_parts)
+            verdict = penalise_filler(verdict, inquiry.text, found, penalised_parts)
         read = len(inquiry.text) - max(rating.cut for rating in ratings[0].values())
-        return charge_unread(verdict, read, len(inquiry.sample.completion), charged_parts)
+        return penalise_unread(verdict, read, len(inquiry.sample.completion), penalised_parts)
 
 
-def needed_columns(task: str, evidence: Evidence) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _needed_columns(task: str, evidence: Evidence) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Returns the dataset columns that a task needs, and the columns of which it needs one."""
     if task == "reg":
         return ("bbox",), ("image", "images")

@@ -49,14 +49,20 @@ def sentence_spans(
     """
     if len(places) <= 1:
         return tuple(_only(place, whole) for place in places)
-    moves = sentence_credit(whole, ratings, adds)
-    own = {c: w for c, w in whole.weights.items() if c not in adds} or whole.weights
-    total = sum(own.values())
+    credits = sentence_credit(whole, ratings, adds)
+    weights = _weights_in_score(whole.weights, adds)
     spans = []
-    for number, (place, means, moved) in enumerate(zip(places, ratings, moves, strict=True)):
-        level = overall({c: means[c] for c in own}, {c: w / total for c, w in own.items()}) if total else 1.0
-        spans.append(_span(place, unit(level), sum(moved.values()), moved, _rated(means), number))
+    for number, (place, means, credit) in enumerate(zip(places, ratings, credits, strict=True)):
+        rating = overall({criterion: means[criterion] for criterion in weights}, weights) if weights else 1.0
+        spans.append(_span(place, unit(rating), sum(credit.values()), credit, _rated(means), number))
     return tuple(spans)
+
+
+def _weights_in_score(weights: Mapping[str, float], adds: Set[str]) -> dict[str, float]:
+    """Returns the weights of the criteria in a sentence's score, with sum 1, or {} if they are all 0."""
+    scoring = {criterion: w for criterion, w in weights.items() if criterion not in adds} or weights
+    total = sum(scoring.values())
+    return {criterion: w / total for criterion, w in scoring.items()} if total else {}
 
 
 def sentence_credit(whole: Aggregate, ratings: Sequence[Mapping[str, float]], adds: Set[str]) -> list[dict[str, float]]:
@@ -64,9 +70,9 @@ def sentence_credit(whole: Aggregate, ratings: Sequence[Mapping[str, float]], ad
     count = len(ratings)
     moves: list[dict[str, float]] = [{} for _ in ratings]
     for criterion, weight in whole.weights.items():
-        own = [means[criterion] for means in ratings]
-        achieved, average = sum(m - 1 for m in own), sum(own) / count
-        for moved, m in zip(moves, own, strict=True):
+        rated = [means[criterion] for means in ratings]
+        achieved, average = sum(m - 1 for m in rated), sum(rated) / count
+        for moved, m in zip(moves, rated, strict=True):
             if criterion in adds:
                 share = (whole.means[criterion] - 1) * (m - 1) / achieved if achieved else 0.0
             else:
@@ -92,7 +98,7 @@ def ablation_spans(places: Sequence[Place], whole: Aggregate, others: Sequence[A
     return tuple(spans)
 
 
-def charged_parts(parts: Mapping[str, float], kept: float) -> dict[str, float]:
+def penalised_parts(parts: Mapping[str, float], kept: float) -> dict[str, float]:
     """Returns the parts, with the share `kept` of every rating's distance from 1."""
     rated = {"overall", *(part.removeprefix("weight_") for part in parts if part.startswith("weight_"))}
     return {part: 1 + (value - 1) * kept if part in rated else value for part, value in parts.items()}

@@ -1,7 +1,7 @@
 """Judges: they rate questions and write texts. `load_judge` makes one by its name.
 
 match/ needs no model, local/ runs one on this machine, remote/ asks one behind HTTP. encoding/ makes chats token ids,
-in which text from a policy never becomes a control token. shared/ has the cache and the judge that all ranks share.
+in which text from a policy never becomes a control token. shared/ has the cache, juries and cascades.
 """
 
 from spanreward.rewards.judges.by_name import load_judge

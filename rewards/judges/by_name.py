@@ -8,14 +8,13 @@ from typing import Any
 from spanreward.rewards.http_client import without_secret
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.judges.shared.cached_judge import CachedJudge
-from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
+from spanreward.rewards.judges.shared.jury_judge import JuryJudge
 from spanreward.rewards.naming import check_known, members, unknown
-from spanreward.rewards.own_file import is_own, own_class, own_instance
+from spanreward.rewards.own_file import custom_class, custom_instance, is_custom
 
 # A judge is named `kind:GIVEN`. By kind: the class, which is imported when it is needed, and what GIVEN stands for.
 KINDS = {
     "match": ("match.match_judge.MatchJudge", ""),
-    "match:embed": ("match.embedding_match.EmbeddingMatchJudge", ""),
     "encoder": ("encoder.encoder_judge.EncoderJudge", "MODEL"),
     "transformers": ("local.transformers_judge.TransformersJudge", "MODEL"),
     "vllm": ("local.vllm_judge.VllmJudge", "MODEL"),
@@ -25,33 +24,28 @@ KINDS = {
 }
 NAMES = ", ".join(f"{kind}:{given}" if given else kind for kind, (_, given) in KINDS.items())
 FORMS = (
-    f"{NAMES}, where MODEL is a hub id, a folder, or smollm2, and URL may be several with commas between; "
-    "or FILE.py:NAME, a judge of your own or its class; or several with + between, whose mean rating counts"
+    f"{NAMES}, where MODEL is a hub id, a folder, or smollm2; or "
+    "FILE.py:NAME, a judge of your own or its class; or several with + between, whose mean rating counts"
 )
-PLACEMENTS = ("per_rank", "rank0")
 
 
-def load_judge(
-    spec: str, cache: bool | str | Path | None = False, placement: str = "per_rank", **options: Any
-) -> Judge:
-    """Makes a judge by its name: `match`, `match:embed`, `encoder:MODEL`, `transformers:MODEL`, `vllm:MODEL`,
+def load_judge(spec: str, cache: bool | str | Path | None = False, **options: Any) -> Judge:
+    """Makes a judge by its name: `match`, `encoder:MODEL`, `transformers:MODEL`, `vllm:MODEL`,
     `server:URL#MODEL`, `chat:URL#MODEL`, `cascade`, or `FILE.py:NAME` for a judge of your own or its class
     (rewards/own_file.py). Several names with `+` between make a jury of them (JuryJudge), which takes no options.
 
-    MODEL is a hub id, a folder, or `smollm2`. URL is one server, or several with commas between that serve the same
-    model (see Pool). MODEL must be the name under which the server serves it; with `chat`, which is weaker (see
-    ChatJudge), any name that the server has. The model loads when the judge is first started or asked. For `smollm2`,
-    min_mass is 0: a rating counts however little probability is on the scale.
+    MODEL is a hub id, a folder, or `smollm2`. With `server` it must be the name under which the server serves it; with
+    `chat`, which is weaker (see ChatJudge), any name that the server has. The model loads when the judge is first
+    started or asked. For `smollm2`, min_mass is 0: a rating counts however little probability is on the scale.
 
     cache: True keeps the answers in the cache folder (CachedJudge), a path in that file. None is True for judges with a
-    model, so not for `match`. placement: `rank0` for one judge that all ranks share (Rank0Judge). options: arguments of
-    the judge's class, such as memory or deadline. Raises ValueError for an unknown name, placement or option.
+    model, so not for `match`. options: arguments of the judge's class, such as memory or deadline. Raises ValueError
+    for an unknown name or option.
     """
-    check_known("placement", [placement], PLACEMENTS)
     judge, has_model = _make(spec, options)
     if cache or (cache is None and has_model):
-        judge = CachedJudge(judge, cache if isinstance(cache, str | Path) else None)
-    return Rank0Judge(judge) if placement == "rank0" else judge
+        return CachedJudge(judge, cache if isinstance(cache, str | Path) else None)
+    return judge
 
 
 def as_judge(judge: Judge | str) -> Judge:
@@ -74,14 +68,12 @@ def options_of(judge_class: type[Judge]) -> list[str]:
 def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
     """Returns the judge, and whether its name gives a model."""
     if len(names := members(spec)) > 1:
-        from spanreward.rewards.judges.shared.jury_judge import JuryJudge  # which imports this module
-
         if options:
             raise ValueError(f"the jury {without_secret(spec)} takes no options, got {', '.join(options)}.")
         made = [_make(name, {}) for name in names]
         return JuryJudge(*(judge for judge, _ in made)), any(model for _, model in made)
-    if (own := own_instance(spec, Judge, options)) is not None:
-        return own, False
+    if (custom := custom_instance(spec, Judge, options)) is not None:
+        return custom, False
     judge_class, given = _parts(spec)
     valid = [option for option in options_of(judge_class) if option not in given]
     check_known(f"option of the judge {without_secret(spec)}:", options, valid)
@@ -97,8 +89,8 @@ def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
 
 def _parts(spec: str) -> tuple[type[Judge], dict[str, str]]:
     """Returns the judge's class, and the arguments that its name gives."""
-    if is_own(spec):
-        return own_class(spec, Judge), {}
+    if is_custom(spec):
+        return custom_class(spec, Judge), {}
     if spec in KINDS and not KINDS[spec][1]:
         return _class(spec), {}
     kind, _, given = spec.partition(":")

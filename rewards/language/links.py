@@ -43,7 +43,7 @@ def _link_adjective(adjective: Component, places: Places, rules: Rules) -> None:
 
     The way up goes through other adjectives. Through a copula it goes down to all nouns of the copula.
     """
-    own = set(adjective.words)
+    words = set(adjective.words)
     visited: set[Word] = set()
     for word in adjective.words:
         waiting = _climb_from(word, places, rules)
@@ -56,7 +56,7 @@ def _link_adjective(adjective: Component, places: Places, rules: Rules) -> None:
                 if candidate.head not in visited:
                     waiting.append(candidate.head)
             elif candidate.pos == "AUX":
-                waiting += [child for child in candidate.children if child not in visited and child not in own]
+                waiting += [child for child in candidate.children if child not in visited and child not in words]
     for word in adjective.words:
         if not adjective.links:
             for child in word.children:
@@ -100,12 +100,18 @@ def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
 def _subjects(verb: Word, places: Places) -> list[Word]:
     """Returns the verb's own subjects, the last first, then the noun that it describes or its auxiliary's subjects."""
     head = verb.head
-    own = [subject for subject in reversed(verb.subjects) if subject.index in places]
-    if head.index in places and (head.pos in (*NOUNS, "PRON") or head.dep in SUBJECTS):
-        return [*own, head]
-    if head.pos != "AUX" or head is verb:
-        return own
-    return own + [subject for subject in reversed(head.subjects) if subject.index in places]
+    describes_head = head.pos in (*NOUNS, "PRON") or head.dep in SUBJECTS  # "a man holding a book"
+    if describes_head and head.index in places:
+        others = [head]
+    elif head.pos == "AUX" and head is not verb:
+        others = _last_first(head.subjects, places)
+    else:
+        others = []
+    return _last_first(verb.subjects, places) + others
+
+
+def _last_first(words: Sequence[Word], places: Places) -> list[Word]:
+    return [word for word in reversed(words) if word.index in places]
 
 
 def _is_own_subject(subject: Word, verb: Word) -> bool:
@@ -182,12 +188,12 @@ def _share_preposition(first: Component, second: Component) -> None:
 
 
 def _share_links(first: Component, second: Component, withheld: Sequence[Link]) -> None:
-    own = set(second.links)
-    own_roles = {role for _, role in second.links}
+    links = set(second.links)
+    roles = {role for _, role in second.links}
     for target, role in list(first.links):
-        if target is second or (target, role) in own or (target, role) in withheld:
+        if target is second or (target, role) in links or (target, role) in withheld:
             continue
-        if role in NOT_INHERITED_TWICE and role in own_roles:
+        if role in NOT_INHERITED_TWICE and role in roles:
             continue
         second.links.append((target, role))
         reverse = next((back_role for back, back_role in target.links if back is first), None)

@@ -9,7 +9,7 @@ text as given.
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import SkipValidation, TypeAdapter
 
@@ -108,25 +108,3 @@ def move_places(graph: SceneGraph, origin: Sequence[int]) -> None:
     lists = [graph.misplaced, graph.unasserted, *(one.text_spans for one in named)]
     for spans in (*lists, *(spans for entity in graph.entities for spans in entity.attribute_text_spans.values())):
         spans[:] = [(origin[start], origin[end - 1] + 1) for start, end in spans]
-
-
-def check_places(graph: SceneGraph, text: str) -> None:
-    """Raises ValueError unless all that the graph points to is there: characters of the text, sentences, entities."""
-    named: list[Entity | Relation] = [*graph.entities, *graph.relations]
-    described = [(one.text_spans, one.sentence_idxs) for one in named]
-    for entity in graph.entities:
-        for attribute in entity.attributes:
-            if attribute not in entity.attribute_text_spans.keys() & entity.attribute_sentence_idxs.keys():
-                raise ValueError(f"the attribute {attribute[:40]!r} has no place")
-        described += zip(entity.attribute_text_spans.values(), entity.attribute_sentence_idxs.values(), strict=False)
-    denied = (denial.text_spans for denial in graph.denials)
-    spans = [graph.misplaced, graph.unasserted, *denied, *(of_one for of_one, _ in described)]
-    if any(not 0 <= start < end <= len(text) for of_one in spans for start, end in of_one):
-        raise ValueError(f"a span is not within the {len(text)} characters of its text")
-    if any(not 0 <= number < len(graph.sentences) for _, of_one in described for number in of_one):
-        raise ValueError(f"a sentence is not one of the {len(graph.sentences)}")
-    if any(relation.source not in get_args(Source) for relation in graph.relations):
-        raise ValueError(f"a relation's source is not one of {', '.join(get_args(Source))}")
-    numbers = [number for relation in graph.relations for number in (relation.subject, relation.object)]
-    if any(not 0 <= number < len(graph.entities) for number in numbers):
-        raise ValueError(f"a relation is not between two of the {len(graph.entities)} entities")

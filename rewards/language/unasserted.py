@@ -109,8 +109,9 @@ def takes_back(texts: Sequence[str]) -> bool:
     said = {text for text in texts if text[0].isalnum()}
     if said <= NO and said - {"or"}:
         return True
-    untrue = said & (UNTRUE | {"lie"}) or (said & (NOT | NONE) and said & TRUE)
-    return bool(untrue) and said <= TAKING_BACK | UNTRUE | TRUE | NOT | NONE
+    says_untrue = not said.isdisjoint(UNTRUE | {"lie"})
+    says_not_true = not said.isdisjoint(NOT | NONE) and not said.isdisjoint(TRUE)
+    return (says_untrue or says_not_true) and said <= TAKING_BACK | UNTRUE | TRUE | NOT | NONE
 
 
 def quoted(texts: Sequence[str]) -> int:

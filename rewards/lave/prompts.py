@@ -61,13 +61,16 @@ class LavePrompts:
             f"{_asked(one.example, shows_context)}\n{_answered(one, rationale)}"
             for one in (self.binary if binary else self.general)
         ]
-        last = f"{_asked(example, shows_context)}\n{_goes_on(rationale)}"
+        last = f"{_asked(example, shows_context)}\n{'Output:' if rationale else 'Rating:'}"
         return "\n\n".join(["\n".join(head), *shown, last])
 
-    def candidate_in(self, prompt: str, example: LaveExample, rationale: bool) -> tuple[int, int]:
-        """Returns the characters [start, end) of the prompt between the candidate's quotes."""
-        end = len(prompt) - len(f'"\n{_goes_on(rationale)}')
-        return end - len(quote(example.candidate)) + 2, end
+
+def candidate_in(prompt: str) -> tuple[int, int]:
+    """Returns the characters [start, end) between the last two double quotes, where `LavePrompts.text` has the
+    candidate. `quote` leaves it no double quotes of its own.
+    """
+    end = prompt.rindex('"')
+    return prompt.rindex('"', 0, end) + 1, end
 
 
 def quote(text: str) -> str:
@@ -86,10 +89,6 @@ def _asked(example: LaveExample, shows_context: bool) -> str:
     references = ", ".join(map(quote, example.references))
     lines = (f"Question: {quote(example.question)}", f"Reference answers: {references}")
     return "\n".join([*context, *lines, f"Candidate answer: {quote(example.candidate)}"])
-
-
-def _goes_on(rationale: bool) -> str:
-    return "Output:" if rationale else "Rating:"
 
 
 def _answered(one: Demonstration, rationale: bool) -> str:

@@ -22,11 +22,11 @@ def read_rating(output: str, candidate: str = "") -> int | None:
     that the judge adds by itself is not read. candidate: as the judge saw it (`quote`). A rating without "=" or ":"
     that also occurs in the candidate may be a quotation, so it does not count.
     """
-    own = _NEXT_EXAMPLE.split(output, maxsplit=1)[0]
-    signed = _RATING.search(own)
+    answer = _NEXT_EXAMPLE.split(output, maxsplit=1)[0]
+    signed = _RATING.search(answer)
     if signed:
         return int(signed[1])
-    said = _SAID.search(own) or _ALONE.search(own)
+    said = _SAID.search(answer) or _ALONE.search(answer)
     return int(said[2]) if said and plain(said[1]) not in plain(candidate) else None
 
 

@@ -21,16 +21,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from spanreward.rewards.cost import Cost, tokens_in
-from spanreward.rewards.filler import beside, charge_filler, find_filler
+from spanreward.rewards.filler import beside, find_filler, penalise_filler
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.lave.candidate import JUDGED_CHARACTERS, find_candidate, whole_candidate
-from spanreward.rewards.lave.prompts import RATINGS, LaveExample, load_prompts, quote
+from spanreward.rewards.lave.prompts import RATINGS, LaveExample, candidate_in, load_prompts, quote
 from spanreward.rewards.lave.rating import read_rating, score_of
 from spanreward.rewards.lave.references import is_binary, keep_references
 from spanreward.rewards.length import judged_length
-from spanreward.rewards.memo import Memo, Rated
+from spanreward.rewards.memo import AnswerCache, Rated
 from spanreward.rewards.naming import MODES, Mode, check_choice
 from spanreward.rewards.reward import Reward
 from spanreward.rewards.verdict import Sample, Span, Status, Verdict
@@ -71,7 +71,7 @@ class LaveReward(Reward):
         evidence: "context" shows the judge the row's `context`, a description of the picture, if it has one. "none"
             does not. None is "context" in default mode, and "none" in published mode as in the paper's final method
             (section 5.4).
-        mode: "default" charges for filler anywhere in the completion (rewards/filler.py). "published" does not, counts
+        mode: "default" penalises filler anywhere in the completion (rewards/filler.py). "published" does not, counts
             references as the published code does (references.py), and gives a rationale 100 tokens in place of 128.
         name: the reward's name in logs.
     """
@@ -111,10 +111,10 @@ class LaveReward(Reward):
         self.filter_references = filter_references
         self.prompts = load_prompts(demonstrations, prompts)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
-        self._memo = Memo()
+        self._answers = AnswerCache()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_memo": Memo()}
+        return {**self.__dict__, "_answers": AnswerCache()}
 
     def cost(self, words: float, references: int) -> Cost:
         """Returns the cost of one question. The answer in a completion is short, however long the completion is."""
@@ -129,8 +129,8 @@ class LaveReward(Reward):
         """Returns one Verdict per sample, from one call to the judge. Equal questions are asked once, also later."""
         prepared = [self._prepare(sample) for sample in samples]
         asked = [one for one in prepared if isinstance(one, Asked)]
-        self._memo.begin()
-        answers = iter(self._memo.complete([one.question for one in asked], self._ask))
+        self._answers.begin()
+        answers = iter(self._answers.complete([one.question for one in asked], self._ask))
         return [
             self._verdict(sample, one, next(answers)) if isinstance(one, Asked) else one
             for sample, one in zip(samples, prepared, strict=True)
@@ -159,8 +159,8 @@ class LaveReward(Reward):
         prompt = self.prompts.text(example, is_binary(references), self.rationale)
         messages = [{"role": "user", "content": prompt}]
         probe = AnswerProbe(question, candidate, tuple(references))
-        place = self.prompts.candidate_in(prompt, example, self.rationale)
-        return Asked(Question(messages, probe=probe, description=place), start, read, end, shown)
+        asked = Question(messages, probe=probe, description=candidate_in(prompt))
+        return Asked(asked, start, read, end, shown)
 
     def _ask(self, questions: list[Question]) -> Sequence[Any]:
         """Returns the judge's texts, or Rated values, or a Failure."""
@@ -180,23 +180,23 @@ class LaveReward(Reward):
             return Verdict(None, answer.status, note=answer.message)
         if isinstance(answer, Rated):
             read = replace(asked, read=asked.read - answer.cut)
-            verdict = verdict_of(answer.value, f"rated {answer.value:.2f} of 3", read)
+            verdict = _verdict_of(answer.value, f"rated {answer.value:.2f} of 3", read)
         else:
             rating = read_rating(answer, asked.shown)
             if rating is None:
                 return Verdict(None, Status.UNPARSED, note=f"the judge's answer ends in no rating: ...{answer[-80:]!r}")
-            verdict = verdict_of(float(rating), answer.strip(), asked)
+            verdict = _verdict_of(float(rating), answer.strip(), asked)
         if self.mode == "published":
             return verdict
         found = find_filler(sample.completion, beside(sample), ends=False)
-        return charge_filler(verdict, sample.completion, found, charged)
+        return penalise_filler(verdict, sample.completion, found, _penalised_parts)
 
 
-def charged(parts: dict[str, float], kept: float) -> dict[str, float]:
+def _penalised_parts(parts: dict[str, float], kept: float) -> dict[str, float]:
     return {**parts, "score": parts["score"] * kept}
 
 
-def verdict_of(rating: float, note: str, asked: Asked) -> Verdict:
+def _verdict_of(rating: float, note: str, asked: Asked) -> Verdict:
     """Returns the verdict for a rating. The unread part of a candidate counts as wrong, so it lowers the score."""
     score = min(max(score_of(rating), 0.0), 1.0)
     spans = [Span(asked.start, asked.read, score, score, "answer", note, 0)]

@@ -8,6 +8,8 @@ from spanreward.rewards.comparison.ratings import Pair, bradley_terry
 from spanreward.rewards.judges.judge import Rating
 from spanreward.rewards.pairwise.votes import PairVotes
 
+OUTCOMES = {"won": 1, "tied": 0, "lost": -1}
+
 
 @dataclass(frozen=True, slots=True)
 class Contest:
@@ -47,28 +49,28 @@ def chances(contests: Sequence[Contest], smooth: bool = False) -> dict[str, floa
     return bradley_terry(pairs)  # groups never meet, so each group is rated separately
 
 
-def parts_of(outcomes: Sequence[int], own: Sequence[Contest]) -> dict[str, float]:
+def parts_of(outcomes: Sequence[int], contests: Sequence[Contest]) -> dict[str, float]:
     """Returns the shares of a sample's readable pairs, and statistics of the votes on it."""
-    votes = [contest.votes for contest in own if contest.votes]
-    parts = {name: outcomes.count(outcome) / len(outcomes) for name, outcome in (("won", 1), ("tied", 0), ("lost", -1))}
-    parts["failed_pairs"] = 1 - len(outcomes) / len(own)
+    votes = [contest.votes for contest in contests if contest.votes]
+    parts = {name: outcomes.count(outcome) / len(outcomes) for name, outcome in OUTCOMES.items()}
+    parts["failed_pairs"] = 1 - len(outcomes) / len(contests)
     parts["orders_disagree"] = sum(pair.disagree for pair in votes) / len(votes) if votes else 0.0
     first = first_slot_share([slot for pair in votes for slot in pair.slots])
     return parts if first is None else {**parts, "first_slot": first}
 
 
-def votes_in_words(number: int, own: Sequence[Contest]) -> str:
+def votes_in_words(number: int, contests: Sequence[Contest]) -> str:
     """Returns the answers to the sample's contests, with its text shown first and second: "A/B, C/-", or "".
 
     A is the text shown first, and "-" means that several answers are likeliest.
     """
-    told = []
-    for contest in own:
+    votes = []
+    for contest in contests:
         if contest.votes:
             first, second = contest.votes.letters
             shown = (first, second) if contest.sample == number else (second, first)
-            told.append("/".join("failed" if letter is None else letter or "-" for letter in shown))
-    return f"votes, shown first / second: {', '.join(told)}" if told else ""
+            votes.append("/".join("failed" if letter is None else letter or "-" for letter in shown))
+    return f"votes, shown first / second: {', '.join(votes)}" if votes else ""
 
 
 def cut_of(contest: Contest, text: str) -> int:

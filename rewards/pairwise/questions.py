@@ -1,6 +1,6 @@
 """Builds the question about one text, or about two texts in the given order.
 
-shown = show(sample, "picture")                       # what the judge sees beside the texts; a str if the row lacks it
+shown = show(sample, "picture")                       # what the judge sees beside the texts
 ask(prompts, shown, "first text", "second text")      # a Question, to be answered with A, B or C
 ask_score(prompts, shown, "a text")                   # a Question, to be answered with 1 to 5
 """
@@ -64,10 +64,9 @@ def load_prompts(path: str | Path | None = None) -> PairPrompts:
     return PairPrompts(**read_texts(DEFAULT if path is None else Path(path), DEFAULT, names, _NEEDED))
 
 
-def show(sample: Sample, evidence: Evidence) -> Shown | str:
-    """Returns what the judge sees beside the row's texts, or one sentence on what the row lacks."""
-    found = seen(sample, evidence)
-    return found if isinstance(found, str) else Shown((sample.question or sample.prompt).strip(), *found)
+def show(sample: Sample, evidence: Evidence) -> Shown:
+    """Returns what the judge sees beside the row's texts. Raises NotApplicable for a row that lacks it."""
+    return Shown((sample.question or sample.prompt).strip(), *seen(sample, evidence))
 
 
 def head(instructions: str, prompts: PairPrompts, shown: Shown) -> str:

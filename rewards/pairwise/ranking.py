@@ -73,14 +73,14 @@ def rank(
     written = iter(write_once(judge, asked, RANKING_TOKENS))
     found = []
     for _, texts in groups:
-        forward, backward = ranking_of(next(written), len(texts)), ranking_of(next(written), len(texts))
+        forward, backward = _ranking_of(next(written), len(texts)), _ranking_of(next(written), len(texts))
         if not isinstance(backward, Failure):
             backward = [len(texts) - 1 - place for place in backward]
         found.append((forward, backward))
     return found
 
 
-def ranking_of(answer: str | Failure, count: int) -> Ranking | Failure:
+def _ranking_of(answer: str | Failure, count: int) -> Ranking | Failure:
     if isinstance(answer, Failure):
         return answer
     unread = Failure(Status.UNPARSED, f"no ranking of {count} texts: {answer[:80]!r}")

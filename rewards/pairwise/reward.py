@@ -12,7 +12,7 @@ disagree are a tie, so a judge that always prefers one place gives every complet
 request and picture are compared. A failed vote is left out. A completion without a readable pair has no score.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from itertools import combinations
@@ -29,11 +29,10 @@ from spanreward.rewards.pairwise.analysis import ANALYSIS_TOKENS, after_analysis
 from spanreward.rewards.pairwise.contest import Contest, chances, cut_of, parts_of, votes_in_words
 from spanreward.rewards.pairwise.questions import Shown, ask, ask_score, load_prompts
 from spanreward.rewards.pairwise.ranking import RANKING_TOKENS, ask_ranking, rank, votes_of
-from spanreward.rewards.pairwise.rows import charge, judged, sort_rows
-from spanreward.rewards.pairwise.schedule import swiss_round, swiss_rounds
+from spanreward.rewards.pairwise.rows import judged, penalise, sort_rows
 from spanreward.rewards.pairwise.votes import cast
 from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
 
 GROUP = 8  # completions of a prompt, as `cost` assumes
 
@@ -52,13 +51,11 @@ class PairwiseReward(Reward):
             written ranking of the group, in both orders. "score" asks about every completion, one token each.
         anchor: the opponents in form "pair". None is the rest of the group, "anchor" the dataset column of that name,
             "reference" each of the references.
-        schedule: the pairs of a group in form "pair". "round-robin" is all pairs, "swiss" only neighbours in the
-            standings, over as many rounds as leave one winner.
         smooth: whether probabilities replace the votes on pairs.
         analyse: whether the judge writes an analysis before it decides (section 3.1).
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
         prompts: a file like prompts.yaml. None is ours.
-        mode: "default" charges for filler (rewards/filler.py), "published" does not.
+        mode: "default" penalises filler (rewards/filler.py), "published" does not.
         name: the reward's name in logs.
     """
 
@@ -67,7 +64,6 @@ class PairwiseReward(Reward):
         judge: Judge | str,
         form: Literal["pair", "batch", "score"] = "pair",
         anchor: Literal["anchor", "reference"] | None = None,
-        schedule: Literal["round-robin", "swiss"] = "round-robin",
         smooth: bool = False,
         analyse: bool = False,
         evidence: Evidence = "picture",
@@ -79,18 +75,15 @@ class PairwiseReward(Reward):
         check_choice("form", form, ("pair", "batch", "score"))
         check_choice("mode", mode, MODES)
         check_choice("anchor", anchor, ("anchor", "reference", None))
-        check_choice("schedule", schedule, ("round-robin", "swiss"))
         check_choice("evidence", evidence, EVIDENCE)
-        given = (("anchor", anchor, None), ("schedule", schedule, "round-robin"), ("smooth", smooth, False))
-        for option, value, default in given:
-            if form != "pair" and value != default:
+        for option, value in (("anchor", anchor), ("smooth", smooth)):
+            if form != "pair" and value:
                 raise ValueError(f'{option} is for form "pair", and form is {form!r}: leave out {option}={value!r}')
         self.judge = as_judge(judge)
         self.judges = (self.judge,)
         self.form = form
         self.mode = mode
         self.anchor = anchor
-        self.schedule = schedule
         self.smooth = smooth
         self.analyse = analyse
         self.evidence: Evidence = evidence
@@ -112,9 +105,8 @@ class PairwiseReward(Reward):
             count, exact = 2 / GROUP, False
             written, how = count * RANKING_TOKENS, f"2 rankings of a group of {GROUP} (assumed), in both orders"
         elif self.anchor is None:
-            each = GROUP - 1 if self.schedule == "round-robin" else swiss_rounds(GROUP)
-            read, count, written, exact = pair, float(each), float(each), False
-            how = f"{self.schedule}, both orders: {GROUP * each} questions a group of {GROUP} (assumed)"
+            read, count, written, exact = pair, GROUP - 1.0, GROUP - 1.0, False
+            how = f"all pairs in both orders: {GROUP * (GROUP - 1)} questions a group of {GROUP} (assumed)"
         else:
             count = 2.0 * (references if self.anchor == "reference" else 1)
             read, written, exact, how = pair, count, True, f"both orders against the {self.anchor}"
@@ -124,8 +116,8 @@ class PairwiseReward(Reward):
         return Cost(2 * count, twice * count, written + ANALYSIS_TOKENS * count, exact, f"{how}, each analysed first")
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, in order. A round's questions are one call, equal ones once."""
-        shown, verdicts = sort_rows(samples, self.evidence, self._lacks)
+        """Returns one Verdict per sample, in order. All questions are one call, equal ones once."""
+        shown, verdicts = sort_rows(samples, self.evidence, self._check)
         texts = {number: judged(samples[number]) for number in shown}
         asked = [number for number in shown if number not in verdicts]
         if self.form == "score":
@@ -138,24 +130,23 @@ class PairwiseReward(Reward):
             contests = self._within(texts, set(asked), shown)
         strengths = {} if self.anchor else chances(contests, self.smooth)
         for number in asked:
-            own = [contest for contest in contests if number in (contest.sample, contest.other)]
-            cut = max((cut_of(contest, texts[number]) for contest in own), default=0)
-            verdicts[number] = charge(self._verdict(number, own, strengths), samples[number], self.mode, cut)
+            of_sample = [contest for contest in contests if number in (contest.sample, contest.other)]
+            cut = max((cut_of(contest, texts[number]) for contest in of_sample), default=0)
+            verdicts[number] = penalise(self._verdict(number, of_sample, strengths), samples[number], self.mode, cut)
         return [verdicts[number] for number in range(len(samples))]
 
-    def _lacks(self, sample: Sample) -> str:
-        """Returns one sentence on the opponent that the row lacks, or ""."""
+    def _check(self, sample: Sample) -> None:
+        """Raises NotApplicable for a row without an opponent."""
         if self.anchor == "anchor" and not (sample.anchor or "").strip():
-            return "this row has no anchor, a text to compare the completion with"
+            raise NotApplicable("this row has no anchor, a text to compare the completion with")
         if self.anchor == "reference" and not sample.references:
-            return "this row has no reference to compare the completion with"
-        return ""
+            raise NotApplicable("this row has no reference to compare the completion with")
 
     def _scored(self, samples: dict[int, Sample], shown: dict[int, Shown]) -> dict[int, Verdict]:
         questions = [ask_score(self.prompts, shown[number], judged(sample)) for number, sample in samples.items()]
         asked = after_analysis(self.judge, questions, self.prompts.rating, self.prompts) if self.analyse else questions
         ratings = rate_once(self.judge, asked)
-        return {n: scored(rating, samples[n], self.mode) for n, rating in zip(samples, ratings, strict=True)}
+        return {n: _scored(rating, samples[n], self.mode) for n, rating in zip(samples, ratings, strict=True)}
 
     def _groups(self, shown: dict[int, Shown]) -> list[list[int]]:
         """Returns the samples by group: those of the same request and picture."""
@@ -180,18 +171,9 @@ class PairwiseReward(Reward):
         players = [[number for number in group if number in asked] for group in groups]
         if self.form == "batch":
             return contests + self._rank(players, texts, shown)
-
-        def decided(pairs: Iterable[tuple[int, int]]) -> list[Contest]:
-            return self._decide([Contest(one, other, (texts[one], texts[other])) for one, other in pairs], shown)
-
-        if self.schedule == "round-robin":
-            return contests + decided(pair for group in players for pair in combinations(group, 2))
-        for number in range(max((swiss_rounds(len(group)) for group in players), default=0)):
-            standings = {int(name): chance for name, chance in chances(contests, self.smooth).items()}
-            met = {frozenset((contest.sample, contest.other or 0)) for contest in contests}
-            playing = [group for group in players if number < swiss_rounds(len(group))]
-            contests += decided(pair for group in playing for pair in swiss_round(group, standings, met))
-        return contests
+        pairs = [pair for group in players for pair in combinations(group, 2)]
+        undecided = [Contest(one, other, (texts[one], texts[other])) for one, other in pairs]
+        return contests + self._decide(undecided, shown)
 
     def _decide(self, contests: Sequence[Contest], shown: dict[int, Shown]) -> list[Contest]:
         """Returns the contests with their votes."""
@@ -217,14 +199,14 @@ class PairwiseReward(Reward):
                 contests.append(Contest(one, other, (texts[one], texts[other]), votes.get(pair)))
         return contests
 
-    def _verdict(self, number: int, own: Sequence[Contest], strengths: dict[str, float]) -> Verdict:
+    def _verdict(self, number: int, contests: Sequence[Contest], strengths: dict[str, float]) -> Verdict:
         """Returns the verdict from the sample's own contests, in which it may be on either side."""
-        if not own:
+        if not contests:
             note = "no other completion of this request is in the batch: compare with an anchor or a reference"
             return Verdict(None, Status.NOT_APPLICABLE, note=note)
-        read = [contest for contest in own if contest.outcome is not None]
+        read = [contest for contest in contests if contest.outcome is not None]
         if not read:
-            failure = next(contest.votes.failure for contest in own if contest.votes and contest.votes.failure)
+            failure = next(contest.votes.failure for contest in contests if contest.votes and contest.votes.failure)
             return Verdict(None, failure.status, note=f"no pair could be judged: {failure.message}")
         outcomes = [(contest.outcome or 0) * (1 if contest.sample == number else -1) for contest in read]
         if not self.anchor:
@@ -233,12 +215,12 @@ class PairwiseReward(Reward):
             score = sum(contest.share or 0.0 for contest in read) / len(read)
         else:
             score = sum(1 + outcome for outcome in outcomes) / 2 / len(read)
-        return Verdict(score, parts=parts_of(outcomes, own), note=votes_in_words(number, own))
+        return Verdict(score, parts=parts_of(outcomes, contests), note=votes_in_words(number, contests))
 
 
-def scored(rating: Rating | Failure, sample: Sample, mode: Mode) -> Verdict:
+def _scored(rating: Rating | Failure, sample: Sample, mode: Mode) -> Verdict:
     """Returns the verdict for a rating from 1 to 5."""
     if isinstance(rating, Failure):
         return Verdict(None, rating.status, note=rating.message)
     score = min(max((rating.mean - 1) / (len(RATING_SCALE) - 1), 0.0), 1.0)
-    return charge(Verdict(score, parts={"rating": rating.mean}), sample, mode, rating.cut)
+    return penalise(Verdict(score, parts={"rating": rating.mean}), sample, mode, rating.cut)

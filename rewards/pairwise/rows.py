@@ -3,30 +3,30 @@
 from collections.abc import Callable, Sequence
 
 from spanreward.rewards.evidence import Evidence
-from spanreward.rewards.filler import beside, charge_filler, find_filler
-from spanreward.rewards.length import charge_unread, judged_length
+from spanreward.rewards.filler import beside, find_filler, penalise_filler
+from spanreward.rewards.length import judged_length, penalise_unread
 from spanreward.rewards.naming import Mode
 from spanreward.rewards.pairwise.questions import Shown, show
-from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
 
 
 def sort_rows(
-    samples: Sequence[Sample], evidence: Evidence, lacks: Callable[[Sample], str]
+    samples: Sequence[Sample], evidence: Evidence, check: Callable[[Sample], None]
 ) -> tuple[dict[int, Shown], dict[int, Verdict]]:
     """Returns what the judge sees of each usable row, and the verdicts without a judge, both by the row's number.
 
-    Such verdicts are those on unusable rows and on empty completions. lacks(sample): returns one sentence on what else
-    the row lacks, or "".
+    Such verdicts are those on unusable rows and on empty completions. check(sample): raises NotApplicable for a row
+    that lacks something else.
     """
     shown: dict[int, Shown] = {}
     verdicts: dict[int, Verdict] = {}
     for number, sample in enumerate(samples):
-        found = show(sample, evidence)
-        lacking = lacks(sample)
-        if isinstance(found, str) or lacking:
-            verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=lacking or str(found))
+        try:
+            check(sample)
+            shown[number] = show(sample, evidence)
+        except NotApplicable as reason:
+            verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
             continue
-        shown[number] = found
         if not judged(sample).strip():
             verdicts[number] = Verdict(0.0, Status.EMPTY, note="the completion says nothing")
     return shown, verdicts
@@ -37,7 +37,7 @@ def judged(sample: Sample) -> str:
     return sample.completion[: judged_length(sample.completion)]
 
 
-def charge(verdict: Verdict, sample: Sample, mode: Mode, cut: int = 0) -> Verdict:
+def penalise(verdict: Verdict, sample: Sample, mode: Mode, cut: int = 0) -> Verdict:
     """Returns the verdict on the whole completion, from the verdict on its judged part.
 
     The judge did not read the last `cut` characters of that part. The score is multiplied by the share of the
@@ -45,10 +45,10 @@ def charge(verdict: Verdict, sample: Sample, mode: Mode, cut: int = 0) -> Verdic
     """
     text = judged(sample)
     if mode == "default":
-        verdict = charge_filler(verdict, text, find_filler(text, beside(sample)), unchanged)
-    return charge_unread(verdict, len(text) - cut, len(sample.completion), unchanged)
+        verdict = penalise_filler(verdict, text, find_filler(text, beside(sample)), _unchanged)
+    return penalise_unread(verdict, len(text) - cut, len(sample.completion), _unchanged)
 
 
-def unchanged(parts: dict[str, float], kept: float) -> dict[str, float]:
+def _unchanged(parts: dict[str, float], kept: float) -> dict[str, float]:
     """Returns the same parts: shares of votes and ratings of criteria stay as the judge gave them."""
     return dict(parts)

@@ -9,7 +9,7 @@ Precision asks the judge whether each entity, attribute and relation of the comp
 whether the reference's are in the completion. Both are mean ratings / 5, and the score is their F1.
 
 mode="published" follows the published code: the judge words the identifiers, and an empty completion has precision 1.
-mode="default" words identifiers by rule, asks equal questions once, gives an empty completion score 0, and charges for
+mode="default" words identifiers by rule, asks equal questions once, gives an empty completion score 0, and penalises
 filler (rewards/filler.py).
 
 With several references, published mode judges each one separately and takes the best F1. In default mode a component of
@@ -19,7 +19,7 @@ reference "a red or orange bird" supports both a red bird and an orange bird, an
 
 import json
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -32,24 +32,24 @@ from spanreward.rewards.cost import WORDS_PER_TOKEN, Cost
 from spanreward.rewards.evidence import pictures_of
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge
-from spanreward.rewards.language.reader import Reader, load_reader
+from spanreward.rewards.language.coref import coref_method
+from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.scene_graph import SceneGraph
-from spanreward.rewards.language.server_reader import ReaderFailure
 from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.length import judged_part
-from spanreward.rewards.memo import Memo
+from spanreward.rewards.memo import AnswerCache
 from spanreward.rewards.naming import MODES, Mode, check_choice
-from spanreward.rewards.posh.charge import charge, charge_unread, read_note
 from spanreward.rewards.posh.components import RatedComponent, best_of, components, denials, spans_of
+from spanreward.rewards.posh.conduct import conduct
 from spanreward.rewards.posh.graph_view import GraphView, view_graph
 from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
-from spanreward.rewards.posh.picture import Looked, load_wording, look
+from spanreward.rewards.posh.penalty import penalise, penalise_unread, read_note
+from spanreward.rewards.posh.picture import PictureCheck, ask_pictures, load_wording
 from spanreward.rewards.posh.prompts import PromptSource, load_prompts
-from spanreward.rewards.posh.questions import conduct
 from spanreward.rewards.posh.repeats import surplus
-from spanreward.rewards.posh.scores import KINDS, beta_of, coarse_scores, credit, direction_score, f1, kind_weights
+from spanreward.rewards.posh.scores import KINDS, SCORES, coarse_scores, credit, direction_score, f1
 from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
 
 REMEMBERED_REFERENCES = 4096
 QUESTIONS_PER_WORD = 0.56  # 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words
@@ -57,7 +57,6 @@ COMPUTED_PER_QUESTION = 29  # prompt tokens that a prefix cache lacks, on descri
 PROMPT_WORDS = 90  # words of a prompt beside the description in it
 PARSED_TOGETHER = 32  # samples, whose questions keep an engine busy while the next ones are parsed
 GIVEN = "given graphs"
-NO_PICTURE = "this row has no picture to ask"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +91,12 @@ class PoshReward(Reward):
 
     Args:
         judge: the judge that says whether an entity, attribute or relation is in a text.
-        prompts: None for our wording, or a path (or pair of paths) to the published JSON files.
+        prompts: None for our wording, a file like prompts.yaml, or the two published JSON files or their folder.
         mode: "default" for training, or "published" for the behaviour of the paper's code.
         pipeline: the spaCy pipeline that parses the texts, or its name. None takes the best installed one.
-        coref: "rules", "none", "maverick", "fastcoref" or a function, see `spanreward.rewards.language.describe`.
-        score: "precision", "recall", "f1" or another F-score such as "f2".
+        coref: "rules", "none", "maverick" or a function, see `spanreward.rewards.language.describe`.
+        score: "precision", "recall" or "f1".
         name: the reward's name in logs.
-        weights: the weight of each kind of component in precision and recall, 1 by default, such as
-            {"attribute": 2, "relation": 0.5}. A text whose components all have weight 0 names nothing.
-        reader: "server:URL" for a reader in another environment (`spanreward read --serve`), with its own pipeline and
-            coreference. If `pipeline` or `coref` is given too, the reader must have it. None parses in this process.
         presence_threshold: an entity with a lower mean rating (1 to 5) counts as absent (the published code's 2).
         evidence: "picture" asks the picture about what no reference supports (picture.py). The judge must see pictures,
             and each row needs one. "references" is the paper's.
@@ -119,8 +114,6 @@ class PoshReward(Reward):
         coref: Any = "rules",
         score: str = "f1",
         name: str = "posh",
-        weights: Mapping[str, float] | None = None,
-        reader: str | Reader | None = None,
         presence_threshold: float = PRESENCE_THRESHOLD,
         evidence: Literal["references", "picture"] = "references",
     ) -> None:
@@ -129,41 +122,42 @@ class PoshReward(Reward):
         check_choice("evidence", evidence, ("references", "picture"))
         if evidence == "picture" and mode == "published":
             raise ValueError("evidence='picture' is not in PoSh's paper: it goes with mode='default'")
-        beta_of(score)
+        check_choice("score", score, SCORES)
         self.judge = as_judge(judge)
         self.judges = (self.judge,)
         self.prompts = load_prompts(prompts)
-        self.looking = load_wording() if evidence == "picture" else None
-        wording = repr(self.prompts) if self.looking is None else repr((self.prompts, self.looking))
+        self.picture_wording = load_wording() if evidence == "picture" else None
+        wording = repr(self.prompts) if self.picture_wording is None else repr((self.prompts, self.picture_wording))
         self.wording = sha256(wording.encode()).hexdigest()[:16]
-        if self.looking and self.judge.text_only:
+        if self.picture_wording and self.judge.text_only:
             raise ValueError(
                 f"evidence='picture' shows the judge pictures, and {type(self.judge).__name__} reads text only: take a "
                 "judge that sees pictures (docs/choosing.md), or evidence='references'"
             )
-        self.one_of = ("image", "images") if self.looking else ()
+        self.one_of = ("image", "images") if self.picture_wording else ()
         self.mode = mode
-        self.read_with = load_reader(reader, pipeline, coref)
+        coref_method(coref)
+        self.pipeline = pipeline
+        self.coref = coref
         self.score = score
         self.presence_threshold = presence_threshold
-        self.weights = kind_weights(weights)
         self._references: OrderedDict[str, str] = OrderedDict()  # graphs as JSON, least recently used first
-        self._memo = Memo()
+        self._answers = AnswerCache()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_references": OrderedDict(), "_memo": Memo()}
+        return {**self.__dict__, "_references": OrderedDict(), "_answers": AnswerCache()}
 
     def reader(self) -> str:
-        return self.read_with.name()
+        return reader_name(self.pipeline, self.coref)
 
     def cost(self, words: float, references: int) -> Cost:
         """Returns the estimated cost of one completion, from a measured number of questions per word. The picture is
         asked at most once about each component of the completion.
         """
-        questions = round(QUESTIONS_PER_WORD * words * (1 + references + bool(self.looking)))
+        questions = round(QUESTIONS_PER_WORD * words * (1 + references + bool(self.picture_wording)))
         each = (PROMPT_WORDS + words) / WORDS_PER_TOKEN
         how = f"{QUESTIONS_PER_WORD} per word of the completion and each reference (measured), {words:.0f} words each"
-        how += ", and as many as the completion's of the picture, at most" if self.looking else ""
+        how += ", and as many as the completion's of the picture, at most" if self.picture_wording else ""
         return Cost(questions, questions * each, questions, False, how, questions * COMPUTED_PER_QUESTION)
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
@@ -171,23 +165,20 @@ class PoshReward(Reward):
         if self.mode == "published":
             return self._assess_texts(samples)
         verdicts = self._assess_texts([judged_part(sample) for sample in samples])
-        return [charge_unread(v, sample, self.score) for v, sample in zip(verdicts, samples, strict=True)]
+        return [penalise_unread(v, sample, self.score) for v, sample in zip(verdicts, samples, strict=True)]
 
     def _assess_texts(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Judges some samples while the next ones are parsed. The judge stays awake for all of them."""
         parts = [samples[start : start + PARSED_TOGETHER] for start in range(0, len(samples), PARSED_TOGETHER)]
         verdicts: list[Verdict] = []
-        self._memo.begin()
+        self._answers.begin()
         with ThreadPoolExecutor(max_workers=1) as parser, self.judge if len(parts) > 1 else nullcontext():
             parsed = [parser.submit(self._parse, part) for part in parts[:1]]
             for following in [*parts[1:], None]:
-                try:
-                    rows, parsed_by = parsed.pop().result()
-                except ReaderFailure as failure:  # the reader would fail on the other samples too
-                    return [*verdicts, *(not_read(sample, failure) for sample in samples[len(verdicts) :])]
+                rows, parsed_by = parsed.pop().result()
                 if following:
                     parsed.append(parser.submit(self._parse, following))
-                verdicts += self._assess_rows(rows, parsed_by, self._memo)
+                verdicts += self._assess_rows(rows, parsed_by, self._answers)
         return verdicts
 
     def _parse(self, samples: Sequence[Sample]) -> tuple[list[ParsedRow], str]:
@@ -200,10 +191,10 @@ class PoshReward(Reward):
         new = [text for text in references if text not in graphs]
         completions = [sample.completion for sample in judged if sample.completion.strip()]
         texts = list(dict.fromkeys([*new, *(text for text in completions if text not in graphs)]))
-        parsed = self.read_with.read(texts, self.mode) if texts else []
+        parsed = describe(texts, self.pipeline, self.coref, self.mode) if texts else []
         graphs.update(zip(texts, parsed, strict=True))
         leaving_open = [text for text in new if graphs[text].unasserted]
-        again = self.read_with.read(leaving_open, "reference") if leaving_open else []
+        again = describe(leaving_open, self.pipeline, self.coref, "reference") if leaving_open else []
         supporting.update(zip(leaving_open, again, strict=True))
         for text in references:  # a graph takes a fifth of the memory as JSON
             if text not in self._references:
@@ -239,57 +230,55 @@ class PoshReward(Reward):
                 raise ValueError(
                     f"got {len(row.references)} reference graphs for {len(row.sample.references)} references"
                 )
-        return self._assess_rows(rows, GIVEN, Memo())
+        return self._assess_rows(rows, GIVEN, AnswerCache())
 
-    def _assess_rows(self, rows: Sequence[ParsedRow], parsed_by: str, memo: Memo) -> list[Verdict]:
+    def _assess_rows(self, rows: Sequence[ParsedRow], parsed_by: str, cache: AnswerCache) -> list[Verdict]:
         distinct = {id(graph): graph for row in rows for graph in (row.graph, *row.references)}
         views = {key: view_graph(graph) for key, graph in distinct.items()}
         verdicts: dict[int, Verdict] = {}
         pairs: dict[int, list[Pair]] = {}
-        shown: dict[int, tuple[Image.Image, ...]] = {}
+        pictures: dict[int, tuple[Image.Image, ...]] = {}
         for number, row in enumerate(rows):
-            sample = row.sample
             said, wanted = views[id(row.graph)], [views[id(graph)] for graph in row.references]
-            # In the published code a reference without components has recall 1, and an empty completion precision 1.
-            usable = [i for i, view in enumerate(wanted) if self.mode == "published" or self._counts(view)]
-            if not usable:
-                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note="no reference that names anything")
-            elif isinstance(pictures := (pictures_of(sample) or NO_PICTURE) if self.looking else (), str):
-                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=pictures)
-            elif self.mode == "default" and not (sample.completion.strip() and self._counts(said)):
-                nothing = coarse_scores(0.0, 0.0, self.score)
+            try:
+                usable = self._usable(wanted)
+                if self.picture_wording:
+                    pictures[number] = pictures_of(row.sample, "this row has no picture to ask")
+            except NotApplicable as reason:
+                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
+                continue
+            if self.mode == "default" and not (row.sample.completion.strip() and _names_something(said)):
+                nothing = coarse_scores(0.0, 0.0)
                 verdicts[number] = Verdict(0.0, Status.EMPTY, nothing, note="the completion names nothing")
             else:
                 pairs[number] = [self._pair(number, row, index, said, wanted[index]) for index in usable]
-                shown[number] = pictures
         interviews = [interview for several in pairs.values() for pair in several for interview in pair.both]
         if interviews:
             with self.judge:
-                conduct(interviews, self.judge, self.mode, memo)
-                if self.looking:
-                    told = [number for number, of_one in pairs.items() if not failure_of(of_one)]
-                    looked = [Looked(shown[number], [pair.precision for pair in pairs[number]]) for number in told]
-                    look(looked, self.judge, self.looking)
+                conduct(interviews, self.judge, self.mode, cache)
+                if self.picture_wording:
+                    answered = [number for number, of_one in pairs.items() if not _failure_of(of_one)]
+                    shown = [PictureCheck(pictures[n], [pair.precision for pair in pairs[n]]) for n in answered]
+                    ask_pictures(shown, self.judge, self.picture_wording)
         for number, several in pairs.items():
             sample = rows[number].sample
-            if failure := failure_of(several):
+            if failure := _failure_of(several):
                 verdicts[number] = Verdict(None, failure.status, note=failure.message)
             elif self.mode == "published":  # the published code takes one reference, so the best one counts
                 one_by_one = [self._verdict(sample, [pair]) for pair in several]
                 verdicts[number] = max(one_by_one, key=lambda verdict: verdict.parts["f1"])
             else:
-                verdicts[number] = charge(self._verdict(sample, several), sample, rows[number].graph)
+                verdicts[number] = penalise(self._verdict(sample, several), sample, rows[number].graph)
         return [replace(verdicts[number], parsed_by=parsed_by) for number in range(len(rows))]
 
-    def _counts(self, view: GraphView) -> bool:
-        """Returns whether the text has a component with a weight above 0."""
-        return any(
-            self.weights["entity"]
-            or (self.weights["attribute"] and entity.attributes)
-            or (self.weights["relation"] and entity.relations)
-            for entity in view.entities
-            if entity.fixed is None
-        )
+    def _usable(self, references: Sequence[GraphView]) -> list[int]:
+        """Returns which references name something. Raises NotApplicable without one. In the published code a reference
+        without components has recall 1, and an empty completion precision 1.
+        """
+        usable = [i for i, view in enumerate(references) if self.mode == "published" or _names_something(view)]
+        if not usable:
+            raise NotApplicable("no reference that names anything")
+        return usable
 
     def _pair(self, number: int, row: ParsedRow, index: int, said: GraphView, wanted: GraphView) -> Pair:
         completion, reference, threshold = row.sample.completion, row.sample.references[index], self.presence_threshold
@@ -310,19 +299,16 @@ class PoshReward(Reward):
         too_often = surplus(interviews) if default else frozenset()
         said = best_of([components(interview, too_often, reaching=default) for interview in interviews])
         said += denials(interviews)
-        precision = direction_score([component.rating for component in said], self._weights(said))
+        precision = direction_score([component.rating for component in said])
         sides = [components(pair.recall) for pair in pairs]
-        recalls = [direction_score([component.rating for component in side], self._weights(side)) for side in sides]
+        recalls = [direction_score([component.rating for component in side]) for side in sides]
         best = max(range(len(pairs)), key=lambda i: f1(precision, recalls[i]))
         index, wanted, recall = pairs[best].reference, sides[best], recalls[best]
-        parts = coarse_scores(precision, recall, self.score)
-        parts |= means_by_kind("precision", said) | means_by_kind("recall", wanted)
-        total_said, total_wanted = sum(self._weights(said)), sum(self._weights(wanted))
+        parts = coarse_scores(precision, recall)
+        parts |= _means_by_kind("precision", said) | _means_by_kind("recall", wanted)
         credits = [
-            credit(c.rating, precision, recall, total_said, total_wanted, self.score, self.weights[c.kind])
-            if c.asked
-            else 0.0
-            for c in said
+            credit(component.rating, precision, recall, len(said), len(wanted), self.score) if component.asked else 0.0
+            for component in said
         ]
         missed = spans_of(wanted, [0.0] * len(wanted), sample.references[index])
         return Verdict(
@@ -334,35 +320,34 @@ class PoshReward(Reward):
             note=_cuts(sample, pairs),
         )
 
-    def _weights(self, side: Sequence[RatedComponent]) -> list[float]:
-        return [self.weights[component.kind] for component in side]
+
+def _names_something(view: GraphView) -> bool:
+    """Returns whether the text has an entity beside the viewer and the viewer's left and right."""
+    return any(entity.fixed is None for entity in view.entities)
 
 
-def failure_of(pairs: Sequence[Pair]) -> Failure | None:
+def _failure_of(pairs: Sequence[Pair]) -> Failure | None:
     """Returns the judge's first failure in one sample's interviews."""
     return next((one.failure for pair in pairs for one in pair.both if one.failure), None)
 
 
-def not_read(sample: Sample, failure: ReaderFailure) -> Verdict:
-    """Returns the verdict on a sample whose texts the reader failed to read."""
-    if not sample.references:
-        return Verdict(None, Status.NOT_APPLICABLE, note="no reference that names anything")
-    return Verdict(None, failure.status, note=str(failure))
-
-
 def _cuts(sample: Sample, pairs: Sequence[Pair]) -> str:
     """Returns the note on what the judge did not read of the completion and the references."""
-    of_completion, of_references = [0], []
+    of_completion, of_references = 0, []
     for pair in pairs:
-        both = ((pair.precision, pair.precision.cuts_source), (pair.recall, not pair.recall.cuts_source))
-        of_completion += [interview.cut for interview, is_completion in both if is_completion]
-        cut = max([interview.cut for interview, is_completion in both if not is_completion], default=0)
+        of_reference = 0
+        completion_is_cut = (pair.precision.cuts_source, not pair.recall.cuts_source)  # precision asks about it
+        for interview, is_completion in zip(pair.both, completion_is_cut, strict=True):
+            if is_completion:
+                of_completion = max(of_completion, interview.cut)
+            else:
+                of_reference = max(of_reference, interview.cut)
         name = "the reference" if len(sample.references) == 1 else f"reference {pair.reference + 1}"
-        of_references.append((name, len(sample.references[pair.reference]), cut))
-    return read_note([("the completion", len(sample.completion), max(of_completion)), *of_references])
+        of_references.append((name, len(sample.references[pair.reference]), of_reference))
+    return read_note([("the completion", len(sample.completion), of_completion), *of_references])
 
 
-def means_by_kind(direction: str, side: Sequence[RatedComponent]) -> dict[str, float]:
+def _means_by_kind(direction: str, side: Sequence[RatedComponent]) -> dict[str, float]:
     """Returns mean ratings / 5 of the kinds that occur, as `precision_entity` and so on."""
     ratings = {kind: [component.rating for component in side if component.kind == kind] for kind in KINDS}
     return {f"{direction}_{kind}": direction_score(values) for kind, values in ratings.items() if values}

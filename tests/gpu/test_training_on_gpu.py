@@ -19,7 +19,6 @@ from experiments.benchmark.spans import given_ids
 from spanreward.rewards import MatchJudge, PoshReward, Span, Verdict
 from spanreward.training.grpo.config import SpanGRPOConfig
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
-from spanreward.training.plan.dry_run import NOTHING
 from spanreward.training.plan.memory import PROCESS, Plan, size_of
 from tests.gpu.conftest import Machine
 from tests.gpu.models import build, config_of, processor
@@ -123,7 +122,7 @@ def test_a_real_step_takes_the_memory_that_was_computed_and_little_time_for_span
     whole = sum(steps)  # both optimizer steps, with their judging
     figures[f"{case}: spans' share of a step of {completions} x {tokens} tokens, without sampling"] = sum(spent) / whole
     assert len(spent) == 2
-    plan = Plan(size_of(config), NOTHING, 1, "none", "server", rank, rows * (tokens + 128), dtype=dtype)
+    plan = Plan(size_of(config), (), 1, "none", rank, rows * (tokens + 128), dtype=dtype)
     kept = sum(plan.training[part] for part in ("policy", "gradients", "optimizer"))
     figures[f"{case}: bytes of weights, gradients and optimizer state, and computed"] = [held(trainer), kept]
     if rank is None:  # LoRA is on fewer layers here than the plan assumes

@@ -7,7 +7,6 @@ scripts/train.py once for each recipe, see several.py; `test_a_recipe_in_a_proce
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +19,11 @@ from PIL import Image as Pictures
 from safetensors.torch import load_file
 
 from experiments.scenes.parts import TINY
-from spanreward.rewards.language.reader import LocalReader
-from spanreward.rewards.posh.prompts import DEFAULT
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import DataPart, HubPart, JsonlPart, MixedPart, Recipe, check_recipe, load_recipe
 from spanreward.training.run import build_rewards
 from tests.support.command import spanreward
 from tests.support.paths import ROOT
-from tests.support.reader import reader_thread
 from tests.support.tiny_policies import SAVE
 
 JUDGES = set((ROOT / "recipes/judges").iterdir())  # of another command
@@ -79,9 +75,9 @@ def launch(
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)
 
 
-def shrunk(path: Path, folder: Path, reader: str = "") -> list[str]:
+def shrunk(path: Path, folder: Path) -> list[str]:
     """Overrides that make a recipe small: two steps of a tiny policy of the same architecture, and data of our own in
-    the recipe's own columns, with the judge that needs no model. reader: the url of the one that is there, a small one.
+    the recipe's own columns, with the judge that needs no model.
     """
     recipe = load_recipe(path)
     changes: dict[str, Any] = {**SHRUNK["both"], **SHRUNK[recipe.algorithm], "output": folder / "out"}
@@ -90,11 +86,6 @@ def shrunk(path: Path, folder: Path, reader: str = "") -> list[str]:
         changes[f"rewards.{number}.judge"] = "match"
         if reward.metric == "harmonic":  # match sees no pictures, and looks things up in a column `context`
             changes[f"rewards.{number}.options.evidence"] = "context"
-        if "reader" in reward.options:
-            small = {"reader": f"server:{reader}", "pipeline": SMALL, "coref": "rules"}
-            changes |= {f"rewards.{number}.options.{option}": value for option, value in small.items()}
-        if "prompts" in reward.options:
-            changes[f"rewards.{number}.options.prompts"] = prompts_in_published_form(folder / "prompts")
     if recipe.policy.lora is not None:
         changes["policy.lora.target_modules"] = "all-linear"  # the tiny policy has two layers
     if recipe.trainer.get("soft_overlong_cache"):
@@ -108,14 +99,6 @@ def shrunk(path: Path, folder: Path, reader: str = "") -> list[str]:
         if isinstance(part, HubPart):
             changes[f"{block}.id"] = stored(folder / f"dataset{number}", part, splits(recipe, part))
     return [f"{key}={value}" for key, value in changes.items()]
-
-
-def prompts_in_published_form(folder: Path) -> Path:
-    """Our wording as the two files of PoSh's paper, which are not ours to ship."""
-    folder.mkdir()
-    for direction, templates in yaml.safe_load(DEFAULT.read_text()).items():
-        (folder / f"{direction}.json").write_text(json.dumps(templates))
-    return folder
 
 
 def tiny_policy(model: str, folder: Path) -> str:
@@ -168,15 +151,7 @@ def texts(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def reader() -> Iterator[str]:
-    with reader_thread(LocalReader(SMALL)) as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def runs(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, reader: str
-) -> dict[Path, dict[str, Any]]:
+def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[Path, dict[str, Any]]:
     """The overrides and the outcome of every recipe that a selected test asks for, all run in one launched process."""
     items = [item for item in request.session.items if item.originalname == "test_recipe_runs"]
     paths = [item.callspec.params["path"] for item in items]
@@ -185,7 +160,7 @@ def runs(
     for number, path in enumerate(paths):
         folder = root / str(number)
         folder.mkdir()
-        arguments = shrunk(path, folder, reader)
+        arguments = shrunk(path, folder)
         plan.append(
             {"arguments": [str(path), *arguments], "result": str(folder / "result.json"), "folder": str(folder)}
         )

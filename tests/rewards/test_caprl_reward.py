@@ -173,7 +173,7 @@ def test_hostile_texts_have_a_score(name: str) -> None:
     json.dumps([span.note for span in verdict.spans])
 
 
-def test_filler_and_unread_text_are_charged() -> None:
+def test_filler_and_unread_text_are_penalised() -> None:
     padded, published, long = (
         reward.assess([row(text)])[0]
         for reward, text in (

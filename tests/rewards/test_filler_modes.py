@@ -1,4 +1,4 @@
-"""mode="published" of pairwise and criteria: nothing is charged for words that say nothing."""
+"""mode="published" of pairwise and criteria: words that say nothing cost nothing."""
 
 import pytest
 

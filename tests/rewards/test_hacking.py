@@ -14,10 +14,10 @@ from spanreward.rewards import CaprlReward, HarmonicReward, LaveReward, MatchJud
 from spanreward.rewards.judges.judge import Failure, Question
 from spanreward.rewards.judges.match import match_judge
 from spanreward.rewards.judges.probe import CriterionProbe, Link, Mention, PhraseProbe, PresenceProbe
-from spanreward.rewards.language import reader
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.language.rules import Mode
 from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.posh import reward as posh_reward
 
 PRICE = 0.02
 TEXTS = 12  # of 6 descriptions 2 are terse, too few to tell .02 from chance
@@ -36,13 +36,15 @@ def parsed_once() -> Iterator[None]:
     """Most of the time goes into parsing, and all rewards and judges here read the same texts."""
     known: dict[tuple[str, str], SceneGraph] = {}
 
-    def describe_new(texts: Sequence[str], mode: Mode = "default", **_: Any) -> list[SceneGraph]:
+    def describe_new(
+        texts: Sequence[str], pipeline: Any = None, coref: Any = "rules", mode: Mode = "default"
+    ) -> list[SceneGraph]:
         new = [text for text in dict.fromkeys(texts) if (text, mode) not in known]
         known.update(zip([(text, mode) for text in new], describe(new, mode=mode), strict=True))
         return [known[text, mode] for text in texts]
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (reader, match_judge):
+        for module in (posh_reward, match_judge):
             patch.setattr(module, "describe", describe_new)
         yield
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments.blind.questions import ANSWERS, QUESTIONS
 from experiments.scenes.parts import SCENES
-from spanreward.training.blind.questions import ANSWERS, QUESTIONS
 from spanreward.training.evaluation.page.results import SCHEMA
 
 LABELS = {level: label for label, level in ANSWERS.items()}

@@ -6,7 +6,6 @@ honest answer.
 """
 
 import gzip
-import json
 import math
 import zlib
 from collections.abc import Callable
@@ -124,71 +123,6 @@ BARE: dict[str, bytes] = {  # JSON that Python's own writer cannot make
 }
 
 
-def of_graph(**fields: Any) -> Callable[[dict], None]:
-    """A lie: these fields in the first graph."""
-    return lambda answer: answer["graphs"][0].update(fields)
-
-
-def of_entity(**fields: Any) -> Callable[[dict], None]:
-    return lambda answer: answer["graphs"][0]["entities"][0].update(fields)
-
-
-def of_relation(**fields: Any) -> Callable[[dict], None]:
-    return lambda answer: answer["graphs"][0]["relations"][0].update(fields)
-
-
-GRAPHS: dict[str, Callable[[dict], None]] = {
-    "no graphs": lambda answer: answer.update(graphs=[]),
-    "a graph too many": lambda answer: answer["graphs"].append(answer["graphs"][0]),
-    "graphs are none": lambda answer: answer.update(graphs=None),
-    "a graph of None": lambda answer: answer.update(graphs=[None] * len(answer["graphs"])),
-    "another version": lambda answer: answer.update(version="0.0.1"),
-    "a version of ANSI": lambda answer: answer.update(version=ANSI),
-    "a pipeline of ANSI": lambda answer: answer.update(pipeline=ANSI + SECRET),
-    "no pipeline": lambda answer: answer.update(pipeline=""),
-    "entities are a number": of_graph(entities=3),
-    "entities are texts": of_graph(entities=["circle"]),
-    "an entity of None": of_graph(entities=[None]),
-    "relations are a text": of_graph(relations="above"),
-    "sentences are numbers": of_graph(sentences=[1, 2]),
-    "no sentences": of_graph(sentences=[]),
-    "misplaced beyond the text": of_graph(misplaced=[[0, 10**9]]),
-    "unasserted beyond the text": of_graph(unasserted=[[-4, 2]]),
-    "unasserted is a number": of_graph(unasserted=7),
-    "a head of None": of_entity(head=None),
-    "heads are a number": of_entity(heads=1),
-    "a sentence that is not there": of_entity(sentence_idxs=[99]),
-    "a sentence from the end": of_entity(sentence_idxs=[-1]),
-    "a span beyond the text": of_entity(text_spans=[[0, 10**6]]),
-    "a span before the text": of_entity(text_spans=[[-3, 2]]),
-    "a span of no length": of_entity(text_spans=[[2, 2]]),
-    "a span turned round": of_entity(text_spans=[[5, 2]]),
-    "a span of three": of_entity(text_spans=[[0, 1, 2]]),
-    "a span of words": of_entity(text_spans=[["a", "b"]]),
-    "a span of fractions": of_entity(text_spans=[[0.5, 1.5]]),
-    "a span of 400 digits": of_entity(text_spans=[[0, 10**400]]),
-    "attributes without a place": of_entity(attributes=["red", "huge"], attribute_text_spans={}),
-    "attributes without a sentence": of_entity(attributes=["huge"], attribute_text_spans={"huge": [[0, 1]]}),
-    "an attribute beyond the text": of_entity(
-        attributes=["red"], attribute_text_spans={"red": [[0, 999]]}, attribute_sentence_idxs={"red": [0]}
-    ),
-    "attributes are a number": of_entity(attributes=5),
-    "a quantity in a list": of_entity(quantity=[2]),
-    "a subject that is not there": of_relation(subject=77),
-    "an object from the end": of_relation(object=-1),
-    "a subject in words": of_relation(subject="circle"),
-    "an unknown source": of_relation(source="dream"),
-    "a relation of None": of_relation(relation=None),
-    "a relation's sentence not there": of_relation(sentence_idxs=[12]),
-    "a relation beyond the text": of_relation(text_spans=[[3, 4000]]),
-    "a million entities": lambda answer: of_graph(entities=answer["graphs"][0]["entities"] * 20_000)(answer),
-}
-
-
 def legible(note: str) -> bool:
     """Whether a note is one short line without control characters, and without the key."""
     return note.isprintable() and 0 < len(note) < 700 and SECRET not in note and "secret" not in note
-
-
-def as_bytes(answer: dict) -> bytes:
-    return json.dumps(answer).encode()

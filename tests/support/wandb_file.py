@@ -41,24 +41,6 @@ def history(folder: Path) -> list[dict[str, Any]]:
     ]
 
 
-def artifact(folder: Path) -> dict[str, Path]:
-    """The files of the run's only artifact, which wait in WANDB_DATA_DIR to be synchronised, by their paths in it."""
-    (found,) = [record.artifact for record in records(only_run(folder)) if record.HasField("artifact")]
-    return {entry.path: Path(entry.local_path) for entry in found.manifest.contents}
-
-
 def only_run(folder: Path) -> Path:
     (path,) = folder.glob("offline-run-*/run-*.wandb")
     return path
-
-
-def runs(folder: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Of every offline run in `folder`, oldest first, its id and its configuration."""
-    found = []
-    for path in sorted(folder.glob("offline-run-*/run-*.wandb")):
-        config: dict[str, Any] = {}
-        for record in records(path):
-            updates = (record.run.config, record.config)
-            config |= {item.key: json.loads(item.value_json) for one in updates for item in one.update if item.key}
-        found.append((path.stem.removeprefix("run-"), config))
-    return found

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import spanreward
-from spanreward.training.commands import doctor
 from spanreward.training.needs import EXTRA, TRL, lacking
+from spanreward.training.plan.here import SUPPORTED
 from tests.support.paths import ROOT
 
 BLOCKED = """
@@ -116,6 +116,6 @@ def test_a_module_that_is_missing_where_trl_calls_others_is_not_said_to_be_trls(
 def test_the_versions_are_those_of_the_package() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert f"trl{TRL}" in extras["train"]
-    assert doctor.SUPPORTED["trl"] == TRL
+    assert SUPPORTED["trl"] == TRL
     named = {requirement.partition(">")[0] for requirement in extras["train"]}
     assert named - {"transformers"} == set(EXTRA)  # a newer transformers than scoring needs, never a missing one

@@ -72,7 +72,7 @@ def test_every_recipe_survives_being_written_again(path: Path, tmp_path: Path) -
         ("policy.lora.alpa=3", "policy.lora.alpa", "alpha"),
         ("data.cuont=3", "'data.cuont'", "count"),
         ("rewards.0.metrc=posh", "rewards.0.metrc", "metric"),
-        ("rewards.0.judge={name: match, placment: rank0}", "rewards.0.judge.placment", "placement"),
+        ("rewards.0.judge={name: match, cashe: true}", "rewards.0.judge.cashe", "cache"),
         ("trainer.learning_rte=1", "trainer.learning_rte", "learning_rate"),
         ("trainer.span_coeff=1", "trainer.span_coeff", "span_coef"),
     ],
@@ -139,11 +139,11 @@ def test_overrides_of_a_whole_part() -> None:
 
 def test_a_judge_is_a_name_or_a_mapping() -> None:
     recipe = load_recipe(DAPO, ["rewards.0.judge=vllm:smollm2"])
-    assert recipe.rewards[0].judge == JudgePart(name="vllm:smollm2", placement="per_rank", cache=False, options={})
-    written = "{name: vllm:smollm2, placement: rank0, cache: true, options: {memory: 2e9}}"
+    assert recipe.rewards[0].judge == JudgePart(name="vllm:smollm2", cache=False, options={})
+    written = "{name: vllm:smollm2, cache: true, options: {memory: 2e9}}"
     judge = load_recipe(DAPO, [f"rewards.0.judge={written}", "rewards.0.judge.cache=mine.sqlite"]).rewards[0].judge
     options = {"memory": 2_000_000_000.0}
-    assert judge == JudgePart(name="vllm:smollm2", placement="rank0", cache="mine.sqlite", options=options)
+    assert judge == JudgePart(name="vllm:smollm2", cache="mine.sqlite", options=options)
 
 
 @pytest.mark.parametrize("text", ["2e-3", "1E5", "3.e-2", "-1e+3"])
@@ -212,7 +212,6 @@ def test_a_file_without_keys(text: str, kind: str, tmp_path: Path) -> None:
         ("rewards.0.weight=heavy", "rewards.0.weight", "'heavy'"),
         ("rewards=null", "rewards", "None"),
         ("rewards.0.judge=3", "rewards.0.judge", "3"),
-        ("rewards.0.judge={name: match, placement: rank1}", "rewards.0.judge.placement", "'rank1'"),
         ("trainer=3", "trainer", "3"),
     ],
 )
@@ -252,14 +251,13 @@ def test_any_seed(seed: int) -> None:
 
 
 def test_a_cascade_has_a_student_and_a_teacher(tmp_path: Path) -> None:
-    written = "{cascade: {student: match, teacher: {name: vllm:m, options: {memory: 2e9}}, sure: 1}, placement: rank0}"
+    written = "{cascade: {student: match, teacher: {name: vllm:m, options: {memory: 2e9}}, sure: 1}}"
     recipe = load_recipe(DAPO, [f"rewards.0.judge={written}"])
     judge = recipe.rewards[0].judge
     cascade = judge.cascade
     assert cascade is not None
     assert (judge.name, cascade.sure, cascade.audit, cascade.seed) == ("cascade", 1.0, 0.02, 0)
-    teacher = JudgePart(name="vllm:m", placement="rank0", options={"memory": 2e9})
-    assert judge.answering == [JudgePart(name="match", placement="rank0"), teacher]
+    assert judge.answering == [JudgePart(name="match"), JudgePart(name="vllm:m", options={"memory": 2e9})]
     again = tmp_path / "again.yaml"
     again.write_text(yaml.safe_dump(recipe.model_dump(mode="json")))
     assert load_recipe(again) == recipe
@@ -274,6 +272,11 @@ def test_a_cascade_is_built_with_its_judges() -> None:
     assert isinstance(judge.student, MatchJudge)
     assert isinstance(judge.teacher, VllmJudge)
     assert (judge.teacher.memory, judge.sure, judge.audit, judge.seed) == (2e9, 0.9, 0.1, 3)
+
+
+def test_a_key_of_earlier_versions_is_told_what_replaces_it() -> None:
+    with pytest.raises(RecipeError, match=r"rewards\.0\.judge\.placement is gone: .* name server:URL#MODEL\."):
+        load_recipe(DAPO, ["rewards.0.judge={name: match, placement: rank0}"])
 
 
 @pytest.mark.parametrize(
@@ -291,8 +294,8 @@ def test_a_cascade_is_built_with_its_judges() -> None:
             "unknown recipe key 'rewards.0.judge.cascade.aduit': did you mean 'audit'?",
         ),
         (
-            "{cascade: {student: match, teacher: {name: match, placment: rank0}}}",
-            "unknown recipe key 'rewards.0.judge.cascade.teacher.placment': did you mean 'placement'?",
+            "{cascade: {student: match, teacher: {name: match, cashe: true}}}",
+            "unknown recipe key 'rewards.0.judge.cascade.teacher.cashe': did you mean 'cache'?",
         ),
         *(
             (judge, "rewards.0.judge: a judge has a name, or is {cascade: {student: JUDGE, teacher: JUDGE}} without")
@@ -423,33 +426,6 @@ def test_a_validation_that_is_wrong(validation: str, message: str, tmp_path: Pat
         load_recipe(with_data(tmp_path, "{source: hub, id: a/b}", f"validation: {validation}\n"))
 
 
-@pytest.mark.parametrize(
-    "judge",
-    [
-        "rewards.0.judge=vllm:outputs/mine",
-        "rewards.0.judge=transformers:outputs/mine/checkpoint-10",
-        "rewards.0.judge={name: vllm:Qwen/Qwen3-14B, options: {adapter: outputs/mine}}",
-        "rewards.0.options.text_judge=vllm:outputs/mine",
-        "rewards.0.judge={cascade: {student: encoder:outputs/mine, teacher: match}}",
-    ],
-)
-def test_a_judge_in_the_folder_that_the_run_writes_to_is_refused(judge: str) -> None:
-    with pytest.raises(
-        RecipeError, match=r"the judge outputs/mine\S* of posh lies in the output folder \S+/mine, which"
-    ):
-        load_recipe(DAPO, [f"output={Path('outputs/mine').resolve()}", judge])
-
-
-def test_a_judge_that_is_the_policy_itself_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    load_recipe(DAPO, ["policy.model=Qwen/Qwen2.5-VL-7B-Instruct", "rewards.0.judge=vllm:Qwen/Qwen2.5-VL-7B-Instruct"])
-    assert "the judge of posh is Qwen/Qwen2.5-VL-7B-Instruct, the model that is trained" in caplog.text
-    caplog.clear()
-    load_recipe(DAPO, ["rewards.0.judge=vllm:Qwen/Qwen3-14B"])
-    load_recipe(DAPO, ["rewards.0.judge=match", "output=."])
-    load_recipe(DAPO, ["rewards.0.judge=server:http://127.0.0.1:8000#Qwen/Qwen3-14B"])
-    assert not caplog.text
-
-
 def test_paper_settings_of_docent() -> None:
     """PoSh's paper, appendix A.3.5, word for word."""
     sft, dapo = (load_recipe(ROOT / f"recipes/qwen2.5-vl-7b/docent-{name}.yaml") for name in ("sft", "posh-dapo"))
@@ -466,24 +442,6 @@ def test_paper_settings_of_docent() -> None:
     assert dapo.trainer["num_train_epochs"] == 1
     assert "dynamic_sampling" not in dapo.trainer
     assert dapo.rewards[0].judge.name == "vllm:Qwen/Qwen3-14B"
-
-
-def test_the_published_recipe_is_the_papers_metric_on_the_papers_training() -> None:
-    """PoSh's paper, sections 3 and 5; all else is docent-posh-dapo's, but for the punishment that the paper lacks."""
-    folder = ROOT / "recipes/qwen2.5-vl-7b"
-    ours, published = (load_recipe(folder / f"docent-{name}.yaml") for name in ("posh-dapo", "posh-published-dapo"))
-    (reward,) = published.rewards
-    options = {key: reward.options[key] for key in ("mode", "pipeline", "coref")}
-    assert options == {"mode": "published", "pipeline": "en_core_web_trf", "coref": "maverick"}
-    assert reward.options["reader"].startswith("server:http://")
-    with pytest.raises(RecipeError, match="there are no prompts at posh/scorers/prompts: prompts= is a YAML file, or"):
-        build_rewards(published.rewards)  # not ours to ship
-    assert reward.model_copy(update={"options": {}}) == ours.rewards[0]
-    trainer = {key: value for key, value in ours.trainer.items() if key != "soft_overlong_cache"}
-    same = {"output": published.output, "rewards": published.rewards, "trainer": trainer}
-    assert published == ours.model_copy(update=same)
-    first = (folder / "docent-posh-dapo.yaml").read_text().splitlines()[0]
-    assert "a PoSh of ours: default mode, prompts, graphs, charge for filler" in first
 
 
 LAUGHS = "a: &a [x, x]\n" + "".join(

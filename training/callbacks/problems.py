@@ -13,5 +13,4 @@ PROBLEMS = {
     "degenerate": "completions are padded with words that say nothing",
     "runaway": "completions outgrow their references, or are cut, while the reward rises",
     "audit": "a cascade's teacher finds its student wrong more often than at the start",
-    "divergence": "the reward rises against a referee's truth",
 }

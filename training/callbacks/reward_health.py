@@ -1,7 +1,7 @@
 """RewardHealthCallback: whether the reward is still worth following. Numbers in the log, and a warning per problem.
 
     reward = Recorder(PoshReward(judge))
-    health = RewardHealthCallback([reward], referee=lambda sample: truth_of(sample.id, sample.completion))
+    health = RewardHealthCallback([reward], stop_on=["failed", "runaway"])
     GRPOTrainer(reward_funcs=[reward], callbacks=[health], ...)
 
 Logged as `health/...` per batch of training, over all ranks (docs/logged_keys.md says what each key is).
@@ -13,19 +13,17 @@ that is not defined (no group, no variance) is NaN, which TRL leaves out.
 import logging
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-import numpy as np
 from accelerate.utils import gather_object
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from spanreward.rewards.filler import is_degenerate
 from spanreward.rewards.naming import check_known
 from spanreward.rewards.reward import LogMetric
-from spanreward.rewards.verdict import Sample
 from spanreward.training.callbacks.audits import fall, interval
 from spanreward.training.callbacks.base import Watching, group_size
 from spanreward.training.callbacks.problems import PROBLEMS
@@ -33,8 +31,6 @@ from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.recorder import Recorder, judges_of
 
 log = logging.getLogger(__name__)
-
-Referee = Callable[[Sample], float | None]
 
 SATURATED = 0.99
 TRUNCATED = "completions/clipped_ratio"  # TRL's key
@@ -53,8 +49,8 @@ class Limits:
     inverse. runaway: mean length_ratio (without references, mean length / that at the start), where the length grows
     and the reward does not fall. truncated: fraction of completions cut at the maximal length, where it grows and the
     reward does not fall; also a runaway. contrast: fall of NAME/contrast while the reward does not fall; also a
-    runaway. divergence: rise of truth_gap since the start. agreement: the floor of a cascade's (audits.py). The start
-    is the first `window` batches of this process's run, also of a resumed one.
+    runaway. agreement: the floor of a cascade's (audits.py). The start is the first `window` batches of this process's
+    run, also of a resumed one.
     """
 
     failed_fraction: float = 0.5
@@ -65,7 +61,6 @@ class Limits:
     degenerate: float = 0.05
     runaway: float = 1.5
     truncated: float = 0.1
-    divergence: float = 0.1
     contrast: float = 0.1
     agreement: float = 0.7
     window: int = 10
@@ -84,7 +79,6 @@ class CompletionRow:
     reference_length: int
     repetition: float
     degenerate: bool
-    truth: float | None
     contrast: float = math.nan
 
     @property
@@ -99,8 +93,6 @@ class RewardHealthCallback(Watching):
 
     Args:
         recorders: the rewards to watch.
-        referee: function that returns a sample's true score in [0, 1], or None where there is none. The rewards do not
-            see it.
         limits: the values above which a number is a problem.
         stop_on: names in PROBLEMS. Each of these ends the training at the end of the step, on all ranks.
 
@@ -114,13 +106,11 @@ class RewardHealthCallback(Watching):
     def __init__(
         self,
         recorders: Sequence[Recorder],
-        referee: Referee | None = None,
         limits: Limits | None = None,
         stop_on: Collection[str] = ("failed", "unscored"),
     ) -> None:
         super().__init__(recorders)
         check_known("problem in stop_on", stop_on, PROBLEMS)
-        self.referee = referee
         self.limits = limits or Limits()
         self.stop_on = frozenset(stop_on)
         self.stopped = ""
@@ -129,14 +119,14 @@ class RewardHealthCallback(Watching):
         self._audits: list[tuple[int, int]] = []  # per batch, over all ranks
         self._judges = judges_of(recorder.reward for recorder in recorders)
         self._found: dict[str, str] = {}  # in the current step
-        self._told: set[str] = set()
+        self._warned_of: set[str] = set()
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         self._group = group_size(args)
         self._history = {}
         self._audits = []
         self._usage = total_usage(self._judges)
-        self._told = set()
+        self._warned_of = set()
         self.stopped = ""
 
     def observe(self, log_metric: LogMetric | None) -> None:
@@ -163,9 +153,9 @@ class RewardHealthCallback(Watching):
         super().on_step_end(args, state, control)
         found, self._found = self._found, {}
         for problem, sentence in found.items():
-            if problem not in self._told and state.is_world_process_zero:
+            if problem not in self._warned_of and state.is_world_process_zero:
                 log.warning("step %d: %s", state.global_step, sentence)
-            self._told.add(problem)
+            self._warned_of.add(problem)
             if problem in self.stop_on and not self.stopped:
                 self.stopped = sentence
                 control.should_training_stop = True
@@ -192,30 +182,15 @@ class RewardHealthCallback(Watching):
                     reference_length=max(map(len, sample.references), default=0),
                     repetition=repetition(sample.completion),
                     degenerate=is_degenerate(sample),
-                    truth=self._truth(sample),
                     contrast=mean([r.contrasts[number] for r in self.recorders if number in r.contrasts]),
                 )
             )
         return rows
 
-    def _truth(self, sample: Sample) -> float | None:
-        """Returns the referee's score. A referee that raises must not leave the other ranks waiting."""
-        if self.referee is None:
-            return None
-        try:
-            return self.referee(sample)
-        except Exception:
-            if "referee" not in self._told:
-                log.exception("the referee failed on a completion, which counts as one without a truth")
-            self._told.add("referee")
-            return None
-
 
 def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
     """Returns a batch's numbers by their keys without "health/". group: completions per prompt, neighbours."""
     judged = [row for row in rows if row.reward is not None]
-    pairs = np.array([(row.reward, row.truth) for row in judged if row.truth is not None], dtype=float)
-    truths = [row.truth for row in rows if row.truth is not None]
     numbers = {
         "failed_fraction": mean([row.failed is not None for row in rows]),
         "unscored_fraction": mean([row.unscored is not None for row in rows]),
@@ -228,10 +203,6 @@ def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
     }
     if group > 1:
         numbers["zero_variance_groups"] = mean([flat(rows[at : at + group]) for at in range(0, len(rows), group)])
-    if truths:
-        numbers["truth"] = mean(truths)
-        numbers["truth_gap"] = mean([reward - truth for reward, truth in pairs])
-        numbers["truth_correlation"] = correlation(pairs)
     if not math.isnan(contrast := mean([row.contrast for row in rows])):
         numbers["contrast"] = contrast
     return numbers
@@ -241,13 +212,6 @@ def flat(group: Sequence[CompletionRow]) -> bool:
     """Whether every reward gives the same score to all of the group's completions that could be judged."""
     columns = zip(*(row.scores for row in group if row.failed is None), strict=True)
     return all(len({score for score in column if score is not None}) <= 1 for column in columns)
-
-
-def correlation(pairs: np.ndarray) -> float:
-    """Returns Pearson's r of (rows, 2); NaN where a column does not vary."""
-    if len(pairs) < 2 or not pairs.std(axis=0).all():
-        return math.nan
-    return float(np.corrcoef(pairs.T)[0, 1])
 
 
 def mean(values: Sequence[float]) -> float:
@@ -337,12 +301,5 @@ def problems(history: Mapping[str, Sequence[float]], limits: Limits, why: Mappin
         found["length"] = (
             f"completions have {recent['length']:.0f} characters, and had {first['length']:.0f} at the start: read "
             "some, and if they do not say what they should, lower the learning rate or punish length as such."
-        )
-    widened = recent.get("truth_gap", math.nan) - first.get("truth_gap", math.nan)
-    if widened > limits.divergence:
-        found["divergence"] = (
-            f"the reward has risen by {widened:.2f} against the truth since the start (truth {first['truth']:.2f}, now "
-            f"{recent['truth']:.2f}): the policy learns to please the judge; go back to an earlier checkpoint, and use "
-            "a stronger judge or a lower learning rate."
         )
     return found

@@ -1,4 +1,4 @@
-"""SpanTableCallback: a page and a table, every so many steps, of completions with the words that the judge blames.
+"""SpanTableCallback: a page, every so many steps, of completions with the words that the judge blames.
 
     reward = Recorder(PoshReward(judge))
     GRPOTrainer(reward_funcs=[reward], callbacks=[SpanTableCallback([reward], every=50)], ...)
@@ -6,8 +6,7 @@
 writes <output_dir>/spans/step-000050.html: the best and the worst completions of that step with their pictures. Their
 words are coloured by the verdict's spans. Beside them are what the judge misses of the reference, the verdict's parts
 and the advantage, and with span credit the text once more, coloured by what each token received. The page needs no
-other file, and completions are escaped in it. The same rows go to W&B, trackio and TensorBoard where report_to has them
-(span_trackers.py).
+other file, and completions are escaped in it. W&B and trackio get it too, where report_to has them.
 """
 
 import logging
@@ -85,15 +84,15 @@ class ShownRow:
 
 
 class SpanTableCallback(Watching):
-    """Writes pages, and tables of trackers, of the best and worst completions with their words coloured.
+    """Writes pages of the best and worst completions with their words coloured.
 
     They are chosen from all ranks' last batch of training up to that step, of as many prompts as there are. First come
-    those padded with words that say nothing, at most `worst` of them. Rank 0 writes. A table that cannot be written,
+    those padded with words that say nothing, at most `worst` of them. Rank 0 writes. A page that cannot be written,
     for example on a full disk, is one warning and does not end the training.
 
     Args:
         recorders: the rewards to show.
-        every: number of steps between two tables. The last step has one too.
+        every: number of steps between two pages. The last step has one too.
         folder: folder of the pages; None is <output_dir>/spans.
         best: number of completions, of different prompts where there are as many, with the highest mean of the rewards'
             scores.
@@ -145,7 +144,7 @@ class SpanTableCallback(Watching):
     ) -> None:
         try:
             path = folder / f"step-{step:06d}.html"
-            send(args, step, rows, write_page(path, step, rows, rewards))
+            send(args, step, write_page(path, step, rows, rewards))
         except Exception as error:  # only people read the page, and the other ranks would wait for this one
             if not self._failed:
                 what = f"{type(error).__name__}: {error}"

@@ -31,14 +31,8 @@ LARGEST = 2_000_000_000
 
 
 class VerdictFile(Watching):
-    """Writes what the recorders judge in training, one line per completion.
-
-    Args:
-        recorders: the rewards.
-        folder: where verdicts.jsonl goes, one file per rank.
-
-    Raises:
-        ValueError: for rewards that are not Recorders.
+    """Writes what the recorders judge in training to `folder`, one line per completion and one file per rank. Raises
+    ValueError for rewards that are not Recorders.
     """
 
     def __init__(self, recorders: Sequence[Recorder], folder: Path) -> None:

@@ -74,11 +74,11 @@ def train(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     recipe = load_judge_recipe(arguments.recipe, arguments.overrides)  # before the slow imports: typos show at once
     from spanreward.training.judge.fit import train_judge
 
-    told = train_judge(recipe, arguments.resume)
+    figures = train_judge(recipe, arguments.resume)
     table = table_with(f"encoder:{recipe.output}, on held-out pictures", ["measure"], ["value"])
     for name in ("loss", "auc", "temperature"):
-        table.add_row(name, f"{told[name]:.4g}")
-    return told, [table]
+        table.add_row(name, f"{figures[name]:.4g}")
+    return figures, [table]
 
 
 def add_label(parser: argparse.ArgumentParser) -> None:

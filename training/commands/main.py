@@ -10,6 +10,7 @@ import argparse
 import sys
 from collections.abc import Mapping
 from importlib import import_module
+from importlib.metadata import version
 
 from spanreward.training.needs import lacking
 
@@ -21,9 +22,8 @@ COMMANDS = {
     "train": ("train", "train a policy by SFT, GRPO or DAPO as a recipe says (needs the extra train)"),
     "compare": ("compare", "compare checkpoints, with error bars and a report (needs the extra train)"),
     "judge": ("judge", "train a judge that reads each text once (needs the extra train)"),
-    "blind": ("blind", "let people compare two sides without knowing which is which (needs the extra train)"),
-    "labels": ("labels.command", "compare a metric and its spans with people's labels"),
-    "read": ("read", "parse texts for PoSh, or serve its parser from an environment of its own"),
+    "labels": ("labels", "say from labelled completions whether to train on a metric's spans"),
+    "read": ("read", "print the scene graphs that PoSh reads in texts"),
 }
 
 
@@ -33,8 +33,8 @@ def main() -> None:
     try:
         import_module(f"spanreward.training.commands.{COMMANDS[command][0]}").main()
     except (ImportError, RuntimeError) as error:
-        if told := lacking(f"spanreward {command}", error):
-            sys.exit(told)
+        if missing := lacking(f"spanreward {command}", error):
+            sys.exit(missing)
         raise
 
 
@@ -45,6 +45,7 @@ def choose(prog: str, about: str | None, purposes: Mapping[str, str]) -> str:
     more = f"commands:\n{listed}\n\n`{prog} COMMAND --help` explains each."
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog, description=about, epilog=more, formatter_class=form)
+    parser.add_argument("--version", action="version", version=f"spanreward {version('spanreward')}")
     parser.add_argument("command", choices=purposes, metavar="COMMAND", help="one of those below")
     command: str = parser.parse_args(sys.argv[1:2]).command
     sys.argv = [f"{prog} {command}", *sys.argv[2:]]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from spanreward.rewards.reward import Reward
 
 JUDGES = (
-    "match (no model), match:embed (extra embed), encoder:MODEL, transformers:MODEL, vllm:MODEL (extra vllm), "
+    "match (no model), encoder:MODEL, transformers:MODEL, vllm:MODEL (extra vllm), "
     "server:URL#MODEL, chat:URL#MODEL, cascade, FILE.py:NAME, or several of them with + between"
 )
 CACHE = (

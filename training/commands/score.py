@@ -67,10 +67,10 @@ def main() -> None:
         sys.exit(f"{parser.prog}: {error}")
     except KeyboardInterrupt:
         sys.exit(f"{parser.prog}: interrupted; the same command goes on from here.")
-    told = [f"{arguments.input}:{number}: not scored: {reason}" for number, reason in summary.bad_lines]
-    if len(told) > SHOWN:
-        told[SHOWN:] = [f"... and {len(told) - SHOWN} more: see `note` in {arguments.output}"]
-    for line in told:
+    unscored = [f"{arguments.input}:{number}: not scored: {reason}" for number, reason in summary.bad_lines]
+    if len(unscored) > SHOWN:
+        unscored[SHOWN:] = [f"... and {len(unscored) - SHOWN} more: see `note` in {arguments.output}"]
+    for line in unscored:
         console.print(line, markup=False, highlight=False)
     table = Table(title=f"{title}: {arguments.output}", show_header=False)
     for name, value in asdict(summary).items():

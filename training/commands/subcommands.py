@@ -1,6 +1,6 @@
 """A command with subcommands. Each is a module with HELP, DESCRIPTION, `add_arguments` and `measure`.
 
-run("spanreward labels", __doc__, {"spans": spans, "table": table})
+run("spanreward judge", __doc__, {"train": train_it, "label": label_it})
 """
 
 import argparse

@@ -9,16 +9,10 @@
                           (or fsdp2, zero2, zero3: each file says when to take it)
     after interruptions:  spanreward train outputs/try/recipe.yaml --resume
 
-The output folder gets:
-
-    the trained policy    recipe.yaml (as run)    metrics.jsonl    versions.json (git commit and seeds too)
-    verdicts.jsonl        every completion with its verdicts; verdicts=false leaves it out
-    spans/                pages of the best and worst completions with coloured words (grpo and dapo)
-    checkpoint-STEP/      as trainer.save_strategy and save_steps say
-    check.json            the results of the recipe's `check`; failed checks are also printed last, in red
-
-A policy or judge with a hub id, and data with `source: hub`, are downloaded at their first use (HF_HUB_OFFLINE=1:
-never).
+The output folder gets the trained policy, recipe.yaml (as run), versions.json, metrics.jsonl, verdicts.jsonl (every
+completion with its verdicts; verdicts=false leaves it out), spans/ (pages of coloured completions), checkpoint-STEP/ as
+trainer.save_strategy and save_steps say, and check.json, the results of the recipe's `check`. A policy or judge with a
+hub id, and data with `source: hub`, are downloaded at their first use (HF_HUB_OFFLINE=1: never).
 
 exit codes: 0 trained, or planned; 1 not possible as asked or (with --dry-run) on this machine, or stopped, with one
 sentence that says why; 2 trained, with a failed check and --strict; 143 ended by SIGTERM, 130 by Ctrl-C
@@ -31,7 +25,6 @@ ends the run at once. accelerate launch with one process does not pass SIGTERM o
 import argparse
 import signal
 import sys
-from pathlib import Path
 from typing import Any
 
 
@@ -49,12 +42,11 @@ def main() -> None:
     parser.add_argument("--strict", action="store_true", help="exit with 2 where a check of the recipe fails")
     plan = "print what is missing here and what would run (models, judges, memory, steps, questions, data)"
     parser.add_argument("--dry-run", action="store_true", help=f"{plan}; nothing is loaded")
-    parser.add_argument("--json", metavar="PATH", help="with --dry-run: write the same numbers there")
     config = "with --dry-run: the configuration that you would launch with (default: one process)"
     parser.add_argument("--accelerate-config", metavar="PATH", help=config)
     arguments = parser.parse_intermixed_args()
-    if not arguments.dry_run and (arguments.json or arguments.accelerate_config):
-        parser.error("--json and --accelerate-config go with --dry-run; a run is launched with accelerate launch.")
+    if arguments.accelerate_config and not arguments.dry_run:
+        parser.error("--accelerate-config goes with --dry-run; a run is launched with accelerate launch.")
 
     from spanreward.training.recipe import RecipeError, load_recipe
 
@@ -63,9 +55,7 @@ def main() -> None:
         if arguments.dry_run:
             from spanreward.training.plan.dry_run import dry_run
 
-            here = dry_run(recipe, arguments.accelerate_config, arguments.json)["here"]
-            if stops := [f"{what}: {one['found']}" for what, one in here.items() if one["stops"]]:
-                raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
+            dry_run(recipe, arguments.accelerate_config)
             return
         train(recipe, arguments.resume, arguments.stop_on, arguments.strict, parser.prog)
     except RecipeError as error:
@@ -82,7 +72,6 @@ def train(recipe: Any, resume: bool, stop_on: list[str], strict: bool, program: 
     from spanreward.training.grpo.trainer import JudgeFailure, NothingScored
     from spanreward.training.run import Unhealthy, run
     from spanreward.training.run_checks import check_run, print_checks
-    from spanreward.training.run_folder import after_full_disk, out_of_disk
 
     stop = StopOnSignal()
     for sent in (signal.SIGTERM, signal.SIGINT):
@@ -95,16 +84,11 @@ def train(recipe: Any, resume: bool, stop_on: list[str], strict: bool, program: 
             print(f"{program}: training stopped: {error}", file=sys.stderr, flush=True)
         state.wait_for_everyone()  # the launcher ends the others once one rank has ended
         sys.exit(1)
-    except Exception as error:
-        if not out_of_disk(error):
-            raise
-        advice = after_full_disk(Path(recipe.output))
-        sys.exit(f"{program}: there is no room left to write {recipe.output} ({error}): {advice}.")
     main_process = PartialState().is_main_process
     if stop.stopped_at is not None:
         if main_process:
-            told = f"ended by {stop.signal.name}: {output}/checkpoint-{stop.stopped_at} is written. To go on:"
-            print(f"{program}: {told} {program} {output}/recipe.yaml --resume", file=sys.stderr, flush=True)
+            message = f"ended by {stop.signal.name}: {output}/checkpoint-{stop.stopped_at} is written. To go on:"
+            print(f"{program}: {message} {program} {output}/recipe.yaml --resume", file=sys.stderr, flush=True)
         sys.exit(128 + stop.signal)
     if main_process:
         results = check_run(output, recipe)

@@ -18,9 +18,9 @@ from datasets import Dataset, Image, concatenate_datasets
 from spanreward.rewards.language.answer_text import normalise
 from spanreward.rewards.pictures import scaled
 from spanreward.rewards.reward import texts
+from spanreward.training.data.custom import custom_rows
 from spanreward.training.data.hub import hub_rows
 from spanreward.training.data.jsonl import jsonl_rows
-from spanreward.training.data.own import own_rows
 from spanreward.training.data.rows import ALL_OR_NONE
 from spanreward.training.recipe import DataPart, FilePart, HubPart, JsonlPart, MixedPart, RecipeError
 
@@ -42,7 +42,7 @@ def load_part(data: JsonlPart | HubPart | FilePart, completions: bool) -> Datase
     if isinstance(data, HubPart):
         rows, pictures = hub_rows(data)
     else:
-        rows = own_rows(data) if isinstance(data, FilePart) else jsonl_rows(data)
+        rows = custom_rows(data) if isinstance(data, FilePart) else jsonl_rows(data)
     if completions:
         learn = [(row, text) for row in rows for text in learned(row)]
         rows = [{**row, "completion": [{"role": "assistant", "content": text}]} for row, text in learn]

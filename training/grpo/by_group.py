@@ -35,19 +35,19 @@ def group_advantages(
     special = spans.special_ids(tokenizer)
     tokens: dict[int, list[list[int]]] = {}
     phrases: list[spans.Phrase] = []
-    for row, (verdict, text, own, ended) in enumerate(zip(verdicts, texts, ids, finished, strict=True)):
-        offsets = spans.token_offsets(tokenizer, special, own, text) if ended else None
+    for row, (verdict, text, sampled, ended) in enumerate(zip(verdicts, texts, ids, finished, strict=True)):
+        offsets = spans.token_offsets(tokenizer, special, sampled, text) if ended else None
         mentions = spans.first_mentions(verdict.spans)
         found = spans.tokens_of(mentions, offsets or [])
         if not verdict.status.failed and len(set().union(*found)) >= spans.MIN_COVERED_TOKENS:
             tokens[row] = found
             phrases += spans.phrases_of(mentions, text, group=0)
     residuals = iter(spans.residual_credit(phrases))
-    mask = torch.tensor([[t < len(own) for t in range(max(map(len, ids)))] for own in ids])
+    mask = torch.tensor([[t < len(sampled) for t in range(max(map(len, ids)))] for sampled in ids])
     credit, covered = torch.zeros(mask.shape), torch.zeros_like(mask)
     for row, found in tokens.items():
         values, marks = spans.shared_credit([next(residuals) for _ in found], found, len(ids[row]))
         credit[row, : len(values)], covered[row, : len(marks)] = torch.tensor(values), torch.tensor(marks)
     scaled = spans.scale_credit(credit, covered, spans.credit_std(spans.credit_moments(credit, covered)))
     advantages = add_centred(torch.tensor(scalars), scaled, mask, span_coef)
-    return [row[: len(own)] for row, own in zip(advantages.tolist(), ids, strict=True)]
+    return [row[: len(sampled)] for row, sampled in zip(advantages.tolist(), ids, strict=True)]

@@ -14,7 +14,7 @@
 A phrase gets its credit less a baseline: what other phrases of its kind, place and group add. Raw credit would also say
 whether to write on at all. The completion's scalar advantage says that already, and where most phrases are wrong, raw
 credit would push probability away in every direction (docs/credit.md). Filler (rewards/filler.py) has no baseline: it
-is charged all that it costs, even where every completion is padded.
+is blamed for all that it costs, even where every completion is padded.
 
 Offsets come from decoding the sampled ids one by one. Tokenising the text again would drift on merges, emoji and CJK.
 """
@@ -84,13 +84,13 @@ def token_offsets(
         if piece is not None:
             if not text.startswith(piece, written):
                 return None
-            offsets += group_offsets(tokenizer, special, context, group, piece, written)
+            offsets += _group_offsets(tokenizer, special, context, group, piece, written)
             written += len(piece)
             context, group = group, []
-    return offsets + group_offsets(tokenizer, special, context, group, text[written:], written)
+    return offsets + _group_offsets(tokenizer, special, context, group, text[written:], written)
 
 
-def group_offsets(
+def _group_offsets(
     tokenizer: Tokenizer, special: Collection[int], context: list[int], group: list[int], piece: str, begin: int
 ) -> list[tuple[int, int]]:
     """Offsets of the tokens that together wrote `piece`, which begins at character `begin`, after `context`."""
@@ -135,11 +135,11 @@ def baseline_credit(phrases: Sequence[Phrase]) -> list[float]:
     the means of few phrases near 0. The phrases' order does not matter, up to rounding. Filler has the baseline 0 and
     counts in no mean.
     """
-    told = [phrase for phrase in phrases if phrase.kind != FILLER]
-    credit = np.array([phrase.credit for phrase in told], dtype=np.float64)
-    baseline = np.full(len(told), credit.mean() if told else 0.0)
+    claims = [phrase for phrase in phrases if phrase.kind != FILLER]
+    credit = np.array([phrase.credit for phrase in claims], dtype=np.float64)
+    baseline = np.full(len(claims), credit.mean() if claims else 0.0)
     for key in ("kind", "place", "group"):
-        _, cell = np.unique([getattr(phrase, key) for phrase in told], return_inverse=True)
+        _, cell = np.unique([getattr(phrase, key) for phrase in claims], return_inverse=True)
         residual = credit - baseline
         others = np.bincount(cell, residual)[cell] - residual
         baseline += others / (np.bincount(cell)[cell] - 1 + SHRINK)
@@ -154,11 +154,13 @@ def residual_credit(phrases: Sequence[Phrase]) -> list[float]:
 
 def tokens_of(mentions: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> list[list[int]]:
     """Returns for each mention the indices of the tokens that wrote some of its characters."""
-    ended = list(accumulate((end for _, end in offsets), max))
-    begun = list(accumulate((start for start, _ in reversed(offsets)), min))[::-1]
+    latest_end = list(accumulate((end for _, end in offsets), max))  # of all tokens so far
+    backwards = accumulate((start for start, _ in reversed(offsets)), min)
+    earliest_start = list(backwards)[::-1]  # of all tokens from here on
     tokens = []
     for span in mentions:
-        near = range(bisect_right(ended, span.start), bisect_left(begun, span.end))  # tokens elsewhere do not overlap
+        first, stop = bisect_right(latest_end, span.start), bisect_left(earliest_start, span.end)
+        near = range(first, stop)  # tokens elsewhere do not overlap
         tokens.append([i for i in near if max(offsets[i][0], span.start) < min(offsets[i][1], span.end)])
     return tokens
 
@@ -184,7 +186,7 @@ def token_credit(verdict: Verdict, ids: Sequence[int], tokenizer: PreTrainedToke
 
         verdict = PoshReward("match").assess([Sample("Describe it.", text, references=("A red circle.",))])[0]
         credit = token_credit(verdict, ids, tokenizer)        # len(ids) floats
-        advantages = [advantage + 0.5 * (own - fmean(credit)) / deviation for own in credit]
+        advantages = [advantage + 0.5 * (value - fmean(credit)) / deviation for value in credit]
 
     This is the credit of the metric, not yet less the baseline of the batch that SpanGRPOTrainer takes it against
     (docs/credit.md; `group_advantages` in by_group.py does that for one group). deviation: that of the batch's credit.

@@ -48,18 +48,18 @@ def reward_of(rollout: Rollout, weights: Mapping[str, float]) -> float | None:
     return sum(scores) if scores else None
 
 
-def rewards_of(rollouts: Sequence[Rollout], weights: Mapping[str, float]) -> list[float]:
+def _rewards_of(rollouts: Sequence[Rollout], weights: Mapping[str, float]) -> list[float]:
     return [reward for reward in (reward_of(rollout, weights) for rollout in rollouts) if reward is not None]
 
 
 def has_variance(group: Sequence[Rollout], weights: Mapping[str, float]) -> bool:
-    rewards = rewards_of(group, weights)
+    rewards = _rewards_of(group, weights)
     return bool(rewards) and max(rewards) - min(rewards) > SAME_REWARD
 
 
 def mean_reward(rollouts: Sequence[Rollout], weights: Mapping[str, float]) -> float:
     """Returns the mean reward; NaN without any."""
-    rewards = rewards_of(rollouts, weights)
+    rewards = _rewards_of(rollouts, weights)
     return sum(rewards) / len(rewards) if rewards else math.nan
 
 
@@ -143,9 +143,9 @@ class DynamicSampling:
             rounds, drawn = rounds + 1, drawn + len(numbers)
         first = rank * len(inputs)
         batch = []
-        for number, own in enumerate(inputs, start=first):
+        for number, given in enumerate(inputs, start=first):
             place = number // size
-            batch.append(self._read(replaced[place], own) if place in replaced else own)
+            batch.append(self._read(replaced[place], given) if place in replaced else given)
         counts = {"rounds": rounds, "drawn_groups": drawn, "resampled_groups": len(replaced)}
         rollouts = share([rollout for group in groups for rollout in group], rank, ranks)
         return batch, rollouts, {"reward": reward, "unfilled_groups": len(missing), **counts}

@@ -9,9 +9,8 @@ until TRL calculates rewards. In the meantime the process does, where the settin
     the reference model's log-probabilities: beta > 0
 
 Otherwise, and with dynamic_sampling, nothing is saved. Other rewards judge where TRL calculates rewards: a co-located
-judge must sleep while the policy works, and a judge that all ranks share communicates with the other ranks. The thread
-uses neither the policy nor its tokenizer nor other ranks. Its exception is raised where the step waits for it. A step
-that ends early, for example by Ctrl-C, does not wait.
+judge must sleep while the policy works. The thread uses neither the policy nor its tokenizer nor other ranks. Its
+exception is raised where the step waits for it. A step that ends early, for example by Ctrl-C, does not wait.
 """
 
 from collections.abc import Mapping, Sequence

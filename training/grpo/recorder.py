@@ -7,9 +7,6 @@ SpanGRPOTrainer wakes each judge once per step, whatever rewards share it, and l
 
     judge_step(recorders, prompts, completions, log_metric, {"reference": references})
     recorders[0](prompts, completions)                     # its scores, as TRL wants them
-
-No collective of the training may run while judges are `awake`: a judge that all ranks share communicates with the other
-ranks until it is left (see Rank0Judge).
 """
 
 import logging
@@ -26,7 +23,7 @@ from spanreward.rewards.reward import LogMetric, Reward, summarise
 from spanreward.rewards.verdict import Sample, Status, Verdict
 from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.reasoning import Parts, on_completion
-from spanreward.training.grpo.waiting import told_while_waiting
+from spanreward.training.grpo.waiting import log_while_waiting
 
 log = logging.getLogger(__name__)
 
@@ -77,24 +74,31 @@ class Recorder:
         parts: of completions that begin with reasoning. Their answers are judged; the samples and spans that are kept
         refer to the whole completions. Raises ValueError as `Reward.__call__` does.
         """
-        samples = answers = self.reward.read_samples(prompts, completions, **columns)
-        if parts is not None:
+        samples = self.reward.read_samples(prompts, completions, **columns)
+        if parts is None:
+            verdicts = self._judge_answers(samples, asleep, log_metric)
+        else:
             pairs = list(zip(samples, parts, strict=True))
             answers = [replace(sample, completion=part.answer) for sample, part in pairs]
             samples = [replace(sample, completion=part.reasoning + part.answer) for sample, part in pairs]
-        reasons = [asleep[id(judge)] for judge in self.reward.judges if id(judge) in asleep]
-        if reasons:
-            verdicts = [Verdict(None, Status.ERROR, note=reasons[0]) for _ in samples]
-        else:
-            with told_while_waiting(f"the reward {self.__name__}"):
-                verdicts = self.reward.judge_samples(answers)
-                rows, others = (range(len(answers)), 1) if self.contrast_coef else (sampled(answers), OTHERS)
-                self.contrasts = contrasts(self.reward, answers, verdicts, rows, others)
-            if log_metric is not None and self.contrasts:
-                log_metric(f"{self.__name__}/contrast", fmean(self.contrasts.values()))
-        if parts is not None:
+            verdicts = self._judge_answers(answers, asleep, log_metric)
             verdicts = [on_completion(verdict, part) for verdict, part in zip(verdicts, parts, strict=True)]
         self.keep(samples, verdicts, log_metric)
+
+    def _judge_answers(
+        self, answers: list[Sample], asleep: Mapping[int, str], log_metric: LogMetric | None
+    ) -> list[Verdict]:
+        """Returns the verdicts, and measures and logs the contrast. All are ERROR when a judge is `asleep`."""
+        for judge in self.reward.judges:
+            if id(judge) in asleep:
+                return [Verdict(None, Status.ERROR, note=asleep[id(judge)]) for _ in answers]
+        with log_while_waiting(f"the reward {self.__name__}"):
+            verdicts = self.reward.judge_samples(answers)
+            rows, others = (range(len(answers)), 1) if self.contrast_coef else (sampled(answers), OTHERS)
+            self.contrasts = contrasts(self.reward, answers, verdicts, rows, others)
+        if log_metric is not None and self.contrasts:
+            log_metric(f"{self.__name__}/contrast", fmean(self.contrasts.values()))
+        return verdicts
 
     def keep(self, samples: list[Sample], verdicts: list[Verdict], log_metric: LogMetric | None = None) -> None:
         """Take these as the batch's, so that the next call returns their scores without judging."""
@@ -144,14 +148,14 @@ def judge_step(
     """
     judges = judges_of(recorder.reward for recorder in recorders)
     before = total_usage(judges)
-    for together in by_judge(recorders):
+    for together in _by_judge(recorders):
         with awake(together[0].reward.judges_to_wake) as asleep:
             for recorder in together:
                 recorder.judge(prompts, completions, asleep, log_metric, parts, **columns)
     return total_usage(judges).since(before)
 
 
-def by_judge(recorders: Sequence[Recorder]) -> list[list[Recorder]]:
+def _by_judge(recorders: Sequence[Recorder]) -> list[list[Recorder]]:
     """Returns the recorders in groups that wake the same judge, in order. One that wakes none is a group by itself."""
     groups: dict[int, list[Recorder]] = {}
     for recorder in recorders:

@@ -20,8 +20,10 @@ def old_logps_of_sequence(logps: torch.Tensor, old: torch.Tensor, mask: torch.Te
 
     The ratio is the geometric mean over the sequence's tokens (equation 7 of the same paper). mask: 1 for its tokens.
     """
-    mean = ((logps - old) * mask).sum(-1, keepdim=True) / mask.sum(-1, keepdim=True).clamp(min=1.0)
-    return (logps - mean).detach()
+    log_ratios = (logps - old) * mask
+    tokens = mask.sum(-1, keepdim=True).clamp(min=1.0)
+    log_ratio_of_sequence = log_ratios.sum(-1, keepdim=True) / tokens
+    return (logps - log_ratio_of_sequence).detach()
 
 
 class SequenceRatioTrainer(ResumingTrainer):

@@ -173,7 +173,7 @@ class SpanGRPOTrainer(SequenceRatioTrainer):
         """Complete and judge these rows of this rank. Returns the groups of all ranks."""
         self._batch = batch = Batch(rows, drafting=True)
         super()._generate_and_score_completions(rows)
-        own = [
+        rollouts_here = [
             Rollout(
                 batch.ids[row],
                 None if batch.logprobs is None else batch.logprobs[row],
@@ -182,7 +182,7 @@ class SpanGRPOTrainer(SequenceRatioTrainer):
             )
             for row in range(len(rows))
         ]
-        rollouts = gather_object(own)
+        rollouts = gather_object(rollouts_here)
         return [rollouts[i : i + self.num_generations] for i in range(0, len(rollouts), self.num_generations)]
 
     # 2. Sampling.
@@ -281,10 +281,10 @@ class SpanGRPOTrainer(SequenceRatioTrainer):
         """Raises NothingScored, on all ranks or none, if no completion has a score. rewards: (rows of all ranks, R)."""
         if not rewards[:, : self._scoring].isnan().all():
             return
-        own = ["; ".join(recorder.reward.unscored(recorder.verdicts) for recorder in self.recorders)]
+        reasons = ["; ".join(recorder.reward.unscored(recorder.verdicts) for recorder in self.recorders)]
         raise NothingScored(
             f"none of this step's {len(rewards)} completions has a score, so there is nothing to learn: "
-            f"{gather_object(own)[0]}; fill the column, or leave out the rows without it."
+            f"{gather_object(reasons)[0]}; fill the column, or leave out the rows without it."
         )
 
     # 5. The spans' credit, and what must not reach the loss.

@@ -1,6 +1,6 @@
 """Says in the log that something has not ended, and how long that has been: a run that hangs does not say where.
 
-with told_while_waiting("the reward posh"):
+with log_while_waiting("the reward posh"):
     verdicts = reward.judge_samples(samples)
 """
 
@@ -16,14 +16,14 @@ EVERY = 300.0  # seconds
 
 
 @contextmanager
-def told_while_waiting(what: str) -> Iterator[None]:
+def log_while_waiting(what: str) -> Iterator[None]:
     began, ended = time.monotonic(), Event()
 
-    def tell() -> None:
+    def log_now_and_then() -> None:
         while not ended.wait(EVERY):
             log.warning("%s has not answered for %.0f s, and the run waits for it.", what, time.monotonic() - began)
 
-    Thread(target=tell, daemon=True).start()
+    Thread(target=log_now_and_then, daemon=True).start()
     try:
         yield
     finally:

@@ -63,11 +63,11 @@ class Changes:
         texts = list(dict.fromkeys(text for several in captions.values() for text in several))
         parsed = load_pipeline().pipe(texts, disable=["parser"])
         self.words = {text: [read(token) for token in doc] for text, doc in zip(texts, parsed, strict=True)}
-        self.own: dict[str, list[Word]] = {
+        self.changeable: dict[str, list[Word]] = {
             name: [word for text in several for word in self.words[text] if word.pool]
             for name, several in captions.items()
         }
-        self.known = {name: {word.lemma for word in words} for name, words in self.own.items()}
+        self.known = {name: {word.lemma for word in words} for name, words in self.changeable.items()}
         self.having = defaultdict(list)
         for name, lemmas in self.known.items():
             for lemma in sorted(lemmas):
@@ -120,7 +120,7 @@ class Changes:
     def _instead(self, name: str, word: Word) -> str:
         """Returns a word that may stand for this one and that no caption of the picture has; "" if none is found."""
         for _ in range(20):
-            words = [new for new in self.own[self._other(name)] if new.pool == word.pool]
+            words = [new for new in self.changeable[self._other(name)] if new.pool == word.pool]
             new = self.random.choice(words) if words else word
             if new.lemma not in self.known[name] and new.lemma != word.lemma:
                 return cased(new.text, word)

@@ -26,12 +26,12 @@ from transformers import (
 from transformers.trainer_utils import get_last_checkpoint
 
 from spanreward.rewards.judges.encoder.windows import windows
-from spanreward.rewards.judges.match.word_vectors import packaged_model
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.rewards.templates import fill
 from spanreward.rewards.yaml_file import read_yaml_file
 from spanreward.training.judge.changes import Example
 from spanreward.training.judge.data import examples_of
+from spanreward.training.judge.minilm import packaged_model
 from spanreward.training.judge.recipe import JudgeRecipe
 
 SETTINGS = "spanreward.json"
@@ -83,7 +83,7 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     loss, temperature = calibrated(logits, labels)
     for weights in model.classifier.parameters():
         weights.data /= temperature
-    told = {
+    figures = {
         "temperature": temperature,
         "loss": loss,
         "auc": area(logits, labels),
@@ -96,10 +96,10 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     tokenizer.model_max_length = model.config.max_position_embeddings
     for part in (model, tokenizer):
         part.save_pretrained(output)
-    (output / SETTINGS).write_text(json.dumps(told, indent=1) + "\n", "utf-8")
-    (output / "README.md").write_text(card(told), "utf-8")
+    (output / SETTINGS).write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
+    (output / "README.md").write_text(card(figures), "utf-8")
     shutil.rmtree(checkpoints)
-    return told
+    return figures
 
 
 def encoded(tokenizer: Any, example: Example) -> list[dict[str, list[int]]]:
@@ -136,12 +136,17 @@ def area(logits: Any, labels: Any) -> float:
     return float((ranks[right].sum() - right.sum() * (right.sum() - 1) / 2) / pairs) if pairs else 0.5
 
 
-def card(told: dict[str, Any]) -> str:
+def card(figures: dict[str, Any]) -> str:
     """Returns the model card of what spanreward.json holds."""
-    recipe = told["recipe"]
+    recipe = figures["recipe"]
     files = [*recipe["captions"].values(), *recipe["labels"].values(), *recipe["teacher"]]
-    values = {**recipe, **told, "steps": told["checks"][-1][0], "files": "\n".join(f"- `{path}`" for path in files)}
-    values |= {side: len(names) for side, names in told["pictures"].items()}
+    values = {
+        **recipe,
+        **figures,
+        "steps": figures["checks"][-1][0],
+        "files": "\n".join(f"- `{path}`" for path in files),
+    }
+    values |= {side: len(names) for side, names in figures["pictures"].items()}
     values["kinds"] = ", ".join(f"{kind} {weight:g}" for kind, weight in recipe["kinds"].items())
     shown = {name: f"{value:.4g}" if isinstance(value, float) else str(value) for name, value in values.items()}
     return fill(read_yaml_file(Path(__file__).with_name("card.yaml"))["card"], **shown)

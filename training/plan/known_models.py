@@ -5,7 +5,6 @@
 Looks at a folder's config.json, then the hub's local cache, then known_models.yaml.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +18,8 @@ CONFIGS: dict[str, dict[str, Any]] = read_yaml_file(Path(__file__).with_suffix("
 
 def size_by_name(model: str) -> Size | None:
     """Returns a model's size by its hub id or folder; None where it is not known here. Downloads nothing."""
-    adapter = Path(model) / "adapter_config.json"
-    if adapter.is_file() and not (Path(model) / "config.json").is_file():
-        return size_by_name(json.loads(adapter.read_text())["base_model_name_or_path"])
     try:
         return size_of(AutoConfig.from_pretrained(model, local_files_only=True))
     except (OSError, ValueError):
-        return known_size(model) if model in CONFIGS else None
-
-
-def known_size(model: str) -> Size:
-    """Returns a model's size from the table alone. Raises KeyError for a model that is not in it."""
-    config = dict(CONFIGS[model])
-    return size_of(AutoConfig.for_model(config.pop("model_type"), **config))
+        config = dict(CONFIGS.get(model, {}))
+        return size_of(AutoConfig.for_model(config.pop("model_type"), **config)) if config else None

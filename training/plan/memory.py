@@ -1,29 +1,19 @@
 """How much memory a run takes on each GPU, computed before anything is loaded.
 
-    plan = Plan(policy=size_of(policy_config), judge=size_of(judge_config), gpus=4, sharding="zero3")
-    for phase in (plan.training, plan.judging): print(phase, sum(phase.values()) / 1e9)
+    plan = Plan(policy=size_of(policy_config), judges=(Awake(size_of(judge_config)),), gpus=4, sharding="zero3")
+    sum(plan.training.values()) / 1e9       # GB on each GPU; the same for plan.judging and plan.writing
 
-Bytes of one GPU. Per trained parameter, mixed-precision AdamW keeps 16 (ZeRO, arXiv 1910.02054, section 3.1):
-DeepSpeed 2 of weights, 2 of gradients and 12 of optimizer state, a float32 copy and two moments; PyTorch alone, and
-FSDP, 4 of float32 weights, 4 of gradients and 8 of moments. Then autocast also keeps a bfloat16 copy of each weight
-that learns until its pass ends. Without sharding, all weights of a bfloat16 policy have 2, 2 and 4: PyTorch's AdamW
-keeps its moments in their dtype and no copy. SHARDED says what the GPUs divide. Of divided weights, ZeRO-3 holds up
-to LIVE whole ones in a pass (stage3_max_live_parameters), and FSDP those of two layers, one ahead. Gradient
-checkpointing keeps every layer's input (2 bytes a number) and all of one layer: 34 bytes a number, with an attention
-that keeps no scores (arXiv 2205.05198, equation 1). TRL projects TILE of tokens and vocabulary at once, and keeps the
-gradients of its input, and of the projection if it learns, in float32 (trl/kernels/chunked_logprob.py). A KV cache has
-4 bytes (a key and a value in bfloat16) per token, layer and number of the key-value heads. A judge's batch of
-BATCHED_TOKENS (rewards/judges/local/vllm_arguments.py) takes 28 bytes a number of the widest layer, which is assumed:
-the layer's input, its norm, queries, keys and values, and a feed-forward layer of 3.5 times the width. The logits of
-BATCHED_PROMPTS are kept twice in float32. Judges are awake one after another. TRL's engine takes the share of the GPU
-that vllm_gpu_memory_utilization gives it. Where transformers writes, divided weights are gathered whole
-(ds3_gather_for_generation).
-
-Not counted: fragmentation, communication buffers, and activations of pictures.
+Per trained parameter AdamW keeps 16 bytes (ZeRO, arXiv 1910.02054, section 3.1): DeepSpeed 2 of weights, 2 of gradients
+and 12 of optimizer state; PyTorch and FSDP 4, 4 and 8, and autocast a bfloat16 copy; of a bfloat16 policy without
+sharding 2, 2 and 4. ZeRO-3 holds up to LIVE whole weights in a pass, FSDP two layers, and transformers gathers all to
+write. Gradient checkpointing keeps every layer's input, and 34 bytes a number of one layer (arXiv 2205.05198, equation
+1). TRL projects TILE at once and keeps its gradients in float32 (trl/kernels/chunked_logprob.py). A judge's batch takes
+28 bytes a number of the widest layer, which is assumed, and its float32 logits twice. Not counted: fragmentation,
+communication buffers, and activations of pictures.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, PretrainedConfig
@@ -53,7 +43,6 @@ class Size:
     kv_numbers: int  # per token and layer: key-value heads times their width
     vocabulary: int
     linear: int  # rows plus columns of all linear layers: a LoRA adapter of rank r has r times as many parameters
-    context: int  # the most tokens that it reads
 
     @property
     def kv_bytes(self) -> int:
@@ -62,31 +51,43 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """A policy in training and its judge, which both compute in bfloat16.
+class Awake:
+    """A judge on each rank's GPU, in bfloat16. parallel: GPUs that share it. kv_tokens: that its KV cache holds."""
 
-    gpus: number of GPUs, with a training process each. sharding: a key of SHARDED. placement: of the judge, as in
-    recipes; `server` has GPUs of its own. lora_rank: rank of adapters on all linear layers; None trains all weights.
-    tokens: prompt and completion tokens of one forward and backward pass on one GPU. judge_parallel: GPUs that share a
-    judge. kv_tokens: tokens whose keys and values a judge can keep. dtype: of the policy's weights as they are loaded.
-    engine: bytes of TRL's engine on the GPU, 0 if it has GPUs of its own, None where transformers writes.
-    engine_sleeps: whether it is away while others work. written_tokens: prompt and completion tokens that transformers
-    has at once when it writes.
+    size: Size
+    parallel: int = 1
+    kv_tokens: int = 40_000
+
+    @property
+    def parts(self) -> dict[str, int]:
+        """Bytes on each GPU."""
+        return {
+            "judge": 2 * self.size.parameters // self.parallel,
+            "KV cache": self.size.kv_bytes * self.kv_tokens // self.parallel,
+            "judge's batch": 28 * BATCHED_TOKENS * self.size.hidden + 8 * BATCHED_PROMPTS * self.size.vocabulary,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A policy in training, which computes in bfloat16, and the judges on its GPUs.
+
+    gpus: with a training process each. sharding: a key of SHARDED. lora_rank: of adapters on all linear layers; None
+    trains all weights. tokens: of prompts and completions in one pass on one GPU; written_tokens: that transformers has
+    at once when it writes. dtype: of the policy's weights as they are loaded. engine: bytes of TRL's engine on the GPU,
+    0 if it has GPUs of its own, None where transformers writes. engine_sleeps: whether it is away while others work.
     """
 
     policy: Size
-    judge: Size
+    judges: tuple[Awake, ...]
     gpus: int
     sharding: str = "zero3"
-    placement: Literal["per_rank", "rank0", "server"] = "per_rank"
     lora_rank: int | None = None
     tokens: int = 8192
-    judge_parallel: int = 1
-    kv_tokens: int = 40_000
+    written_tokens: int = 8192
     dtype: str = "float32"
     engine: int | None = None
     engine_sleeps: bool = True
-    written_tokens: int = 8192
 
     @property
     def trained(self) -> int:
@@ -101,7 +102,7 @@ class Plan:
 
     @property
     def state(self) -> dict[str, int]:
-        """What stays on each GPU: the policy's weights, the optimizer's state, an engine without sleep, the process."""
+        """What stays on each GPU: the policy's weights, the optimizer's state, an engine without sleep, processes."""
         weights, _, optimizer = self.bytes_each
         frozen = 0 if self.lora_rank is None else self.policy.parameters
         frozen *= 4 if self.dtype == "float32" and not self.sharding.startswith("zero") else 2
@@ -109,12 +110,13 @@ class Plan:
             "policy": self._share("weights", frozen + weights * self.trained),
             "optimizer": self._share("optimizer", optimizer * self.trained),
             "process": PROCESS,
+            "judges' processes": PROCESS * len(self.judges),
             **({"TRL's engine": self.engine} if self.engine and not self.engine_sleeps else {}),
         }
 
     @property
     def training(self) -> dict[str, int]:
-        """Each GPU in a backward pass, while the judge sleeps and only its process stays."""
+        """Each GPU in a backward pass, while judges sleep."""
         numbers = self.tokens * self.policy.hidden
         weights, gradients, _ = self.bytes_each
         whole = {"zero3": min(self.policy.parameters, LIVE), "fsdp": 2 * self.policy.parameters // self.policy.layers}
@@ -126,41 +128,25 @@ class Plan:
             "activations": numbers * (2 * self.policy.layers + 34),
             "log-probabilities": 2 * min(self.tokens, TILE[0]) * min(self.policy.vocabulary, TILE[1])
             + 4 * (numbers + (self.policy.vocabulary * self.policy.hidden if self.lora_rank is None else 0)),
-            "judge's process": 0 if self.placement == "server" else PROCESS,
         }
 
     @property
     def writing(self) -> dict[str, int]:
-        """Each GPU while the policy writes and the judge sleeps."""
-        always = {**self.state, "judge's process": 0 if self.placement == "server" else PROCESS}
+        """Each GPU while the policy writes and judges sleep."""
         if self.engine is not None:
-            return {**always, **({"TRL's engine": self.engine} if self.engine else {})}
+            return {**self.state, **({"TRL's engine": self.engine} if self.engine else {})}
         gathered = 2 * self.policy.parameters if "weights" in SHARDED[self.sharding] else 0
-        return {**always, "gathered weights": gathered, "KV cache": self.policy.kv_bytes * self.written_tokens}
+        return {**self.state, "gathered weights": gathered, "KV cache": self.policy.kv_bytes * self.written_tokens}
 
     @property
     def judging(self) -> dict[str, int]:
-        """The fullest GPU while the judge is awake, without gradients and activations."""
-        if self.placement == "server":
-            return self.state
-        return {**self.state, **self.judge_awake, "judge's process": PROCESS}
-
-    @property
-    def judge_awake(self) -> dict[str, int]:
-        """The awake judge on each GPU that has a part of it."""
-        judge = self.judge
-        kv = judge.kv_bytes * self.kv_tokens
-        return {
-            "judge": 2 * judge.parameters // self.judge_parallel,
-            "KV cache": kv // self.judge_parallel,
-            "judge's batch": 28 * BATCHED_TOKENS * judge.hidden + 8 * BATCHED_PROMPTS * judge.vocabulary,
-        }
+        """Each GPU while the largest judge is awake, as one is after another, without gradients and activations."""
+        return self.state | max((judge.parts for judge in self.judges), key=lambda p: sum(p.values()), default={})
 
     @property
     def main_memory(self) -> int:
         """The weights of all sleeping judges (level 1), in pinned blocks of main memory."""
-        engines = {"per_rank": self.gpus // self.judge_parallel, "rank0": 1, "server": 0}[self.placement]
-        return round(engines * 2 * PINNED * self.judge.parameters)
+        return sum(round(self.gpus // one.parallel * 2 * PINNED * one.size.parameters) for one in self.judges)
 
     def _share(self, part: str, size: int) -> int:
         return size // self.gpus if part in SHARDED[self.sharding] else size
@@ -183,5 +169,4 @@ def size_of(config: PretrainedConfig) -> Size:
         kv_numbers=text.num_key_value_heads * width,
         vocabulary=text.vocab_size,
         linear=sum(module.in_features + module.out_features for module in linear),
-        context=text.max_position_embeddings,
     )

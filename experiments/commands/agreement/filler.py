@@ -1,4 +1,4 @@
-"""`python -m experiments agreement filler`: what the charge for words that say nothing takes from people."""
+"""`python -m experiments agreement filler`: what the penalty for words that say nothing takes from people."""
 
 import argparse
 from dataclasses import asdict
@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.table import Table
 
-HELP = "what the charge for filler takes from people's captions"
-DESCRIPTION = "What the charge for words that say nothing takes from people's own captions."
+HELP = "what the penalty for filler takes from people's captions"
+DESCRIPTION = "What the penalty for words that say nothing takes from people's own captions."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from rich.table import Table
 from experiments.agreement.span_agreement import labels_of, read_completions, summarise
 from spanreward.rewards.comparison.figures import number
 from spanreward.training.commands.json_file import defined
-from spanreward.training.commands.labels.spans import reliability_of
+from spanreward.training.commands.labels import reliability_of
 
 HELP = "a judge's wrong words and credit on Scenes, against the truth"
 DESCRIPTION = """\

@@ -1,4 +1,4 @@
-"""`python -m experiments agreement table`: `spanreward labels table` with the papers' baselines as further rows."""
+"""`python -m experiments agreement table`: `labels table` with the papers' baselines as further rows."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -9,21 +9,21 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
+from experiments.commands import labels
 from spanreward.rewards.comparison.figures import NONE, interval
 from spanreward.training.commands.json_file import defined
-from spanreward.training.commands.labels import table as labels_table
 from spanreward.training.evaluation.page.tables import table_with
 
 HELP = "a paper's table: a metric and its baselines against people's judgments in a JSONL file"
 DESCRIPTION = f"""\
-`spanreward labels table` with every baseline that this machine has (docs/evidence/reproduce.md). The table lave also
-tests whether the metric's correlation with people is above a baseline's (LAVE, section 5.3).
+`labels table` with every baseline that this machine has (docs/evidence/reproduce.md). The table lave also tests whether
+the metric's correlation with people is above a baseline's (LAVE, section 5.3).
 
-{labels_table.DESCRIPTION.replace("spanreward labels", "python -m experiments agreement")}"""
+{labels.DESCRIPTION.replace("experiments labels", "experiments agreement")}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    labels_table.add_arguments(parser)
+    labels.add_arguments(parser)
     parser.add_argument("--clip", type=Path, metavar="FOLDER", help="CLIP's weights, for CLIPScore")
 
 
@@ -33,9 +33,9 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
 
     answers, spans = arguments.table == "lave", arguments.table == "docent-granular"
     others, left_out = baselines(answers, spans, arguments.clip)
-    numbers, records, judged = labels_table.measure_all(arguments, others)
+    numbers, records, judged = labels.measure_all(arguments, others)
     tests = [asdict(test) for test in answer_tests(records, judged, next(iter(judged)))] if answers else []
-    measures, notes = labels_table.tables_of(numbers)
+    measures, notes = labels.tables_of(numbers)
     for sentence in left_out:
         notes.add_row(escape(sentence))
     shown = [measures, *([test_table(tests)] if tests else []), notes]

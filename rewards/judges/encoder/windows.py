@@ -31,18 +31,16 @@ def windows(tokenizer: Any, text: str, target: str, longest: int) -> list[Window
     sides = both.sequence_ids()
     whole = [place for place, side in zip(both["offset_mapping"], sides, strict=True) if side == 0]
     beside = sides.count(None) + SLACK
-    shared = min(OVERLAP, longest // 8)
-    part, size = fewest_tokens(sides.count(1), len(whole), longest - beside, shared)
-    starts = range(0, max(len(whole) - shared, 1), max(size - shared, 1))
-    cuts = [whole[start : start + size] for start in starts]
-    pieces = [target] if len(whole) <= size else [target[cut[0][0] : cut[-1][1]] for cut in cuts]
+    overlap = min(OVERLAP, longest // 8)
+    text_length, target_length = fewest_tokens(sides.count(1), len(whole), longest - beside, overlap)
     found = []
-    for number, piece in enumerate(pieces):
+    for number, piece in enumerate(_pieces(target, whole, target_length, overlap)):
         read = tokenizer(
             *(piece, text),
             truncation="only_second",
-            max_length=max(part + size, 2 * shared) + beside,  # a short pair fits, and needs more than its overlap
-            stride=shared,
+            # a short pair fits, and needs more than its overlap
+            max_length=max(text_length + target_length, 2 * overlap) + beside,
+            stride=overlap,
             return_overflowing_tokens=True,
             return_offsets_mapping=True,
             split_special_tokens=True,
@@ -55,20 +53,38 @@ def windows(tokenizer: Any, text: str, target: str, longest: int) -> list[Window
     return found
 
 
-def fewest_tokens(text: int, target: int, room: int, shared: int) -> tuple[int, int]:
-    """Returns the lengths of the parts of a text and of a target, in tokens, whose windows have the fewest tokens.
+def _pieces(target: str, tokens: Sequence[tuple[int, int]], length: int, overlap: int) -> list[str]:
+    """Returns the target in pieces of `length` tokens that overlap. tokens: the characters of each."""
+    if len(tokens) <= length:
+        return [target]
+    starts = range(0, max(len(tokens) - overlap, 1), max(length - overlap, 1))
+    cuts = [tokens[start : start + length] for start in starts]
+    return [target[cut[0][0] : cut[-1][1]] for cut in cuts]
 
-    Two parts fit into `room` together; neighbours share `shared` tokens. Of equals the one with the longest piece of
-    the target is taken.
+
+def fewest_tokens(text: int, target: int, token_budget: int, overlap: int) -> tuple[int, int]:
+    """Returns the lengths of the parts of a text and of a target whose windows have the fewest tokens in all.
+
+    All are numbers of tokens. A window holds one part of each, at most `token_budget` together. Neighbouring parts
+    share `overlap` tokens. Of equals the one with the longest part of the target is taken.
     """
-    best = (math.inf, 0, 0)
-    for pieces in range(1, math.ceil(target / shared) + 2):
-        size = math.ceil((target + (pieces - 1) * shared) / pieces)
-        if (most := room - size) >= min(text, 2 * shared):
-            parts = 1 if text <= most else math.ceil((text - shared) / (most - shared))
-            part = math.ceil((text + (parts - 1) * shared) / parts)
-            best = min(best, (pieces * parts * (part + size), part, size), key=lambda found: found[0])
-    return best[1:]
+    fewest, best = math.inf, (0, 0)
+    for target_parts in range(1, math.ceil(target / overlap) + 2):
+        target_length = _part_length(target, target_parts, overlap)
+        left = token_budget - target_length
+        if left < min(text, 2 * overlap):
+            continue
+        text_parts = 1 if text <= left else math.ceil((text - overlap) / (left - overlap))
+        text_length = _part_length(text, text_parts, overlap)
+        tokens = target_parts * text_parts * (text_length + target_length)
+        if tokens < fewest:
+            fewest, best = tokens, (text_length, target_length)
+    return best
+
+
+def _part_length(tokens: int, parts: int, overlap: int) -> int:
+    """Returns how long each of so many overlapping parts is."""
+    return math.ceil((tokens + (parts - 1) * overlap) / parts)
 
 
 def supports(read: Sequence[Window]) -> dict[tuple[int, int], float]:

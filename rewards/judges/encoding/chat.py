@@ -84,14 +84,15 @@ class ChatEncoder:
             ids += [piece] if isinstance(piece, int) else self._plain_ids(piece)
         return ids
 
-    def ahead(self, questions: Sequence[Question], room: int | None) -> Iterator[Question]:
+    def ahead(self, questions: Sequence[Question], budget: int | None) -> Iterator[Question]:
         """Yields the questions, for whose texts `prompt` and `fit` then have the ids. AHEAD questions at a time are
-        encoded together, which the tokenizer does on all cores. A description of more than `room` characters is not.
+        encoded together, which the tokenizer does on all cores. A description of more than `budget` characters is not.
         """
         for start in range(0, len(questions), AHEAD):
             several = questions[start : start + AHEAD]
             sizes = [one.description[1] - one.description[0] for one in several]
-            short = [one for one, size in zip(several, sizes, strict=True) if not one.images and size <= (room or size)]
+            fits = [budget is None or size <= budget for size in sizes]
+            short = [question for question, small in zip(several, fits, strict=True) if small and not question.images]
             texts = list({text for one in short for text in self._texts(one)})
             found = self._plain.encode_batch_fast([encodable(text) for text in texts], add_special_tokens=False)
             self._ahead = {text: encoding.ids for text, encoding in zip(texts, found, strict=True)}
@@ -118,13 +119,13 @@ class ChatEncoder:
                 text += next(contents) if _SLOTS.fullmatch(part) else part
         return [*pieces, text] if text else pieces
 
-    def prompt(self, question: Question, room: int) -> tuple[Prompt, int]:
+    def prompt(self, question: Question, budget: int) -> tuple[Prompt, int]:
         """Returns the result of `fit`, as a Prompt."""
-        ids, cut = self.fit(question, room)
+        ids, cut = self.fit(question, budget)
         return Prompt((), tuple(ids)), cut
 
-    def fit(self, question: Question, room: int) -> tuple[list[int], int]:
-        """Returns the question's chat in at most `room` tokens, and how many characters of the description were cut.
+    def fit(self, question: Question, budget: int) -> tuple[list[int], int]:
+        """Returns the question's chat in at most `budget` tokens, and how many characters of the description were cut.
 
         A long description is encoded once for all questions that share it. Each question is then encoded twice: without
         the description, and with the part that fits (again if the tokens change at the cut). Raises ValueError if
@@ -137,24 +138,24 @@ class ChatEncoder:
         def shortened(length: int) -> list[int]:
             return self.encode([*others, {**last, "content": before + description[:length] + after}])
 
-        if len(description) <= room:  # one with more characters is probably too long
+        if len(description) <= budget:  # one with more characters is probably too long
             ids = self.encode(question.messages)
-            if len(ids) <= room:
+            if len(ids) <= budget:
                 return ids, 0
         needed = len(shortened(0))
         starts = self._starts(description)
-        left = room - needed
+        left = budget - needed
         while left > 0:
             length = cut_place(description, starts[left]) if left < len(starts) else len(description)
             if length == 0:
                 break
             ids = shortened(length)
-            if len(ids) <= room:
+            if len(ids) <= budget:
                 return ids, len(description) - length
-            left = min(left, len(starts)) - (len(ids) - room)
+            left = min(left, len(starts)) - (len(ids) - budget)
         without = " without its description" if description else ""
         raise ValueError(
-            f"the question is {needed} tokens long{without}, and {self.tokenizer.name_or_path} has room for {room} "
+            f"the question is {needed} tokens long{without}, and {self.tokenizer.name_or_path} has room for {budget} "
             "beside the answer: take a judge with a longer context."
         )
 

@@ -1,7 +1,7 @@
 """Questions with pictures as token ids and pixels. Texts are as safe as with ChatEncoder.
 
     encoder = PictureChatEncoder(load_processor(folder))
-    prompt, cut = encoder.prompt(question, room=4096)      # a question with Pictures, see `picture.ready`
+    prompt, cut = encoder.prompt(question, budget=4096)      # a question with Pictures, see `picture.ready`
     encoder.inputs(prompt, prompt.head)                    # pixel_values and the model's other arguments
 
 The pictures stand, in order, before the text of the first user message. The model's processor says which tokens replace
@@ -36,15 +36,15 @@ class PictureChatEncoder(ChatEncoder):
         self._seeing: dict[int, Self] = {}
         self._placeholders: dict[tuple[int, int], list[int]] = {}  # by width and height
 
-    def prompt(self, question: Question, room: int) -> tuple[Prompt, int]:
+    def prompt(self, question: Question, budget: int) -> tuple[Prompt, int]:
         """As in ChatEncoder, for a question whose images are Pictures. Raises ValueError also if a picture could not be
         decoded, the model's processor refuses it, or no user message can hold the pictures.
         """
         if not question.images:
-            return super().prompt(question, room)
+            return super().prompt(question, budget)
         placeholders = [self._placeholder(picture) for picture in question.images]
         extra = sum(len(tokens) - 1 for tokens in placeholders)
-        short, cut = self._encoder_for(len(placeholders)).fit(question, room - extra)
+        short, cut = self._encoder_for(len(placeholders)).fit(question, budget - extra)
         ids: list[int] = []
         head = 0
         for number in short:
@@ -96,7 +96,8 @@ class PictureChatEncoder(ChatEncoder):
         shown = layout.count(self.placeholder_id)
         if shown != self._pictures:
             raise ValueError(f"the chat template shows {shown} pictures of {self._pictures}")
-        return layout if self._before[:1] == layout[:1] else [*self._before, *layout]
+        has_begin = self._before[:1] == layout[:1]  # some templates write the begin-of-sequence token themselves
+        return layout if has_begin else [*self._before, *layout]
 
 
 def load_processor(folder: Path | str, config: PretrainedConfig | None = None) -> ProcessorMixin:

@@ -46,13 +46,15 @@ def runs(prompts: Sequence[Prompt]) -> Iterator[Run]:
     them) are one run that shares at least the head.
     """
     start = 0
-    for (pictures, _), same in groupby(prompts, key=lambda prompt: (prompt.pictures, prompt.ids[: prompt.head])):
-        several = [prompt.ids for prompt in same]
-        for low, high in [(0, len(several))] if pictures else groups(several):
-            shared = shared_length(several[low:high]) if high - low > 1 else 0
-            head = prompts[start + low].head
-            yield Run(start + low, start + high, max(head, shared if shared >= MIN_SHARED else 0))
-        start += len(several)
+    for _, block in groupby(prompts, key=lambda prompt: (prompt.pictures, prompt.ids[: prompt.head])):
+        same_head = list(block)
+        ids = [prompt.ids for prompt in same_head]
+        ranges = [(0, len(ids))] if same_head[0].pictures else groups(ids)
+        for low, high in ranges:
+            shared = shared_length(ids[low:high]) if high - low > 1 else 0
+            worth_sharing = shared if shared >= MIN_SHARED else 0
+            yield Run(start + low, start + high, max(same_head[low].head, worth_sharing))
+        start += len(ids)
 
 
 def shared_length(prompts: Sequence[Sequence[int]]) -> int:

@@ -198,7 +198,7 @@ class LocalJudge(Judge):
     def _answer(
         self, questions: Sequence[Question], reserve: int, ask: Callable[[list[Prompt]], list[T | Failure]]
     ) -> tuple[list[T | Failure], list[int]]:
-        """`ask_once` with the model's encoding, which leaves room for `reserve` tokens of the answer."""
+        """`ask_once` with the model's encoding, which leaves space for `reserve` tokens of the answer."""
         self.usage.questions += len(questions)
-        room, encoder = self.context - reserve, self.encoder
-        return ask_once(encoder.ahead(questions, room), lambda question: encoder.prompt(question, room), ask)
+        budget, encoder = self.context - reserve, self.encoder
+        return ask_once(encoder.ahead(questions, budget), lambda question: encoder.prompt(question, budget), ask)

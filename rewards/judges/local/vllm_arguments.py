@@ -99,7 +99,7 @@ def lora_rank(adapter: Path) -> int:
     rank = max(config["r"], *config.get("rank_pattern", {}).values(), 0)
     if rank > LORA_RANKS[-1]:
         raise ValueError(f"the judge's adapter {adapter} has rank {rank}, and vLLM takes {LORA_RANKS[-1]} at most")
-    return min(room for room in LORA_RANKS if room >= rank)
+    return min(largest for largest in LORA_RANKS if largest >= rank)
 
 
 def as_request(prompt: Prompt) -> dict[str, Any]:

@@ -161,8 +161,8 @@ class VllmJudge(LocalJudge):
             return
         if self.tensor_parallel > 1 and os.environ.get("LOCAL_RANK", "0") != "0":
             raise ValueError(
-                f"tensor_parallel={self.tensor_parallel} would put the engines of all ranks on the same devices: place "
-                "the judge on rank 0 (placement: rank0), or behind a server."
+                f"tensor_parallel={self.tensor_parallel} would put the engines of all ranks on the same devices: start "
+                "`vllm serve MODEL` on devices of its own, and name the judge server:URL#MODEL."
             )
         if importlib.util.find_spec("vllm") is None:
             raise ModuleNotFoundError(

@@ -77,26 +77,32 @@ class MatchJudge(Judge):
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         """Returns one rating per question, and a Failure (UNPARSED) where it does not answer the kind of probe."""
         self.usage.questions += len(questions)
-        probes = [question.probe for question in questions]
-        presences = [probe for probe in probes if isinstance(probe, PresenceProbe)]
-        with self.usage.clock("seconds"):
-            levels = iter(self.levels(presences, self._indexes_of(presences)))
-            criteria = [probe for probe in probes if isinstance(probe, CriterionProbe)]
-            of_criteria = iter(rate_criteria(criteria, scale, self._parse, self.levels))
-            compared = iter(self._values([probe for probe in probes if isinstance(probe, Comparison)]))
-
-        def answer(probe: Any) -> Rating | Failure:
+        answers: dict[int, Rating | Failure] = {}  # by the question's number
+        presences: dict[int, PresenceProbe] = {}
+        criteria: dict[int, CriterionProbe] = {}
+        comparisons: dict[int, Comparison] = {}
+        for number, probe in enumerate(question.probe for question in questions):
             if isinstance(probe, PresenceProbe):
-                return rating_of(next(levels), scale)
-            if isinstance(probe, AnswerProbe):
-                return rating_of(rate_answer(probe)[0], scale)
-            if isinstance(probe, CriterionProbe):
-                return next(of_criteria)
-            if isinstance(probe, Comparison):
-                return compare(probe, next(compared), scale)
-            return Failure(Status.UNPARSED, f"the match judge answers typed questions (probes) only, got {probe!r}")
-
-        return [answer(probe) for probe in probes]
+                presences[number] = probe
+            elif isinstance(probe, CriterionProbe):
+                criteria[number] = probe
+            elif isinstance(probe, Comparison):
+                comparisons[number] = probe
+            elif isinstance(probe, AnswerProbe):
+                answers[number] = rating_of(rate_answer(probe)[0], scale)
+            else:
+                why = f"the match judge answers typed questions (probes) only, got {probe!r}"
+                answers[number] = Failure(Status.UNPARSED, why)
+        with self.usage.clock("seconds"):
+            asked = list(presences.values())
+            levels = self.levels(asked, self._indexes_of(asked))
+            answers |= {number: rating_of(level, scale) for number, level in zip(presences, levels, strict=True)}
+            rated = rate_criteria(list(criteria.values()), scale, self._parse, self.levels)
+            answers |= zip(criteria, rated, strict=True)
+            values = self._values(list(comparisons.values()))
+            for (number, comparison), of_texts in zip(comparisons.items(), values, strict=True):
+                answers[number] = compare(comparison, of_texts, scale)
+        return [answers[number] for number in range(len(questions))]
 
     def levels(self, probes: Sequence[PresenceProbe], indexes: Sequence[TextIndex]) -> list[float]:
         """Returns the ratings, 1 to 5. `indexes` has the index of each probe's text."""
@@ -131,8 +137,8 @@ class MatchJudge(Judge):
         if len(self._given) > REMEMBERED_GRAPHS:
             self._given = {}
         self._given |= {key: TextIndex(graph) for key, graph in graphs.items() if key not in self._given}
-        own = self._parse([probe.text for probe in probes if probe.graph is None])
-        return [own[probe.text] if probe.graph is None else self._given[id(probe.graph)] for probe in probes]
+        parsed = self._parse([probe.text for probe in probes if probe.graph is None])
+        return [parsed[probe.text] if probe.graph is None else self._given[id(probe.graph)] for probe in probes]
 
     def _parse(self, texts: Sequence[str], mode: Mode = "default") -> dict[str, TextIndex]:
         """Returns an index per text. Texts that it does not remember are parsed together."""

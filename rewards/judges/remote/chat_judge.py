@@ -15,9 +15,8 @@ from typing import Any
 
 from spanreward.rewards.judges.encoding.chat import encodable
 from spanreward.rewards.judges.judge import Question
-from spanreward.rewards.judges.remote.endpoint import Answer, Body
+from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS, Answer, Body
 from spanreward.rewards.judges.remote.remote_judge import RemoteJudge
-from spanreward.rewards.judges.remote.spawned_server import MAX_LOGPROBS
 
 OPENING = re.compile("([<[\u226e\ufe47\ufe64\uff1c\uff3b])(?! |\\Z)")  # and what Unicode normalises to these
 

@@ -1,147 +1,73 @@
-"""One OpenAI-compatible server: a request of one question, and what its answer means.
+"""One OpenAI-compatible server: it is asked many questions at once, and again what it did not answer.
 
     endpoint = Endpoint("http://127.0.0.1:8000", deadline=300.0)
-    async with endpoint.client() as client:
-        call = Call(path="completions", client=client, extras={})
-        answer = await endpoint.post(call, {"model": "m", "prompt": [1, 2], "max_tokens": 1})
+    asked = endpoint.ask("completions", [{"model": "m", "prompt": [1, 2], "max_tokens": 1}], {}, seconds=300.0)
+    answers, retries = run(asked)
 
-pool.py asks again. A server may be away, silent or busy (no connection, 408, 425, 429, 502, 503, 504), or fail on the
-question (any other 5xx, an answer that is cut short or not JSON): these are a Trouble. Any other status is final: 401,
-403 and 404 for all questions of the call. At most ANSWER + TOKEN * max_tokens bytes of an answer are read.
+A server that is away, silent or busy (no connection, 408, 425, 429, 502, 503, 504) is asked again until the deadline. A
+question that it fails on (any other 5xx, an answer that is cut short or not JSON) is asked ATTEMPTS times in all: the
+question may be the cause. Before each further attempt the question waits for a growing random pause and the server's
+Retry-After, and keeps its place meanwhile, so that a troubled server gets fewer at a time. Any other status is final:
+401, 403 and 404 for all questions of the call. At most ANSWER + TOKEN * max_tokens bytes of an answer are read.
 """
 
 import asyncio
+import random
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
-from typing import Annotated, Any
+from typing import Any
 
 import httpx2 as httpx
-from pydantic import AfterValidator, BaseModel, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import ValidationError
 
 from spanreward.rewards.http_client import KEY, BadAnswer, Server, exchange, legible
 from spanreward.rewards.judges.judge import Failure
+from spanreward.rewards.judges.remote.wire import Served, ServedList, ServerAnswer
 from spanreward.rewards.verdict import Status
 
+Answer = ServerAnswer | Failure
 Body = Mapping[str, Any]  # the JSON of a request, or some of its fields
+
+ATTEMPTS = 6  # for errors that the question itself probably causes
+SHORTEST, LONGEST = 0.5, 10.0  # seconds, of the longest first and the longest later pause
 BUSY = (408, 425, 429, 502, 503, 504)
 NO_ACCESS = (401, 403, 404)
 UNKNOWN_FIELDS = (400, 422)
+MAX_LOGPROBS = 20  # vLLM's own limit, unless it is started with another
 ANSWER = 1 << 16  # bytes beside the text; a rating with 20 log-probabilities has about 2,000
 TOKEN = 64  # bytes of the text for each token that was asked for
 LIST = 1 << 22  # bytes of a list of models
-
-
-class TopLogprob(BaseModel):
-    token: str
-    logprob: float | None
-
-
-class Position(BaseModel):
-    top_logprobs: list[TopLogprob] | None = None
-
-
-class Logprobs(BaseModel):
-    """Per position of the answer: top_logprobs in completions, content in chats."""
-
-    top_logprobs: list[dict[str, float | None] | None] | None = None
-    content: list[Position] | None = None
-
-    def first(self) -> list[tuple[str, float | None]]:
-        """The first position's tokens and natural log-probabilities."""
-        if self.top_logprobs:
-            return list((self.top_logprobs[0] or {}).items())
-        return [
-            (top.token, top.logprob) for position in (self.content or [])[:1] for top in position.top_logprobs or []
-        ]
-
-
-class Message(BaseModel):
-    content: str | None = None
-
-
-class Choice(BaseModel):
-    """text from completions, message from chats."""
-
-    text: str | None = None
-    message: Message | None = None
-    logprobs: Logprobs | None = None
-
-
-Count = Annotated[int, Field(ge=0, lt=1 << 40)]
-
-
-def if_sound(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
-    """Reads the value, or returns None if it has another form: the rest of the answer may still be good."""
-    try:
-        return read(value)
-    except ValidationError:
-        return None
-
-
-class PromptDetails(BaseModel):
-    cached_tokens: Count | None = None
-
-
-class TokenCounts(BaseModel):
-    prompt_tokens: Count = 0
-    completion_tokens: Count = 0
-    prompt_tokens_details: PromptDetails | None = None
-
-
-class ServerAnswer(BaseModel):
-    """The fields of a completion's or a chat's answer that judges read."""
-
-    choices: list[Choice] = Field(min_length=1)
-    usage: Annotated[TokenCounts | None, WrapValidator(if_sound)] = None
-
-    def text(self) -> str | None:
-        choice = self.choices[0]
-        return choice.message.content if choice.message is not None else choice.text
-
-
-Answer = ServerAnswer | Failure
-
-
-class Served(BaseModel):
-    """A model in the server's list. root: where vLLM's weights are from. max_model_len: the most tokens of a prompt and
-    its answer, None if the server does not say.
-    """
-
-    id: str
-    root: Annotated[str, AfterValidator(legible)] | None = None
-    max_model_len: int | None = None
-
-
-class ServedList(BaseModel):
-    data: list[Served]
 
 
 class Trouble(Exception):
     """An error that another attempt may not meet.
 
     patient: it comes from the server's state, not from the question, so the question may be asked until the deadline.
-    away: no response came (unreachable, late or cut off). after: seconds that the server asks to wait.
+    after: seconds that the server asks to wait.
     """
 
-    def __init__(self, message: str, patient: bool, after: float = 0.0, away: bool = False) -> None:
+    def __init__(self, message: str, patient: bool, after: float = 0.0) -> None:
         super().__init__(message)
         self.patient = patient
         self.after = after
-        self.away = away
 
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """A call with many questions to one server. extras: fields that not every server knows; one that refuses them is
-    asked without. refusal: why it answers none of the questions.
+    """A call with many questions. extras: fields that not every server knows; one that refuses them is asked without.
+    refusal: why the server answers none of the questions. retries: attempts beyond a question's first. trouble: the
+    last one.
     """
 
     path: str
     client: httpx.AsyncClient
     extras: Body
     refusal: Failure | None = None
+    retries: int = 0
+    trouble: str = ""
 
 
 class Endpoint:
@@ -170,14 +96,51 @@ class Endpoint:
     async def look_up(self, model: str) -> Served | None:
         """Returns the model's entry in the server's list; None if there is none, or no list within connect_timeout."""
         try:
-            async with asyncio.timeout(self.connect_timeout), self.client() as client:
+            async with asyncio.timeout(self.connect_timeout), self._client() as client:
                 response, content = await exchange(client, "GET", "/v1/models", None, LIST)
                 models = ServedList.model_validate_json(content if response.is_success else b"")
         except (TimeoutError, httpx.HTTPError, BadAnswer, ValidationError):
             return None
         return next((served for served in models.data if served.id == model), None)
 
-    async def post(self, call: Call, body: Body) -> Answer:
+    async def ask(self, path: str, bodies: Sequence[Body], extras: Body, seconds: float) -> tuple[list[Answer], int]:
+        """Returns one answer per body, in order, and the number of attempts beyond the first ones.
+
+        A body without an answer is a Failure: a TIMEOUT after `seconds`, otherwise an ERROR. extras: see Call.
+        """
+        answers: dict[int, Answer] = {}
+        places = asyncio.Semaphore(self.concurrency)
+        async with self._client() as client:
+            call = Call(path=path, client=client, extras=extras)
+
+            async def settle(number: int) -> None:
+                async with places:
+                    answers[number] = await self._persist(call, bodies[number])
+
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
+                    for number in range(len(bodies)):
+                        group.create_task(settle(number))
+        late = Failure(Status.TIMEOUT, f"no answer from {self.url} within {self.deadline:g} s{call.trouble}")
+        return [answers.get(number, late) for number in range(len(bodies))], call.retries
+
+    async def _persist(self, call: Call, body: Body) -> Answer:
+        """Asks one question until it has an answer, or has failed ATTEMPTS times by its own fault."""
+        troubles = faults = 0
+        while call.refusal is None:
+            call.retries += troubles > 0
+            try:
+                return await self._post(call, body)
+            except Trouble as trouble:
+                troubles += 1
+                faults += not trouble.patient
+                call.trouble = f"; the last trouble: {trouble}"
+                if faults == ATTEMPTS:
+                    return Failure(Status.ERROR, f"{self.url} failed, the last of {ATTEMPTS} times: {trouble}")
+                await asyncio.sleep(trouble.after + pause(troubles))
+        return call.refusal
+
+    async def _post(self, call: Call, body: Body) -> Answer:
         """Makes one attempt. Raises Trouble for an error that another attempt may not meet."""
         extras = call.extras if self._takes_extras else {}
         path, largest = f"/v1/{call.path}", ANSWER + TOKEN * body["max_tokens"]
@@ -188,7 +151,7 @@ class Endpoint:
                 if response.is_success:
                     self._takes_extras = False
         except httpx.RequestError as error:
-            raise Trouble(legible(f"{type(error).__name__} {error}"), patient=True, away=True) from error
+            raise Trouble(legible(f"{type(error).__name__} {error}"), patient=True) from error
         except BadAnswer as error:
             raise Trouble(str(error), patient=False) from error
         status = response.status_code
@@ -210,10 +173,15 @@ class Endpoint:
         except ValidationError as error:
             raise Trouble("its answer is cut short or not of the OpenAI form", patient=False) from error
 
-    def client(self) -> httpx.AsyncClient:
+    def _client(self) -> httpx.AsyncClient:
         """A client for `concurrency` connections, which open when they are needed."""
         timeout = httpx.Timeout(self.read_timeout, connect=self.connect_timeout, pool=None)
         return self.server.client(timeout, self.concurrency)
+
+
+def pause(attempt: int) -> float:
+    """Random seconds to wait after this many failed attempts in a row (from 1): up to 0.5, 1, 2, 4, 8, 10, 10 ..."""
+    return random.uniform(0.0, min(SHORTEST * 2.0 ** min(attempt - 1, 10), LONGEST))
 
 
 def _seconds(retry_after: str) -> float:

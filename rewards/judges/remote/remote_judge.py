@@ -1,12 +1,10 @@
-"""Base class of the judges behind HTTP: servers, name, deadline, and what happens when a server fails.
+"""Base class of the judges behind HTTP: server, name, deadline, and what happens when the server fails.
 
 A subclass says how to send a question (ServerJudge: as token ids, ChatJudge: as a chat) and how to ask for a rating. A
-server that fails costs answers and never stops the run. pool.py says what is asked again and for how long, and how
-several servers share the questions. A spawned server that ends during a call is started again once.
+server that fails costs answers and never stops the run. endpoint.py says what is asked again and for how long.
 """
 
 import json
-import logging
 import math
 import time
 import uuid
@@ -15,42 +13,34 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
-from spanreward.rewards.cache_folder import CACHE
 from spanreward.rewards.http_client import run
 from spanreward.rewards.judges.encoding.chat import MIN_MASS, rating_from_logprobs, rating_from_top
 from spanreward.rewards.judges.encoding.prompt import ask_once
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, by_reading
-from spanreward.rewards.judges.model_files import files_hash, model_folder
-from spanreward.rewards.judges.remote.endpoint import Answer, Body, Endpoint, Served, ServerAnswer
-from spanreward.rewards.judges.remote.pool import Pool
-from spanreward.rewards.judges.remote.spawned_server import HOST, Spawned
+from spanreward.rewards.judges.remote.endpoint import Answer, Body, Endpoint
+from spanreward.rewards.judges.remote.wire import Served, ServerAnswer
 from spanreward.rewards.verdict import Status
 
-log = logging.getLogger(__name__)
 CALIBRATION = Question([{"role": "user", "content": "Answer with one digit from 1 to 5, and nothing else: 3"}])
 
 
 class RemoteJudge(Judge):
-    """A judge on one server, or on several servers of one model, which ranks and machines share.
+    """A judge on a server, which ranks and machines share.
 
     The key is read from the environment variable SPANREWARD_API_KEY and nowhere else. A pickle has the settings only.
 
     Args:
-        url: http or https, with or without `/v1`; several servers of one model with commas between (see Pool).
+        url: http or https, with or without `/v1`. Several servers of one model stand behind one url: that of vLLM with
+            `--data-parallel-size`, of its router or of any load balancer.
         model: the server's name for the model.
-        spawn: start a vLLM server for `model` (a folder, a hub id or `smollm2`) at the url, which must be on 127.0.0.1.
-            It runs until `close` or the end of this process, and logs to `server-PORT.log` in the cache folder. Only
-            one process spawns it; others use its url without `spawn`.
-        options: further arguments of the spawned server.
         min_mass: see LocalJudge.
         deadline: seconds for one call or, within `with judge:`, for all calls together. A question without an answer by
             then is a TIMEOUT.
-        concurrency: the most questions under way at a time, at each server.
+        concurrency: the most questions under way at a time.
         connect_timeout, read_timeout: seconds, per attempt.
-        start_deadline: seconds within which a spawned server must answer.
 
     Raises:
-        ValueError: for a url that is not http or https, and with `spawn` for one that is not on 127.0.0.1.
+        ValueError: for a url that is not http or https, or that is several.
     """
 
     path: str  # of the server's endpoint, below /v1/
@@ -61,66 +51,43 @@ class RemoteJudge(Judge):
         self,
         url: str,
         model: str,
-        spawn: bool = False,
-        options: Sequence[str] = (),
         min_mass: float = MIN_MASS,
         deadline: float = 300.0,
         concurrency: int = 32,
         connect_timeout: float = 5.0,
         read_timeout: float = 60.0,
-        start_deadline: float = 900.0,
     ) -> None:
-        settings = (deadline, concurrency, connect_timeout, read_timeout)
-        first, *others = [Endpoint(one.strip(), *settings) for one in url.split(",")]
-        if spawn and (others or first.server.host != HOST):
-            raise ValueError(f"a spawned server listens on {HOST} only, not {url!r}: give http://{HOST}:PORT")
-        self.endpoint = Pool([first, *others])
-        self.port = first.server.port
+        if "," in url:
+            raise ValueError("a judge's url is that of one server, such as a load balancer before several: got a comma")
+        self.endpoint = Endpoint(url, deadline, concurrency, connect_timeout, read_timeout)
         self.model = model
-        self.spawn = spawn
-        self.options = tuple(options)
         self.min_mass = min_mass
-        self.start_deadline = start_deadline
-        self.deadline = deadline + (start_deadline if spawn else 0.0)  # the server may have to start again
+        self.deadline = deadline
         self._depth = 0
         self._end = 0.0  # when the deadline of the outermost `with` ends, by the monotonic clock
-        self._name: str | None = None
         self._served: Served | None = None
-        self._server: Spawned | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         opened = ("usage", "encoder")
         kept = {key: value for key, value in self.__dict__.items() if key not in opened}
-        return {**kept, "_depth": 0, "_server": None}
+        return {**kept, "_depth": 0}
 
     @property
     def name(self) -> str:
         """Model, its source, how it is asked, and settings. Judges with equal names give equal answers at any url.
 
-        The source of a spawned server's model is a hash of its files. Otherwise it is the model's entry in the server's
-        list: origin of the weights and maximal length. A change of weights under the same entry is not seen. If the
-        server does not answer, the name is unique, and nothing is raised.
+        The source is the model's entry in the server's list: origin of the weights and maximal length. A change of
+        weights under the same entry is not seen. If the server does not answer, the name is unique, and nothing is
+        raised.
         """
-        if self._name is None:
-            source = None
-            if self.spawn:
-                source = files_hash(model_folder(self.model))
-            elif (served := self.served) is not None:
-                length = f" tokens<={served.max_model_len}" if served.max_model_len else ""
-                source = f"{served.root or served.id}{length}"
-            served_as = " ".join((source or f"unseen-{uuid.uuid4().hex}", *self.options))
-            name = f"server:{self.model}@{served_as} {self.asked_as} mass>={self.min_mass}"
-            if source is None:
-                return name
-            self._name = name
-        return self._name
+        served = self.served
+        length = f" tokens<={served.max_model_len}" if served and served.max_model_len else ""
+        source = f"{served.root or served.id}{length}" if served else f"unseen-{uuid.uuid4().hex}"
+        return f"server:{self.model}@{source} {self.asked_as} mass>={self.min_mass}"
 
     @property
     def served(self) -> Served | None:
-        """The model's entry in the server's list; None, and looked up again the next time, without an answer.
-
-        Raises ValueError if the entries of two servers differ.
-        """
+        """The model's entry in the server's list; None, and looked up again the next time, without an answer."""
         if self._served is None:
             self._served = run(self.endpoint.look_up(self.model))
         return self._served
@@ -152,13 +119,11 @@ class RemoteJudge(Judge):
         """
 
     def start(self) -> None:
-        """Spawns the server, or checks that it serves the model, and asks CALIBRATION.
+        """Checks that the server has the model, and asks CALIBRATION.
 
-        Raises RuntimeError if the server does not come up, does not serve the model, or gives no distribution over the
-        scale. Raises ValueError if two servers serve different models.
+        Raises RuntimeError if the server does not have the model, or gives no distribution over the scale.
         """
-        self._spawn()
-        if not self.spawn and self.served is None:
+        if self.served is None:
             raise RuntimeError(
                 f"{self.endpoint.url}: /v1/models does not list the judge's model {self.model!r}, or does not answer: "
                 "start the server, or name the model as it does."
@@ -167,22 +132,7 @@ class RemoteJudge(Judge):
         if isinstance(answer, Failure):
             raise RuntimeError(f"{self.endpoint.url} cannot rate with {self.model!r}: {answer.message}.")
 
-    def _spawn(self) -> None:
-        """Starts the server if it is to be spawned and does not run."""
-        if self.spawn and (self._server is None or not self._server.alive):
-            self.close()
-            folder, log_file = model_folder(self.model), CACHE / f"server-{self.port}.log"
-            self._server = Spawned(folder, self.model, self.port, self.options, self.start_deadline, log_file)
-
-    def close(self) -> None:
-        """Ends a spawned server. The next use starts it again."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
-
     def __enter__(self) -> Self:
-        with self.usage.clock("wake_seconds"):
-            self._spawn()
         if self._depth == 0:
             self._end = time.monotonic() + self.endpoint.deadline
         self._depth += 1
@@ -194,8 +144,8 @@ class RemoteJudge(Judge):
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         """Returns one Rating per question, in order, from the distribution of the answer's first token.
 
-        Raises ValueError for questions with images and for a scale that cannot be read from one token. Raises if a
-        spawned server does not come up. Nothing else is raised.
+        Raises ValueError for questions with images and for a scale that cannot be read from one token. Nothing else
+        is raised.
         """
         return by_reading(questions, lambda asked, top: self._rate(asked, scale, top), self.usage)
 
@@ -238,13 +188,7 @@ class RemoteJudge(Judge):
 
         def ask(inputs: list[str]) -> list[Answer]:
             bodies = [{"model": self.model, "temperature": 0.0, **json.loads(one), **fields} for one in inputs]
-            found = self._post(bodies, extras)
-            lost = [number for number, answer in enumerate(found) if isinstance(answer, Failure)]
-            if lost and not self._alive():
-                again = self._ask_anew([bodies[number] for number in lost], extras)
-                for number, answer in zip(lost, again, strict=True):
-                    found[number] = answer
-            return found
+            return self._post(bodies, extras)
 
         self.usage.questions += len(questions)
         with self, self.usage.clock("seconds"):
@@ -259,25 +203,9 @@ class RemoteJudge(Judge):
         """Seconds of the deadline that are left within `with judge:`."""
         return max(self._end - time.monotonic(), 0.0)
 
-    def _alive(self) -> bool:
-        """False if the server was spawned and has ended."""
-        return not self.spawn or (self._server is not None and self._server.alive)
-
-    def _ask_anew(self, bodies: Sequence[Body], extras: Body) -> Sequence[Any]:
-        """Starts the spawned server again and asks it. Returns Failures if it does not come up or ends again."""
-        log.warning(
-            "the server for %s ended with %d questions unanswered: it is started again", self.model, len(bodies)
-        )
-        try:
-            self._spawn()
-        except RuntimeError as error:
-            return [Failure(Status.ERROR, f"the server for {self.model} ended in a call: {error}")] * len(bodies)
-        self.usage.retries += len(bodies)
-        return self._post(bodies, extras)
-
     def _post(self, bodies: Sequence[Body], extras: Body) -> list[Answer]:
-        """Asks the server or servers within the rest of the deadline, and counts."""
-        found, retries = run(self.endpoint.ask(self.path, bodies, extras, self.left(), self._alive))
+        """Asks the server within the rest of the deadline, and counts."""
+        found, retries = run(self.endpoint.ask(self.path, bodies, extras, self.left()))
         usage = self.usage
         usage.retries += retries
         for answer in found:

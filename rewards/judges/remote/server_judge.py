@@ -1,10 +1,9 @@
 """A judge behind HTTP that gets token ids: vLLM, or any OpenAI-compatible server that returns log-probabilities.
 
-    # vllm serve Qwen/Qwen2.5-14B-Instruct --max-logprobs 20 --enable-prompt-tokens-details
+    # vllm serve Qwen/Qwen2.5-14B-Instruct --generation-config vllm --enable-prompt-tokens-details
     # (a build whose `vllm` command fails: python -m vllm.entrypoints.openai.api_server --model ... )
     judge = ServerJudge("http://127.0.0.1:8000", "Qwen/Qwen2.5-14B-Instruct")
     judge.rate(questions)
-    ServerJudge("http://127.0.0.1:8000", "smollm2", spawn=True)     # starts that server itself, and stops it
 
 The questions are encoded here with the model's tokenizer, so a completion's `<|im_end|>` is plain text to the model. A
 question that is too long loses the end of its description if the server says how long it may be, as vLLM does;
@@ -23,8 +22,8 @@ from transformers import AutoTokenizer
 
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
 from spanreward.rewards.judges.judge import Question
+from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS
 from spanreward.rewards.judges.remote.remote_judge import RemoteJudge
-from spanreward.rewards.judges.remote.spawned_server import MAX_LOGPROBS
 from spanreward.rewards.judges.smollm2 import smollm2_folder
 
 TOKEN_ID = "token_id:"
@@ -63,7 +62,7 @@ class ServerJudge(RemoteJudge):
             ) from error
         return ChatEncoder(tokenizer)
 
-    @property
+    @cached_property
     def asked_as(self) -> str:
         """`tokens-` and 12 hex digits of tokenizer and chat template."""
         tokenizer = self.encoder.tokenizer

@@ -13,7 +13,7 @@ Failures are not kept. If the file cannot be used, the inner judge is asked (see
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
@@ -45,7 +45,7 @@ class CachedJudge(OuterJudge):
         misses: questions to the inner judge.
 
     Raises:
-        ValueError: for a path to a file of another kind or version, and for a Rank0Judge, which goes around the cache.
+        ValueError: for a path to a file of another kind or version.
     """
 
     def __init__(self, judge: Judge, path: str | Path | None = None, max_bytes: int = 1 << 30) -> None:
@@ -118,7 +118,7 @@ def code_hash(package: Path = Path(__file__).parents[2]) -> str:
     package: the folder `rewards`.
     """
     files = [*(package / "judges").rglob("*.py"), *(package / "language").rglob("*.py"), package / "pictures.py"]
-    return hashlib.sha256(b"\0".join(path.read_bytes() for path in sorted(files))).hexdigest()
+    return _sha256(b"\0".join(path.read_bytes() for path in sorted(files)))
 
 
 def rate_once(
@@ -152,25 +152,27 @@ def question_keys(questions: Sequence[Question], about: Mapping[str, Any]) -> li
 
     A probe counts by its repr; a PresenceProbe also by its graph, from which MatchJudge answers.
     """
-    start = hashlib.sha256(_json(about))
-    hashes: dict[int, str] = {}  # by id; many questions share a picture or a graph
-
-    def hash_of(thing: Any, content: Callable[[Any], bytes]) -> str:
-        if id(thing) not in hashes:
-            hashes[id(thing)] = hashlib.sha256(content(thing)).hexdigest()
-        return hashes[id(thing)]
-
+    graphs = [question.probe.graph if isinstance(question.probe, PresenceProbe) else None for question in questions]
+    graph_hashes = _hashes_by_id((graph for graph in graphs if graph is not None), lambda graph: repr(graph).encode())
+    picture_hashes = _hashes_by_id((image for question in questions for image in question.images), _picture)
     keys = []
-    for question in questions:
-        probe, graph = question.probe, None
-        if isinstance(probe, PresenceProbe) and probe.graph is not None:
-            graph = hash_of(probe.graph, lambda graph: repr(graph).encode())
-        pictures = [hash_of(image, _picture) for image in question.images]
-        key = start.copy()
+    for question, graph in zip(questions, graphs, strict=True):
         messages = [sorted(message.items()) for message in question.messages]
-        key.update(_json([messages, pictures, repr(probe), graph, question.description, question.top]))
-        keys.append(key.hexdigest()[:32])
+        pictures = [picture_hashes[id(image)] for image in question.images]
+        content = [messages, pictures, repr(question.probe), graph_hashes.get(id(graph))]
+        content += [question.description, question.top]
+        keys.append(_sha256(_json(about) + _json(content))[:32])
     return keys
+
+
+def _hashes_by_id(things: Iterable[Any], content: Callable[[Any], bytes]) -> dict[int, str]:
+    """Hashes each object once, by its id(): many questions share a picture or a graph."""
+    distinct = {id(thing): thing for thing in things}
+    return {key: _sha256(content(thing)) for key, thing in distinct.items()}
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _picture(image: Any) -> bytes:

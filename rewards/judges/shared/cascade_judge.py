@@ -31,7 +31,7 @@ class CascadeJudge(OuterJudge):
         seed: chooses the audited questions.
 
     Raises:
-        ValueError: for another value, and for a Rank0Judge, which goes around the cascade.
+        ValueError: for another value.
     """
 
     def __init__(
@@ -57,9 +57,9 @@ class CascadeJudge(OuterJudge):
     @property
     def usage(self) -> Usage:
         """That of both. `questions` are the cascade's; what only the student left open is not unparsed or timed out."""
-        own, teacher = self._counted, self.teacher.usage
-        both = own.plus(self.student.usage).plus(teacher)
-        return replace(both, questions=own.questions, unparsed=teacher.unparsed, timeouts=teacher.timeouts)
+        counted, teacher = self._counted, self.teacher.usage
+        both = counted.plus(self.student.usage).plus(teacher)
+        return replace(both, questions=counted.questions, unparsed=teacher.unparsed, timeouts=teacher.timeouts)
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         """Returns the teacher's answer where it was asked, else the student's rating."""
@@ -68,11 +68,11 @@ class CascadeJudge(OuterJudge):
             sure = [isinstance(a, Rating) and max(a.probabilities.values(), default=0) >= self.sure for a in answers]
             audited = [int(key, 16) < self.audit * 16**32 for key in question_keys(questions, {"audit": self.seed})]
             asked = [n for n in range(len(answers)) if audited[n] or not sure[n]]
-            found = self.teacher.rate([questions[n] for n in asked], scale) if asked else []
-        for n, answer in zip(asked, found, strict=True):
-            said, answers[n] = answers[n], answer
-            if sure[n] and isinstance(said, Rating) and isinstance(answer, Rating):
-                self._count(audited=1, agreed=agree(said, answer, scale))
+            taught = self.teacher.rate([questions[n] for n in asked], scale) if asked else []
+        for n, by_teacher in zip(asked, taught, strict=True):
+            by_student, answers[n] = answers[n], by_teacher
+            if sure[n] and isinstance(by_student, Rating) and isinstance(by_teacher, Rating):  # asked for an audit
+                self._count(audited=1, agreed=agree(by_student, by_teacher, scale))
         self._count(questions=len(answers), teacher=len(asked), student=len(answers) - len(asked))
         return answers
 

@@ -1,6 +1,6 @@
 """A judge of several: all rate each question, and the mean counts (PoLL, Verga et al. 2024, arXiv 2404.18796).
 
-judge = JuryJudge("match", "encoder:outputs/judges/people")       # or load_judge("match+encoder:...")
+judge = JuryJudge(MatchJudge(), EncoderJudge("outputs/judges/people"))        # or load_judge("match+encoder:...")
 """
 
 from collections.abc import Sequence
@@ -9,19 +9,18 @@ from functools import reduce
 from statistics import fmean
 from typing import Any
 
-from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.outer_judge import OuterJudge
 from spanreward.rewards.judges.usage import Usage
 
 
 class JuryJudge(OuterJudge):
-    """A jury of two or more judges or their names. A failure of one is the jury's, and the first one writes the texts.
-    Raises ValueError for a single judge, and for a Rank0Judge, which goes around the jury.
+    """A jury of two or more judges. A failure of one is the jury's, and the first one writes the texts.
+    Raises ValueError for a single judge.
     """
 
-    def __init__(self, *judges: Judge | str) -> None:
-        super().__init__(*(as_judge(judge) for judge in judges))
+    def __init__(self, *judges: Judge) -> None:
+        super().__init__(*judges)
         if len(judges) < 2:
             raise ValueError(f"a jury has two judges or more, got {len(judges)}: name another.")
         self._questions = 0

@@ -7,15 +7,9 @@ from spanreward.rewards.judges.judge import Judge, closing
 
 
 class OuterJudge(Judge):
-    """A judge that asks these judges, and is as strict as the strictest of them. A `with` wakes all of them. Raises
-    ValueError for one of them that is `outermost`: no other judge may ask it.
-    """
-
-    outermost: bool = False
+    """A judge that asks these judges, and is as strict as the strictest of them. A `with` wakes all of them."""
 
     def __init__(self, *judges: Judge) -> None:
-        if any(isinstance(judge, OuterJudge) and judge.outermost for judge in judges):
-            raise ValueError(f"a judge in a {type(self).__name__} has the placement rank0: give it to the whole judge.")
         self.judges = judges
         self.deadline = sum(judge.deadline or 0 for judge in judges) or None
         self.reads_source = any(judge.reads_source for judge in judges)

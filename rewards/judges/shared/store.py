@@ -74,24 +74,25 @@ class Store:
         """Returns the values of the keys that exist."""
         found: dict[str, bytes] = {}
 
-        def look(connection: sqlite3.Connection) -> None:
+        def read_rows(connection: sqlite3.Connection) -> None:
             rows = connection.execute(READ, (json.dumps(keys),)).fetchall()
-            asked = set(keys)  # a damaged index may return other rows
-            found.update(
-                (key, sealed[HASH_BYTES:])
-                for key, sealed, _ in rows
-                if key in asked and sealed == _sealed(key, sealed[HASH_BYTES:])
-            )
-            wrong = {key for key, *_ in rows} - found.keys()
-            if wrong:
-                self.damaged += len(wrong)
-                log.warning("%d answers in the cache %s are damaged: they are asked again.", len(wrong), self.path)
-                _remove(connection, wrong | asked - found.keys())
+            asked = set(keys)
+            for key, sealed, _ in rows:
+                value = sealed[HASH_BYTES:]
+                if key in asked and sealed == _sealed(key, value):  # a damaged index may return other keys
+                    found[key] = value
+            damaged = {key for key, *_ in rows} - found.keys()
+            if damaged:
+                self.damaged += len(damaged)
+                log.warning("%d answers in the cache %s are damaged: they are asked again.", len(damaged), self.path)
+                not_found = asked - found.keys()  # a damaged index may hide their rows
+                _remove(connection, damaged | not_found)
             if _used_bytes(connection) > self.max_bytes // 2:  # in a smaller file the order does not matter yet
+                old_keys = [(key,) for key, _, in_older_half in rows if in_older_half]
                 with connection:
-                    connection.executemany(TO_THE_END, [(key,) for key, _, old in rows if old])
+                    connection.executemany(TO_THE_END, old_keys)
 
-        self._use(look)
+        self._use(read_rows)
         return found
 
     def write(self, values: Mapping[str, bytes]) -> None:

@@ -8,11 +8,18 @@ import pytest
 from experiments.agreement import caption_sets
 from experiments.agreement.captions import Agreement, caption_flags, judge, measure_people, worst_spans, wrong_places
 from experiments.agreement.graphs import compare, normal, triples_of
-from experiments.agreement.measures import absent_words, auroc, flag_retrieval, retrieval, token_precision
+from experiments.agreement.measures import (
+    absent_words,
+    auroc,
+    flag_retrieval,
+    retrieval,
+    swap_consistency,
+    token_precision,
+)
+from experiments.labels.statistics import kendall_tau_c, pair_accuracy
 from spanreward.rewards.comparison.resampling import bootstrap
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.labels import bag_of_words
-from spanreward.rewards.labels.statistics import kendall_tau_c, pair_accuracy
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.verdict import Span, Verdict
@@ -25,6 +32,12 @@ def test_retrieval() -> None:
     found = flag_retrieval([True, True, False, True], [True, False, False, False])
     assert (found.precision, found.recall, found.f1) == (pytest.approx(1 / 3), 1.0, pytest.approx(0.5))
     assert retrieval(0, 0, 0).f1 == 0.0
+
+
+def test_swap_consistency_by_hand() -> None:
+    assert swap_consistency([("a", "a"), ("a", "b"), ("tie", "tie"), ("a", None)]) == pytest.approx(2 / 3)
+    assert swap_consistency([(None, "a")]) is None
+    assert swap_consistency([(1, -1)] * 20) == 0.0  # seen from one of the two answers: the judge chose a place
 
 
 def test_auroc_counts_ties_half() -> None:

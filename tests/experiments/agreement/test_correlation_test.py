@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from experiments.agreement.correlation_test import compare_correlations, rows_of, two_spearmans
-from spanreward.rewards.labels.statistics import spearman
+from experiments.labels.statistics import spearman
 
 
 def test_a_better_metric_is_told_from_a_worse_one() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from experiments.agreement.embedding_baselines import FourGrams, GraphPieces, around, four_grams, graph_pieces
-from spanreward.rewards.judges.match.word_vectors import Embedder
+from experiments.match_embed.word_vectors import Embedder
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.posh.scores import f1
 from spanreward.rewards.verdict import Sample, Status

@@ -10,11 +10,9 @@ import pytest
 from experiments.benchmark import command, posh as posh_command, sampling
 from experiments.scenes.parts import TINY
 from spanreward.rewards.judges.judge import Question
-from spanreward.rewards.language.reader import LocalReader
 from spanreward.training.policy import load_policy
 from tests.support.command import experiments
 from tests.support.paths import ROOT
-from tests.support.reader import reader_thread
 from tests.support.tokenizer import tokenizer
 
 REFERENCE = "A tall man in a red hat holds a brown dog. A short man sits on a bench."
@@ -154,7 +152,7 @@ def test_memory_is_computed(
     assert numbers["policy_parameters"] == 8_292_166_656  # what the model's index of tensors adds up to
     assert numbers["judge_parameters"] == 14_770_033_664
     assert [(line["gpus"], line["placement"]) for line in numbers["lines"]] == [
-        (1, "per_rank"), (1, "server"), (8, "per_rank"), (8, "rank0"), (8, "server"),
+        (1, "per_rank"), (1, "server"), (8, "per_rank"), (8, "server"),
     ]  # fmt: skip
     one, *_ = numbers["lines"]
     assert one["judge"] == 29.5  # GB: two bytes a parameter
@@ -246,28 +244,14 @@ def test_dynamic_sampling_is_compared_by_hand() -> None:
     assert compare([*runs, {**runs[0], "reached": False}, runs[1]], "steps") is None
 
 
-def test_a_reader_behind_a_server_gives_equal_graphs(
-    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], benchmark: Any
-) -> None:
-    words = ["reader", "--pairs", files / "pairs.jsonl", "--count", 5, "--words", 12, "--reader"]
-    with reader_thread(LocalReader()) as url:
-        run(monkeypatch, benchmark, *words, f"server:{url}")
-    numbers = json.loads(capsys.readouterr().out)
-    assert numbers["equal_graphs"] == {"default": 5, "published": 5, "of": 5}
-    assert min(numbers["texts_a_minute"].values()) > 0
-    with reader_thread(LocalReader(coref="none")) as url, pytest.raises(SystemExit, match="coref rules: start it so"):
-        run(monkeypatch, benchmark, *words, f"server:{url}")
-
-
-def test_groups_are_ranked_in_four_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, benchmark: Any) -> None:
+def test_groups_are_ranked_in_three_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, benchmark: Any) -> None:
     path = tmp_path / "groups.json"
     run(monkeypatch, benchmark, "groups", "--groups", 6, "--noise", 0, 0.3, "--json", path)
     result = json.loads(path.read_text())
     rows = {(row["noise"], row["way"]): row for row in result["rows"]}
     assert result["groups"] == 6
     assert [rows[0, way]["questions"] for way in ("round-robin", "ranking", "score")] == [56, 2, 8]
-    assert 22 <= rows[0, "swiss"]["questions"] <= 24
-    for way in ("round-robin", "swiss", "ranking", "score"):
+    for way in ("round-robin", "ranking", "score"):
         assert rows[0, way]["spearman"] > rows[0.3, way]["spearman"]
         assert rows[0, way]["upside_down"] < rows[0.3, way]["upside_down"]
     assert rows[0, "round-robin"]["spearman"] > 0.95

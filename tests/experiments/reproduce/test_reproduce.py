@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from experiments.labels.tables import TABLES
 from experiments.reproduce.command import COMMANDS
 from experiments.reproduce.figures import JUDGE_2
 from experiments.reproduce.steps import POSH_JUDGE, REPRODUCTIONS, Step
-from spanreward.rewards.labels.tables import TABLES
 from tests.support.command import experiments
 from tests.support.paths import DATA
 

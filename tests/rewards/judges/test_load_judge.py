@@ -68,7 +68,6 @@ def test_options_reach_the_class() -> None:
         (SERVER, {"url": "http://other"}, "unknown option of the judge server:"),
         ("transformers:m", {"model": "other"}, "unknown option of the judge transformers:m: 'model'"),
         ("match", {"batch_size": 1}, "unknown option of the judge match: 'batch_size': valid are coref, pipeline."),
-        ("match", {"placement": "rank_0"}, "unknown placement 'rank_0': did you mean 'rank0'?"),
     ],
 )
 def test_what_does_not_exist_is_refused(spec: Any, options: Any, message: str) -> None:

@@ -163,7 +163,7 @@ def test_the_cost_is_what_is_asked(form: str, analyse: bool) -> None:
     ("options", "sentence"),
     [
         ({"form": "batch", "anchor": "anchor"}, "anchor is for form \"pair\", and form is 'batch'"),
-        ({"form": "score", "schedule": "swiss"}, "schedule is for form \"pair\", and form is 'score'"),
+        ({"form": "score", "smooth": True}, "smooth is for form \"pair\", and form is 'score'"),
         ({"form": "batch", "smooth": True}, "smooth is for form \"pair\", and form is 'batch'"),
     ],
 )

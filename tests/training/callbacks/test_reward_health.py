@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
-from spanreward.rewards import MatchJudge, PoshReward, Sample, Status, Verdict
+from spanreward.rewards import MatchJudge, PoshReward, Status, Verdict
 from spanreward.training.callbacks.problems import PROBLEMS
 from spanreward.training.callbacks.reward_health import (
     CompletionRow,
@@ -24,7 +24,6 @@ from tests.support.tiny_trainer import Scored
 
 ROW = CompletionRow(
     scores=(0.5,), failed=None, unscored=None, length=10, reference_length=0, repetition=0.0, degenerate=False,
-    truth=None,
 )  # fmt: skip
 STEADY = {
     "failed_fraction": 0.0, "unscored_fraction": 0.0, "saturated_fraction": 0.0, "reward": 0.5, "length": 100.0,
@@ -74,24 +73,6 @@ def test_rows_to_which_a_reward_does_not_apply_are_judged_by_the_others() -> Non
     assert numbers["zero_variance_groups"] == 0.5
 
 
-def test_truth_by_hand() -> None:
-    rows = [
-        row(0.2, truth=0.1),
-        row(0.4, truth=0.3),
-        row(0.9, truth=0.8),
-        row(0.5),
-        row(None, failed="late", truth=0.6),
-    ]
-    numbers = health(rows, group=1)
-    assert numbers["truth"] == pytest.approx((0.1 + 0.3 + 0.8 + 0.6) / 4)
-    assert numbers["truth_gap"] == pytest.approx(0.1)
-    assert numbers["truth_correlation"] == pytest.approx(1.0)
-    assert health([row(0.9, truth=0.1), row(0.1, truth=0.9)], 1)["truth_correlation"] == pytest.approx(-1)
-    assert math.isnan(health([row(0.5, truth=0.1), row(0.5, truth=0.9)], 1)["truth_correlation"])
-    assert math.isnan(health([row(None, failed="late", truth=0.1)], 1)["truth_gap"])
-    assert "truth" not in health([row(0.5)], 1)
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -134,7 +115,6 @@ def test_steady_numbers_are_no_problem() -> None:
         ("length", {"length": [100.0] * 10 + [45.0] * 10}),
         ("length", {"length": [0.0] * 10 + [45.0] * 10}),
         ("repetition", {"repetition": [0.1] * 10 + [0.35] * 10}),
-        ("divergence", {"truth": [0.5] * 20, "truth_gap": [0.1] * 10 + [0.25] * 10}),
         ("degenerate", {"degenerate_fraction": [0.0] * 10 + [0.1] * 10}),
         ("runaway", {"length_ratio": [1.0] * 10 + [1.6] * 10, "length": [100.0] * 10 + [160.0] * 10}),
         ("runaway", {"length_ratio": [math.nan] * 20, "length": [100.0] * 10 + [160.0] * 10}),
@@ -158,8 +138,6 @@ def test_each_problem_is_told_past_its_limit(problem: str, changes: dict[str, li
         {"truncated_fraction": [0.3] * 10 + [0.2] * 10},
         {"truncated_fraction": [0.0] * 19 + [0.5]},
         {"degenerate_fraction": [0.0] * 19 + [0.5]},
-        {"truth": [0.5] * 20, "truth_gap": [0.3] * 20},
-        {"truth": [math.nan] * 20, "truth_gap": [math.nan] * 20},
     ],
 )
 def test_one_bad_batch_is_no_problem_yet(changes: dict[str, list[float]]) -> None:
@@ -224,7 +202,7 @@ def test_with_two_rewards_a_batch_counts_once_both_have_judged(args: TrainingArg
     late = Verdict(None, Status.TIMEOUT)
     first = Recorder(Scored(lambda sample: 0.4, "first"))
     second = Recorder(Scored(lambda sample: late if "red" in sample.completion else 0.8, "second"))
-    callback = RewardHealthCallback([first, second], referee=lambda sample: 0.5)
+    callback = RewardHealthCallback([first, second])
     callback.on_train_begin(args, TrainerState(), TrainerControl())
     texts = ["A star.", "A red star."]
     logged: dict[str, Any] = {}
@@ -233,22 +211,7 @@ def test_with_two_rewards_a_batch_counts_once_both_have_judged(args: TrainingArg
     assert not [name for name in logged if name.startswith("health/")]
     second(["Describe."] * 2, texts, log_metric=logged.__setitem__)
     assert not logged.keys() & {"health/failed_fraction", "health/reward", "health/length"}  # logged elsewhere
-    assert logged["health/truth_gap"] == pytest.approx((0.4 + 0.8) / 2 - 0.5)  # of the first completion alone
-
-
-def test_a_referee_that_breaks_is_told_once_and_counts_for_nothing(
-    args: TrainingArguments, caplog: pytest.LogCaptureFixture
-) -> None:
-    def referee(sample: Sample) -> float:
-        raise KeyError(sample.id)
-
-    recorder = Recorder(Scored(lambda sample: 0.5))
-    callback = RewardHealthCallback([recorder], referee=referee)
-    callback.on_train_begin(args, TrainerState(), TrainerControl())
-    with caplog.at_level(logging.WARNING, "spanreward.training"):
-        logged = [step(callback, recorder, ["A star."] * 3, number, args) for number in (1, 2)]
-    assert "health/truth" not in logged[0]
-    assert len(caplog.records) == 1
+    assert logged["health/saturated_fraction"] == 0
 
 
 HOSTILE = ["", " ", "\x00", "a\ud800b", "\u202eabc", "<|im_end|><image>", "no " * 5000, "\N{GRINNING FACE}" * 300]
@@ -271,8 +234,8 @@ def test_hostile_completions_have_numbers(args: TrainingArguments) -> None:
 
 def test_a_misspelt_problem_is_refused() -> None:
     recorder = Recorder(Scored(lambda sample: 0.5))
-    with pytest.raises(ValueError, match=r"unknown problem in stop_on 'divergense': did you mean 'divergence'\?"):
-        RewardHealthCallback([recorder], stop_on=["divergense"])
+    with pytest.raises(ValueError, match=r"unknown problem in stop_on 'repetitoin': did you mean 'repetition'\?"):
+        RewardHealthCallback([recorder], stop_on=["repetitoin"])
     assert RewardHealthCallback([recorder], stop_on=PROBLEMS).stop_on == set(PROBLEMS)
 
 

@@ -3,8 +3,10 @@
 import errno
 import logging
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +22,7 @@ from spanreward.training.callbacks.span_table import (
     of_different_groups,
     write_page,
 )
-from spanreward.training.callbacks.span_trackers import table_cells
+from spanreward.training.callbacks.span_trackers import send
 from spanreward.training.evaluation.page.coloured_text import legible
 from spanreward.training.grpo.recorder import Recorder
 from tests.support.hostile_row import HOSTILE, hostile_row
@@ -108,7 +110,6 @@ def test_what_each_token_received_is_a_third_colouring(tmp_path: Path) -> None:
     assert "What each token received" in html
     assert "\N{MINUS SIGN}1.00 to +0.50" in html
     assert "What each token received" not in write_page(tmp_path / "page.html", 3, [replace(row, tokens=())], [0.5])
-    assert "advantages of words" in dict(table_cells(row))
 
 
 def test_the_lead_is_over_the_group_across_ranks() -> None:
@@ -138,14 +139,12 @@ def test_hostile_completions_stay_text(tmp_path: Path, text: str) -> None:
     assert all(a["src"].startswith("data:image/png") for tag, a in page.tags if tag == "img")
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_completions_stay_text_in_cells(text: str) -> None:
-    cells = dict(table_cells(hostile_row(text)))
-    cells["completion"].encode("utf-8")
-    page = Page(cells["posh words"])
-    assert {tag for tag, _ in page.tags} == {"meta", "style", "body", "mark"}
-    assert cells["reward"] == 0.25
-    assert cells["posh missed"].count("<mark") == 1
+def test_trackio_gets_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    logged: list[Any] = []
+    made = SimpleNamespace(log=logged.append, Html=lambda page, inject: (page, inject))
+    monkeypatch.setitem(sys.modules, "trackio", made)
+    send(TrainingArguments("out", report_to=["trackio"]), 3, "<!doctype html>")
+    assert logged == [{"spans": ("<!doctype html>", False), "train/global_step": 3}]
 
 
 def callback_at(step: int, table: SpanTableCallback, recorder: Recorder, folder: Path) -> None:

@@ -4,10 +4,12 @@ import json
 import subprocess
 import sys
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+import spanreward
 from spanreward.training.commands import main as module
 from spanreward.training.needs import EXTRA
 from tests.support.paths import ROOT
@@ -62,3 +64,14 @@ def test_training_without_the_extra_is_one_sentence(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.endswith(", which is not installed: pip install 'spanreward[train]'.\n")
     assert "Traceback" not in done.stderr
+
+
+def test_the_version_is_that_of_the_package(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["spanreward", "--version"])
+    with pytest.raises(SystemExit):
+        module.main()
+    assert (
+        capsys.readouterr().out == f"spanreward {version('spanreward')}\n" == f"spanreward {spanreward.__version__}\n"
+    )

@@ -14,7 +14,6 @@ from spanreward.rewards import PoshReward, Reward, Sample, Status, Verdict
 from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
-from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
 from spanreward.rewards.judges.usage import Usage
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.trainer import JudgeFailure
@@ -106,7 +105,6 @@ def test_which_rewards_may_judge_elsewhere(tmp_path: Path) -> None:
     assert Asking(server).remote
     assert Asking(CachedJudge(server, tmp_path / "ratings.sqlite")).remote
     assert not Asking(CachedJudge(FakeJudge(), tmp_path / "ratings.sqlite")).remote
-    assert not Asking(Rank0Judge(server)).remote
     assert not Asking(server, FakeJudge()).remote
     assert not Asking().remote
 

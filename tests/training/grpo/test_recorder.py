@@ -67,7 +67,17 @@ def test_what_was_judged_before_a_call_is_not_judged_again_and_the_next_call_jud
     assert len(reward.seen) == 4
 
 
-def test_watchers_hear_of_every_batch_when_the_judge_is_asleep_again() -> None:
+def test_a_step_whose_judge_is_not_awake_logs_no_contrast_of_the_step_before() -> None:
+    recorder = Recorder(PoshReward(MatchJudge()))
+    logged: dict[str, float] = {}
+    recorder.contrasts = {0: 0.25}
+    recorder.judge(PROMPTS, TEXTS, {id(recorder.reward.judge): "it sleeps"}, logged.__setitem__, **COLUMNS)
+    assert {verdict.note for verdict in recorder.verdicts} == {"it sleeps"}
+    assert "posh/contrast" not in logged
+    assert logged["posh/failed_fraction"] == 1
+
+
+def test_watchers_are_called_after_every_batch_when_the_judge_is_asleep_again() -> None:
     class Deep(MatchJudge):
         depth = 0
 
@@ -80,14 +90,14 @@ def test_watchers_hear_of_every_batch_when_the_judge_is_asleep_again() -> None:
 
     judge = Deep()
     recorder = Recorder(PoshReward(judge))
-    heard: list[Any] = []
-    recorder.watchers.append(lambda who, log_metric: heard.append((who, log_metric, judge.depth, len(who.verdicts))))
+    calls: list[Any] = []
+    recorder.watchers.append(lambda who, log_metric: calls.append((who, log_metric, judge.depth, len(who.verdicts))))
     recorder(PROMPTS, TEXTS, log_metric=print, **COLUMNS)
     with awake([judge]) as asleep:
         recorder.judge(PROMPTS, TEXTS, asleep, **COLUMNS)
-        assert len(heard) == 1
+        assert len(calls) == 1
     recorder(PROMPTS, TEXTS, **COLUMNS)
-    assert heard == [(recorder, print, 0, 3), (recorder, None, 0, 3)]
+    assert calls == [(recorder, print, 0, 3), (recorder, None, 0, 3)]
 
 
 class Noted(MatchJudge):

@@ -5,34 +5,34 @@ from dataclasses import replace
 import pytest
 from transformers import LlavaConfig, Qwen2Config
 
-from spanreward.training.plan.dry_run import NOTHING
-from spanreward.training.plan.known_models import known_size
-from spanreward.training.plan.memory import LIVE, PINNED, PROCESS, Plan, Size, size_of
+from spanreward.training.plan.known_models import size_by_name
+from spanreward.training.plan.memory import LIVE, PINNED, PROCESS, Awake, Plan, Size, size_of
 
-POLICY = Size(parameters=1000, layers=2, hidden=10, kv_numbers=4, vocabulary=50, linear=30, context=99)
-JUDGE = Size(parameters=4000, layers=3, hidden=16, kv_numbers=8, vocabulary=50, linear=40, context=99)
+POLICY = Size(parameters=1000, layers=2, hidden=10, kv_numbers=4, vocabulary=50, linear=30)
+SIZE = Size(parameters=4000, layers=3, hidden=16, kv_numbers=8, vocabulary=50, linear=40)
+JUDGE = Awake(SIZE, kv_tokens=5)
 
 
 def test_one_gpu_trains_everything() -> None:
-    plan = Plan(POLICY, JUDGE, gpus=1, sharding="none", tokens=7, kv_tokens=5)
+    plan = Plan(POLICY, (JUDGE,), gpus=1, sharding="none", tokens=7)
     assert plan.training == {
         "policy": 4000,
         "optimizer": 8000,
         "process": PROCESS,
+        "judges' processes": PROCESS,
         "gradients": 4000,
         "copies of weights": 2000,
         "activations": 7 * 10 * 2 * 2 + 7 * 10 * 34,
         "log-probabilities": 2 * 7 * 50 + 4 * 7 * 10 + 4 * 50 * 10,
-        "judge's process": PROCESS,
     }
     assert plan.judging == {
         "policy": 4000,
         "optimizer": 8000,
         "process": PROCESS,
+        "judges' processes": PROCESS,
         "judge": 8000,
         "KV cache": 4 * 3 * 8 * 5,
         "judge's batch": 28 * 8192 * 16 + 8 * 256 * 50,
-        "judge's process": PROCESS,
     }
     assert plan.main_memory == 8000 * PINNED
 
@@ -47,7 +47,9 @@ def test_one_gpu_trains_everything() -> None:
 )
 def test_what_a_step_took_on_a_gpu(policy: str, dtype: str, rank: int | None, allocated: float) -> None:
     """Eight rows of 128 and 256 tokens. Pictures and fragmentation are not computed."""
-    plan = Plan(known_size(policy), NOTHING, 1, "none", "server", rank, tokens=8 * (128 + 256), dtype=dtype)
+    size = size_by_name(policy)
+    assert size is not None
+    plan = Plan(size, (), 1, "none", rank, tokens=8 * (128 + 256), dtype=dtype)
     assert (sum(plan.training.values()) - PROCESS) / 1e9 == pytest.approx(allocated, rel=0.05)
 
 
@@ -63,20 +65,20 @@ def test_what_a_step_took_on_a_gpu(policy: str, dtype: str, rank: int | None, al
 def test_what_each_way_of_sharding_divides_by_four(
     sharding: str, weights: int, gradients: int, optimizer: int, copies: int
 ) -> None:
-    training = Plan(POLICY, JUDGE, gpus=4, sharding=sharding).training
+    training = Plan(POLICY, (JUDGE,), gpus=4, sharding=sharding).training
     found = [training[part] for part in ("policy", "gradients", "optimizer", "copies of weights")]
     assert found == [weights, gradients, optimizer, copies]
 
 
 def test_zero3_gathers_only_so_much() -> None:
     large = replace(POLICY, parameters=7 * LIVE, layers=70)
-    assert Plan(large, JUDGE, gpus=4).training["copies of weights"] == 2 * LIVE
-    assert Plan(large, JUDGE, gpus=4, sharding="fsdp").training["copies of weights"] == 2 * LIVE // 5
+    assert Plan(large, (JUDGE,), gpus=4).training["copies of weights"] == 2 * LIVE
+    assert Plan(large, (JUDGE,), gpus=4, sharding="fsdp").training["copies of weights"] == 2 * LIVE // 5
 
 
 @pytest.mark.parametrize(("dtype", "weights"), [("float32", 4 * 1000), ("bfloat16", 2 * 1000)])
 def test_adapters_are_all_that_is_trained(dtype: str, weights: int) -> None:
-    plan = Plan(POLICY, JUDGE, gpus=1, sharding="none", lora_rank=3, dtype=dtype)
+    plan = Plan(POLICY, (JUDGE,), gpus=1, sharding="none", lora_rank=3, dtype=dtype)
     assert plan.trained == 90
     assert (plan.training["policy"], plan.training["gradients"]) == (weights + 4 * 90, 4 * 90)
     assert plan.state["optimizer"] == 8 * 90
@@ -84,18 +86,18 @@ def test_adapters_are_all_that_is_trained(dtype: str, weights: int) -> None:
 
 
 def test_plain_adamw_keeps_bfloat16_moments_of_bfloat16_weights() -> None:
-    plan = Plan(POLICY, JUDGE, gpus=4, sharding="none", dtype="bfloat16")
+    plan = Plan(POLICY, (JUDGE,), gpus=4, sharding="none", dtype="bfloat16")
     found = [plan.training[part] for part in ("policy", "gradients", "optimizer", "copies of weights")]
     assert found == [2000, 2000, 4000, 0]
     assert replace(plan, sharding="zero2").state["optimizer"] == 12 * 1000 // 4
 
 
 def test_what_writes() -> None:
-    plain = Plan(POLICY, JUDGE, gpus=4, placement="server", written_tokens=5)
-    assert plain.writing == {**plain.state, "judge's process": 0, "gathered weights": 2000, "KV cache": 4 * 2 * 4 * 5}
+    plain = Plan(POLICY, (), gpus=4, written_tokens=5)
+    assert plain.writing == {**plain.state, "gathered weights": 2000, "KV cache": 4 * 2 * 4 * 5}
     assert replace(plain, sharding="none").writing["gathered weights"] == 0
     asleep = replace(plain, engine=700)
-    assert asleep.writing == {**plain.state, "judge's process": 0, "TRL's engine": 700}
+    assert asleep.writing == {**plain.state, "TRL's engine": 700}
     assert (asleep.training, asleep.judging) == (plain.training, plain.judging)
     awake = replace(asleep, engine_sleeps=False)
     assert awake.writing == asleep.writing
@@ -103,26 +105,27 @@ def test_what_writes() -> None:
     assert sum(replace(plain, engine=0).writing.values()) == sum(plain.state.values())
 
 
-def test_where_the_judge_is() -> None:
-    one, several, elsewhere = (Plan(POLICY, JUDGE, 4, placement=p) for p in ("rank0", "per_rank", "server"))
-    assert (one.main_memory, several.main_memory, elsewhere.main_memory) == (8000 * PINNED, 32_000 * PINNED, 0)
-    assert one.judging == several.judging
+def test_judges_on_a_server_on_several_gpus_and_two_of_them() -> None:
+    elsewhere, one = Plan(POLICY, (), 4), Plan(POLICY, (JUDGE,), 4)
+    assert (one.main_memory, elsewhere.main_memory) == (32_000 * PINNED, 0)
     assert elsewhere.judging == elsewhere.state
-    assert elsewhere.training["judge's process"] == 0
-    halves = Plan(POLICY, JUDGE, 4, judge_parallel=2, kv_tokens=5)
-    assert (halves.judge_awake["judge"], halves.judge_awake["KV cache"]) == (4000, 240)
+    halves = Plan(POLICY, (replace(JUDGE, parallel=2),), 4)
+    assert (halves.judging["judge"], halves.judging["KV cache"]) == (4000, 240)
     assert halves.main_memory == 16_000 * PINNED
+    both = Plan(POLICY, (Awake(POLICY, kv_tokens=5), JUDGE), 4)
+    assert both.judging == {**one.judging, "judges' processes": 2 * PROCESS}
+    assert both.main_memory == 40_000 * PINNED
 
 
 def test_sizes_are_exact() -> None:
     config = Qwen2Config(
         hidden_size=8, intermediate_size=12, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
-        vocab_size=20, tie_word_embeddings=False, max_position_embeddings=77,
+        vocab_size=20, tie_word_embeddings=False,
     )  # fmt: skip
     attention = 8 * 8 + 8 + 2 * (8 * 4 + 4) + 8 * 8  # queries, keys and values with their biases, output
     layer = attention + 3 * 8 * 12 + 2 * 8
     linear = (8 + 8) + 2 * (8 + 4) + (8 + 8) + 3 * (8 + 12)
-    assert size_of(config) == Size(2 * 20 * 8 + 2 * layer + 8, 2, 8, 4, 20, 2 * linear, 77)
+    assert size_of(config) == Size(2 * 20 * 8 + 2 * layer + 8, 2, 8, 4, 20, 2 * linear)
 
 
 def test_a_picture_model_is_counted_with_its_tower() -> None:

@@ -14,9 +14,9 @@ from typing import Any
 from datasets import Dataset
 from numpy import quantile
 
+from spanreward.training.data.custom import custom_records
 from spanreward.training.data.hub import load_split
 from spanreward.training.data.jsonl import read_records
-from spanreward.training.data.own import own_records
 from spanreward.training.recipe import DataPart, FilePart, HubPart, JsonlPart, RecipeError
 
 Values = tuple[str, ...]  # of one row in one slice: usually one, several where a column holds a list, none
@@ -78,7 +78,7 @@ def columns_of(data: DataPart, ids: Sequence[str], columns: Sequence[str]) -> di
 def records_of(part: JsonlPart | HubPart | FilePart, last: int) -> Any:
     """Returns a block's records as they were written, at least up to the row `last`; row `id` is at place id - 1."""
     if isinstance(part, FilePart):  # whose function may give rows without end
-        return list(islice(own_records(part), last))
+        return list(islice(custom_records(part), last))
     if isinstance(part, JsonlPart):
         return [record for _, record in read_records(Path(part.path))]
     split = load_split(part)

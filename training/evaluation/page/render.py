@@ -1,6 +1,6 @@
 """Fills the HTML templates of this folder: the comparison's report, and a step's table of spans.
 
-render("spans_text.html.jinja", rows=rows)             # escaped, with the functions of this file
+render("report.html.jinja", **values)             # escaped, with the functions of this file
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""`python -m experiments agreement table`: what `spanreward labels table` says, and the baselines beside it."""
+"""`python -m experiments agreement table`: what `labels table` says, and the baselines beside it."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command import experiments, spanreward
+from tests.support.command import experiments
 
 
 def written(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -25,7 +25,7 @@ def test_the_baselines_stand_beside_the_metric(tmp_path: Path) -> None:
     line = {"edit_type": "swap", "image_id": 1, "filename": "a.jpg", "references": ["A red circle above a star."]}
     file = written(tmp_path / "pairs.jsonl", [{**line, "caption": "A red circle.", "negative_caption": "A blue dog."}])
     alone, beside = tmp_path / "alone.json", tmp_path / "beside.json"
-    assert spanreward("labels", "table", "sugarcrepe", file, "mode=published", "--json", alone).code == 0
+    assert experiments("labels", "table", "sugarcrepe", file, "mode=published", "--json", alone).code == 0
     done = experiments("agreement", "table", "sugarcrepe", file, "mode=published", "--json", beside)
     assert done.code == 0, done.err
     without, numbers = json.loads(alone.read_text()), json.loads(beside.read_text())

@@ -92,19 +92,19 @@ def test_windows_of_any_two_lengths(folder: str, text: int, target: int, longest
 
 @given(st.integers(0, 900), st.integers(0, 900), st.sampled_from([64, 256, 512]))
 def test_parts_cover_their_side_and_fit(text: int, target: int, longest: int) -> None:
-    room, shared = longest - 7, longest // 16
-    part, size = fewest_tokens(text, target, room, shared)
-    assert part + size <= room
+    budget, overlap = longest - 7, longest // 16
+    part, size = fewest_tokens(text, target, budget, overlap)
+    assert part + size <= budget
     counts = [
-        1 if have <= one else math.ceil((have - shared) / (one - shared))
+        1 if have <= one else math.ceil((have - overlap) / (one - overlap))
         for have, one in ((text, part), (target, size))
     ]
-    if text + target <= room:
+    if text + target <= budget:
         assert (part, size) == (text, target)
     else:  # cutting the longer side alone, where that fits, is never cheaper
         short, long = sorted((text, target))
-        if (one := room - short) >= 2 * shared:
-            alone = math.ceil((long - shared) / (one - shared))
+        if (one := budget - short) >= 2 * overlap:
+            alone = math.ceil((long - overlap) / (one - overlap))
             assert counts[0] * counts[1] * (part + size) <= alone * (short + one)
 
 

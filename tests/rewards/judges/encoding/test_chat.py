@@ -133,20 +133,20 @@ def test_a_question_that_does_not_fit_by_itself_is_refused() -> None:
     for question in (about("A red circle.", asked=words), Question(about("", asked=words).messages)):
         with pytest.raises(ValueError, match=r"the question is \d+ tokens long.* has room for 50 beside the answer"):
             ENCODER.fit(question, 50)
-    room = len(ENCODER.encode(about("").messages))
+    budget = len(ENCODER.encode(about("").messages))
     with pytest.raises(ValueError, match="tokens long without its description"):
-        ENCODER.fit(about("🟥 red"), room)  # an answer about nothing would be none
+        ENCODER.fit(about("🟥 red"), budget)  # an answer about nothing would be none
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(st.characters(exclude_categories=()), max_size=400), st.integers(60, 200))
-def test_whatever_the_text_it_fits(text: str, room: Any) -> None:
+def test_whatever_the_text_it_fits(text: str, budget: Any) -> None:
     question = about(text)
     try:
-        ids, cut = ENCODER.fit(question, room)
+        ids, cut = ENCODER.fit(question, budget)
     except ValueError:
         return
-    assert len(ids) <= room
+    assert len(ids) <= budget
     content = question.messages[0]["content"]
     shown = content[: 22 + len(text) - cut] + content[22 + len(text) :]
     assert ids == ENCODER.encode([{"role": "user", "content": shown}])
@@ -154,17 +154,17 @@ def test_whatever_the_text_it_fits(text: str, room: Any) -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.text(st.characters(exclude_categories=()), max_size=60), max_size=5), st.integers(60, 200))
-def test_encoded_together_they_are_as_alone(texts: list[str], room: int) -> None:
+def test_encoded_together_they_are_as_alone(texts: list[str], budget: int) -> None:
     refused = Question([{"role": "nobody", "content": "x"}])
     questions = [*map(about, texts), refused, *map(about, texts)]
 
     def fitted(question: Question) -> Any:
         try:
-            return ENCODER.fit(question, room)
+            return ENCODER.fit(question, budget)
         except ValueError as error:
             return str(error)
 
-    assert [fitted(question) for question in ENCODER.ahead(questions, room)] == list(map(fitted, questions))
+    assert [fitted(question) for question in ENCODER.ahead(questions, budget)] == list(map(fitted, questions))
 
 
 def test_texts_are_encoded_together(monkeypatch: pytest.MonkeyPatch) -> None:

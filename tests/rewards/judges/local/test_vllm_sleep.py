@@ -93,7 +93,7 @@ def test_started_early_it_sleeps_until_it_is_asked(monkeypatch: pytest.MonkeyPat
 def test_engines_of_several_ranks_on_the_same_devices_are_refused(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     fake = install(monkeypatch)
     monkeypatch.setenv("LOCAL_RANK", "1")
-    with pytest.raises(ValueError, match=r"tensor_parallel=2 would put .* \(placement: rank0\)"):
+    with pytest.raises(ValueError, match=r"tensor_parallel=2 would put .* server:URL#MODEL"):
         VllmJudge(model, tensor_parallel=2).start()
     assert fake.built == []
 

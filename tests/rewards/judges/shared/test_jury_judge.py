@@ -9,7 +9,6 @@ from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Question
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.probe import Mention, PresenceProbe
 from spanreward.rewards.judges.shared.jury_judge import JuryJudge, pooled
-from spanreward.rewards.judges.shared.rank0_judge import Rank0Judge
 from spanreward.rewards.naming import members
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.verdict import Sample, Status
@@ -59,7 +58,7 @@ def test_posh_with_a_jury_of_equal_judges_is_posh_with_one() -> None:
 
 
 def test_by_name_whose_first_judge_writes() -> None:
-    assert members("match+match:embed+server:http://h:1#m") == ["match", "match:embed", "server:http://h:1#m"]
+    assert members("match+vllm:m+server:http://h:1#m") == ["match", "vllm:m", "server:http://h:1#m"]
     jury = load_judge("match+match")
     assert isinstance(jury, JuryJudge)
     assert [type(judge) for judge in jury.judges] == [MatchJudge, MatchJudge]
@@ -96,15 +95,13 @@ def test_a_plus_in_a_path_is_no_jury() -> None:
     assert load_judge("encoder:/data/c++/a+b/judge").model == "/data/c++/a+b/judge"  # type: ignore[attr-defined]
 
 
-def test_it_needs_two_judges_within_its_placement() -> None:
+def test_it_needs_two_judges() -> None:
     with pytest.raises(ValueError, match="two judges or more, got 1"):
-        JuryJudge("match")
-    with pytest.raises(ValueError, match=r"a JuryJudge has the placement rank0: give it to the whole judge\."):
-        JuryJudge("match", Rank0Judge(MatchJudge()))
+        JuryJudge(MatchJudge())
 
 
 def test_a_recipe_knows_its_judges() -> None:
     """Each of them is no independent referee of the run."""
-    judge = JudgePart(name="match+vllm:org/model", placement="rank0")
-    assert [(one.name, one.placement) for one in judge.answering] == [("match", "rank0"), ("vllm:org/model", "rank0")]
+    judge = JudgePart(name="match+vllm:org/model")
+    assert [one.name for one in judge.answering] == ["match", "vllm:org/model"]
     assert identities([RewardPart(metric="posh", judge=judge)]) == {("posh", "match"), ("posh", "org/model")}

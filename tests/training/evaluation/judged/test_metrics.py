@@ -76,14 +76,10 @@ def test_each_metric_has_its_kind(tmp_path: Path) -> None:
 
 
 def test_a_judge_is_its_model_whatever_serves_it(tmp_path: Path) -> None:
-    names = ("vllm:Qwen/Qwen3-14B", "transformers:Qwen/Qwen3-14B", "server:http://a:1,http://b:2#Qwen/Qwen3-14B")
+    names = ("vllm:Qwen/Qwen3-14B", "transformers:Qwen/Qwen3-14B", "server:http://a:1#Qwen/Qwen3-14B")
     assert {identity(name) for name in names} == {"qwen/qwen3-14b"}
     for name in ("one", "copy"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").write_text("{}")
     assert identity(f"vllm:{tmp_path / 'one'}") == identity(f"transformers:{tmp_path / 'copy'}")
-    assert [identity(name) for name in ("match", "match:embed", "judge.py:MINE")] == [
-        "match",
-        "match:embed",
-        "judge.py:MINE",
-    ]
+    assert [identity(name) for name in ("match", "judge.py:MINE")] == ["match", "judge.py:MINE"]

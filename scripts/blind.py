@@ -1,6 +1,0 @@
-"""`spanreward blind`."""
-
-from spanreward.training.commands.blind import main
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,149 @@
+"""What people are handed: pairs mirrored, texts as they are, and nothing that tells the sides apart."""
+
+import base64
+import io
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from PIL import Image
+
+from experiments.blind.comparison import read_answered
+from experiments.blind.export import export, key_of
+from experiments.blind.label_studio import interface
+from experiments.blind.questions import ANSWERS, QUESTIONS
+from tests.support.blind import IDS, comparison
+
+HOSTILE = '</Text><script>alert(1)</script> "$image" &amp; \u202e {"pair": "x"} 😀'
+
+
+def two(name: str, seed: int) -> tuple[str, str]:
+    return f"dapo's of {name}, {seed}. {HOSTILE}", f"sft's of {name}, {seed}."
+
+
+def test_pairs_are_mirrored_and_blind(tmp_path: Path) -> None:
+    folder = comparison(tmp_path / "comparison", two, seeds=(0, 1))
+    output = tmp_path / "blind"
+    key = export(folder, ("dapo", "sft"), 6, output)
+    tasks = [json.loads(line) for line in (output / "tasks.jsonl").read_text().splitlines()]
+    assert [task["pair"] for task in tasks] == list(key["tasks"])
+    assert len(tasks) == 12
+    halves = tasks[:6], tasks[6:]
+    for half in halves:
+        firsts = [key["tasks"][task["pair"]]["first"] for task in half]
+        assert firsts.count("dapo") == 3
+        assert len({key["tasks"][task["pair"]]["id"] for task in half}) == 6  # of a prompt one seed
+    one, other = ({frozenset((task["text1"], task["text2"])) for task in half} for half in halves)
+    assert one == other
+    ways = {(task["text1"], task["text2"]) for task in tasks}
+    assert ways == {(second, first) for first, second in ways}
+    for task in tasks:
+        known = key["tasks"][task["pair"]]
+        texts = two(known["id"], known["seed"])
+        assert task["text1"] == texts[0 if known["first"] == "dapo" else 1]
+        assert task["request"] == "Describe the picture."
+        assert (task["rater"], task["overall"]) == ("", None)
+        assert Image.open(output / task["image"]).size == (64, 64)
+    handed_out = [path.read_text() for path in output.iterdir() if path.is_file()]
+    names = "".join(handed_out).replace("dapo's of", "").replace("sft's of", "")
+    assert "dapo" not in names
+    assert '"seed"' not in names
+    assert key_of(output) == tmp_path / "blind.key.json"
+    assert json.loads(key_of(output).read_text()) == key
+
+
+def test_label_studio_gets_the_same_with_pictures_in_the_tasks(tmp_path: Path) -> None:
+    output = tmp_path / "blind"
+    export(comparison(tmp_path / "comparison", two), ("dapo", "sft"), 3, output)
+    tasks = json.loads((output / "tasks.json").read_text())
+    plain = [json.loads(line) for line in (output / "tasks.jsonl").read_text().splitlines()]
+    for task, row in zip(tasks, plain, strict=True):
+        data = task["data"]
+        assert {name: data[name] for name in ("pair", "text1", "text2", "reference")} == {
+            name: row[name] for name in ("pair", "text1", "text2", "reference")
+        }
+        start, content = data["image"].split(",")
+        assert start == "data:image/png;base64"
+        assert Image.open(io.BytesIO(base64.b64decode(content))).size == (64, 64)
+
+
+def test_the_interface_has_the_tasks_keys_and_no_text_of_theirs(tmp_path: Path) -> None:
+    output = tmp_path / "blind"
+    export(comparison(tmp_path / "comparison", two), ("dapo", "sft"), 3, output)
+    view = ElementTree.fromstring((output / "labelling.xml").read_text())
+    values = {element.get("value") for tag in ("Image", "Text") for element in view.iter(tag)}
+    assert values == {"$image", "$request", "$reference", "$text1", "$text2"}
+    choices = {element.get("name"): [one.get("value") for one in element] for element in view.iter("Choices")}
+    assert choices == {name: list(ANSWERS) for name in QUESTIONS}
+    names = {element.get("name") for element in view.iter("Text")}
+    assert {element.get("toName") for element in view.iter("Choices")} <= names
+    assert "alert" not in (output / "labelling.xml").read_text()
+
+
+def test_texts_only(tmp_path: Path) -> None:
+    folder = comparison(tmp_path / "comparison", two)
+    (folder / "results.json").unlink()
+    with pytest.raises(ValueError, match="with --texts-only people see the two texts alone"):
+        export(folder, ("dapo", "sft"), 3, tmp_path / "no")
+    export(folder, ("dapo", "sft"), 3, tmp_path / "blind", texts_only=True)
+    task = json.loads((tmp_path / "blind/tasks.json").read_text())[0]
+    assert set(task["data"]) == {"pair", "text1", "text2"}
+    assert interface(set()).count("<Text ") == 2
+
+
+def test_the_same_seed_draws_the_same(tmp_path: Path) -> None:
+    folder = comparison(tmp_path / "comparison", two)
+    keys = [
+        export(folder, ("dapo", "sft"), 4, tmp_path / f"blind{n}", seed)["tasks"] for n, seed in enumerate((0, 0, 1))
+    ]
+    assert keys[0] == keys[1]
+    assert keys[0] != keys[2]
+
+
+def test_equal_texts_are_not_asked_about(tmp_path: Path) -> None:
+    folder = comparison(tmp_path / "comparison", lambda name, seed: ("a", "b") if name in IDS[:2] else ("a", "a"))
+    key = export(folder, ("dapo", "sft"), 5, tmp_path / "blind")
+    assert {task["id"] for task in key["tasks"].values()} == set(IDS[:2])
+    alike = comparison(tmp_path / "alike", lambda name, seed: ("a", "a"))
+    with pytest.raises(ValueError, match="wrote the same for every prompt"):
+        export(alike, ("dapo", "sft"), 5, tmp_path / "nothing")
+
+
+def test_of_two_runs_of_one_seed_the_first_is_shown(tmp_path: Path) -> None:
+    folder = comparison(tmp_path / "comparison", two)
+    path = folder / "completions.jsonl"
+    first = [json.loads(line) for line in path.read_text().splitlines()]
+    again = [{**row, "run": 2, "completion": "Of another environment."} for row in first]
+    path.write_text("".join(json.dumps(row) + "\n" for row in [*({**row, "run": 1} for row in first), *again]))
+    found = read_answered(folder, ("dapo", "sft"))
+    assert [pair.texts for pair in found] == [two(name, 0) for name in IDS]
+
+
+def test_what_cannot_be_exported_is_one_sentence(tmp_path: Path) -> None:
+    folder = comparison(tmp_path / "comparison", two)
+    output = tmp_path / "blind"
+    for sides, count, sentence in (
+        (("dapo", "base"), 3, "has no side 'base': it has 'dapo', 'sft'"),
+        (("dapo", "dapo"), 3, "two different sides with the same rows are needed"),
+        (("dapo", "sft"), 0, "--count must be 1 or more, got 0"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            export(folder, sides, count, output)
+        assert not output.exists()
+    with pytest.raises(FileNotFoundError, match="give the output folder of `spanreward compare`"):
+        export(tmp_path, ("dapo", "sft"), 3, output)
+    export(folder, ("dapo", "sft"), 3, output)
+    with pytest.raises(ValueError, match="is there already, and people may be answering it"):
+        export(folder, ("dapo", "sft"), 3, output)
+    path = folder / "completions.jsonl"
+    rows = path.read_text().splitlines()
+    path.write_text("\n".join([*rows, rows[0]]))
+    with pytest.raises(ValueError, match="line 17 answers the row '1', seed 0, of 'dapo' a second time"):
+        read_answered(folder, ("dapo", "sft"))
+    path.write_text("\n".join(rows[:-1]))
+    with pytest.raises(ValueError, match="1 rows have one only"):
+        read_answered(folder, ("dapo", "sft"))
+    path.write_text(json.dumps({"model": "dapo"}))
+    with pytest.raises(ValueError, match="line 1 needs model, seed, id, completion, scores"):
+        read_answered(folder, ("dapo", "sft"))

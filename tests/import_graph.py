@@ -1,0 +1,121 @@
+"""Draws who imports whom: python -m tests.import_graph [TREE] [--rooms rewards] [--list]
+
+A room is a folder, or a file that lies directly in the drawn folder. An arrow from one room to another is one import or
+more. Every import counts, also under `TYPE_CHECKING` and inside a function: a reader follows those too. A floor is one
+more than the highest floor that a room imports, so an arrow upward can only be part of a circle.
+"""
+
+import argparse
+import ast
+from collections.abc import Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+from tests.support.paths import ROOT
+
+TOPS = ("rewards", "training", "spanreward")
+PREFIX = "spanreward."
+
+Graph = dict[str, set[str]]
+
+
+def files_of(tree: Path) -> dict[str, Path]:
+    """Every file of the package by its module's name, without `spanreward.`; `__init__.py` by its folder's."""
+    names = {}
+    for top in TOPS:
+        for path in sorted((tree / top).rglob("*.py")):  # which follows no links, so nothing is found twice
+            parts = path.relative_to(tree).with_suffix("").parts
+            names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return names
+
+
+def imported(path: Path) -> list[tuple[str, tuple[str, ...]]]:
+    """The modules that a file imports from, wherever the import stands, each with the names that it takes."""
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            found.append((node.module or "", tuple(alias.name for alias in node.names)))
+        elif isinstance(node, ast.Import):
+            found += [(alias.name, ()) for alias in node.names]
+    return found
+
+
+def file_graph(tree: Path = ROOT) -> Graph:
+    """The files that each file imports, itself aside."""
+    files = files_of(tree)
+    graph: Graph = {name: set() for name in files}
+    for name, path in files.items():
+        for module, taken in imported(path):
+            if not module.startswith(PREFIX) and module != "spanreward":
+                continue
+            ours = module.removeprefix(PREFIX)
+            submodules = {f"{ours}.{one}" for one in taken} & files.keys()
+            graph[name] |= submodules or ({ours} & files.keys())
+        graph[name].discard(name)
+    return graph
+
+
+def room_of(module: str, folder: str) -> str | None:
+    """The room inside the folder that a module lies in, None for one that lies elsewhere."""
+    inside = module.removeprefix(f"{folder}.")
+    return None if inside == module else inside.partition(".")[0]
+
+
+def room_graph(files: Mapping[str, set[str]], folder: str) -> Graph:
+    """The rooms of a folder that each room imports, itself aside."""
+    rooms: Graph = {}
+    for module, uses in files.items():
+        if room := room_of(module, folder):
+            found = {other for one in uses if (other := room_of(one, folder))}
+            rooms[room] = rooms.get(room, set()) | (found - {room})
+    return rooms
+
+
+def circles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """Circles of imports, one at a time: the last arrow of each found one is taken away before the next search."""
+    left = {name: set(uses) for name, uses in graph.items()}
+    found = []
+    while True:
+        try:
+            TopologicalSorter(left).prepare()
+        except CycleError as error:
+            circle = list(reversed(error.args[1]))  # each imports the next
+            found.append(circle)
+            left[circle[0]].discard(circle[1])
+        else:
+            return found
+
+
+def floors(graph: Mapping[str, set[str]]) -> dict[str, int]:
+    """The floor of each room, from 1. Raises CycleError where rooms import each other."""
+    of: dict[str, int] = {}
+    for name in TopologicalSorter(graph).static_order():
+        of[name] = 1 + max((of[one] for one in graph[name]), default=0)
+    return of
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tree", nargs="?", type=Path, default=ROOT, help="a checkout (default: this one)")
+    parser.add_argument("--rooms", nargs="+", default=["rewards", "training"], help="the folders to draw")
+    parser.add_argument("--list", action="store_true", help="also say what each room imports")
+    arguments = parser.parse_args()
+    files = file_graph(arguments.tree)
+    print(f"{len(files)} files, {sum(map(len, files.values()))} imports, circles of files: {len(circles(files))}")
+    for circle in circles(files):
+        print("  circle:", " -> ".join(circle))
+    for folder in arguments.rooms:
+        rooms = room_graph(files, folder)
+        around = circles(rooms)
+        arrows = sum(map(len, rooms.values()))
+        height = "" if around else f", {max(floors(rooms).values())} floors"
+        print(f"{folder}/: {len(rooms)} rooms, {arrows} arrows{height}, upward (circles of rooms): {len(around)}")
+        for circle in around:
+            print("  circle:", " -> ".join(circle))
+        if arguments.list:
+            for room in sorted(rooms):
+                print(f"  {room:16} {' '.join(sorted(rooms[room]))}")
+
+
+if __name__ == "__main__":
+    main()

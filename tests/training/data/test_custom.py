@@ -1,0 +1,108 @@
+"""Rows of a function of one's own: what it may give, and one sentence for what cannot be used."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from spanreward.training.data.custom import custom_records
+from spanreward.training.data.load import load_data
+from spanreward.training.recipe import FilePart, JsonlPart, MixedPart, RecipeError
+
+ROWS = """
+from PIL import Image
+
+def rows(size=8, more=()):
+    yield {"image": Image.new("RGB", (size, size), "red"), "reference": ["A wall.", "A red wall."], "place": "north"}
+    yield {"image": "blue.png", "reference": "", "place": "left out"}
+    yield {"image": "blue.png", "question": "Which color?", "answers": ["blue", "blue", "sky"], "completion": "sky"}
+    yield from more
+
+def endless():
+    while True:
+        yield {"image": Image.new("RGB", (4, 4)), "reference": "Black."}
+
+def listed():
+    return [{"photo": "blue.png", "said": ["Blue."], "completion": ["One.", "Two."], "place": 3}]
+
+names = "no function"
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_data.py").write_text(ROWS)
+    Image.new("RGB", (6, 4), "blue").save(tmp_path / "blue.png")
+    return tmp_path
+
+
+def own(name: str = "rows", **more: Any) -> FilePart:
+    return FilePart(source=f"my_data.py:{name}", **more)
+
+
+def test_rows_to_judge() -> None:
+    """A row that is left out takes its columns along; what a row lacks is None; no judge sees what SFT learns."""
+    dataset = load_data(own(options={"size": 5}))
+    assert sorted(dataset.column_names) == ["answers", "id", "image", "place", "prompt", "question", "reference"]
+    assert dataset["id"][:] == ["1", "3"]
+    assert dataset["place"][:] == ["north", None]
+    assert dataset["reference"][:] == [["A wall.", "A red wall."], None]
+    assert [prompt[0]["content"] for prompt in dataset["prompt"]] == ["Describe the picture.", "Which color?"]
+    assert [image.size for image in dataset["image"]] == [(5, 5), (6, 4)]
+    assert dataset[1]["image"].getpixel((0, 0)) == (0, 0, 255)
+
+
+def test_rows_to_learn() -> None:
+    """A row's `completion` goes before its references and the most frequent answer."""
+    learned = [row["completion"][0]["content"] for row in load_data(own(), completions=True)]
+    assert learned == ["A wall.", "A red wall.", "sky"]
+
+
+def test_keys_of_other_names() -> None:
+    data = own("listed", columns={"image": "photo", "reference": "said"}, prompt="Say it.")
+    (row,) = load_data(data)
+    assert (row["reference"], row["place"], row["prompt"][0]["content"]) == (["Blue."], 3, "Say it.")
+    assert "photo" not in row
+    learned = [row["completion"][0]["content"] for row in load_data(data, completions=True)]
+    assert learned == ["One.", "Two."]
+
+
+def test_an_option_that_the_function_refuses_is_one_sentence(folder: Path) -> None:
+    (folder / "picky.py").write_text("def rows(split):\n    raise ValueError(f'no split {split}')\n    yield {}\n")
+    with pytest.raises(RecipeError, match=r"the data of picky.py:rows cannot be asked for with .*: no split dev"):
+        list(custom_records(FilePart(source="picky.py:rows", options={"split": "dev"})))
+
+
+def test_no_more_rows_are_asked_for_than_are_wanted() -> None:
+    assert len(load_data(own("endless", count=3))) == 3
+
+
+def test_a_part_of_a_mix(folder: Path) -> None:
+    (folder / "rows.jsonl").write_text('{"image": "blue.png", "reference": "Blue."}\n')
+    parts = [own(), JsonlPart(source="jsonl", path="rows.jsonl")]
+    dataset = load_data(MixedPart(source="mixed", parts=parts))
+    assert dataset["id"][:] == ["0/1", "0/3", "1/1"]
+    assert dataset["place"][:] == ["north", None, None]
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        (FilePart(source="none.py:rows"), "there is no file none.py in "),
+        (own("row"), "my_data.py has no function row."),
+        (own("names"), "my_data.py has no function names."),
+        (own(options={"sise": 5}), "cannot be asked for with {'sise': 5}: got an unexpected keyword argument 'sise'"),
+        (own(options={"more": [3]}), "my_data.py:rows row 4 must be a mapping from keys to values, got 3."),
+        (own(options={"more": [{"reference": "A."}]}), "my_data.py:rows row 4 has no 'image', only ['reference']"),
+        (own(options={"more": [{"image": 3}]}), "row 4: 'image' must be a PIL image or the path of a picture, got 3."),
+        (own(options={"more": [{"image": "none.png"}]}), "my_data.py:rows row 4: there is no picture none.png"),
+        (own(options={"more": [{"image": "blue.png", "reference": 3}]}), "'reference' must hold a text"),
+    ],
+)
+def test_what_cannot_be_used(part: FilePart, message: str) -> None:
+    with pytest.raises(RecipeError, match=re.escape(message)) as error:
+        load_data(part)
+    assert "\n" not in str(error.value)

@@ -1,0 +1,77 @@
+"""Are a metric's spans good enough for span credit? Labelled completions of your own say it.
+
+    spanreward labels spans labels.jsonl --judge vllm:MODEL
+
+It prints how far the credit of phrases follows the labels, and what to set in a recipe.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from spanreward.rewards.comparison.figures import interval, number
+from spanreward.training.commands.json_file import defined
+from spanreward.training.commands.metric_options import add_metric_options, open_metric
+from spanreward.training.commands.subcommands import run
+from spanreward.training.evaluation.page.tables import table_with
+
+if TYPE_CHECKING:
+    from spanreward.training.evaluation.statistics.span_reliability import Labelled
+
+CHUNK = 128  # completions judged together
+
+HELP = "are a metric's spans good enough for span credit?"
+DESCRIPTION = """\
+    spanreward labels spans labels.jsonl --judge vllm:MODEL           # PoSh; --metric for another
+
+A labelled sample is a JSONL file, one completion a line: {"id": ..., "completion": ..., "reference": ..., "mistakes":
+[[start, end], ...]}. `mistakes` are the ranges of characters that are wrong, or the wrong words themselves, [] where
+nothing is wrong. A few dozen completions with some wrong phrases are enough. r is the correlation of a phrase's credit
+with its label, both less the mean of phrases of that kind and place. The last line says what to set in a recipe."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("sample", type=Path, help="a labelled sample")
+    parser.add_argument("--metric", default="posh", help="whose spans (default posh)")
+    parser.add_argument("--judge", default="match", help="answers its questions (default match, which compares words)")
+    parser.add_argument("--columns", metavar="MAP.yaml", help="a column map, where the sample has other columns")
+    add_metric_options(parser)
+
+
+def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+    from spanreward.rewards.labels.column_map import load_map
+    from spanreward.rewards.labels.records import read_records
+    from spanreward.training.evaluation.statistics.span_reliability import labelled
+
+    records = read_records(arguments.sample, load_map(arguments.columns or "labelled_spans"))
+    with open_metric(arguments.metric, arguments) as metric:
+        samples = [record.samples[0] for record in records]
+        chunks = (samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK))
+        verdicts = [verdict for chunk in chunks for verdict in metric.reward.judge_samples(chunk)]
+    rows = labelled(records, verdicts)
+    title = f"{len(rows)} labelled completions, {arguments.metric} with {metric.settings['judge']}"
+    if len(rows) < len(records):
+        title += f"; {len(records) - len(rows)} without a verdict left out"
+    found, tables = reliability_of(rows, title)
+    return defined({"metric": metric.settings, "completions": len(rows), **found}), tables
+
+
+def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, Any], list[Table]]:
+    """Returns r and the advice, as numbers and as a table."""
+    from spanreward.training.evaluation.statistics.span_reliability import advice, reliability
+
+    found = reliability(rows)
+    numbers = ("r", "95 %", "phrases", "wrong", "blamed")
+    table = table_with(title, ["phrases of kind"], numbers, caption=advice(found["all"]), caption_justify="left")
+    for kind, row in found.items():
+        known = (number(row["r"], 2), interval(row["low"], row["high"], 2))
+        table.add_row(kind, *known, f"{row['phrases']:,}", f"{row['wrong']:.0%}", f"{row['blamed']:.0%}")
+    return {"reliability": found, "advice": advice(found["all"])}, [table]
+
+
+def main() -> None:
+    run("spanreward labels", __doc__, {"spans": sys.modules[__name__]})

@@ -1,1 +1,0 @@
-"""`spanreward labels`: what people's labels say of a metric."""

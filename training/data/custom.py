@@ -1,0 +1,62 @@
+"""Rows from a function of your own, for data that no file or hub dataset holds in the needed form:
+
+    # my_data.py
+    def rows(split="train"):
+        for photo in album(split):
+            yield {"image": photo.path, "reference": photo.captions, "place": photo.place}
+
+    data: {source: "my_data.py:rows", options: {split: train}}
+
+The function returns mappings, one per row. A picture is a PIL image or a path. Beside the keys of rows.py, `completion`
+is what SFT learns in place of the references. Other keys are columns for rewards of your own (`Sample.columns`).
+"""
+
+import inspect
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from spanreward.rewards.own_file import custom_function
+from spanreward.training.data.jsonl import readable_picture
+from spanreward.training.data.rows import READERS, read_rows
+from spanreward.training.recipe import FilePart, RecipeError
+
+
+def custom_rows(data: FilePart) -> list[dict[str, Any]]:
+    """Returns at most `data.count` rows. Raises RecipeError, naming the row, for one that cannot be used."""
+    records: list[Mapping[str, Any]] = []
+    key = data.columns.get("image", "image")
+
+    def named() -> Iterator[tuple[str, Mapping[str, Any]]]:
+        for record in custom_records(data):
+            records.append(record)
+            yield f"{data.source} row {len(records)}", record
+
+    def picture(value: Any, where: str) -> Any:
+        if isinstance(value, Image.Image):
+            return value
+        if not isinstance(value, str | Path):
+            raise RecipeError(f"{where}: {key!r} must be a PIL image or the path of a picture, got {value!r}.")
+        return str(readable_picture(Path(value), where))
+
+    rows = read_rows(named(), data, picture)
+    read = {"id", "prompt", key, *READERS, *data.columns.values()}
+    more = dict.fromkeys(name for record in records for name in record if name not in read)
+    return [{**row, **{name: records[int(row["id"]) - 1].get(name) for name in more}} for row in rows]
+
+
+def custom_records(data: FilePart) -> Iterator[Mapping[str, Any]]:
+    """Yields what the function gives. Raises RecipeError for a function, option or row that cannot be used."""
+    try:
+        function = custom_function(data.source)
+        inspect.signature(function).bind(**data.options)
+        for number, record in enumerate(function(**data.options), start=1):
+            if not isinstance(record, Mapping):
+                raise RecipeError(f"{data.source} row {number} must be a mapping from keys to values, got {record!r}.")
+            yield record
+    except RecipeError:
+        raise
+    except (ValueError, TypeError) as error:
+        raise RecipeError(f"the data of {data.source} cannot be asked for with {data.options}: {error}") from error
