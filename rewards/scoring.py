@@ -19,9 +19,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TextIO
 
-from spanreward.rewards.json_lines import lines_of, read_object
-from spanreward.rewards.reward import Reward, read_sample
-from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.base.verdict import Sample, Status, Verdict
+from spanreward.rewards.files.json_lines import lines_of, read_object
+from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.reward.row import read_sample
 
 CHUNK = 64
 

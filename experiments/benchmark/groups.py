@@ -19,8 +19,8 @@ from experiments.scenes.language import describe
 from experiments.scenes.noisy_judge import NoisyJudge
 from experiments.scenes.referee import judge_description
 from experiments.scenes.world import COLORS, SHAPES, SIZES, Scene, Thing, make_scenes
+from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.pairwise import PairwiseReward
-from spanreward.rewards.verdict import Sample
 
 DESCRIPTION = """Writes --groups groups of 8 descriptions of a scene each, terse ones and ones with planted mistakes,
 has them judged by a judge that reads the truth with planted noise (experiments/scenes/noisy_judge.py), and compares the

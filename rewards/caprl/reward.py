@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from spanreward.rewards.cost import Cost, tokens_in
-from spanreward.rewards.filler import FUNCTION_WORDS, WORD
+from spanreward.rewards.base.checks import MODES, Mode, check_choice
+from spanreward.rewards.base.cost import Cost, tokens_in
+from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.files.templates import fill, places as filled_places, read_texts
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.judges.match.answer_items import places
@@ -24,12 +26,10 @@ from spanreward.rewards.language.answer_text import answer_words
 from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.lave import LaveReward
-from spanreward.rewards.naming import MODES, Mode, check_choice
 from spanreward.rewards.pairwise.rows import judged, penalise
-from spanreward.rewards.quoting import one_line
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.templates import fill, places as filled_places, read_texts
-from spanreward.rewards.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.text.filler import FUNCTION_WORDS, WORD
+from spanreward.rewards.text.quoting import one_line
 
 PROMPTS = Path(__file__).with_name("prompts.yaml")
 ANSWER_TOKENS = 16  # at most
@@ -44,8 +44,8 @@ class CaprlReward(Reward):
 
     Args:
         judge: the judge that reads the completion, and rates its own answers from 1 to 3. It sees no picture.
-        mode: "default" penalises filler (rewards/filler.py), and parses the completion to leave out what it does not
-            assert. "published" does neither.
+        mode: "default" penalises filler (rewards/text/filler.py), and parses the completion to leave out what it does
+            not assert. "published" does neither.
         name: the reward's name in logs.
     """
 

@@ -15,18 +15,18 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
-from spanreward.rewards.cost import Cost, tokens_in
+from spanreward.rewards.base.checks import MODES, Mode, check_choice
+from spanreward.rewards.base.cost import Cost, tokens_in
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Verdict
 from spanreward.rewards.criteria.questions import CriteriaPrompts, ask_criterion, ask_vote, load_prompts, read_criteria
-from spanreward.rewards.evidence import EVIDENCE, Evidence, evidence_columns
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once
-from spanreward.rewards.naming import MODES, Mode, check_choice
 from spanreward.rewards.pairwise.questions import Shown, load_prompts as load_pair_prompts
 from spanreward.rewards.pairwise.rows import judged, penalise, sort_rows
 from spanreward.rewards.pairwise.votes import PairVotes, cast
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import NotApplicable, Sample, Verdict
+from spanreward.rewards.reward.evidence import EVIDENCE, Evidence, evidence_columns
+from spanreward.rewards.reward.reward import Reward
 
 CRITERIA = 3  # of a row, as `cost` assumes; MLLM-Bench has one to three
 SCALE = ("A", "B", "C", "D")
@@ -41,7 +41,7 @@ class CriteriaReward(Reward):
             the dataset column `anchor`, in both orders.
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
         prompts: a file like prompts.yaml. None is ours.
-        mode: "default" penalises filler (rewards/filler.py), "published" does not.
+        mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
     """
 

@@ -19,10 +19,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from spanreward.rewards.base.checks import unknown
+from spanreward.rewards.files.templates import fill, placeholders
+from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.harmonic.scores import LEVELS
-from spanreward.rewards.naming import unknown
-from spanreward.rewards.templates import fill, placeholders
-from spanreward.rewards.yaml_file import read_yaml_file
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 PUBLISHED = ("correctness", "completeness", "clarity", "fluency", "conciseness")  # HarmonicEval, table 1

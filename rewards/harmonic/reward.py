@@ -20,9 +20,9 @@ from typing import Literal, TypeVar
 
 from spacy.language import Language
 
-from spanreward.rewards.cost import Cost, tokens_in
-from spanreward.rewards.evidence import EVIDENCE, Evidence, evidence_columns
-from spanreward.rewards.filler import beside, find_filler, penalise_filler
+from spanreward.rewards.base.checks import MODES, Mode, check_choice, check_known, unknown
+from spanreward.rewards.base.cost import Cost, tokens_in
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
 from spanreward.rewards.harmonic.prompts import Criterion, chosen_criteria, load_prompts
 from spanreward.rewards.harmonic.questions import Shown, ask, ask_why, show
 from spanreward.rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, aggregate, check_weighting, unit
@@ -32,10 +32,10 @@ from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
 from spanreward.rewards.language.parse import split_sentences
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
-from spanreward.rewards.length import judged_part, penalise_unread
-from spanreward.rewards.naming import MODES, Mode, check_choice, check_known, unknown
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
+from spanreward.rewards.reward.evidence import EVIDENCE, Evidence, evidence_columns
+from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
+from spanreward.rewards.text.length import judged_part, penalise_unread
 
 T = TypeVar("T")
 REASON_TOKENS = 120
@@ -76,7 +76,7 @@ class HarmonicReward(Reward):
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
         prompts: a file like prompts.yaml. None is ours.
         pipeline: the spaCy pipeline that finds the sentences.
-        mode: "default" penalises filler (rewards/filler.py), "published" does not.
+        mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
     """
 

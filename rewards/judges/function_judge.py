@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from spanreward.rewards.base.verdict import Status
+from spanreward.rewards.files.templates import fill, placeholders
 from spanreward.rewards.judges.from_scores import rating_of
 from spanreward.rewards.judges.judge import LARGEST_MASS, RATING_SCALE, Failure, Judge, Question, Rating
-from spanreward.rewards.templates import fill, placeholders
-from spanreward.rewards.verdict import Status
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 DENOMINATOR = re.compile(r"\s*(?:/|\bout of)\s*\d+")

@@ -19,20 +19,20 @@ from itertools import combinations
 from pathlib import Path
 from typing import Literal
 
-from spanreward.rewards.cost import Cost, tokens_in
-from spanreward.rewards.evidence import EVIDENCE, Evidence, evidence_columns
+from spanreward.rewards.base.checks import MODES, Mode, check_choice
+from spanreward.rewards.base.cost import Cost, tokens_in
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Rating
 from spanreward.rewards.judges.shared.cached_judge import question_keys, rate_once
-from spanreward.rewards.naming import MODES, Mode, check_choice
 from spanreward.rewards.pairwise.analysis import ANALYSIS_TOKENS, after_analysis
 from spanreward.rewards.pairwise.contest import Contest, chances, cut_of, parts_of, votes_in_words
 from spanreward.rewards.pairwise.questions import Shown, ask, ask_score, load_prompts
 from spanreward.rewards.pairwise.ranking import RANKING_TOKENS, ask_ranking, rank, votes_of
 from spanreward.rewards.pairwise.rows import judged, penalise, sort_rows
 from spanreward.rewards.pairwise.votes import cast
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
+from spanreward.rewards.reward.evidence import EVIDENCE, Evidence, evidence_columns
+from spanreward.rewards.reward.reward import Reward
 
 GROUP = 8  # completions of a prompt, as `cost` assumes
 
@@ -55,7 +55,7 @@ class PairwiseReward(Reward):
         analyse: whether the judge writes an analysis before it decides (section 3.1).
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
         prompts: a file like prompts.yaml. None is ours.
-        mode: "default" penalises filler (rewards/filler.py), "published" does not.
+        mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
     """
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
-from spanreward.rewards.evidence import Evidence
-from spanreward.rewards.filler import beside, find_filler, penalise_filler
-from spanreward.rewards.length import judged_length, penalise_unread
-from spanreward.rewards.naming import Mode
+from spanreward.rewards.base.checks import Mode
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
 from spanreward.rewards.pairwise.questions import Shown, show
-from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
+from spanreward.rewards.reward.evidence import Evidence
+from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
+from spanreward.rewards.text.length import judged_length, penalise_unread
 
 
 def sort_rows(

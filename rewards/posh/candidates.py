@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from spanreward.rewards.files.templates import fill
 from spanreward.rewards.judges.probe import Link, Mention
 from spanreward.rewards.posh.graph_view import PART_OF, AttributeView, EntityView, GraphView, RelationView
 from spanreward.rewards.posh.prompts import DirectionPrompts
-from spanreward.rewards.templates import fill
 
 _PRONOUNS = """he him his himself she her hers herself it its itself they them their theirs themselves
 who whom this that these those"""

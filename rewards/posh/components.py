@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from spanreward.rewards.base.verdict import Span
 from spanreward.rewards.language.scene_graph import CharacterSpan
 from spanreward.rewards.posh.candidates import Found
 from spanreward.rewards.posh.interview import ComponentRating, Interview
 from spanreward.rewards.posh.scores import span_score
-from spanreward.rewards.verdict import Span
 
 Kind = Literal["entity", "attribute", "relation", "denial"]
 

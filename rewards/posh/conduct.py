@@ -17,10 +17,10 @@ the longer one.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from spanreward.rewards.base.checks import Mode
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.judges.probe import Mention
-from spanreward.rewards.memo import AnswerCache, Rated
-from spanreward.rewards.naming import Mode
 from spanreward.rewards.posh.candidates import Candidate, Found
 from spanreward.rewards.posh.interview import ComponentRating, Interview
 from spanreward.rewards.posh.questions import (
@@ -33,7 +33,7 @@ from spanreward.rewards.posh.questions import (
     rewrite_question,
     with_source,
 )
-from spanreward.rewards.verdict import Status
+from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
 
 REWRITE_TOKENS = 20
 HIGHEST_RATING = 5.0

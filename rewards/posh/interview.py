@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from spanreward.rewards.files.templates import fill, places
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.probe import Link, Mention
 from spanreward.rewards.language.lemmas import lemmas
@@ -17,7 +18,6 @@ from spanreward.rewards.language.scene_graph import Denial, SceneGraph
 from spanreward.rewards.posh.candidates import Found
 from spanreward.rewards.posh.graph_view import GraphView, RelationView
 from spanreward.rewards.posh.prompts import DirectionPrompts
-from spanreward.rewards.templates import fill, places
 
 PRESENCE_THRESHOLD = 2.0
 MOST_SAID = 16  # the most attributes, and the most places, that distinguish an entity from others of its name

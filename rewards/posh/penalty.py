@@ -3,7 +3,7 @@
 verdict = penalise(verdict, sample, graph)            # precision, recall and F1 shrink by the share of filler
 verdict = penalise_unread(verdict, sample, "f1")      # precision shrinks by the share past judged_length
 
-A judge may read less than the judged part (rewards/length.py). Recall then misses the cut words of the completion,
+A judge may read less than the judged part (rewards/text/length.py). Recall then misses the cut words of the completion,
 which count as left out. Precision misses the cut words of a reference, which is not the completion's fault. The
 verdict's note says what was cut.
 """
@@ -11,11 +11,11 @@ verdict's note says what was cut.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from spanreward.rewards.filler import beside, find_filler, penalise_filler
+from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
-from spanreward.rewards.length import judged_length
 from spanreward.rewards.posh.scores import SCORES, coarse_scores
-from spanreward.rewards.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
+from spanreward.rewards.text.length import judged_length
 
 
 def penalise(verdict: Verdict, sample: Sample, graph: SceneGraph) -> Verdict:

@@ -15,12 +15,12 @@ from typing import Any
 
 from PIL import Image
 
+from spanreward.rewards.files.templates import fill, read_texts
 from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.judges.probe import PresenceProbe
 from spanreward.rewards.judges.shared.cached_judge import rate_once
 from spanreward.rewards.posh.interview import ComponentRating, Interview
 from spanreward.rewards.posh.questions import Component, attributes_of, relation_of, short_names
-from spanreward.rewards.templates import fill, read_texts
 
 UNSETTLED = 3.0  # the middle of the scale
 WORDING = Path(__file__).with_name("picture.yaml")

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.templates import placeholders
-from spanreward.rewards.yaml_file import read_yaml_file
+from spanreward.rewards.files.templates import placeholders
+from spanreward.rewards.files.yaml_file import read_yaml_file
 
 PromptSource = str | Path | tuple[str | Path, str | Path]
 

@@ -10,7 +10,7 @@ whether the reference's are in the completion. Both are mean ratings / 5, and th
 
 mode="published" follows the published code: the judge words the identifiers, and an empty completion has precision 1.
 mode="default" words identifiers by rule, asks equal questions once, gives an empty completion score 0, and penalises
-filler (rewards/filler.py).
+filler (rewards/text/filler.py).
 
 With several references, published mode judges each one separately and takes the best F1. In default mode a component of
 the completion has its best rating over all references, and recall is that of the reference with the best F1. A
@@ -28,17 +28,15 @@ from typing import Any, Literal
 
 from PIL import Image
 
-from spanreward.rewards.cost import WORDS_PER_TOKEN, Cost
-from spanreward.rewards.evidence import pictures_of
+from spanreward.rewards.base.checks import MODES, Mode, check_choice
+from spanreward.rewards.base.cost import WORDS_PER_TOKEN, Cost
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge
 from spanreward.rewards.language.coref import coref_method
 from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.language.unasserted import asserted
-from spanreward.rewards.length import judged_part
-from spanreward.rewards.memo import AnswerCache
-from spanreward.rewards.naming import MODES, Mode, check_choice
 from spanreward.rewards.posh.components import RatedComponent, best_of, components, denials, spans_of
 from spanreward.rewards.posh.conduct import conduct
 from spanreward.rewards.posh.graph_view import GraphView, view_graph
@@ -48,8 +46,10 @@ from spanreward.rewards.posh.picture import PictureCheck, ask_pictures, load_wor
 from spanreward.rewards.posh.prompts import PromptSource, load_prompts
 from spanreward.rewards.posh.repeats import surplus
 from spanreward.rewards.posh.scores import KINDS, SCORES, coarse_scores, credit, direction_score, f1
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
+from spanreward.rewards.reward.answer_cache import AnswerCache
+from spanreward.rewards.reward.evidence import pictures_of
+from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.text.length import judged_part
 
 REMEMBERED_REFERENCES = 4096
 QUESTIONS_PER_WORD = 0.56  # 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words

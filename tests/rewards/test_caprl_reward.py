@@ -15,9 +15,9 @@ from experiments.scenes.referee_judge import RefereeJudge
 from experiments.scenes.world import make_scenes
 from spanreward import CaprlReward, MatchJudge, Sample, Status
 from spanreward.rewards.caprl.reward import find_answer
-from spanreward.rewards.contrast import contrasts
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import ReadProbe
+from spanreward.rewards.reward.contrast import contrasts
 from spanreward.training.data.rows import READERS
 from tests.support.fakes import certain, prompt_of
 

@@ -3,7 +3,7 @@
 import pytest
 
 from spanreward.rewards import LaveReward, MatchJudge, PoshReward, Sample
-from spanreward.rewards.contrast import contrasts, others_of
+from spanreward.rewards.reward.contrast import contrasts, others_of
 
 TEXTS = ("A red circle is above a blue square.", "A dog runs on the grass.", "Two men hold a flag.")
 SAMPLES = [Sample("", text, references=(text,)) for text in TEXTS]

@@ -6,9 +6,9 @@ import pytest
 
 from experiments.scenes.referee_judge import RefereeJudge
 from spanreward.rewards import MatchJudge, PoshReward, Sample
+from spanreward.rewards.base.verdict import Span, Status, Verdict
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.language.scene_graph import SceneGraph
-from spanreward.rewards.verdict import Span, Status, Verdict
 
 REFERENCE = "A man wears a red hat beside a blue circle and a plate on the table. A dog sits. There is no cat."
 POSH = PoshReward(MatchJudge())

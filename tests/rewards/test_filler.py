@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward, Sample, Status
-from spanreward.rewards.filler import COPIED, FILLER, LONG, SIGNS, find_filler, is_degenerate, penalise_filler
+from spanreward.rewards.base.verdict import Span, Verdict
 from spanreward.rewards.posh.penalty import penalised_parts
-from spanreward.rewards.verdict import Span, Verdict
+from spanreward.rewards.text.filler import COPIED, FILLER, LONG, SIGNS, find_filler, is_degenerate, penalise_filler
 from tests.support.paths import DATA
 
 HONEST = "There is a large black circle in the top left corner. There is a large purple circle at the bottom edge."

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from spanreward.rewards import MatchJudge, PoshReward, Sample
-from spanreward.rewards.filler import find_filler
 from spanreward.rewards.language.parse import describe, parse_graphs
 from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.text.filler import find_filler
 
 HONEST = "There is a large black star at the top edge. A small purple square is in the bottom right corner."
 HEAPS = [

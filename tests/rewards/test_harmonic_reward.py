@@ -10,16 +10,16 @@ from PIL import Image
 from transformers import AutoTokenizer
 
 from spanreward.rewards import HarmonicReward, build_reward
-from spanreward.rewards.filler import FILLER
+from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.harmonic import aggregate
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
 from spanreward.rewards.judges.encoding.prompt import runs
 from spanreward.rewards.judges.judge import Failure, Rating
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.judges.model_files import model_folder
-from spanreward.rewards.length import JUDGED_CHARACTERS
-from spanreward.rewards.quoting import masked
-from spanreward.rewards.verdict import Sample, Status
+from spanreward.rewards.text.filler import FILLER
+from spanreward.rewards.text.length import JUDGED_CHARACTERS
+from spanreward.rewards.text.quoting import masked
 from tests.support.fakes import FakeJudge, certain, criterion_of, hashed_rating, prompt_of
 from tests.support.paths import ROOT
 

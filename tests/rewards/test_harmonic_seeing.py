@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from spanreward.rewards import HarmonicReward
+from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
-from spanreward.rewards.verdict import Sample, Status
 from tests.support.paths import DATA
 from tests.support.tiny_models import encodings, save_llava, save_qwen, started
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from spanreward.rewards import HarmonicReward
+from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.harmonic.scores import Aggregate, aggregate
 from spanreward.rewards.harmonic.spans import (
     MOST_SENTENCES,
@@ -16,7 +17,6 @@ from spanreward.rewards.harmonic.spans import (
     sentence_spans,
     without,
 )
-from spanreward.rewards.verdict import Sample
 from tests.support.fakes import FakeJudge, certain, criterion_of
 
 PLACES = [(0, 6), (7, 12), (13, 20)]

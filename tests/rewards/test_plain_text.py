@@ -5,7 +5,7 @@ import pytest
 from spanreward.rewards.judges.match.rate_answer import rate_answer
 from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.language.parse import describe
-from spanreward.rewards.language.plain_text import plain_text
+from spanreward.rewards.text.plain_text import plain_text
 
 HIDDEN = ["n\u00ado", "n\u200bo", "\uff4e\uff4f", "n\u043e", "n\u00f3", "n\u034fo", "n\0o", "\U0001d427\U0001d428"]
 

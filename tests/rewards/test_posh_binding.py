@@ -3,7 +3,7 @@
 import pytest
 
 from spanreward.rewards import MatchJudge, PoshReward
-from spanreward.rewards.verdict import Sample, Verdict
+from spanreward.rewards.base.verdict import Sample, Verdict
 from tests.support.fakes import FakeJudge
 
 REFERENCE = "A red circle sits in the bottom left corner. A blue square sits in the top left corner."

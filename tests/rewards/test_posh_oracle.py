@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.judges.judge import Rating
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.posh.candidates import candidates
@@ -16,7 +17,6 @@ from spanreward.rewards.posh.interview import Interview
 from spanreward.rewards.posh.prompts import DirectionPrompts, load_prompts
 from spanreward.rewards.posh.reward import PoshReward
 from spanreward.rewards.posh.scores import direction_score
-from spanreward.rewards.verdict import Sample
 from tests.support.fakes import FakeJudge, asked
 from tests.support.paths import DATA
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.language.scene_graph import SceneGraph
-from spanreward.rewards.memo import AnswerCache
 from spanreward.rewards.posh import PoshReward, parse_graphs
-from spanreward.rewards.verdict import Sample, Status
+from spanreward.rewards.reward.answer_cache import AnswerCache
 from tests.support.fakes import FakeJudge, certain
 
 REFERENCE = "A large blue square sits in the bottom right corner. A small red circle sits in the top left corner."
@@ -295,7 +295,7 @@ def test_a_failed_question_is_asked_again_at_the_next_call() -> None:
 
 
 def test_old_answers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spanreward.rewards.memo.REMEMBERED", 2)
+    monkeypatch.setattr("spanreward.rewards.reward.answer_cache.REMEMBERED", 2)
     answers, asked = AnswerCache(), []
 
     def ask(questions: Any) -> Any:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from spanreward.rewards.files.templates import fill
 from spanreward.rewards.posh.components import mentions
 from spanreward.rewards.posh.prompts import load_prompts, wording
 from spanreward.rewards.posh.scores import coarse_scores, credit, direction_score, f1, span_score
-from spanreward.rewards.templates import fill
 
 
 def test_direction_score_is_the_mean_rating_over_five() -> None:

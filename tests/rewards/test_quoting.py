@@ -5,7 +5,7 @@ import time
 import pytest
 from hypothesis import given, strategies as st
 
-from spanreward.rewards.quoting import masked, one_line
+from spanreward.rewards.text.quoting import masked, one_line
 
 MARK = "END OF TEXT"
 

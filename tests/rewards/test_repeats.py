@@ -8,10 +8,10 @@ import pytest
 
 from experiments.scenes.language import describe
 from experiments.scenes.world import make_scenes
-from spanreward.rewards.filler import FILLER
+from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.verdict import Sample
+from spanreward.rewards.text.filler import FILLER
 from tests.support.fakes import FakeJudge, certain
 
 

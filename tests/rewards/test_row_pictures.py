@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from PIL import Image
 
+from spanreward.rewards.files.pictures import MAX_PIXELS, PictureError, opened, shown_picture, with_box
 from spanreward.rewards.judges.encoding.picture import picture as judges_picture
-from spanreward.rewards.pictures import MAX_PIXELS, PictureError, opened, shown_picture, with_box
 
 
 def png(image: Image.Image) -> bytes:

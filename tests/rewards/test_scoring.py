@@ -8,13 +8,13 @@ import pytest
 from PIL import Image
 
 from spanreward.rewards import HarmonicReward, LaveReward
+from spanreward.rewards.base.checks import unknown
+from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.metrics import build_reward
-from spanreward.rewards.naming import unknown
 from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.reward import Reward
+from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.scoring import CHUNK, ScoringError, score_file
-from spanreward.rewards.verdict import Status, Verdict
 from tests.support.fakes import FakeJudge
 
 FIELDS = ["id", "score", "status", "parts", "spans", "missed", "reference", "note", "parsed_by"]

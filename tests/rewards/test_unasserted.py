@@ -11,6 +11,7 @@ from experiments.scenes.language import as_existence, noun_phrase, place_phrase
 from experiments.scenes.referee import judge_description
 from experiments.scenes.world import COLORS, COLUMNS, ROWS, SHAPES, SIZES, make_scenes
 from spanreward.rewards import HarmonicReward, MatchJudge, PoshReward, Sample
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.language.alternatives import left_open
 from spanreward.rewards.language.denial import denied
 from spanreward.rewards.language.parse import describe, parse_graphs
@@ -18,7 +19,6 @@ from spanreward.rewards.language.pipeline import load_pipeline
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.language.unasserted import unasserted
 from spanreward.rewards.language.words import read_words
-from spanreward.rewards.verdict import Status
 
 NLP = load_pipeline(None)
 POSH = PoshReward(MatchJudge())

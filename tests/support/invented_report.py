@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw
 from experiments.scenes.parts import SCENES, TRUTH
 from experiments.scenes.truth import Truth
 from spanreward.rewards import MatchJudge, PoshReward
-from spanreward.rewards.verdict import Span, Status, Verdict
+from spanreward.rewards.base.verdict import Span, Status, Verdict
 from spanreward.training.evaluation.answers.prompts import Prompts
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.answer import JudgedAnswer

@@ -19,8 +19,8 @@ from typing import Any
 
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
-from spanreward.rewards.reward import LogMetric
-from spanreward.rewards.verdict import Verdict
+from spanreward.rewards.base.verdict import Verdict
+from spanreward.rewards.reward.reward import LogMetric
 from spanreward.training.callbacks.base import Watching
 from spanreward.training.grpo.recorder import Recorder
 from spanreward.training.run_folder import continue_lines

@@ -19,7 +19,7 @@ from typing import Any
 
 import yaml
 
-from spanreward.rewards.naming import unknown
+from spanreward.rewards.base.checks import unknown
 
 PARTS = ("recipes", "accelerate_configs")
 CHECKOUT = Path(__file__).resolve().parents[2]  # `spanreward/training` is a link to it

@@ -15,9 +15,9 @@ from datasets import Dataset, IterableDataset
 from transformers import PreTrainedTokenizerBase
 from trl import GRPOConfig
 
+from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.metrics import METRICS
-from spanreward.rewards.naming import check_known
-from spanreward.rewards.reward import Reward
+from spanreward.rewards.reward.reward import Reward
 from spanreward.training.grpo.span_rules import SPAN_RULES
 
 log = logging.getLogger(__name__)

@@ -13,8 +13,8 @@
 
 A phrase gets its credit less a baseline: what other phrases of its kind, place and group add. Raw credit would also say
 whether to write on at all. The completion's scalar advantage says that already, and where most phrases are wrong, raw
-credit would push probability away in every direction (docs/credit.md). Filler (rewards/filler.py) has no baseline: it
-is blamed for all that it costs, even where every completion is padded.
+credit would push probability away in every direction (docs/credit.md). Filler (rewards/text/filler.py) has no baseline:
+it is blamed for all that it costs, even where every completion is padded.
 
 Offsets come from decoding the sampled ids one by one. Tokenising the text again would drift on merges, emoji and CJK.
 """
@@ -32,8 +32,8 @@ from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
 from transformers import PreTrainedTokenizerFast
 
-from spanreward.rewards.filler import FILLER
-from spanreward.rewards.verdict import Span, Verdict
+from spanreward.rewards.base.verdict import Span, Verdict
+from spanreward.rewards.text.filler import FILLER
 
 MIN_COVERED_TOKENS = 2  # a row with fewer has no two tokens to tell apart
 STD_FLOOR = 1e-4  # what TRL adds to a group's standard deviation

@@ -10,7 +10,7 @@ from typing import Any
 
 from transformers import AutoConfig
 
-from spanreward.rewards.yaml_file import read_yaml_file
+from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.training.plan.memory import Size, size_of
 
 CONFIGS: dict[str, dict[str, Any]] = read_yaml_file(Path(__file__).with_suffix(".yaml"))

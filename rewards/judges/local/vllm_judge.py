@@ -24,6 +24,7 @@ from typing import Any, Self
 
 import torch
 
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoding.chat import MIN_MASS
 from spanreward.rewards.judges.encoding.prompt import Prompt
 from spanreward.rewards.judges.judge import Failure
@@ -49,7 +50,6 @@ from spanreward.rewards.judges.local.vllm_engine import (
     peak_memory,
     watched,
 )
-from spanreward.rewards.verdict import Status
 
 log = logging.getLogger(__name__)
 

@@ -9,11 +9,11 @@ is better, and equal values are a tie. Without a context there is no answer, bec
 
 from collections.abc import Callable, Sequence
 
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.from_scores import in_words, level, order, prefer, rating_of
 from spanreward.rewards.judges.judge import Failure, Rating
 from spanreward.rewards.judges.match.rate_criteria import LOOKED_UP, SEES_NOTHING
 from spanreward.rewards.judges.probe import CriterionProbe, MeetsProbe, PairProbe, QualityProbe, RankingProbe
-from spanreward.rewards.verdict import Status
 
 Comparison = PairProbe | QualityProbe | MeetsProbe | RankingProbe
 RateCriteria = Callable[[Sequence[CriterionProbe]], Sequence[Rating | Failure]]

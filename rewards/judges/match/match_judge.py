@@ -23,6 +23,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.from_scores import rating_of
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.match.compare_texts import Comparison, compare, ranking, values_of
@@ -41,7 +42,6 @@ from spanreward.rewards.judges.probe import (
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.rules import Mode
-from spanreward.rewards.verdict import Status
 
 REMEMBERED_GRAPHS = 256  # until the `with` ends
 REMEMBERED_TEXTS = 4096

@@ -32,8 +32,8 @@ from itertools import pairwise
 from spanreward.rewards.judges.match.answer_items import FREE, NO, Item, alternatives, items_of, places
 from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.language.answer_text import answer_words, normalise
-from spanreward.rewards.language.plain_text import plain_text
 from spanreward.rewards.language.words import word_set
+from spanreward.rewards.text.plain_text import plain_text
 
 YES = word_set("yes yeah yep yup true")
 EVASIVE = word_set("sure unsure know maybe perhaps unknown unanswerable")

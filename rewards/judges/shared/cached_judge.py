@@ -22,7 +22,7 @@ from typing import Any, Self, TypeVar
 
 from PIL.ExifTags import Base
 
-from spanreward.rewards.cache_folder import CACHE
+from spanreward.rewards.files.cache_folder import CACHE
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import PresenceProbe
 from spanreward.rewards.judges.shared.outer_judge import OuterJudge

@@ -34,10 +34,10 @@ from experiments.agreement.judging_measures import (
 from experiments.agreement.judging_sets import read_judging
 from experiments.agreement.stand_in_judges import FirstJudge, LongerJudge
 from experiments.labels.pair_statistics import pair_accuracies
+from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges import CachedJudge, MatchJudge
 from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.pairwise import PairwiseReward
-from spanreward.rewards.verdict import Sample, Status
 from tests.support.group_judges import GroupJudge
 from tests.support.paths import DATA
 

@@ -8,10 +8,10 @@ from hypothesis import given, strategies as st
 from scipy.stats import spearmanr
 
 from spanreward.rewards import PairwiseReward, Sample, Status
+from spanreward.rewards.base.verdict import Verdict
 from spanreward.rewards.judges.judge import Failure, Question
 from spanreward.rewards.judges.probe import RankingProbe
 from spanreward.rewards.pairwise.ranking import read_ranking, votes_of
-from spanreward.rewards.verdict import Verdict
 from tests.support.group_judges import ANALYSIS, GroupJudge
 
 CONTEXT = "A red circle is above a blue star, on a green ground."

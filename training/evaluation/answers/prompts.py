@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.pictures import loaded, open_file
+from spanreward.rewards.files.pictures import loaded, open_file
 from spanreward.training.data.jsonl import read_records, readable_picture
 from spanreward.training.data.load import load_data
 from spanreward.training.data.rows import prompt_for, read_values

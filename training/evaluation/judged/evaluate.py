@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from spanreward.rewards.reward import Reward, read_sample
-from spanreward.rewards.verdict import Sample, Verdict
+from spanreward.rewards.base.verdict import Sample, Verdict
+from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.reward.row import read_sample
 from spanreward.training.evaluation.answers.greedy import BATCH, kept_completions
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import is_answers, read_answers

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from spanreward.rewards.judges.model_files import files_hash
-from spanreward.rewards.reward import Reward
+from spanreward.rewards.reward.reward import Reward
 from spanreward.training.evaluation.answers.runs import recipe_of
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.recipe import RewardPart

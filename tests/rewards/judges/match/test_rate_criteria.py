@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from spanreward.rewards import HarmonicReward, MatchJudge
+from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges.judge import Failure, Question
 from spanreward.rewards.judges.match.rate_criteria import statements
 from spanreward.rewards.judges.probe import CriterionProbe
 from spanreward.rewards.language.parse import describe
-from spanreward.rewards.verdict import Sample, Status
 
 CONTEXT = "A large blue square sits in the bottom right corner. A small red circle sits in the top left corner."
 UNIFORM = dict.fromkeys("12345", 0.2)

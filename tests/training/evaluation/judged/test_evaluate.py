@@ -12,11 +12,11 @@ from experiments.scenes.parts import TINY, scenes_of, scenes_part
 from experiments.scenes.referee import judge_description
 from experiments.scenes.truth import Truth
 from experiments.scenes.world import draw, make_scenes
+from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.lave import LaveReward
 from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.reward.reward import Reward
 from spanreward.training.evaluation.answers import greedy as module
 from spanreward.training.evaluation.answers.greedy import BATCH, greedy_completions, with_picture
 from spanreward.training.evaluation.answers.held_out import held_out, held_out_data

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from spanreward.rewards.base.verdict import Span, Status, Verdict
 from spanreward.rewards.comparison.figures import label
-from spanreward.rewards.verdict import Span, Status, Verdict
 from spanreward.training.evaluation.judged.answer import JudgedAnswer
 from spanreward.training.evaluation.judged.compute import Compute
 from spanreward.training.evaluation.page.coloured_text import LEVELS, Segment, level, segments

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from spanreward.rewards.verdict import Span, Verdict
+from spanreward.rewards.base.verdict import Span, Verdict
 from spanreward.training.evaluation.judged.answer import JudgedAnswer
 from spanreward.training.evaluation.page.report import write_report
 from spanreward.training.evaluation.page.shown import ShownPrompt

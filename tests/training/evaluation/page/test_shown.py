@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from spanreward.rewards.verdict import Status, Verdict
+from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.training.evaluation.answers.prompts import Prompts
 from spanreward.training.evaluation.judged.answer import JudgedAnswer
 from spanreward.training.evaluation.page.shown import shown_prompts

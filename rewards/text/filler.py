@@ -26,7 +26,7 @@ from itertools import pairwise, zip_longest
 
 from spacy.lang.en.stop_words import STOP_WORDS
 
-from spanreward.rewards.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 
 FILLER = "filler"  # the name of the verdict's part, and the kind of the spans
 DEGENERATE = 0.1  # a completion with a larger share of filler is called degenerate

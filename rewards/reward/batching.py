@@ -10,8 +10,8 @@ seconds of its first one. The next batch fills up while one is judged.
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Verdict
+from spanreward.rewards.base.verdict import Sample, Verdict
+from spanreward.rewards.reward.reward import Reward
 
 WAIT = 0.05  # seconds; a trainer starts the coroutines of a batch within a few milliseconds
 

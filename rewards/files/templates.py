@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from spanreward.rewards.naming import unknown
-from spanreward.rewards.yaml_file import read_yaml_file
+from spanreward.rewards.base.checks import unknown
+from spanreward.rewards.files.yaml_file import read_yaml_file
 
 _PLACEHOLDER = re.compile(r"\{{1,2}(\w+)\}{1,2}")
 

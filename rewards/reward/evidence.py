@@ -7,8 +7,8 @@ from typing import Literal
 
 from PIL import Image
 
-from spanreward.rewards.pictures import opened
-from spanreward.rewards.verdict import NotApplicable, Sample
+from spanreward.rewards.base.verdict import NotApplicable, Sample
+from spanreward.rewards.files.pictures import opened
 
 Evidence = Literal["picture", "context"]
 EVIDENCE = ("picture", "context")

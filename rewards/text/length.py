@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 
-from spanreward.rewards.verdict import Sample, Span, Verdict
+from spanreward.rewards.base.verdict import Sample, Span, Verdict
 
 JUDGED_CHARACTERS = 10_000
 JUDGED_TOKENS = 4_000  # English prose of JUDGED_CHARACTERS has 2,100; "!a!a!a" would have 10,000

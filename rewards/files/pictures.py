@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageOps, UnidentifiedImageError
 
-from spanreward.rewards.verdict import NotApplicable
+from spanreward.rewards.base.verdict import NotApplicable
 
 MAX_PIXELS = 2048 * 2048  # about 5300 tokens of Qwen2.5-VL, whose own limit is three times that
 DECODED_PIXELS = 64_000_000  # decoding so many with transparency takes 1.8 GB

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Verdict
+from spanreward.rewards.base.verdict import Sample, Verdict
+from spanreward.rewards.reward.reward import Reward
 
 OTHERS = 3
 EVERY = 50  # of so many rows one is logged: 2 %

@@ -9,8 +9,8 @@ GRPOTrainer(reward_funcs=[overlap], ...)        # in a recipe: metric: my_reward
 
 from collections.abc import Callable, Sequence
 
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.base.verdict import Sample, Status, Verdict
+from spanreward.rewards.reward.reward import Reward
 
 Judged = float | Verdict | None
 
