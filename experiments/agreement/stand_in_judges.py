@@ -7,8 +7,8 @@ LongerJudge().rate(questions)     # always the longer one, in words
 from collections.abc import Sequence
 from typing import Any
 
-from spanreward.rewards.judges.from_scores import in_words, level, order, prefer, rating_of
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from experiments.from_scores import in_words, level, order, prefer
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, rating_of
 from spanreward.rewards.judges.probe import PairProbe, QualityProbe, RankingProbe
 from spanreward.rewards.verdict import Status
 

@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from spanreward.rewards.judges.from_scores import rating_of
-from spanreward.rewards.judges.judge import LARGEST_MASS, RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.judge import LARGEST_MASS, RATING_SCALE, Failure, Judge, Question, Rating, rating_of
 from spanreward.rewards.templates import fill, placeholders
 from spanreward.rewards.verdict import Status
 

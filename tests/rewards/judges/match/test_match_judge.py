@@ -7,7 +7,7 @@ import pytest
 
 from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.judges.match.match_judge import MatchJudge
-from spanreward.rewards.judges.probe import CriterionProbe, Link, Mention, PresenceProbe
+from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.language.lemmas import lemma, lemmas
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.verdict import Status
@@ -182,14 +182,14 @@ def test_remembered_texts_are_bounded_in_characters(monkeypatch: pytest.MonkeyPa
 
     def asked(number: int, length: int = 1) -> Question:
         text = f"Dog {number} sits by a red circle. " * length
-        return Question([], probe=CriterionProbe("completeness", text, "A red circle."))
+        return Question([], probe=PresenceProbe(text, "entity", Mention("circle")))
 
     judge = MatchJudge()
     numbers = [0, 1, 2, 3, 0, 4, 5, 0]
     for number in numbers:
         assert judge.rate([asked(number)]) == MatchJudge().rate([asked(number)])
-        assert sum(len(text) for text, _ in judge._indexes) <= 100
-    assert any("Dog 0" in text for text, _ in judge._indexes)
+        assert sum(len(text) for text in judge._indexes) <= 100
+    assert any("Dog 0" in text for text in judge._indexes)
     assert judge.rate([asked(number) for number in numbers]) == MatchJudge().rate([asked(number) for number in numbers])
     assert judge.rate([asked(9, length=10)]) == MatchJudge().rate([asked(9, length=10)])
-    assert sum(len(text) for text, _ in judge._indexes) <= 100
+    assert sum(len(text) for text in judge._indexes) <= 100
