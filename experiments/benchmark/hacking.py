@@ -55,8 +55,8 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     descriptions, answers = description_cases(arguments.texts), answer_cases(arguments.texts)
     found: dict[str, list[dict[str, Any]]] = {}
     for name in arguments.judges:
-        known_judges = {"referee": lambda: referee_judge(descriptions), "match": WordJudge}
-        judge: Judge = known_judges[name]() if name in known_judges else load_judge(name)
+        judge: Judge = referee_judge(descriptions) if name == "referee" else load_judge(name)
+        judge = WordJudge() if name == "match" else judge
         with closing([judge]):
             for metric, reward, cases in rewards_of(judge, descriptions, answers):
                 if metric not in (arguments.metrics or (metric,)):

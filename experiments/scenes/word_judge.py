@@ -9,6 +9,7 @@ It answers PoSh's and LAVE's questions as MatchJudge does. It rates criteria (ra
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from experiments.scenes.compare_texts import Comparison, compare, ranking, values_of
 from experiments.scenes.rate_criteria import rate_criteria
@@ -19,9 +20,18 @@ from spanreward.rewards.judges.match.text_index import TextIndex
 from spanreward.rewards.judges.probe import CriterionProbe, RankingProbe, ReadProbe
 from spanreward.rewards.language.parse import describe
 
+REMEMBERED = 500_000  # characters of all texts together; an index takes about 240 bytes per character
+
 
 class WordJudge(MatchJudge):
     """MatchJudge that also answers the questions of harmonic, pairwise, criteria and caprl."""
+
+    def __init__(self, pipeline: Any = None, coref: Any = "rules") -> None:
+        super().__init__(pipeline, coref)
+        self._indexes: dict[str, TextIndex] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_indexes": {}}
 
     @property
     def name(self) -> str:
@@ -56,6 +66,15 @@ class WordJudge(MatchJudge):
 
     def _criteria(self, probes: Sequence[CriterionProbe], scale: Sequence[str]) -> list[Rating | Failure]:
         return rate_criteria(probes, scale, self._parse, self._supporting, self.levels)
+
+    def _parse(self, texts: Sequence[str]) -> dict[str, TextIndex]:
+        """Returns an index per text. Texts that it does not remember are parsed together."""
+        if sum(map(len, self._indexes)) > REMEMBERED:
+            self._indexes = {}
+        new = [text for text in dict.fromkeys(texts) if text not in self._indexes]
+        graphs = describe(new, self.pipeline, self.coref) if new else []
+        self._indexes |= {text: TextIndex(graph) for text, graph in zip(new, graphs, strict=True)}
+        return {text: self._indexes[text] for text in texts}
 
     def _supporting(self, texts: Sequence[str]) -> dict[str, TextIndex]:
         """Returns an index per text that has every alternative: "a red or blue circle" is red and is blue."""

@@ -18,7 +18,6 @@ Of several things with the name, those count that share most attributes and rela
 source text. One that fits is enough. rate_answer.py rates LAVE's answers.
 """
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,8 +30,6 @@ from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.verdict import Status
 
 REMEMBERED_GRAPHS = 256  # until the `with` ends
-REMEMBERED_TEXTS = 4096
-REMEMBERED_CHARACTERS = 500_000  # of all texts together; an index takes about 240 bytes per character
 NO_PROSE = Failure(
     Status.UNPARSED,
     "match compares words for posh and lave, and answers no other question: give a judge that reads prose, such as "
@@ -52,11 +49,10 @@ class MatchJudge(Judge):
     def __init__(self, pipeline: Any = None, coref: Any = "rules") -> None:
         self.pipeline = pipeline
         self.coref = coref
-        self._indexes: OrderedDict[str, TextIndex] = OrderedDict()  # least recently used first
         self._given: dict[int, TextIndex] = {}  # by the id of a probe's graph, which the index holds
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "usage": Usage(), "_indexes": OrderedDict(), "_given": {}}
+        return {**self.__dict__, "usage": Usage(), "_given": {}}
 
     def __exit__(self, *error: Any) -> None:
         self._given = {}
@@ -92,23 +88,10 @@ class MatchJudge(Judge):
         if len(self._given) > REMEMBERED_GRAPHS:
             self._given = {}
         self._given |= {key: TextIndex(graph) for key, graph in graphs.items() if key not in self._given}
-        parsed = self._parse([probe.text for probe in probes if probe.graph is None])
+        texts = list(dict.fromkeys(probe.text for probe in probes if probe.graph is None))
+        described = describe(texts, self.pipeline, self.coref) if texts else []
+        parsed = {text: TextIndex(graph) for text, graph in zip(texts, described, strict=True)}
         return [parsed[probe.text] if probe.graph is None else self._given[id(probe.graph)] for probe in probes]
-
-    def _parse(self, texts: Sequence[str]) -> dict[str, TextIndex]:
-        """Returns an index per text. Texts that it does not remember are parsed together."""
-        wanted = list(dict.fromkeys(texts))
-        new = [text for text in wanted if text not in self._indexes]
-        graphs = describe(new, pipeline=self.pipeline, coref=self.coref) if new else []
-        self._indexes |= {text: TextIndex(graph) for text, graph in zip(new, graphs, strict=True)}
-        indexes = {text: self._indexes[text] for text in wanted}
-        for text in wanted:
-            self._indexes.move_to_end(text)
-        characters = sum(map(len, self._indexes))
-        while len(self._indexes) > REMEMBERED_TEXTS or characters > REMEMBERED_CHARACTERS:
-            text, _ = self._indexes.popitem(last=False)
-            characters -= len(text)
-        return indexes
 
 
 def written(probe: Any) -> str | Failure:

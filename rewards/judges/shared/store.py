@@ -45,9 +45,8 @@ OLDEST = """DELETE FROM answers
 
 
 class Store:
-    """max_bytes: the file's largest size, at least 64 KiB. One `write` may exceed it by what it adds.
-
-    damaged: how many values were not what had been written.
+    """max_bytes: the file's largest size, at least 64 KiB. One `write` may exceed it by what it adds. damaged: how many
+    values were not what had been written.
 
     Raises ValueError for a smaller max_bytes, and for a path to a file of another kind or version.
     """
@@ -102,10 +101,6 @@ class Store:
                         connection.execute(OLDEST)
 
         self._use(keep, create=True)
-
-    def remove(self, keys: Collection[str]) -> None:
-        """Forgets these keys, such as those of values that are not what was asked for."""
-        self._use(lambda connection: _remove(connection, keys))
 
     def _use(self, action: Callable[[sqlite3.Connection], None], create: bool = False) -> None:
         """Runs the action on the file, if it exists."""

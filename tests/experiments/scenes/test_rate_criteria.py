@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from experiments.scenes import word_judge
 from experiments.scenes.rate_criteria import statements
 from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import HarmonicReward
@@ -120,3 +121,20 @@ def test_through_the_reward_better_descriptions_score_higher() -> None:
     scores = [verdict.score for verdict in reward.assess([Sample("", text, context=CONTEXT) for text in texts])]
     assert scores == sorted(scores, reverse=True)
     assert len(set(scores)) == 4
+
+
+def test_remembered_texts_are_bounded_in_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All are forgotten together, and answers are the same; a text that is longer than all is read, too."""
+    monkeypatch.setattr(word_judge, "REMEMBERED", 100)
+
+    def asked(number: int, length: int = 1) -> Question:
+        text = f"Dog {number} sits by a red circle. " * length
+        return Question([], probe=CriterionProbe("completeness", text, "A red circle."))
+
+    judge = WordJudge()
+    numbers = [0, 1, 2, 3, 0, 4, 5, 0]
+    for number in numbers:
+        assert judge.rate([asked(number)]) == WordJudge().rate([asked(number)])
+        assert sum(map(len, judge._indexes)) <= 200
+    assert judge.rate([asked(number) for number in numbers]) == WordJudge().rate([asked(number) for number in numbers])
+    assert judge.rate([asked(9, length=10)]) == WordJudge().rate([asked(9, length=10)])
