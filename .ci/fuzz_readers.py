@@ -57,14 +57,17 @@ def recipe(data: bytes) -> None:
 def prompts(data: bytes) -> None:
     """The first byte says which loader reads the rest: each of them parses files of ours as well."""
     path = FOLDER / "prompts.yaml"
-    path.write_bytes(data[1:])
+    folder = FOLDER / "published"
+    folder.mkdir(exist_ok=True)
+    for file in (path, folder / "precision.json", folder / "recall.json"):
+        file.write_bytes(data[1:])
     loaders: tuple[Callable[[], object], ...] = (
         lambda: posh.load_prompts(path),
         lambda: harmonic.load_prompts(path),
         lambda: pairwise.load_prompts(path),
         lambda: lave.load_prompts(path),
         lambda: harmonic.chosen_criteria(HARMONIC, path),
-        lambda: posh.load_prompts((path, path)),
+        lambda: posh.load_prompts(folder),
     )
     with suppress(ValueError, OSError):
         loaders[data[0] % len(loaders) if data else 0]()

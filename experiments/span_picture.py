@@ -11,7 +11,7 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
-from spanreward.rewards.verdict import Span
+from spanreward.rewards.base.verdict import Span
 from spanreward.training.evaluation.coloured_text import LEVELS, legible, level, segments
 
 

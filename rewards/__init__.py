@@ -1,5 +1,6 @@
 """Scores completions, and says which of their words earned or cost the score. It imports no trainer."""
 
+from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.caprl import CaprlReward
 from spanreward.rewards.criteria import CriteriaReward
 from spanreward.rewards.harmonic import HarmonicReward
@@ -8,8 +9,7 @@ from spanreward.rewards.lave import LaveReward
 from spanreward.rewards.metrics import build_reward
 from spanreward.rewards.pairwise import PairwiseReward
 from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.reward.reward import Reward
 
 __all__ = [
     "CaprlReward",

@@ -8,16 +8,16 @@ from typing import Any
 
 import yaml
 
+from spanreward.rewards.base.checks import check_known, unknown
 from spanreward.rewards.caprl import CaprlReward
 from spanreward.rewards.criteria import CriteriaReward
+from spanreward.rewards.files.custom_file import custom_class, custom_instance, is_custom
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.lave import LaveReward
-from spanreward.rewards.naming import check_known, unknown
-from spanreward.rewards.own_file import custom_class, custom_instance, is_custom
 from spanreward.rewards.pairwise import PairwiseReward
 from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.reward import Reward
+from spanreward.rewards.reward.reward import Reward
 
 METRICS: dict[str, type[Reward]] = {
     "caprl": CaprlReward,

@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from spanreward.rewards.base.checks import check_known
+from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.judges.by_name import load_judge
 from spanreward.rewards.metrics import METRICS, build_reward
-from spanreward.rewards.naming import check_known
-from spanreward.rewards.yaml_file import read_yaml_file
 
 KEYS = ("judge", "judge_options", "options", "columns")
 

@@ -19,9 +19,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TextIO
 
-from spanreward.rewards.json_lines import lines_of, read_object
-from spanreward.rewards.reward import Reward, read_sample
-from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.base.verdict import Sample, Status, Verdict
+from spanreward.rewards.files.json_lines import lines_of, read_object
+from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.reward.row import read_sample
 
 CHUNK = 64
 
@@ -71,15 +72,15 @@ def score_file(
     ScoringError for a missing file, an output with other settings, or a column that no row has.
     """
     rows = read_rows(source)
-    check_columns(reward, rows, source)
+    _check_columns(reward, rows, source)
     bad: list[tuple[int, str]] = []
     start = time.perf_counter()
-    with only_writer(output) as file:
-        done = finished_rows(output, settings, rows)
+    with _only_writer(output) as file:
+        done = _finished_rows(output, settings, rows)
         progress(done, len(rows))
         for begin in range(done, len(rows), CHUNK):
             chunk = rows[begin : begin + CHUNK]
-            for row, verdict in zip(chunk, judge_rows(reward, chunk), strict=True):
+            for row, verdict in zip(chunk, _judge_rows(reward, chunk), strict=True):
                 if verdict.score is None:
                     bad.append((row.number, verdict.note))
                 file.write(json.dumps({"id": row.id, **to_json(verdict)}) + "\n")
@@ -128,7 +129,7 @@ def read_row(number: int, line: bytes) -> InputRow:
     return InputRow(number, identity, frozenset(row), sample)
 
 
-def check_columns(reward: Reward, rows: Sequence[InputRow], source: Path) -> None:
+def _check_columns(reward: Reward, rows: Sequence[InputRow], source: Path) -> None:
     """Raises ScoringError if the reward needs a column that no row has."""
     keys = sorted(frozenset().union(*(row.keys for row in rows)))
     missing = reward.missing_column(keys)
@@ -138,7 +139,7 @@ def check_columns(reward: Reward, rows: Sequence[InputRow], source: Path) -> Non
 
 
 @contextmanager
-def only_writer(output: Path) -> Iterator[TextIO]:
+def _only_writer(output: Path) -> Iterator[TextIO]:
     """Opens the output for appending. Raises ScoringError if another process has it open."""
     output.parent.mkdir(parents=True, exist_ok=True)
     with output.open("a", encoding="utf-8") as file:
@@ -151,7 +152,7 @@ def only_writer(output: Path) -> Iterator[TextIO]:
         yield file
 
 
-def finished_rows(output: Path, settings: dict[str, Any], rows: Sequence[InputRow]) -> int:
+def _finished_rows(output: Path, settings: dict[str, Any], rows: Sequence[InputRow]) -> int:
     """Returns how many rows the output has. Checks or writes its settings, and removes a half-written last line."""
     beside = output.with_name(output.name + ".settings.json")
     wanted = json.loads(json.dumps({**settings, "spanreward": version("spanreward")}, default=str))
@@ -161,7 +162,7 @@ def finished_rows(output: Path, settings: dict[str, Any], rows: Sequence[InputRo
     remedy = "choose another --output, or remove the file to start anew."
     if not beside.is_file():
         raise ScoringError(f"{output} exists and nothing says what made it (there is no {beside}): {remedy}")
-    made_with = parsed(beside.read_bytes())
+    made_with = _parsed(beside.read_bytes())
     if not isinstance(made_with, dict):
         raise ScoringError(f"{beside}, which says what made {output}, cannot be read: {remedy}")
     if made_with != wanted:
@@ -170,7 +171,7 @@ def finished_rows(output: Path, settings: dict[str, Any], rows: Sequence[InputRo
         raise ScoringError(f"{output} was made with {had}, and you ask for {asked}: {remedy}")
     written = output.read_bytes()
     complete = written[: written.rfind(b"\n") + 1]
-    verdicts = [parsed(line) for line in complete.split(b"\n")[:-1]]
+    verdicts = [_parsed(line) for line in complete.split(b"\n")[:-1]]
     for number, verdict in enumerate(verdicts, start=1):
         if not (isinstance(verdict, dict) and {"id", "score", "status"} <= verdict.keys()):
             raise ScoringError(f"line {number} of {output} is no verdict: {remedy}")
@@ -182,7 +183,7 @@ def finished_rows(output: Path, settings: dict[str, Any], rows: Sequence[InputRo
     return len(ids)
 
 
-def parsed(content: bytes) -> Any:
+def _parsed(content: bytes) -> Any:
     """Returns the JSON's value, None for invalid JSON."""
     try:
         return json.loads(content)
@@ -190,7 +191,7 @@ def parsed(content: bytes) -> Any:
         return None
 
 
-def judge_rows(reward: Reward, rows: Sequence[InputRow]) -> Iterator[Verdict]:
+def _judge_rows(reward: Reward, rows: Sequence[InputRow]) -> Iterator[Verdict]:
     """Yields each row's verdict, in order. All readable rows are judged in one batch."""
     verdicts = iter(reward.judge_samples([row.sample for row in rows if isinstance(row.sample, Sample)]))
     for row in rows:

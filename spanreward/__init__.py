@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any
 from spanreward.training.needs import lacking
 
 if TYPE_CHECKING:  # `as`: names that type checkers take for public
-    from spanreward.rewards.batching import BatchingReward as BatchingReward
+    from spanreward.rewards.base.verdict import Sample as Sample, Span as Span, Status as Status, Verdict as Verdict
     from spanreward.rewards.caprl import CaprlReward as CaprlReward
     from spanreward.rewards.criteria import CriteriaReward as CriteriaReward
-    from spanreward.rewards.from_function import reward as reward
     from spanreward.rewards.harmonic import HarmonicReward as HarmonicReward
     from spanreward.rewards.judges.by_name import load_judge as load_judge
     from spanreward.rewards.judges.function_judge import FunctionJudge as FunctionJudge
@@ -46,8 +45,9 @@ if TYPE_CHECKING:  # `as`: names that type checkers take for public
         pairwise as pairwise,
         posh as posh,
     )
-    from spanreward.rewards.reward import Reward as Reward
-    from spanreward.rewards.verdict import Sample as Sample, Span as Span, Status as Status, Verdict as Verdict
+    from spanreward.rewards.reward.batching import BatchingReward as BatchingReward
+    from spanreward.rewards.reward.from_function import reward as reward
+    from spanreward.rewards.reward.reward import Reward as Reward
     from spanreward.training.callbacks.metrics_file import MetricsFile as MetricsFile
     from spanreward.training.callbacks.reward_health import RewardHealthCallback as RewardHealthCallback
     from spanreward.training.callbacks.span_table import SpanTableCallback as SpanTableCallback
@@ -63,10 +63,10 @@ for _name, _value in {**REPORTING_OFF, "VLLM_ENGINE_READY_TIMEOUT_S": "1800"}.it
     os.environ.setdefault(_name, _value)
 
 PUBLIC = {  # each module's public names
-    "rewards.batching": "BatchingReward",
+    "rewards.reward.batching": "BatchingReward",
     "rewards.caprl": "CaprlReward",
     "rewards.criteria": "CriteriaReward",
-    "rewards.from_function": "reward",
+    "rewards.reward.from_function": "reward",
     "rewards.harmonic": "HarmonicReward",
     "rewards.judges.by_name": "load_judge",
     "rewards.judges.function_judge": "FunctionJudge",
@@ -77,8 +77,8 @@ PUBLIC = {  # each module's public names
     "rewards.pairwise": "PairwiseReward",
     "rewards.posh": "PoshReward",
     "rewards.ready": "caprl criteria harmonic lave pairwise posh",
-    "rewards.reward": "Reward",
-    "rewards.verdict": "Sample Span Status Verdict",
+    "rewards.reward.reward": "Reward",
+    "rewards.base.verdict": "Sample Span Status Verdict",
     "training.callbacks.metrics_file": "MetricsFile",
     "training.callbacks.reward_health": "RewardHealthCallback",
     "training.callbacks.span_table": "SpanTableCallback",

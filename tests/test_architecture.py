@@ -44,7 +44,7 @@ INSIDE_JUDGES = {
 
 
 def folder_of(module: str) -> str:
-    """ "rewards.judges" of "spanreward.rewards.judges.shared.store", "rewards" of "spanreward.rewards.verdict"."""
+    """ "rewards.judges" of "spanreward.rewards.judges.shared.store", "rewards" of "spanreward.rewards.base.verdict"."""
     parts = module.removeprefix("spanreward.").split(".")
     return ".".join(parts[:2]) if len(parts) > 1 and (ROOT / parts[0] / parts[1]).is_dir() else parts[0]
 

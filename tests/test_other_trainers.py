@@ -23,9 +23,9 @@ from PIL import Image
 from experiments.elsewhere.verl_batch import FILE, TEXTS as RESPONSES, responses
 from experiments.scenes.policy import tiny_tokenizer
 from spanreward.rewards import MatchJudge, PoshReward, Sample, Verdict
-from spanreward.rewards.batching import BatchingReward, JudgeFailed
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Status
+from spanreward.rewards.base.verdict import Status
+from spanreward.rewards.reward.batching import BatchingReward, JudgeFailed
+from spanreward.rewards.reward.reward import Reward
 from tests.support.paths import ROOT
 from tests.support.server import IDS, Server
 from tests.support.tokenizer import tokenizer

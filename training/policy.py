@@ -18,10 +18,10 @@ from transformers.processing_utils import ProcessorMixin
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 from transformers.utils import is_torchvision_available
 
-from spanreward.rewards.hub import offline_without_hub
+from spanreward.rewards.files.custom_file import custom_function, is_custom
+from spanreward.rewards.files.hub import offline_without_hub
 from spanreward.rewards.judges.encoding.picture_chat import load_processor
 from spanreward.rewards.judges.smollm2 import smollm2_folder
-from spanreward.rewards.own_file import custom_function, is_custom
 from spanreward.training.recipe import RecipeError
 
 PROCESSOR_FILES = ("processor_config.json", "preprocessor_config.json")

@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 
-from spanreward.rewards.naming import members, unknown
-from spanreward.rewards.own_file import is_custom
+from spanreward.rewards.base.checks import members, unknown
+from spanreward.rewards.files.custom_file import is_custom
 from spanreward.training.recipe_file import RecipeError, read_mapping, read_yaml
 from spanreward.training.trainer_settings import fault
 
@@ -50,13 +50,10 @@ class PolicyPart(Part):
 
 
 class RowsPart(Part):
-    """What all data blocks have. columns: which key of a row holds the picture, the reference and so on; a column that
-    is not named here is read from the key of its own name (training/data/rows.py).
-
-    count: at most so many rows, the first ones. prompt: what the policy is asked; `{question}` in it stands for the
-    row's question, which otherwise follows it. Without a prompt the policy is asked the question alone, or "Describe
-    the picture." where there is none. max_pixels: larger pictures are scaled down to so many, for policy and judges.
-    task: HarmonicEval's task of the rows that have none.
+    """What all data blocks have. columns: which key of a row holds the picture, the reference and so on, if it is not
+    the key of that name (training/data/rows.py). count: the first rows only. prompt: what the policy is asked, in place
+    of "Describe the picture."; the row's question stands for `{question}` in it, or follows. max_pixels: larger
+    pictures are scaled down. task: HarmonicEval's task of the rows that have none.
     """
 
     columns: dict[Column, str] = {}
@@ -181,9 +178,9 @@ class RewardPart(Part):
 class CheckPart(Part):
     """What must hold after a run (training/run_checks.py). The run's check.json holds the results.
 
-    reward_rises, loss_falls: from the first to the last tenth of the logged steps. max_failed_fraction: fraction of
-    completions on which a judge failed, over the whole run. max_truncated_fraction: fraction cut at the maximal length,
-    in the last tenth. max_degenerate_fraction: fraction padded with filler (health/degenerate_fraction), likewise.
+    reward_rises, loss_falls: from the first to the last tenth of the logged steps. Fractions of completions: those on
+    which a judge failed, over the whole run; those cut at the maximal length, and those padded with filler, in the last
+    tenth.
     """
 
     reward_rises: bool = False

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards import yaml_file
+from spanreward.rewards.files import yaml_file as yaml_file
 
 SCIENTIFIC = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 

@@ -21,10 +21,10 @@ from transformers import ProcessorMixin, ProgressCallback, Trainer
 from transformers.integrations import is_deepspeed_zero3_enabled
 from trl import SFTTrainer
 
+from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.judges import Judge, closing, load_judge
 from spanreward.rewards.metrics import build_reward
-from spanreward.rewards.own_file import is_custom
-from spanreward.rewards.reward import Reward
+from spanreward.rewards.reward.reward import Reward
 from spanreward.training.callbacks.metrics_file import MetricsFile, ProgressBar
 from spanreward.training.callbacks.reward_health import RewardHealthCallback
 from spanreward.training.callbacks.span_table import SpanTableCallback

@@ -3,15 +3,9 @@
     checkpoint = checkpoint_to_resume(recipe, processes=1)     # the last whole one, or RecipeError
     begin(recipe, processes=1)                                 # or begin(recipe, processes=1, checkpoint=checkpoint)
 
-    recipe.yaml       the recipe as run, with its overrides and data files
-    versions.json     versions, git commit and whether files differ from it (null outside a clone), number of
-                      processes, machine, what reads the texts of each reward; the same for each resumption in `resumed`
-    metrics.jsonl     one line of numbers per logged step
-    verdicts.jsonl    one line per completion with its verdicts (callbacks/verdict_file.py)
-    spans/            a page of completions every `spans_every` steps and at the last one (callbacks/span_table.py)
-    checkpoint-STEP/  what `--resume` needs, as often as trainer.save_steps says
-
-A resumed run continues these files from the checkpoint's step: lines of later steps, and a cut line, are dropped.
+This file writes recipe.yaml (as run) and versions.json (versions, git commit, processes, machine, what reads the texts
+of each reward; the same for each resumption in `resumed`). A resumed run continues the files that callbacks write,
+metrics.jsonl and verdicts.jsonl, from the checkpoint's step: lines of later steps, and a cut line, are dropped.
 """
 
 import json
@@ -107,9 +101,8 @@ def checkpoint_to_resume(recipe: Recipe, processes: int) -> Path:
 def damage_of(checkpoint: Path) -> str:
     """Returns which of its files cannot be loaded; "" where all can.
 
-    A full disk or a machine that stopped cuts files. Torch refuses a pickle that may run code.
-    Weights are not read: torch's files are zip archives, which end with their table, and those of safetensors state
-    their length.
+    A full disk or a machine that stopped cuts files, and a pickle may run code. Weights are not read: torch's zip
+    archives end with their table, and safetensors' files state their length.
     """
     for path in sorted(path for path in checkpoint.rglob("*") if path.is_file()):
         try:

@@ -17,7 +17,7 @@ from statistics import fmean
 import verifiers.v1 as vf
 
 from spanreward import BatchingReward, PoshReward, Sample, Span, Status, Verdict, load_judge
-from spanreward.rewards.batching import JudgeFailed
+from spanreward.rewards.reward.batching import JudgeFailed
 from spanreward.training.grpo.by_group import group_advantages
 
 

@@ -23,7 +23,7 @@ from statistics import fmean
 from PIL import Image
 
 from spanreward import BatchingReward, Sample, build_reward, load_judge
-from spanreward.rewards.batching import JudgeFailed
+from spanreward.rewards.reward.batching import JudgeFailed
 
 LAST, TOLERATED, FIRST = 512, 0.05, 20  # completions, their share, and how many of them may fail before it counts
 

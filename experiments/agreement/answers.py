@@ -22,9 +22,9 @@ from experiments.agreement.captions import CHUNK
 from experiments.agreement.measures import RIGHT_ABOVE, cohen_kappa
 from experiments.labels.statistics import pair_accuracy
 from spanreward.rewards import vqa
+from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.comparison.resampling import Interval, bootstrap
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample
+from spanreward.rewards.reward.reward import Reward
 
 Metric = Callable[[str, Sequence[str]], float]
 MATCHES: dict[str, Metric] = {"exact_match": answer_metrics.exact_match, "contains": answer_metrics.contains}

@@ -16,10 +16,10 @@ from typing import TypeVar
 from experiments.agreement import caption_sets
 from experiments.agreement.measures import absent_words, auroc, flag_retrieval, token_precision
 from experiments.labels.statistics import kendall_tau_c, pair_accuracy
+from spanreward.rewards.base.verdict import Sample, Span, Verdict
 from spanreward.rewards.comparison.resampling import Interval, bootstrap
 from spanreward.rewards.labels import bag_of_words
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Span, Verdict
+from spanreward.rewards.reward.reward import Reward
 
 WRONG_BELOW = 0.5
 WORST = 3

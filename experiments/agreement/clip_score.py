@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from transformers import AutoModel, AutoProcessor
 
-from spanreward.rewards.pictures import PictureError, opened, shown_picture
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.base.verdict import Sample, Status, Verdict
+from spanreward.rewards.files.pictures import PictureError, opened, shown_picture
+from spanreward.rewards.reward.reward import Reward
 
 PROMPT = "A photo depicts "  # CLIPScore, section 3
 

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from experiments.match_embed.word_vectors import Embedder
+from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
 from spanreward.rewards.posh.components import mentions
 from spanreward.rewards.posh.scores import LEVELS, credit, f1
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.reward.reward import Reward
 
 RUN = 4
 _SENTENCE = re.compile(r"[^.!?\n]+")

@@ -20,9 +20,9 @@ from experiments.agreement.caption_sets import (
     load_thumb,
     read_set,
 )
-from spanreward.rewards.filler import find_filler
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.posh.penalty import stated
+from spanreward.rewards.text.filler import find_filler
 
 LOSS = 0.01
 

@@ -15,9 +15,9 @@ from experiments.agreement import answer_metrics
 from experiments.agreement.embedding_baselines import FourGrams, GraphPieces
 from experiments.match_embed.word_vectors import Embedder
 from spanreward.rewards import vqa
+from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.labels import bag_of_words
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.reward.reward import Reward
 
 Overlap = Callable[[str, Sequence[str]], float]
 

@@ -22,7 +22,7 @@ from experiments.scenes.referee import judge_description
 from experiments.scenes.rows import scenes
 from experiments.scenes.truth import scene_named
 from experiments.scenes.world import Scene
-from spanreward.rewards.verdict import Span
+from spanreward.rewards.base.verdict import Span
 from spanreward.training.evaluation.span_reliability import Labelled
 
 SOURCE = "experiments/scenes/rows.py:scenes"

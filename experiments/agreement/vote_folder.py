@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.json_lines import BOM, read_json_lines, read_object
+from spanreward.rewards.files.json_lines import BOM, read_json_lines, read_object
 
 SHOWN = 40  # characters of an unknown label in a message
 

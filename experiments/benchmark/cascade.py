@@ -29,10 +29,11 @@ from experiments.scenes.referee import judge_description
 from experiments.scenes.truth import scene_named
 from experiments.scenes.world import Split
 from spanreward.rewards import MatchJudge, PoshReward
+from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.judges import Judge, closing, load_judge
 from spanreward.rewards.judges.shared.cascade_judge import CascadeJudge
-from spanreward.rewards.reward import LogMetric, read_sample
-from spanreward.rewards.verdict import Sample
+from spanreward.rewards.reward.reward import LogMetric
+from spanreward.rewards.reward.row import read_sample
 from spanreward.training.callbacks.reward_health import RewardHealthCallback
 from spanreward.training.recipe import load_recipe
 from spanreward.training.run import build_trainer

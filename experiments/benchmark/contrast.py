@@ -16,9 +16,9 @@ from rich.table import Table
 from experiments.agreement.caption_sets import load_flickr8k_expert
 from experiments.hacking.payoffs import description_cases
 from spanreward.rewards import PoshReward
-from spanreward.rewards.contrast import contrasts
+from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.judges import closing, load_judge
-from spanreward.rewards.verdict import Sample
+from spanreward.rewards.reward.contrast import contrasts
 
 DESCRIPTION = """The contrast of a text is its score on its own row less its score on one other row. honest: half of the
 descriptions of Scenes are complete, half terse. blind: texts that are the same for every picture. people: a caption of

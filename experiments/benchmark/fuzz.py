@@ -18,10 +18,10 @@ from rich.table import Table
 
 from experiments.hacking.hostile_texts import CONTROL, HOSTILE
 from spanreward.rewards import CaprlReward, CriteriaReward, HarmonicReward, LaveReward, PairwiseReward, PoshReward
+from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.judges import closing, load_judge
 from spanreward.rewards.judges.judge import Judge
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.reward.reward import Reward
 
 DESCRIPTION = """Draws --cases samples (hypothesis) for each reward: completion, references, question, answers, context,
 criteria and anchor out of scene words, control tokens, placeholders, ratings and any characters at all. Nothing may be

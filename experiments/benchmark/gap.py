@@ -21,10 +21,10 @@ from experiments.hacking.frames import FRAMES
 from experiments.hacking.payoffs import HackingCase, description_cases, referee_judge, truth
 from experiments.scenes.denial import READ
 from spanreward.rewards import PoshReward
+from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.judges import closing, load_judge
 from spanreward.rewards.judges.judge import Judge
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample
+from spanreward.rewards.reward.reward import Reward
 
 DESCRIPTION = """Hill climbing from terse honest texts: each step makes 40 mutants and keeps the one with the largest
 gap, the reward less the truth. Mutants change words, join words by signs, hide them in unicode, and add frames that

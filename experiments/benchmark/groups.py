@@ -1,4 +1,4 @@
-"""How well a group is ranked, and for how many questions: round-robin, Swiss, ranking and scoring against the truth.
+"""How well a group is ranked, and for how many questions: round-robin, ranking and scoring against the truth.
 
 python -m experiments benchmark groups --json groups.json
 """
@@ -19,8 +19,8 @@ from experiments.scenes.language import describe
 from experiments.scenes.noisy_judge import NoisyJudge
 from experiments.scenes.referee import judge_description
 from experiments.scenes.world import COLORS, SHAPES, SIZES, Scene, Thing, make_scenes
+from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.pairwise import PairwiseReward
-from spanreward.rewards.verdict import Sample
 
 DESCRIPTION = """Writes --groups groups of 8 descriptions of a scene each, terse ones and ones with planted mistakes,
 has them judged by a judge that reads the truth with planted noise (experiments/scenes/noisy_judge.py), and compares the
@@ -28,12 +28,7 @@ rewards with the truth F1: the mean rank correlation within a group, and of its 
 the share whose rewards say the opposite. Questions are those that were put to the judge: a ranking is written,
 everything else is one token. The noise is drawn anew for every question, and no more of it for long ones."""
 GROUP = 8
-WAYS: dict[str, dict[str, Any]] = {
-    "round-robin": {},
-    "swiss": {"schedule": "swiss"},
-    "ranking": {"form": "batch"},
-    "score": {"form": "score"},
-}
+WAYS: dict[str, dict[str, Any]] = {"round-robin": {}, "ranking": {"form": "batch"}, "score": {"form": "score"}}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

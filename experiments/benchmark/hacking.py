@@ -25,7 +25,7 @@ from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import CaprlReward, HarmonicReward, LaveReward, PoshReward
 from spanreward.rewards.judges import closing, load_judge
 from spanreward.rewards.judges.judge import Judge
-from spanreward.rewards.reward import Reward
+from spanreward.rewards.reward.reward import Reward
 
 DESCRIPTION = """Takes --texts honest descriptions of Scenes (half of them complete) and as many answers to questions
 (half of them right), makes of each what a policy that looks for reward might make, in three amounts, and compares the

@@ -15,7 +15,7 @@ from typing import Any
 from spanreward.rewards.judges.shared.store import Store
 
 # How long something took, how much memory, and what was asked anew as nobody remembered it: a resumed process begins
-# with empty memories (rewards/memo.py), so that it asks some questions again which the cache then answers.
+# with empty memories (rewards/reward/answer_cache.py), so that it asks again some questions that the cache answers.
 ELSEWHERE = re.compile(r"seconds|time|per_second|memory|judge/(questions|cached|retries|timeout|prompt_tokens)")
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from experiments.scenes.picture_judge import DescribedPictures, key_of
 from spanreward.rewards import MatchJudge, PoshReward, Sample, Verdict
-from spanreward.rewards.json_lines import read_json_lines
-from spanreward.rewards.pictures import opened
+from spanreward.rewards.files.json_lines import read_json_lines
+from spanreward.rewards.files.pictures import opened
 
 DESCRIPTION = """Takes the open pictures with captions. Each caption is judged with `match` against the picture's other
 captions as references; --references of them. The judge of the picture reads the annotators' list of its objects ("A

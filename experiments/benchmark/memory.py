@@ -29,15 +29,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
-    from transformers import AutoConfig
-
-    from spanreward.training.plan.known_models import known_size
-    from spanreward.training.plan.memory import Awake, Plan, size_of
+    from spanreward.training.plan.known_models import size_by_name
+    from spanreward.training.plan.memory import Awake, Plan
 
     if min(arguments.gpus) < 1:
         raise ValueError(f"--gpus must be 1 or more, got {min(arguments.gpus)}")
-    policy = size_of(AutoConfig.from_pretrained(arguments.policy)) if arguments.policy else known_size(POLICY)
-    judge = size_of(AutoConfig.from_pretrained(arguments.judge)) if arguments.judge else known_size(JUDGE)
+    policy, judge = size_by_name(str(arguments.policy or POLICY)), size_by_name(str(arguments.judge or JUDGE))
+    if policy is None or judge is None:
+        raise ValueError(f"there is no model in {arguments.judge if policy else arguments.policy}: give a folder.")
     lines = []
     for gpus in arguments.gpus:
         for placement in ("per_rank", "server"):

@@ -15,11 +15,11 @@ from rich.progress import track
 from rich.table import Table
 from transformers import AutoTokenizer
 
-from spanreward.rewards.filler import find_filler
 from spanreward.rewards.judges.smollm2 import smollm2_folder
 from spanreward.rewards.language.parse import describe
-from spanreward.rewards.length import judged_length
 from spanreward.rewards.posh.penalty import stated
+from spanreward.rewards.text.filler import find_filler
+from spanreward.rewards.text.length import judged_length
 
 DESCRIPTION = """Parses completions of --tokens tokens of SmolLM2's, each made of one piece over and over, and prose cut
 from --pairs, in CPU seconds of one run: read the ratios, this machine's seconds are its own. `filler` is the time that

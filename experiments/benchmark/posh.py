@@ -154,11 +154,11 @@ def posh_run(
     arguments: argparse.Namespace, pairs: Sequence[tuple[str, str]], encode: Callable[[Any], Tokens], measured: str
 ) -> dict[str, Any]:
     from spanreward.rewards import PoshReward, Sample
+    from spanreward.rewards.base.checks import Mode
     from spanreward.rewards.judges import load_judge
     from spanreward.rewards.judges.local.local_judge import LocalJudge
     from spanreward.rewards.judges.shared.cached_judge import CachedJudge
     from spanreward.rewards.language.parse import describe
-    from spanreward.rewards.naming import Mode
 
     mode: Mode = "default" if measured == "default" else "published"
     meter_of = NamesByRule if measured == "by-rule" else Meter

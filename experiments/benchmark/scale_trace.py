@@ -18,9 +18,9 @@ from experiments.benchmark.posh import Meter, Tokens, computed
 from experiments.scenes.language import criteria, describe
 from experiments.scenes.questions import ask
 from experiments.scenes.world import Scene, make_scenes
+from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.metrics import build_reward
-from spanreward.rewards.verdict import Sample
 from spanreward.training.recipe import RewardPart
 
 BLOCK = 16  # tokens of a block of vLLM's prefix cache on a GPU; on a CPU 32

@@ -21,12 +21,13 @@ from experiments.scenes.questions import other_words
 from experiments.scenes.referee import judge_description
 from experiments.scenes.world import Scene, Split
 from spanreward.rewards import HarmonicReward, LaveReward, PoshReward
-from spanreward.rewards.filler import find_filler
+from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.judges import closing, load_judge
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.language.answer_text import answer_words
-from spanreward.rewards.reward import Reward, read_sample
-from spanreward.rewards.verdict import Sample
+from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.text.filler import find_filler
 from spanreward.training.data.load import load_data
 from spanreward.training.evaluation.greedy import padding, with_picture
 from spanreward.training.policy import load_policy

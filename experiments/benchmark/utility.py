@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from spanreward.rewards import CaprlReward, Sample
-from spanreward.rewards.json_lines import read_json_lines
+from spanreward.rewards.files.json_lines import read_json_lines
 from spanreward.rewards.judges import closing, load_judge
 
 DESCRIPTION = """Takes the open pictures that have captions and questions with ten answers. own: the mean score of a

@@ -15,7 +15,7 @@ from typing import Any
 
 from experiments.blind.export import fingerprint
 from experiments.blind.questions import ANSWERS, QUESTIONS
-from spanreward.rewards.json_lines import BOM, read_json_lines, read_value
+from spanreward.rewards.files.json_lines import BOM, read_json_lines, read_value
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from experiments.commands.named import named
-from spanreward.rewards.json_lines import read_json_lines
+from spanreward.rewards.files.json_lines import read_json_lines
 
 COLOURS = ("#c77c11", "#8d3fa8", "#1b7f4b", "#3566a8", "#888888")
 Runs = Mapping[str, Sequence[Mapping[str, Sequence[float]]]]

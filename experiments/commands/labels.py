@@ -22,7 +22,7 @@ from spanreward.training.evaluation.tables import table_with
 if TYPE_CHECKING:
     from experiments.labels.judgments import Judgment
     from experiments.labels.tables import Judged
-    from spanreward.rewards.reward import Reward
+    from spanreward.rewards.reward.reward import Reward
 
 HELP = "a paper's table: a metric against people's judgments in a JSONL file"
 DESCRIPTION = """\
@@ -57,7 +57,7 @@ def measure_all(
     """Returns the numbers, the records, and the verdicts on them by metric: the table's metric first, then `others`."""
     from experiments.labels.column_map import load_map
     from experiments.labels.tables import TABLES, fill_table, judge_records, unscored
-    from spanreward.rewards.naming import check_known
+    from spanreward.rewards.base.checks import check_known
 
     check_known("table", [arguments.table], TABLES)
     if arguments.count is not None and arguments.count < 1:

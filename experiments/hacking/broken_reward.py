@@ -9,8 +9,8 @@ reward, that it got worse.
 
 from collections.abc import Sequence
 
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Verdict
+from spanreward.rewards.base.verdict import Sample, Verdict
+from spanreward.rewards.reward.reward import Reward
 
 ENOUGH = 60  # words that earn everything
 

@@ -20,9 +20,9 @@ from experiments.scenes.parts import scenes_of, scenes_part
 from experiments.scenes.questions import ask, several
 from experiments.scenes.referee import judge_description
 from experiments.scenes.referee_judge import RefereeJudge
-from spanreward.rewards.contrast import contrasts
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample
+from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.reward.contrast import contrasts
+from spanreward.rewards.reward.reward import Reward
 from spanreward.training.data.load import load_data
 from spanreward.training.recipe import FilePart
 
@@ -49,7 +49,7 @@ class Payoff:
     """Of one family, by amount: gain, the mean score above the honest text's; pays, the same less the truth's gain.
 
     terse: `pays` of the terse texts alone. beats: the share of all texts of the family that score above their honest
-    text. contrast: own score less that on other rows (rewards/contrast.py), mean over the first amount. failed:
+    text. contrast: own score less that on other rows (rewards/reward/contrast.py), mean over the first amount. failed:
     judgments left out.
     """
 

@@ -20,12 +20,12 @@ from experiments.scenes.questions import UNSURE, ask, other_words
 from experiments.scenes.referee import judge_description
 from experiments.scenes.referee_judge import RefereeJudge
 from experiments.scenes.world import Scene
+from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
 from spanreward.rewards.judges.probe import PairProbe, PresenceProbe
 from spanreward.rewards.lave.reward import LaveReward
 from spanreward.rewards.pairwise.reward import PairwiseReward
 from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.verdict import Sample
 
 SOFTNESS = 0.1  # of the probability of a rating, what the next one on the scale has
 PAIR_NOISE = 0.1  # truth F1: how near two texts must be for people to disagree about which is better

@@ -16,9 +16,9 @@ from experiments.labels.judgments import Judgment
 from experiments.labels.pair_statistics import best_against_others, predicted_signs
 from experiments.labels.span_statistics import best_macro_f1, word_flags, word_scores
 from experiments.labels.statistics import pair_accuracy
+from spanreward.rewards.base.verdict import Span, Verdict
 from spanreward.rewards.comparison.ratings import Pair
 from spanreward.rewards.labels.row import CharacterSpans
-from spanreward.rewards.verdict import Span, Verdict
 
 # By criterion, the parts of a verdict that are about it: the first that the verdict has counts, else its score.
 PARTS = {

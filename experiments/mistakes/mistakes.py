@@ -178,9 +178,6 @@ MISTAKES = [
         "rows.jsonl",
         status=2,
     ),
-    Mistake(
-        "a recipe's name that several have", "3 recipes are called docent-sft: give one of", ("recipes", "docent-sft")
-    ),
     script(
         "a class in place of a reward",
         r"reward_funcs has <class .*: give a reward that is made, as PoshReward",

@@ -27,10 +27,10 @@ from experiments.labels.column_map import load_map
 from experiments.labels.tables import TABLES
 from experiments.reproduce.figures import measured_by
 from experiments.reproduce.steps import REPRODUCTIONS, Step
+from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.comparison.figures import number
 from spanreward.rewards.judges import MatchJudge
 from spanreward.rewards.metrics import build_reward
-from spanreward.rewards.naming import check_known
 from spanreward.training.commands.json_file import write_json
 from spanreward.training.commands.metric_options import add_judge_options, read_option
 from spanreward.training.evaluation.tables import table_with

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 
 from experiments.from_scores import in_words, level, order, prefer
 from experiments.scenes.rate_criteria import LOOKED_UP, SEES_NOTHING
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import Failure, Rating, rating_of
 from spanreward.rewards.judges.probe import CriterionProbe, MeetsProbe, PairProbe, QualityProbe, RankingProbe
-from spanreward.rewards.verdict import Status
 
 Comparison = PairProbe | QualityProbe | MeetsProbe | RankingProbe
 RateCriteria = Callable[[Sequence[CriterionProbe]], Sequence[Rating | Failure]]

@@ -18,9 +18,9 @@ from typing import Any
 from experiments.from_scores import in_words, level, order, prefer
 from experiments.scenes.referee import judge_description, read
 from experiments.scenes.world import Scene, Thing
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, rating_of
 from spanreward.rewards.judges.probe import MeetsProbe, PairProbe, QualityProbe, RankingProbe
-from spanreward.rewards.verdict import Status
 
 FACTS = ("shape", "color", "size", "row", "column")
 

@@ -16,12 +16,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import Failure, Rating, rating_of
 from spanreward.rewards.judges.match.text_index import PLACES, WRONG, TextIndex
 from spanreward.rewards.judges.probe import CriterionProbe, Link, Mention, PresenceProbe
 from spanreward.rewards.language.lemmas import lemmas
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
-from spanreward.rewards.verdict import Status
 
 LOOKED_UP = ("correctness", "completeness")
 SEES_NOTHING = "the word judge sees no pictures: give the rows a context, and the reward evidence='context'"

@@ -6,11 +6,11 @@ It knows what color things are, how many there are, where they are, and yes or n
 thing, or several answers, it is UNANSWERABLE: a list of all colors answers nothing, and silence is no "no".
 """
 
-from spanreward.rewards.filler import FUNCTION_WORDS
 from spanreward.rewards.judges.match.rate_answer import EXCLUSIVE
 from spanreward.rewards.judges.match.text_index import CHECKABLE, TextIndex
 from spanreward.rewards.judges.probe import UNANSWERABLE
 from spanreward.rewards.language.lemmas import lemma, lemmas
+from spanreward.rewards.text.filler import FUNCTION_WORDS
 
 COLORS = {lemma(word): word for word in sorted(EXCLUSIVE[0])}
 BINARY = frozenset(("is", "are", "does", "do", "was", "were", "has", "have", "can"))

@@ -15,6 +15,7 @@ from typing import Any
 from experiments.scenes.questions import other_words, place_name
 from experiments.scenes.referee import ATTRIBUTES, SIDES, DescribedObject, Reading, judge_description, read
 from experiments.scenes.world import COLUMNS, ROWS, SHAPES, Scene
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, rating_of
 from spanreward.rewards.judges.probe import (
     UNANSWERABLE,
@@ -26,7 +27,6 @@ from spanreward.rewards.judges.probe import (
     ReadProbe,
 )
 from spanreward.rewards.language.answer_text import answer_words
-from spanreward.rewards.verdict import Status
 
 PLACES = {"corner", "edge", "center", "middle"}
 YES, NO = 5.0, 1.0

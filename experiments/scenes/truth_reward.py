@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from experiments.scenes.referee import Truth, judge_description
 from experiments.scenes.world import Scene
+from spanreward.rewards.base.verdict import Sample, Span, Verdict
 from spanreward.rewards.posh.scores import LEVELS, credit
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Span, Verdict
+from spanreward.rewards.reward.reward import Reward
 
 FACTS = 5  # of an object
 

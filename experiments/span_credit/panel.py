@@ -26,8 +26,8 @@ from experiments.scenes.parts import scenes_of, scenes_part
 from experiments.scenes.referee import judge_description
 from experiments.scenes.world import Scene
 from experiments.span_credit.rollouts import Sampled, gradient_sizes, monte_carlo, sample
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Verdict
+from spanreward.rewards.base.verdict import Sample, Verdict
+from spanreward.rewards.reward.reward import Reward
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.credit import (
     STD_FLOOR,

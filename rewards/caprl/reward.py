@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from spanreward.rewards.cost import Cost, tokens_in
-from spanreward.rewards.filler import FUNCTION_WORDS, WORD
+from spanreward.rewards.base.checks import MODES, Mode, check_choice
+from spanreward.rewards.base.cost import Cost, tokens_in
+from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.files.templates import fill, places as filled_places, read_texts
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.judges.match.answer_items import places
@@ -24,12 +26,10 @@ from spanreward.rewards.language.answer_text import answer_words
 from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.lave import LaveReward
-from spanreward.rewards.naming import MODES, Mode, check_choice
 from spanreward.rewards.pairwise.rows import judged, penalise
-from spanreward.rewards.quoting import one_line
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.templates import fill, places as filled_places, read_texts
-from spanreward.rewards.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.text.filler import FUNCTION_WORDS, WORD
+from spanreward.rewards.text.quoting import one_line
 
 PROMPTS = Path(__file__).with_name("prompts.yaml")
 ANSWER_TOKENS = 16  # at most
@@ -44,8 +44,8 @@ class CaprlReward(Reward):
 
     Args:
         judge: the judge that reads the completion, and rates its own answers from 1 to 3. It sees no picture.
-        mode: "default" penalises filler (rewards/filler.py), and parses the completion to leave out what it does not
-            assert. "published" does neither.
+        mode: "default" penalises filler (rewards/text/filler.py), and parses the completion to leave out what it does
+            not assert. "published" does neither.
         name: the reward's name in logs.
     """
 
@@ -80,7 +80,7 @@ class CaprlReward(Reward):
         asked = [(*one, text) for sample, text in zip(samples, texts, strict=True) if text for one in sample.questions]
         replies = write_once(self.judge, [self._question(question, text) for question, _, text in asked], ANSWER_TOKENS)
         answered = [
-            Sample(question, answer_in(reply), question=question, answers=accepted)
+            Sample(question, _answer_in(reply), question=question, answers=accepted)
             for (question, accepted, _), reply in zip(asked, replies, strict=True)
         ]
         ratings = self.lave.assess(answered)  # "" has a score of 0, unasked
@@ -128,7 +128,7 @@ class CaprlReward(Reward):
         return penalise(verdict, sample, self.mode)
 
 
-def answer_in(reply: str | Failure) -> str:
+def _answer_in(reply: str | Failure) -> str:
     """Returns the answer, "" for a failure and for "unanswerable", which earns nothing even where people said so."""
     words = [] if isinstance(reply, Failure) else answer_words(reply)
     return str(reply) if words and UNANSWERABLE not in words else ""
@@ -140,11 +140,19 @@ def find_answer(answer: str, question: str, text: str) -> tuple[int, int] | None
     Of several places it is the one nearest to a word of the question. Yes and no are no words of a description.
     """
     said = answer_words(answer)
-    words = [(word, match.span()) for match in WORD.finditer(text) for word in answer_words(match.group())]
-    asked = {*answer_words(question)} - FUNCTION_WORDS - {*said}
-    near = [number for number, (word, _) in enumerate(words) if word in asked]
-    found = [] if {"yes", "no"} & {*said} else places([word for word, _ in words], said)
+    words, characters = [], []
+    for match in WORD.finditer(text):
+        for word in answer_words(match.group()):
+            words.append(word)
+            characters.append(match.span())
+    found = [] if {"yes", "no"} & {*said} else places(words, said)
     if not found:
         return None
-    first, last = min(found, key=lambda place: min((abs(number - place[0]) for number in near), default=0))
-    return words[first][1][0], words[last - 1][1][1]
+    asked = {*answer_words(question)} - FUNCTION_WORDS - {*said}
+    of_question = [number for number, word in enumerate(words) if word in asked]
+
+    def distance(place: tuple[int, int]) -> int:
+        return min((abs(number - place[0]) for number in of_question), default=0)
+
+    first, end = min(found, key=distance)
+    return characters[first][0], characters[end - 1][1]

@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
+from spanreward.rewards.files.templates import fill, read_texts
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import MeetsProbe
 from spanreward.rewards.pairwise.questions import PairPrompts, Shown, ask, head
-from spanreward.rewards.templates import fill, read_texts
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 NUMBERED = re.compile(r"^\s*\d+[.)]\s+", re.MULTILINE)

@@ -15,18 +15,18 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
-from spanreward.rewards.cost import Cost, tokens_in
+from spanreward.rewards.base.checks import MODES, Mode, check_choice
+from spanreward.rewards.base.cost import Cost, tokens_in
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Verdict
 from spanreward.rewards.criteria.questions import CriteriaPrompts, ask_criterion, ask_vote, load_prompts, read_criteria
-from spanreward.rewards.evidence import EVIDENCE, Evidence, evidence_columns
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once
-from spanreward.rewards.naming import MODES, Mode, check_choice
 from spanreward.rewards.pairwise.questions import Shown, load_prompts as load_pair_prompts
 from spanreward.rewards.pairwise.rows import judged, penalise, sort_rows
 from spanreward.rewards.pairwise.votes import PairVotes, cast
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import NotApplicable, Sample, Verdict
+from spanreward.rewards.reward.evidence import EVIDENCE, Evidence, evidence_columns
+from spanreward.rewards.reward.reward import Reward
 
 CRITERIA = 3  # of a row, as `cost` assumes; MLLM-Bench has one to three
 SCALE = ("A", "B", "C", "D")
@@ -41,7 +41,7 @@ class CriteriaReward(Reward):
             the dataset column `anchor`, in both orders.
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
         prompts: a file like prompts.yaml. None is ours.
-        mode: "default" penalises filler (rewards/filler.py), "published" does not.
+        mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
     """
 
@@ -104,7 +104,7 @@ class CriteriaReward(Reward):
         ]
         ratings = iter(rate_once(self.judge, questions))
         return {
-            number: rated([next(ratings) for _ in criteria], samples[number], self.mode)
+            number: _rated([next(ratings) for _ in criteria], samples[number], self.mode)
             for number, criteria in of_rows.items()
         }
 
@@ -117,10 +117,10 @@ class CriteriaReward(Reward):
             ways = ((one, other), (other, one))
             questions += [ask_vote(self.prompts, self.pair, shown[number], *way, criteria) for way in ways]
         votes = dict(zip(asked, cast(self.judge, questions, SCALE), strict=True))
-        return {number: voted(votes.get(number), sample, self.mode) for number, sample in samples.items()}
+        return {number: _voted(votes.get(number), sample, self.mode) for number, sample in samples.items()}
 
 
-def rated(answers: Sequence[Rating | Failure], sample: Sample, mode: Mode) -> Verdict:
+def _rated(answers: Sequence[Rating | Failure], sample: Sample, mode: Mode) -> Verdict:
     """Returns the verdict of the criteria's mean rating. `met` is the share of criteria rated above 3."""
     parts: dict[str, float] = {}
     for number, answer in enumerate(answers, start=1):
@@ -134,24 +134,24 @@ def rated(answers: Sequence[Rating | Failure], sample: Sample, mode: Mode) -> Ve
     return penalise(Verdict(score, parts={**parts, "met": met}), sample, mode, cut)
 
 
-def voted(votes: PairVotes | None, sample: Sample, mode: Mode) -> Verdict:
+def _voted(votes: PairVotes | None, sample: Sample, mode: Mode) -> Verdict:
     """Returns the verdict of the vote against the anchor. votes: None for a completion equal to its anchor."""
     if votes is None:
-        return penalise(Verdict(0.5, parts=decided(0)), sample, mode)
+        return penalise(Verdict(0.5, parts=_decided(0)), sample, mode)
     if votes.failure:
         return Verdict(None, votes.failure.status, note=votes.failure.message)
-    outcome = first_that_decides(votes)
+    outcome = _first_that_decides(votes)
     situations = {"situation_one": votes.letters.count("C") / 2, "situation_two": votes.letters.count("D") / 2}
-    parts = {**decided(outcome), **situations, "orders_disagree": float(votes.disagree)}
+    parts = {**_decided(outcome), **situations, "orders_disagree": float(votes.disagree)}
     note = f"votes, shown first / second: {'/'.join(letter or '-' for letter in votes.letters)}"
     return penalise(Verdict((1 + outcome) / 2, parts=parts, note=note), sample, mode)
 
 
-def decided(outcome: int) -> dict[str, float]:
+def _decided(outcome: int) -> dict[str, float]:
     return {name: float(outcome == value) for name, value in (("won", 1), ("undecided", 0), ("lost", -1))}
 
 
-def first_that_decides(votes: PairVotes) -> int:
+def _first_that_decides(votes: PairVotes) -> int:
     """Returns 1, 0 or -1 by MLLM-Bench's rule (experiments/agreement/mllm_bench.py infers it from the votes).
 
     Two orders that decide differently are a tie. If only one order decides, it counts.

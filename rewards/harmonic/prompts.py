@@ -19,10 +19,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from spanreward.rewards.base.checks import unknown
+from spanreward.rewards.files.templates import fill, placeholders
+from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.harmonic.scores import LEVELS
-from spanreward.rewards.naming import unknown
-from spanreward.rewards.templates import fill, placeholders
-from spanreward.rewards.yaml_file import read_yaml_file
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 PUBLISHED = ("correctness", "completeness", "clarity", "fluency", "conciseness")  # HarmonicEval, table 1
@@ -92,11 +92,11 @@ def load_prompts(path: str | Path | None = None) -> HarmonicPrompts:
     tasks = {
         name: _texts(words, sorted(_TASK_WORDS), f"{path}: the task {name}") for name, words in data["tasks"].items()
     }
-    criteria = {name: read_criterion(name, entry, path) for name, entry in data["criteria"].items()}
-    return HarmonicPrompts(tasks, read_layout(data["layout"], f"{path}: layout"), criteria)
+    criteria = {name: _read_criterion(name, entry, path) for name, entry in data["criteria"].items()}
+    return HarmonicPrompts(tasks, _read_layout(data["layout"], f"{path}: layout"), criteria)
 
 
-def read_layout(data: Mapping[str, Any], where: str) -> Layout:
+def _read_layout(data: Mapping[str, Any], where: str) -> Layout:
     """Returns the layout. Raises ValueError for a piece that is missing, unknown or has the wrong placeholders."""
     order: Any = data.get("order")
     known = isinstance(order, list) and all(part in PARTS for part in order)
@@ -108,7 +108,7 @@ def read_layout(data: Mapping[str, Any], where: str) -> Layout:
     texts = _texts({name: text for name, text in data.items() if name != "order"}, _TEXTS, where)
     for name, template in texts.items():
         may = {"criterion"} if name == "scale" else set()
-        check_placeholders(template, _NEEDED.get(name, set()), f"{where} {name}", may)
+        _check_placeholders(template, _NEEDED.get(name, set()), f"{where} {name}", may)
     return Layout(order=tuple(order), **texts)
 
 
@@ -123,7 +123,7 @@ def chosen_criteria(
     criteria: list[Criterion] = []
     for entry in entries:
         if Path(entry).suffix in (".yaml", ".yml"):
-            criteria += [read_criterion(name, data, Path(entry)) for name, data in _read(Path(entry)).items()]
+            criteria += [_read_criterion(name, data, Path(entry)) for name, data in _read(Path(entry)).items()]
         elif entry in prompts.criteria:
             criteria.append(prompts.criteria[str(entry)])
         else:
@@ -134,7 +134,7 @@ def chosen_criteria(
     return tuple(criteria)
 
 
-def read_criterion(name: Any, data: Any, path: Path) -> Criterion:
+def _read_criterion(name: Any, data: Any, path: Path) -> Criterion:
     """Returns a criterion of a file. Raises ValueError naming the file, the criterion and what is wrong."""
     where = f"{path}: the criterion {name!r}"
     if not isinstance(name, str):
@@ -160,7 +160,7 @@ def read_criterion(name: Any, data: Any, path: Path) -> Criterion:
             raise ValueError(f"{where}: {key} is true or false, got {data[key]!r}.")
     texts = tuple(levels[level] for level in _LEVELS)
     for text in (question, *texts):
-        check_placeholders(text, set(), where)
+        _check_placeholders(text, set(), where)
     return Criterion(name, question, texts, data.get("sees", False), data.get("adds", False))
 
 
@@ -193,9 +193,13 @@ def _texts(data: Any, names: Sequence[str], where: str) -> dict[str, str]:
     return {name: given[name] for name in names}
 
 
-def check_placeholders(template: str, needed: set[str], where: str, may: Set[str] = frozenset()) -> None:
-    found = placeholders(template)
-    if not needed <= found <= needed | may | _TASK_WORDS:
-        must, allowed, has = (", ".join(f"{{{n}}}" for n in sorted(ns)) for ns in (needed, _TASK_WORDS | may, found))
-        must = f"must have the placeholders {must} and may have" if must else "may have the placeholders"
-        raise ValueError(f"{where} {must} {allowed}; it has {has or 'none'}.")
+def _check_placeholders(template: str, needed: set[str], where: str, may: Set[str] = frozenset()) -> None:
+    """Raises ValueError unless the template has the `needed` placeholders, and only allowed ones beside them."""
+    found, allowed = placeholders(template), may | _TASK_WORDS
+    if not needed <= found <= needed | allowed:
+        must = f"must have the placeholders {_listed(needed)} and may have" if needed else "may have the placeholders"
+        raise ValueError(f"{where} {must} {_listed(allowed)}; it has {_listed(found) or 'none'}.")
+
+
+def _listed(names: Set[str]) -> str:
+    return ", ".join(f"{{{name}}}" for name in sorted(names))

@@ -11,14 +11,14 @@ Criteria without `sees` get the text alone: no picture, context or question (app
 from dataclasses import dataclass
 from typing import Any
 
-from spanreward.rewards.evidence import Evidence, seen
+from spanreward.rewards.base.verdict import NotApplicable, Sample
+from spanreward.rewards.files.pictures import with_box
+from spanreward.rewards.files.templates import fill
 from spanreward.rewards.harmonic.prompts import Criterion, Layout, Task, scale_of
 from spanreward.rewards.judges import probe
 from spanreward.rewards.judges.judge import Question
-from spanreward.rewards.pictures import with_box
-from spanreward.rewards.quoting import masked
-from spanreward.rewards.templates import fill
-from spanreward.rewards.verdict import NotApplicable, Sample
+from spanreward.rewards.reward.evidence import Evidence, seen
+from spanreward.rewards.text.quoting import masked
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ from typing import Literal, TypeVar
 
 from spacy.language import Language
 
-from spanreward.rewards.cost import Cost, tokens_in
-from spanreward.rewards.evidence import EVIDENCE, Evidence, evidence_columns
-from spanreward.rewards.filler import beside, find_filler, penalise_filler
+from spanreward.rewards.base.checks import MODES, Mode, check_choice, check_known, unknown
+from spanreward.rewards.base.cost import Cost, tokens_in
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
 from spanreward.rewards.harmonic.prompts import Criterion, chosen_criteria, load_prompts
 from spanreward.rewards.harmonic.questions import Shown, ask, ask_why, show
 from spanreward.rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, aggregate, check_weighting, unit
@@ -32,10 +32,10 @@ from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
 from spanreward.rewards.language.parse import split_sentences
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
-from spanreward.rewards.length import judged_part, penalise_unread
-from spanreward.rewards.naming import MODES, Mode, check_choice, check_known, unknown
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
+from spanreward.rewards.reward.evidence import EVIDENCE, Evidence, evidence_columns
+from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
+from spanreward.rewards.text.length import judged_part, penalise_unread
 
 T = TypeVar("T")
 REASON_TOKENS = 120
@@ -76,7 +76,7 @@ class HarmonicReward(Reward):
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
         prompts: a file like prompts.yaml. None is ours.
         pipeline: the spaCy pipeline that finds the sentences.
-        mode: "default" penalises filler (rewards/filler.py), "published" does not.
+        mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
     """
 
@@ -119,7 +119,7 @@ class HarmonicReward(Reward):
         self.main_parts = ("overall", *(c.name for c in self.criteria if c.name != "overall"))
         self.wording = sha256(repr((self.prompts, self.criteria)).encode()).hexdigest()[:16]
         self.adds = frozenset(criterion.name for criterion in self.criteria if criterion.adds)
-        self.columns, self.one_of = needed_columns(task, evidence) if any(c.sees for c in self.criteria) else ((), ())
+        self.columns, self.one_of = _needed_columns(task, evidence) if any(c.sees for c in self.criteria) else ((), ())
 
     def reader(self) -> str:
         """Returns the name of the pipeline that finds the sentences. Raises ImportError if it is not installed."""
@@ -205,15 +205,15 @@ class HarmonicReward(Reward):
 
     def _questions(self, inquiry: Inquiry) -> list[tuple[Criterion, Question]]:
         """Returns the questions by every criterion on the whole text, and then on every sentence."""
-        layout, shown, text, places = self.prompts.layout, inquiry.shown, inquiry.text, inquiry.places
-        questions = [(c, ask(layout, c, shown, text)) for c in self.criteria]
+        text, places = inquiry.text, inquiry.places
+        asked: list[tuple[str, Place | None]] = [(text, None)]
         for number in range(inquiry.details):
-            if self.spans == "sentences":
-                detail: tuple[str, Place | None] = text, places[number]
-            else:
-                detail = without(text, places, number), None
-            questions += [(c, ask(layout, c, shown, *detail)) for c in self.criteria]
-        return questions
+            asked.append((without(text, places, number), None) if self.spans == "ablation" else (text, places[number]))
+        return [
+            (criterion, ask(self.prompts.layout, criterion, inquiry.shown, shown_text, sentence))
+            for shown_text, sentence in asked
+            for criterion in self.criteria
+        ]
 
     def _answers(
         self, asked: Sequence[tuple[Criterion, Question]], ask: Callable[[Judge, list[Question]], Sequence[T | Failure]]
@@ -224,10 +224,10 @@ class HarmonicReward(Reward):
         """
         answers: dict[int, T | Failure] = {}
         for judge in self.judges:
-            own = [number for number, (criterion, _) in enumerate(asked) if self._judge_of(criterion) is judge]
-            if own or judge not in self.judges_to_wake:
+            numbers = [number for number, (criterion, _) in enumerate(asked) if self._judge_of(criterion) is judge]
+            if numbers or judge not in self.judges_to_wake:
                 with judge:
-                    answers |= zip(own, ask(judge, [asked[number][1] for number in own]), strict=True)
+                    answers |= zip(numbers, ask(judge, [asked[number][1] for number in numbers]), strict=True)
         return [answers[number] for number in range(len(asked))]
 
     def _verdict(self, inquiry: Inquiry, rows: Sequence[Sequence[Rating | Failure]]) -> Verdict:
@@ -241,11 +241,10 @@ class HarmonicReward(Reward):
                 ratings[-1][criterion.name] = answer
         tables = [{name: rating.probabilities for name, rating in row.items()} for row in ratings]
         whole, *details = [aggregate(table, self.gamma, smooth=not self.likeliest) for table in tables]
-        places = inquiry.places
         if self.spans == "ablation":
-            spans = ablation_spans(places, whole, details)
+            spans = ablation_spans(inquiry.places, whole, details)
         else:
-            spans = sentence_spans(places, whole, [detail.means for detail in details], self.adds)
+            spans = sentence_spans(inquiry.places, whole, [detail.means for detail in details], self.adds)
         parts = {"overall": whole.overall}
         for name, mean in whole.means.items():
             parts |= {name: mean, f"{name}_std": whole.stds[name], f"weight_{name}": whole.weights[name]}
@@ -257,7 +256,7 @@ class HarmonicReward(Reward):
         return penalise_unread(verdict, read, len(inquiry.sample.completion), penalised_parts)
 
 
-def needed_columns(task: str, evidence: Evidence) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _needed_columns(task: str, evidence: Evidence) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Returns the dataset columns that a task needs, and the columns of which it needs one."""
     if task == "reg":
         return ("bbox",), ("image", "images")

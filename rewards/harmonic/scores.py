@@ -46,7 +46,7 @@ def aggregate(
     expected = {criterion: mean(p) for criterion, p in tables.items()}
     stds = {criterion: std(p, expected[criterion]) for criterion, p in tables.items()}
     weights = harmonic_weights(stds, gamma, sigma_floor)
-    means = expected if smooth else {criterion: most_probable(p) for criterion, p in tables.items()}
+    means = expected if smooth else {criterion: _most_probable(p) for criterion, p in tables.items()}
     return Aggregate(overall(means, weights), weights, means, stds)
 
 
@@ -77,7 +77,7 @@ def std(p: Sequence[float], centre: float) -> float:
     return math.sqrt(math.fsum((level - centre) ** 2 * share for level, share in zip(LEVELS, p, strict=True)))
 
 
-def most_probable(p: Sequence[float]) -> float:
+def _most_probable(p: Sequence[float]) -> float:
     """Returns the rating without smoothing."""
     return float(LEVELS[p.index(max(p))])
 

@@ -17,8 +17,8 @@ The only sentence of a text has the whole score as its credit, because an empty 
 from collections.abc import Mapping, Sequence, Set
 from itertools import pairwise
 
+from spanreward.rewards.base.verdict import Span
 from spanreward.rewards.harmonic.scores import Aggregate, overall, unit
-from spanreward.rewards.verdict import Span
 
 Place = tuple[int, int]
 MOST_SENTENCES = 32

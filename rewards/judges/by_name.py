@@ -5,12 +5,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.http_client import without_secret
+from spanreward.rewards.base.checks import check_known, members, unknown
+from spanreward.rewards.files.custom_file import custom_class, custom_instance, is_custom
+from spanreward.rewards.files.http_client import without_secret
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.judges.shared.cached_judge import CachedJudge
 from spanreward.rewards.judges.shared.jury_judge import JuryJudge
-from spanreward.rewards.naming import check_known, members, unknown
-from spanreward.rewards.own_file import custom_class, custom_instance, is_custom
 
 # A judge is named `kind:GIVEN`. By kind: the class, which is imported when it is needed, and what GIVEN stands for.
 KINDS = {
@@ -32,7 +32,7 @@ FORMS = (
 def load_judge(spec: str, cache: bool | str | Path | None = False, **options: Any) -> Judge:
     """Makes a judge by its name: `match`, `encoder:MODEL`, `transformers:MODEL`, `vllm:MODEL`,
     `server:URL#MODEL`, `chat:URL#MODEL`, `cascade`, or `FILE.py:NAME` for a judge of your own or its class
-    (rewards/own_file.py). Several names with `+` between make a jury of them (JuryJudge), which takes no options.
+    (files/custom_file.py). Several names with `+` between make a jury of them (JuryJudge), which takes no options.
 
     MODEL is a hub id, a folder, or `smollm2`. With `server` it must be the name under which the server serves it; with
     `chat`, which is weaker (see ChatJudge), any name that the server has. The model loads when the judge is first

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import LARGEST_MASS, RATING_SCALE, Failure, Judge, Question, Rating, rating_of
-from spanreward.rewards.verdict import Status
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 DENOMINATOR = re.compile(r"\s*(?:/|\bout of)\s*\d+")

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.usage import Usage
-from spanreward.rewards.verdict import Status
 
 RATING_SCALE = ("1", "2", "3", "4", "5")
 LARGEST_MASS = 1.01  # of all tokens or entries together, with room for rounding; more is no distribution

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from huggingface_hub import snapshot_download
 
-from spanreward.rewards.hub import offline_without_hub
+from spanreward.rewards.files.hub import offline_without_hub
 from spanreward.rewards.judges.smollm2 import smollm2_folder
 
 FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")  # no pickles

@@ -9,8 +9,8 @@ from typing import Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from spanreward.rewards.naming import unknown
-from spanreward.rewards.yaml_file import read_yaml_file
+from spanreward.rewards.base.checks import unknown
+from spanreward.rewards.files.yaml_file import read_yaml_file
 
 FOLDER = Path(__file__).with_name("column_maps")
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.json_lines import read_json_lines, read_json_list
+from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.files.json_lines import read_json_lines, read_json_list
 from spanreward.rewards.labels.column_map import ColumnMap, Columns
 from spanreward.rewards.labels.row import CharacterSpans, Row
-from spanreward.rewards.reward import box, one_text
-from spanreward.rewards.verdict import Sample
+from spanreward.rewards.reward.row import box, one_text
 
 
 @dataclass(frozen=True, slots=True)

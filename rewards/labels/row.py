@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from spanreward.rewards.reward import texts
+from spanreward.rewards.reward.row import texts
 
 CharacterSpans = tuple[tuple[int, int], ...]
 

@@ -53,16 +53,22 @@ def denied(texts: Sequence[str], tags: Sequence[str]) -> set[int]:
     while at < len(texts):
         end = scope(texts, tags, at, leads=there or at == begin)
         if end > at:
-            start = 0 if answers_no(texts, at) else begin if denies_what_stands_before(texts, at) else at
-            found.update(range(start, end))
+            found.update(range(denial_start(texts, at, begin), end))
             at = begin = end
             there = False
-            continue
-        if texts[at] in OPENS:
-            begin = at + 1
-        there = (there or tags[at] == "EX") and tags[at] not in NOUNS
-        at += 1
+        else:
+            if texts[at] in OPENS:
+                begin = at + 1
+            there = (there or tags[at] == "EX") and tags[at] not in NOUNS
+            at += 1
     return found
+
+
+def denial_start(texts: Sequence[str], at: int, clause: int) -> int:
+    """Returns where the words begin that the word at place `at` denies. clause: where its clause begins."""
+    if answers_no(texts, at):
+        return 0
+    return clause if denies_what_stands_before(texts, at) else at
 
 
 def scope(texts: Sequence[str], tags: Sequence[str], at: int, leads: bool) -> int:

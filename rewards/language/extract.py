@@ -219,14 +219,18 @@ class _Builder:
                 if target not in shortest:
                     shortest[target] = (*shortest[component], target)
                     queue.append(target)
-        order: dict[Component, None] = {}
+        return [shortest[component] for component in self._depth_first(verb)]
+
+    def _depth_first(self, verb: Component) -> list[Component]:
+        """Returns the prepositions below a verb, each once, a preposition before those that hang from it."""
+        found: dict[Component, None] = {}
         waiting = self._next(verb)[::-1]
         while waiting:
             component = waiting.pop()
-            if component not in order:
-                order[component] = None
+            if component not in found:
+                found[component] = None
                 waiting += self._next(component)[::-1]
-        return [shortest[component] for component in order]
+        return list(found)
 
     def _next(self, component: Component) -> list[Component]:
         """Returns the prepositions that hang from this verb or preposition directly, in text order."""
@@ -246,9 +250,11 @@ class _Builder:
             pieces = (verb, *path) if about_subject else path
         if not (self.rules.any_order and about_subject):
             pieces = [piece for piece in pieces if subject.id <= piece.id <= target.id]
-        candidates = sorted(set(pieces), key=lambda piece: (piece is not verb, piece.id))
-        said = [piece for piece in candidates if piece is verb or about_subject or piece not in self.handled]
-        self.handled.update(candidates)
+        verb_first = sorted(set(pieces), key=lambda piece: (piece is not verb, piece.id))
+        said = verb_first
+        if not about_subject:  # a preposition relates a direct object only once
+            said = [piece for piece in verb_first if piece is verb or piece not in self.handled]
+        self.handled.update(verb_first)
         if any(piece.text for piece in said):
             only_prepositions = verb.silent and verb in said
             self._add_relation(subject, target, said, "prep" if only_prepositions else "verb")

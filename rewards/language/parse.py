@@ -22,9 +22,9 @@ from spanreward.rewards.language.clusters import Cluster
 from spanreward.rewards.language.coref import Resolver, coref_method, coref_name, no_clusters
 from spanreward.rewards.language.extract import graph_of
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
-from spanreward.rewards.language.plain_text import plain_text
 from spanreward.rewards.language.rules import Mode, Rules
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph, move_places
+from spanreward.rewards.text.plain_text import plain_text
 
 Pipeline = Language | str | None
 BATCH_SIZE = 64

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from spanreward.rewards.language.alternatives import left_open
 from spanreward.rewards.language.claims import unclaimed
 from spanreward.rewards.language.denial import NONE, NOT, PICTURE, SEEN, TRUE, UNTRUE, denied
-from spanreward.rewards.language.plain_text import hides
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.language.words import SIDES, Word, word_set
+from spanreward.rewards.text.plain_text import hides
 
 ASKING = word_set("is are was were do does did can could will would")
 ASKED_OF = ("EX", "DT", "PRP", "PRP$", "NN", "NNS")  # tags after a verb that opens a question
@@ -109,8 +109,9 @@ def takes_back(texts: Sequence[str]) -> bool:
     said = {text for text in texts if text[0].isalnum()}
     if said <= NO and said - {"or"}:
         return True
-    untrue = said & (UNTRUE | {"lie"}) or (said & (NOT | NONE) and said & TRUE)
-    return bool(untrue) and said <= TAKING_BACK | UNTRUE | TRUE | NOT | NONE
+    says_untrue = not said.isdisjoint(UNTRUE | {"lie"})
+    says_not_true = not said.isdisjoint(NOT | NONE) and not said.isdisjoint(TRUE)
+    return (says_untrue or says_not_true) and said <= TAKING_BACK | UNTRUE | TRUE | NOT | NONE
 
 
 def quoted(texts: Sequence[str]) -> int:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.templates import read_texts
-from spanreward.rewards.yaml_file import read_yaml_file
+from spanreward.rewards.files.templates import read_texts
+from spanreward.rewards.files.yaml_file import read_yaml_file
 
 PROMPTS = Path(__file__).with_name("prompts.yaml")
 DEMONSTRATIONS = Path(__file__).with_name("demonstrations.yaml")

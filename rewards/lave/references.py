@@ -7,8 +7,8 @@ is_binary(["yes", "yes", "no"])      # True
 from collections import Counter
 from collections.abc import Sequence
 
+from spanreward.rewards.base.checks import Mode
 from spanreward.rewards.language.answer_text import normalise
-from spanreward.rewards.naming import Mode
 
 
 def keep_references(answers: Sequence[str], share: float, mode: Mode = "default") -> list[str]:

@@ -20,8 +20,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from spanreward.rewards.cost import Cost, tokens_in
-from spanreward.rewards.filler import beside, find_filler, penalise_filler
+from spanreward.rewards.base.checks import MODES, Mode, check_choice
+from spanreward.rewards.base.cost import Cost, tokens_in
+from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import AnswerProbe
@@ -29,11 +30,10 @@ from spanreward.rewards.lave.candidate import JUDGED_CHARACTERS, find_candidate,
 from spanreward.rewards.lave.prompts import RATINGS, LaveExample, candidate_in, load_prompts, quote
 from spanreward.rewards.lave.rating import read_rating, score_of
 from spanreward.rewards.lave.references import is_binary, keep_references
-from spanreward.rewards.length import judged_length
-from spanreward.rewards.memo import AnswerCache, Rated
-from spanreward.rewards.naming import MODES, Mode, check_choice
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
+from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
+from spanreward.rewards.text.length import judged_length
 
 SCALE = tuple(map(str, RATINGS))
 RATIONALE_TOKENS = {"default": 128, "published": 100}  # at most
@@ -67,12 +67,12 @@ class LaveReward(Reward):
         filter_references: answers are dropped that people gave less than this share as often as the most frequent
             answer. An answer at exactly this share is kept in default mode. 0 keeps all.
         candidate: "answer" rates the answer in the completion (candidate.py), up to JUDGED_CHARACTERS of it. "whole"
-            rates the judged part of the completion (rewards/length.py).
+            rates the judged part of the completion (rewards/text/length.py).
         evidence: "context" shows the judge the row's `context`, a description of the picture, if it has one. "none"
             does not. None is "context" in default mode, and "none" in published mode as in the paper's final method
             (section 5.4).
-        mode: "default" penalises filler anywhere in the completion (rewards/filler.py). "published" does not, counts
-            references as the published code does (references.py), and gives a rationale 100 tokens in place of 128.
+        mode: "default" penalises filler anywhere in the completion (rewards/text/filler.py). "published" does not,
+            counts references as the published code does (references.py), and gives a rationale 100 tokens, not 128.
         name: the reward's name in logs.
     """
 
@@ -180,23 +180,23 @@ class LaveReward(Reward):
             return Verdict(None, answer.status, note=answer.message)
         if isinstance(answer, Rated):
             read = replace(asked, read=asked.read - answer.cut)
-            verdict = verdict_of(answer.value, f"rated {answer.value:.2f} of 3", read)
+            verdict = _verdict_of(answer.value, f"rated {answer.value:.2f} of 3", read)
         else:
             rating = read_rating(answer, asked.shown)
             if rating is None:
                 return Verdict(None, Status.UNPARSED, note=f"the judge's answer ends in no rating: ...{answer[-80:]!r}")
-            verdict = verdict_of(float(rating), answer.strip(), asked)
+            verdict = _verdict_of(float(rating), answer.strip(), asked)
         if self.mode == "published":
             return verdict
         found = find_filler(sample.completion, beside(sample), ends=False)
-        return penalise_filler(verdict, sample.completion, found, penalised_parts)
+        return penalise_filler(verdict, sample.completion, found, _penalised_parts)
 
 
-def penalised_parts(parts: dict[str, float], kept: float) -> dict[str, float]:
+def _penalised_parts(parts: dict[str, float], kept: float) -> dict[str, float]:
     return {**parts, "score": parts["score"] * kept}
 
 
-def verdict_of(rating: float, note: str, asked: Asked) -> Verdict:
+def _verdict_of(rating: float, note: str, asked: Asked) -> Verdict:
     """Returns the verdict for a rating. The unread part of a candidate counts as wrong, so it lowers the score."""
     score = min(max(score_of(rating), 0.0), 1.0)
     spans = [Span(asked.start, asked.read, score, score, "answer", note, 0)]

@@ -9,10 +9,10 @@ token or one ranking, and is never searched for in a long answer.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from spanreward.rewards.files.templates import fill
 from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.judges.shared.cached_judge import write_once
 from spanreward.rewards.pairwise.questions import PairPrompts
-from spanreward.rewards.templates import fill
 
 ANALYSIS_TOKENS = 256
 

@@ -8,6 +8,8 @@ from spanreward.rewards.comparison.ratings import Pair, bradley_terry
 from spanreward.rewards.judges.judge import Rating
 from spanreward.rewards.pairwise.votes import PairVotes
 
+OUTCOMES = {"won": 1, "tied": 0, "lost": -1}
+
 
 @dataclass(frozen=True, slots=True)
 class Contest:
@@ -50,7 +52,7 @@ def chances(contests: Sequence[Contest], smooth: bool = False) -> dict[str, floa
 def parts_of(outcomes: Sequence[int], contests: Sequence[Contest]) -> dict[str, float]:
     """Returns the shares of a sample's readable pairs, and statistics of the votes on it."""
     votes = [contest.votes for contest in contests if contest.votes]
-    parts = {name: outcomes.count(outcome) / len(outcomes) for name, outcome in (("won", 1), ("tied", 0), ("lost", -1))}
+    parts = {name: outcomes.count(outcome) / len(outcomes) for name, outcome in OUTCOMES.items()}
     parts["failed_pairs"] = 1 - len(outcomes) / len(contests)
     parts["orders_disagree"] = sum(pair.disagree for pair in votes) / len(votes) if votes else 0.0
     first = first_slot_share([slot for pair in votes for slot in pair.slots])

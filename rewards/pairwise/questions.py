@@ -9,11 +9,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.evidence import Evidence, seen
+from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.files.templates import fill, places, read_texts
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import PairProbe, QualityProbe
-from spanreward.rewards.templates import fill, places, read_texts
-from spanreward.rewards.verdict import Sample
+from spanreward.rewards.reward.evidence import Evidence, seen
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 

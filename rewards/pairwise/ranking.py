@@ -12,14 +12,14 @@ import re
 from collections.abc import Sequence
 from itertools import combinations
 
+from spanreward.rewards.base.verdict import Status
+from spanreward.rewards.files.templates import fill, places
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import RankingProbe
 from spanreward.rewards.judges.shared.cached_judge import write_once
 from spanreward.rewards.pairwise.analysis import after_analysis
 from spanreward.rewards.pairwise.questions import PairPrompts, Shown, head
 from spanreward.rewards.pairwise.votes import FIRST, SCALE, SECOND, PairVotes, Vote
-from spanreward.rewards.templates import fill, places
-from spanreward.rewards.verdict import Status
 
 RANKING_TOKENS = 96  # of an answer, at most; a group of 16 takes about 40
 NUMBER = re.compile(r"[0-9]+")
@@ -73,14 +73,14 @@ def rank(
     written = iter(write_once(judge, asked, RANKING_TOKENS))
     found = []
     for _, texts in groups:
-        forward, backward = ranking_of(next(written), len(texts)), ranking_of(next(written), len(texts))
+        forward, backward = _ranking_of(next(written), len(texts)), _ranking_of(next(written), len(texts))
         if not isinstance(backward, Failure):
             backward = [len(texts) - 1 - place for place in backward]
         found.append((forward, backward))
     return found
 
 
-def ranking_of(answer: str | Failure, count: int) -> Ranking | Failure:
+def _ranking_of(answer: str | Failure, count: int) -> Ranking | Failure:
     if isinstance(answer, Failure):
         return answer
     unread = Failure(Status.UNPARSED, f"no ranking of {count} texts: {answer[:80]!r}")

@@ -12,28 +12,27 @@ disagree are a tie, so a judge that always prefers one place gives every complet
 request and picture are compared. A failed vote is left out. A completion without a readable pair has no score.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
 from typing import Literal
 
-from spanreward.rewards.cost import Cost, tokens_in
-from spanreward.rewards.evidence import EVIDENCE, Evidence, evidence_columns
+from spanreward.rewards.base.checks import MODES, Mode, check_choice
+from spanreward.rewards.base.cost import Cost, tokens_in
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Rating
 from spanreward.rewards.judges.shared.cached_judge import question_keys, rate_once
-from spanreward.rewards.naming import MODES, Mode, check_choice
 from spanreward.rewards.pairwise.analysis import ANALYSIS_TOKENS, after_analysis
 from spanreward.rewards.pairwise.contest import Contest, chances, cut_of, parts_of, votes_in_words
 from spanreward.rewards.pairwise.questions import Shown, ask, ask_score, load_prompts
 from spanreward.rewards.pairwise.ranking import RANKING_TOKENS, ask_ranking, rank, votes_of
 from spanreward.rewards.pairwise.rows import judged, penalise, sort_rows
-from spanreward.rewards.pairwise.schedule import swiss_round, swiss_rounds
 from spanreward.rewards.pairwise.votes import cast
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
+from spanreward.rewards.reward.evidence import EVIDENCE, Evidence, evidence_columns
+from spanreward.rewards.reward.reward import Reward
 
 GROUP = 8  # completions of a prompt, as `cost` assumes
 
@@ -52,13 +51,11 @@ class PairwiseReward(Reward):
             written ranking of the group, in both orders. "score" asks about every completion, one token each.
         anchor: the opponents in form "pair". None is the rest of the group, "anchor" the dataset column of that name,
             "reference" each of the references.
-        schedule: the pairs of a group in form "pair". "round-robin" is all pairs, "swiss" only neighbours in the
-            standings, over as many rounds as leave one winner.
         smooth: whether probabilities replace the votes on pairs.
         analyse: whether the judge writes an analysis before it decides (section 3.1).
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
         prompts: a file like prompts.yaml. None is ours.
-        mode: "default" penalises filler (rewards/filler.py), "published" does not.
+        mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
     """
 
@@ -67,7 +64,6 @@ class PairwiseReward(Reward):
         judge: Judge | str,
         form: Literal["pair", "batch", "score"] = "pair",
         anchor: Literal["anchor", "reference"] | None = None,
-        schedule: Literal["round-robin", "swiss"] = "round-robin",
         smooth: bool = False,
         analyse: bool = False,
         evidence: Evidence = "picture",
@@ -79,18 +75,15 @@ class PairwiseReward(Reward):
         check_choice("form", form, ("pair", "batch", "score"))
         check_choice("mode", mode, MODES)
         check_choice("anchor", anchor, ("anchor", "reference", None))
-        check_choice("schedule", schedule, ("round-robin", "swiss"))
         check_choice("evidence", evidence, EVIDENCE)
-        given = (("anchor", anchor, None), ("schedule", schedule, "round-robin"), ("smooth", smooth, False))
-        for option, value, default in given:
-            if form != "pair" and value != default:
+        for option, value in (("anchor", anchor), ("smooth", smooth)):
+            if form != "pair" and value:
                 raise ValueError(f'{option} is for form "pair", and form is {form!r}: leave out {option}={value!r}')
         self.judge = as_judge(judge)
         self.judges = (self.judge,)
         self.form = form
         self.mode = mode
         self.anchor = anchor
-        self.schedule = schedule
         self.smooth = smooth
         self.analyse = analyse
         self.evidence: Evidence = evidence
@@ -112,9 +105,8 @@ class PairwiseReward(Reward):
             count, exact = 2 / GROUP, False
             written, how = count * RANKING_TOKENS, f"2 rankings of a group of {GROUP} (assumed), in both orders"
         elif self.anchor is None:
-            each = GROUP - 1 if self.schedule == "round-robin" else swiss_rounds(GROUP)
-            read, count, written, exact = pair, float(each), float(each), False
-            how = f"{self.schedule}, both orders: {GROUP * each} questions a group of {GROUP} (assumed)"
+            read, count, written, exact = pair, GROUP - 1.0, GROUP - 1.0, False
+            how = f"all pairs in both orders: {GROUP * (GROUP - 1)} questions a group of {GROUP} (assumed)"
         else:
             count = 2.0 * (references if self.anchor == "reference" else 1)
             read, written, exact, how = pair, count, True, f"both orders against the {self.anchor}"
@@ -124,7 +116,7 @@ class PairwiseReward(Reward):
         return Cost(2 * count, twice * count, written + ANALYSIS_TOKENS * count, exact, f"{how}, each analysed first")
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, in order. A round's questions are one call, equal ones once."""
+        """Returns one Verdict per sample, in order. All questions are one call, equal ones once."""
         shown, verdicts = sort_rows(samples, self.evidence, self._check)
         texts = {number: judged(samples[number]) for number in shown}
         asked = [number for number in shown if number not in verdicts]
@@ -154,7 +146,7 @@ class PairwiseReward(Reward):
         questions = [ask_score(self.prompts, shown[number], judged(sample)) for number, sample in samples.items()]
         asked = after_analysis(self.judge, questions, self.prompts.rating, self.prompts) if self.analyse else questions
         ratings = rate_once(self.judge, asked)
-        return {n: scored(rating, samples[n], self.mode) for n, rating in zip(samples, ratings, strict=True)}
+        return {n: _scored(rating, samples[n], self.mode) for n, rating in zip(samples, ratings, strict=True)}
 
     def _groups(self, shown: dict[int, Shown]) -> list[list[int]]:
         """Returns the samples by group: those of the same request and picture."""
@@ -179,18 +171,9 @@ class PairwiseReward(Reward):
         players = [[number for number in group if number in asked] for group in groups]
         if self.form == "batch":
             return contests + self._rank(players, texts, shown)
-
-        def decided(pairs: Iterable[tuple[int, int]]) -> list[Contest]:
-            return self._decide([Contest(one, other, (texts[one], texts[other])) for one, other in pairs], shown)
-
-        if self.schedule == "round-robin":
-            return contests + decided(pair for group in players for pair in combinations(group, 2))
-        for number in range(max((swiss_rounds(len(group)) for group in players), default=0)):
-            standings = {int(name): chance for name, chance in chances(contests, self.smooth).items()}
-            met = {frozenset((contest.sample, contest.other or 0)) for contest in contests}
-            playing = [group for group in players if number < swiss_rounds(len(group))]
-            contests += decided(pair for group in playing for pair in swiss_round(group, standings, met))
-        return contests
+        pairs = [pair for group in players for pair in combinations(group, 2)]
+        undecided = [Contest(one, other, (texts[one], texts[other])) for one, other in pairs]
+        return contests + self._decide(undecided, shown)
 
     def _decide(self, contests: Sequence[Contest], shown: dict[int, Shown]) -> list[Contest]:
         """Returns the contests with their votes."""
@@ -235,7 +218,7 @@ class PairwiseReward(Reward):
         return Verdict(score, parts=parts_of(outcomes, contests), note=votes_in_words(number, contests))
 
 
-def scored(rating: Rating | Failure, sample: Sample, mode: Mode) -> Verdict:
+def _scored(rating: Rating | Failure, sample: Sample, mode: Mode) -> Verdict:
     """Returns the verdict for a rating from 1 to 5."""
     if isinstance(rating, Failure):
         return Verdict(None, rating.status, note=rating.message)

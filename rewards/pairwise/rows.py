@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
-from spanreward.rewards.evidence import Evidence
-from spanreward.rewards.filler import beside, find_filler, penalise_filler
-from spanreward.rewards.length import judged_length, penalise_unread
-from spanreward.rewards.naming import Mode
+from spanreward.rewards.base.checks import Mode
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
 from spanreward.rewards.pairwise.questions import Shown, show
-from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
+from spanreward.rewards.reward.evidence import Evidence
+from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
+from spanreward.rewards.text.length import judged_length, penalise_unread
 
 
 def sort_rows(
@@ -45,10 +45,10 @@ def penalise(verdict: Verdict, sample: Sample, mode: Mode, cut: int = 0) -> Verd
     """
     text = judged(sample)
     if mode == "default":
-        verdict = penalise_filler(verdict, text, find_filler(text, beside(sample)), unchanged)
-    return penalise_unread(verdict, len(text) - cut, len(sample.completion), unchanged)
+        verdict = penalise_filler(verdict, text, find_filler(text, beside(sample)), _unchanged)
+    return penalise_unread(verdict, len(text) - cut, len(sample.completion), _unchanged)
 
 
-def unchanged(parts: dict[str, float], kept: float) -> dict[str, float]:
+def _unchanged(parts: dict[str, float], kept: float) -> dict[str, float]:
     """Returns the same parts: shares of votes and ratings of criteria stay as the judge gave them."""
     return dict(parts)

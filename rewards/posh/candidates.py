@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from spanreward.rewards.files.templates import fill
 from spanreward.rewards.judges.probe import Link, Mention
 from spanreward.rewards.posh.graph_view import PART_OF, AttributeView, EntityView, GraphView, RelationView
 from spanreward.rewards.posh.prompts import DirectionPrompts
-from spanreward.rewards.templates import fill
 
 _PRONOUNS = """he him his himself she her hers herself it its itself they them their theirs themselves
 who whom this that these those"""
@@ -26,7 +26,7 @@ CandidateKind = Literal["head", "attribute", "relation"]
 class Found:
     """An entity after its question: its identifier and its rating (1..5).
 
-    asked: the number of the rating prompt, -1 for an entity that is never asked about.
+    asked: the number of the question, -1 for an entity that is never asked about.
     """
 
     identifier: str
@@ -70,26 +70,27 @@ def candidates(
 ) -> list[Candidate]:
     """Returns the ordered candidates of an entity without a fixed name. There is always at least one."""
     ranked: list[Candidate] = []
-    names: set[str] = set()
-
-    def fresh(named: Iterable[Candidate]) -> list[Candidate]:
-        new = []
-        for candidate in named:
-            if candidate.rank == 0 or candidate.phrase not in names:
-                names.add(candidate.phrase)
-                new.append(candidate)
-        return new
-
     frames = _frames(view, number, found, wording, first_pass)
     for frame in frames:
         rivals = [view.entities[other] for other in frame.group if other != number]
-        by_words = fresh(_by_words(view.entities[number], number, frame, rivals))
-        ranked += by_words or fresh(_by_relations(view, number, found, frame))
+        by_words = _new(_by_words(view.entities[number], number, frame, rivals), ranked)
+        ranked += by_words or _new(_by_relations(view, number, found, frame), ranked)
     if not ranked:
         text = view.entities[number].text
         name = frames[0].name(text)
         return [Candidate(number, "head", name, name, frames[0].mention(text))]
     return sorted(ranked, key=lambda candidate: candidate.rank)
+
+
+def _new(candidates: Iterable[Candidate], known: Sequence[Candidate]) -> list[Candidate]:
+    """Returns the candidates without repeated phrases, and without those of `known` ones. Bare heads may repeat."""
+    phrases = {candidate.phrase for candidate in known}
+    new = []
+    for candidate in candidates:
+        if candidate.rank == 0 or candidate.phrase not in phrases:
+            phrases.add(candidate.phrase)
+            new.append(candidate)
+    return new
 
 
 def _frames(
@@ -114,7 +115,7 @@ def _by_words(entity: EntityView, number: int, frame: _Frame, rivals: Sequence[E
     taken = {attribute.text for rival in rivals for attribute in rival.attributes}
     for attribute in sorted(entity.attributes, key=lambda a: a.sentence):
         if attribute.text not in taken:
-            phrase, fluent = f"{attribute.text} {plain}", attributed(entity, attribute, plain)
+            phrase, fluent = f"{attribute.text} {plain}", _attributed(entity, attribute, plain)
             yield Candidate(number, "attribute", phrase, fluent, replace(mention, attributes=(attribute.text,)), 1)
     rival_heads = {head for rival in rivals for head in rival.heads}
     for head in entity.heads:
@@ -135,7 +136,7 @@ def _by_relations(view: GraphView, number: int, found: Mapping[int, Found], fram
             name, other = partner
             phrase = f"{entity.text} {relation.text} {name}"
             mention = Mention(entity.text, (), (Link(relation.text, other),))
-            yield Candidate(number, "relation", phrase, related(entity.text, relation, name), mention, 3)
+            yield Candidate(number, "relation", phrase, _related(entity.text, relation, name), mention, 3)
     for relation in relations:
         if relation.object != number or relation.text == PART_OF:
             continue
@@ -160,7 +161,7 @@ def _partner(view: GraphView, number: int, found: Mapping[int, Found]) -> tuple[
     return f"{attribute.text} {entity.text}", Mention(entity.text, (attribute.text,))
 
 
-def attributed(entity: EntityView, attribute: AttributeView, name: str) -> str:
+def _attributed(entity: EntityView, attribute: AttributeView, name: str) -> str:
     """Returns a noun phrase: "the red circle", or "the bird that flies low" for a verb after the head.
 
     Graphs keep no parts of speech. A verb is recognised by its place and form.
@@ -170,7 +171,7 @@ def attributed(entity: EntityView, attribute: AttributeView, name: str) -> str:
     return f"the {name} that {attribute.text}" if verbal else f"the {attribute.text} {name}"
 
 
-def related(name: str, relation: RelationView, partner: str) -> str:
+def _related(name: str, relation: RelationView, partner: str) -> str:
     """Returns a noun phrase: "the man that holds the book", "the circle above the square"."""
     article = "" if partner.startswith(("the ", "our ")) else "the "
     return f"the {name} {'that ' if relation.by_verb else ''}{relation.text} {article}{partner}"

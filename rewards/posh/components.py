@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from spanreward.rewards.base.verdict import Span
 from spanreward.rewards.language.scene_graph import CharacterSpan
 from spanreward.rewards.posh.candidates import Found
 from spanreward.rewards.posh.interview import ComponentRating, Interview
 from spanreward.rewards.posh.scores import span_score
-from spanreward.rewards.verdict import Span
 
 Kind = Literal["entity", "attribute", "relation", "denial"]
 
@@ -71,7 +71,7 @@ def components(
                 first, second = relation.subject, relation.object
                 spans, reached = relation.spans, view.entities[second]
                 if reaching and interview.tie(second) is relation and not reached.attributes:
-                    spans = to_object(spans, reached.spans)
+                    spans = _to_object(spans, reached.spans)
                 name = f"{found[first].identifier} {relation.text} {found[second].identifier}"
                 add("relation", name, interview.relations.get(relation_number), spans, first, second)
     return result
@@ -105,7 +105,7 @@ def best_of(sides: Sequence[Sequence[RatedComponent]]) -> list[RatedComponent]:
     return [max(versions, key=lambda c: (c.rating, c.asked)) for versions in zip(*sides, strict=True)]
 
 
-def to_object(words: tuple[CharacterSpan, ...], object_words: tuple[CharacterSpan, ...]) -> tuple[CharacterSpan, ...]:
+def _to_object(words: tuple[CharacterSpan, ...], object_words: tuple[CharacterSpan, ...]) -> tuple[CharacterSpan, ...]:
     """Returns the words with the last one extended to the end of the first object word after it, if there is one."""
     if not words:
         return words

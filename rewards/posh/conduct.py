@@ -17,10 +17,10 @@ the longer one.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from spanreward.rewards.base.checks import Mode
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.judges.probe import Mention
-from spanreward.rewards.memo import AnswerCache, Rated
-from spanreward.rewards.naming import Mode
 from spanreward.rewards.posh.candidates import Candidate, Found
 from spanreward.rewards.posh.interview import ComponentRating, Interview
 from spanreward.rewards.posh.questions import (
@@ -33,7 +33,7 @@ from spanreward.rewards.posh.questions import (
     rewrite_question,
     with_source,
 )
-from spanreward.rewards.verdict import Status
+from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
 
 REWRITE_TOKENS = 20
 HIGHEST_RATING = 5.0
@@ -114,13 +114,12 @@ class _Asker:
         written = self.cache.complete(
             questions, lambda new: self.judge.write(new, max_tokens=REWRITE_TOKENS), repeats=True
         )
-        for place, question, text in zip(to_rewrite, questions, written, strict=True):
+        for place, text in zip(to_rewrite, written, strict=True):
             interview = named[place][0]
             if isinstance(text, Failure):
                 interview.failure = interview.failure or text
             else:
                 identifiers[place] = text
-                interview.rewrites.append((question.messages[0]["content"], text))
         return identifiers
 
     def ask_details(self, interviews: Sequence[Interview]) -> None:
@@ -141,8 +140,7 @@ class _Asker:
             if self.judge.reads_source:
                 question = with_source(question, interview, component)
             questions.append(question)
-            numbers.append(len(interview.prompts))
-            interview.prompts.append(question.messages[0]["content"])
+            numbers.append(len(interview.questions))
             interview.questions.append(text)
         answers = self.cache.complete(questions, self._ask_judge, repeats=self.published)
         return [

@@ -8,9 +8,9 @@ interview.entities[4].rating, interview.attributes[4, 0].rating, interview.relat
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any
 
+from spanreward.rewards.files.templates import fill, places
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.probe import Link, Mention
 from spanreward.rewards.language.lemmas import lemmas
@@ -18,7 +18,6 @@ from spanreward.rewards.language.scene_graph import Denial, SceneGraph
 from spanreward.rewards.posh.candidates import Found
 from spanreward.rewards.posh.graph_view import GraphView, RelationView
 from spanreward.rewards.posh.prompts import DirectionPrompts
-from spanreward.rewards.templates import fill, places
 
 PRESENCE_THRESHOLD = 2.0
 MOST_SAID = 16  # the most attributes, and the most places, that distinguish an entity from others of its name
@@ -26,7 +25,7 @@ MOST_SAID = 16  # the most attributes, and the most places, that distinguish an 
 
 @dataclass(frozen=True, slots=True)
 class ComponentRating:
-    """The rating (1..5) of an attribute, relation or denied thing, and its prompt's number in `Interview.prompts`."""
+    """The rating (1..5) of an attribute, relation or denied thing, and its number in `Interview.questions`."""
 
     rating: float
     asked: int
@@ -38,8 +37,8 @@ class Interview:
 
     entities, attributes, relations: the answers by numbers of the source's view, attributes by (entity, attribute). A
     component with an absent entity is not asked about. denials: what the source says is not there. denied: by number,
-    whether the target has it all the same; what the target denies too is not asked about. prompts, questions, rewrites:
-    in the order asked, with repeats.
+    whether the target has it all the same; what the target denies too is not asked about. questions: in the order
+    asked, with repeats.
     failure: the judge's first failure, after which answers are missing. cut: the most characters that the judge did not
     read of the longer text in the prompt, which is the source if `cuts_source` and else the target.
     """
@@ -56,9 +55,7 @@ class Interview:
     attributes: dict[tuple[int, int], ComponentRating] = field(default_factory=dict)
     relations: dict[int, ComponentRating] = field(default_factory=dict)
     denied: dict[int, ComponentRating] = field(default_factory=dict)
-    prompts: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
-    rewrites: list[tuple[str, str]] = field(default_factory=list)
     failure: Failure | None = None
     cut: int = 0
     prefix: str = field(init=False)
@@ -135,21 +132,18 @@ class Interview:
         mention = self.mention(number, found.mention)
         if self.quotes_source or not self.wording.described or lemmas(mention.head) not in self.repeated:
             return found.identifier, mention
-        others = (
-            attribute.text
-            for attribute in entity.attributes
-            if attribute.text != besides and attribute.text not in mention.attributes
-        )
-        attributes = tuple(islice(others, MOST_SAID))
-        relations = islice((relation for relation in self.tied(number) if relation is not without), MOST_SAID)
-        places = [(r, self.source.entities[r.object]) for r in relations]
-        words = [" ".join((r.text, *(a.text for a in place.attributes), place.text)) for r, place in places]
-        if not attributes and not places:
+        named_by = {besides, *mention.attributes}
+        attributes = [attribute.text for attribute in entity.attributes if attribute.text not in named_by][:MOST_SAID]
+        words, ties = list(attributes), []
+        for relation in [relation for relation in self.tied(number) if relation is not without][:MOST_SAID]:
+            other = self.source.entities[relation.object]
+            of_other = tuple(attribute.text for attribute in other.attributes)
+            words.append(" ".join((relation.text, *of_other, other.text)))
+            ties.append(Link(relation.text, Mention(other.text, of_other)))
+        if not words:
             return found.identifier, mention
-        ties = tuple(Link(r.text, Mention(place.text, tuple(a.text for a in place.attributes))) for r, place in places)
-        said = ", ".join((*attributes, *words))
-        name = fill(self.wording.described, entity_identifier=found.identifier, attributes=said)
-        return name, replace(mention, details=attributes, ties=ties)
+        name = fill(self.wording.described, entity_identifier=found.identifier, attributes=", ".join(words))
+        return name, replace(mention, details=tuple(attributes), ties=tuple(ties))
 
     def tied(self, number: int) -> Sequence[RelationView]:
         """Returns the entity's relations to objects that nothing else mentions."""

@@ -1,9 +1,9 @@
 """What a completion loses for filler and for unread text (PoSh's default mode).
 
-verdict = penalise(verdict, sample, graph)            # precision, recall and F-scores shrink by the share of filler
+verdict = penalise(verdict, sample, graph)            # precision, recall and F1 shrink by the share of filler
 verdict = penalise_unread(verdict, sample, "f1")      # precision shrinks by the share past judged_length
 
-A judge may read less than the judged part (rewards/length.py). Recall then misses the cut words of the completion,
+A judge may read less than the judged part (rewards/text/length.py). Recall then misses the cut words of the completion,
 which count as left out. Precision misses the cut words of a reference, which is not the completion's fault. The
 verdict's note says what was cut.
 """
@@ -11,11 +11,11 @@ verdict's note says what was cut.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from spanreward.rewards.filler import beside, find_filler, penalise_filler
+from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
-from spanreward.rewards.length import judged_length
-from spanreward.rewards.posh.scores import F_SCORE, coarse_scores
-from spanreward.rewards.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.posh.scores import SCORES, coarse_scores
+from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
+from spanreward.rewards.text.length import judged_length
 
 
 def penalise(verdict: Verdict, sample: Sample, graph: SceneGraph) -> Verdict:
@@ -32,9 +32,8 @@ def stated(graph: SceneGraph) -> set[CharacterSpan]:
 
 
 def penalised_parts(parts: dict[str, float], kept: float) -> dict[str, float]:
-    """Returns the parts with precision, recall and F-scores times `kept`. The means by kind stay the same."""
-    whole = {part for part in parts if part in ("precision", "recall") or F_SCORE.fullmatch(part)}
-    return {part: value * kept if part in whole else value for part, value in parts.items()}
+    """Returns the parts with precision, recall and F1 times `kept`. The means by kind stay the same."""
+    return {part: value * kept if part in SCORES else value for part, value in parts.items()}
 
 
 def penalise_unread(verdict: Verdict, sample: Sample, score: str) -> Verdict:
@@ -47,7 +46,7 @@ def penalise_unread(verdict: Verdict, sample: Sample, score: str) -> Verdict:
     if total <= read or verdict.status is not Status.OK or verdict.score is None:
         return verdict
     precision = verdict.parts["precision"] * read / total
-    parts = {**verdict.parts, **coarse_scores(precision, verdict.parts["recall"], score)}
+    parts = {**verdict.parts, **coarse_scores(precision, verdict.parts["recall"])}
     component = max((span.component for span in verdict.spans), default=-1) + 1
     note = f"not judged: past {read} characters"
     unread = Span(read, total, 0.0, parts[score] - verdict.score, "unread", note, component)

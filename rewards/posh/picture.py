@@ -15,12 +15,12 @@ from typing import Any
 
 from PIL import Image
 
+from spanreward.rewards.files.templates import fill, read_texts
 from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.judges.probe import PresenceProbe
 from spanreward.rewards.judges.shared.cached_judge import rate_once
 from spanreward.rewards.posh.interview import ComponentRating, Interview
 from spanreward.rewards.posh.questions import Component, attributes_of, relation_of, short_names
-from spanreward.rewards.templates import fill, read_texts
 
 UNSETTLED = 3.0  # the middle of the scale
 WORDING = Path(__file__).with_name("picture.yaml")
@@ -74,34 +74,38 @@ def ask_pictures(checks: Sequence[PictureCheck], judge: Judge, wording: Mapping[
     """Asks about the unsettled components of all completions, in two calls, and keeps what raises a rating."""
     for unsettled_in in (PictureCheck.entities, PictureCheck.details):
         asked = [(check, component) for check in checks for component in unsettled_in(check)]
-        questions = [picture_question(check.pictures, component, wording) for check, component in asked]
-        for (check, component), question, rating in zip(asked, questions, rate_once(judge, questions), strict=True):
+        texts = [_question_text(component, wording) for _, component in asked]
+        questions = [
+            _picture_question(check.pictures, component, f"{wording['instructions']}\n\n{text}")
+            for (check, component), text in zip(asked, texts, strict=True)
+        ]
+        for (check, component), text, rating in zip(asked, texts, rate_once(judge, questions), strict=True):
             interview = check.interviews[0]
             if isinstance(rating, Failure):
                 interview.failure = interview.failure or rating
             else:
-                _keep(interview, component, question.messages[0]["content"], rating.mean)
+                _keep(interview, component, text, rating.mean)
 
 
-def picture_question(pictures: tuple[Image.Image, ...], component: Component, wording: Mapping[str, str]) -> Question:
-    """Returns the question whether the pictures show the component."""
+def _question_text(component: Component, wording: Mapping[str, str]) -> str:
     names = {PLACEHOLDERS.get(key, key): name for key, name in short_names(component.names).items()}
-    content = f"{wording['instructions']}\n\n{fill(wording[component.kind], **names)}"
+    return fill(wording[component.kind], **names)
+
+
+def _picture_question(pictures: tuple[Image.Image, ...], component: Component, prompt: str) -> Question:
+    """Returns the question whether the pictures show the component."""
     probe = PresenceProbe("", component.kind, component.mention, component.words, component.other)
-    return Question([{"role": "user", "content": content}], images=pictures, probe=probe)
+    return Question([{"role": "user", "content": prompt}], images=pictures, probe=probe)
 
 
-def _keep(interview: Interview, component: Component, prompt: str, rating: float) -> None:
-    """Adds the prompt to the interview, and the rating if it is the component's highest."""
+def _keep(interview: Interview, component: Component, question: str, rating: float) -> None:
+    """Adds the question to the interview, and the rating if it is the component's highest."""
     number = len(interview.questions)
-    interview.prompts.append(prompt)
-    interview.questions.append(prompt.rpartition("\n\n")[2])
+    interview.questions.append(question)
     answers = interview.answers(component.kind)
     old = answers.get(component.key)
     if old is None:
         answers[component.key] = ComponentRating(rating, number)
     elif rating > old.rating:
-        answers[component.key] = replace(old, rating=rating, asked=number)
-        if component.kind == "entity":
-            present = rating >= interview.presence_threshold
-            answers[component.key] = replace(answers[component.key], present=present)
+        present = {"present": rating >= interview.presence_threshold} if component.kind == "entity" else {}
+        answers[component.key] = replace(old, rating=rating, asked=number, **present)

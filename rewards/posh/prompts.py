@@ -8,17 +8,18 @@ A description or identifier that itself contains `{answer}` stays plain text.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.templates import placeholders
-from spanreward.rewards.yaml_file import read_yaml_file
+from spanreward.rewards.files.templates import placeholders
+from spanreward.rewards.files.yaml_file import read_yaml_file
 
 PromptSource = str | Path | tuple[str | Path, str | Path]
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
+DIRECTIONS = ("precision", "recall")
 
 
 def _template(keys: str, *allowed: set[str], **default: Any) -> Any:
@@ -64,21 +65,23 @@ def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
     Raises FileNotFoundError, or ValueError for a template that is missing or has the wrong placeholders.
     """
     if isinstance(source, tuple):
-        precision, recall = (Path(path) for path in source)
-    else:
-        path = DEFAULT if source is None else Path(source)
-        if not path.exists():
-            raise FileNotFoundError(
-                f"there are no prompts at {path}: prompts= is a YAML file, or the folder with the published "
-                "precision.json and recall.json"
-            )
-        if not path.is_dir():
-            data = read_yaml_file(path)
-            if not isinstance(data, dict) or not {"precision", "recall"} <= data.keys():
-                raise ValueError(f"{path} must hold precision and recall: copy {DEFAULT} and change what you like.")
-            return PoshPrompts(*(wording(data[name], f"{path} ({name})") for name in ("precision", "recall")))
-        precision, recall = (_only(path, f"*{direction}.json") for direction in ("precision", "recall"))
-    return PoshPrompts(*(wording(_json(path), str(path)) for path in (precision, recall)))
+        return _published(Path(file) for file in source)
+    path = DEFAULT if source is None else Path(source)
+    if not path.exists():
+        raise FileNotFoundError(
+            f"there are no prompts at {path}: prompts= is a YAML file, or the folder with the published "
+            "precision.json and recall.json"
+        )
+    if path.is_dir():
+        return _published(_only(path, f"*{direction}.json") for direction in DIRECTIONS)
+    data = read_yaml_file(path)
+    if not isinstance(data, dict) or not set(DIRECTIONS) <= data.keys():
+        raise ValueError(f"{path} must hold precision and recall: copy {DEFAULT} and change what you like.")
+    return PoshPrompts(*(wording(data[direction], f"{path} ({direction})") for direction in DIRECTIONS))
+
+
+def _published(files: Iterable[Path]) -> PoshPrompts:
+    return PoshPrompts(*(wording(_json(file), str(file)) for file in files))
 
 
 def _json(path: Path) -> Any:

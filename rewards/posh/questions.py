@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from spanreward.rewards.files.templates import fill
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import Mention, PhraseProbe, PresenceProbe
 from spanreward.rewards.language.scene_graph import CharacterSpan
 from spanreward.rewards.posh.candidates import Candidate, candidates
 from spanreward.rewards.posh.graph_view import GraphView
 from spanreward.rewards.posh.interview import Interview, denied_thing
-from spanreward.rewards.quoting import one_line
-from spanreward.rewards.templates import fill
+from spanreward.rewards.text.quoting import one_line
 
 LONGEST_NAME = 100  # characters of each name in a question
 PUBLISHED_TOP = 20  # the published code reads a rating from so many of the likeliest tokens

@@ -22,7 +22,7 @@ def surplus(interviews: Sequence[Interview]) -> frozenset[int]:
     that say nothing new beside an earlier one are surplus.
     """
     view = interviews[0].source
-    supported = [named_in(interview.target_graph) for interview in interviews]
+    supported = [_named_in(interview.target_graph) for interview in interviews]
     groups: dict[frozenset[str], list[int]] = defaultdict(list)
     for number, entity in enumerate(view.entities):
         if entity.fixed is None:
@@ -33,7 +33,7 @@ def surplus(interviews: Sequence[Interview]) -> frozenset[int]:
             continue
         most = max(counts.get(name, 0.0) for counts in supported)
         if most:
-            worth = {n: max(said_right(interview, n) for interview in interviews) for n in numbers}
+            worth = {n: max(_said_right(interview, n) for interview in interviews) for n in numbers}
             best_first = sorted(numbers, key=worth.__getitem__, reverse=True)  # keeps the order of equals
             result.update(best_first[int(min(most, len(numbers))) :])
         else:
@@ -42,7 +42,7 @@ def surplus(interviews: Sequence[Interview]) -> frozenset[int]:
     return frozenset(result)
 
 
-def named_in(graph: SceneGraph) -> dict[frozenset[str], float]:
+def _named_in(graph: SceneGraph) -> dict[frozenset[str], float]:
     """Returns how many entities of each name a graph has, infinity for a plural."""
     counts: dict[frozenset[str], float] = defaultdict(float)
     for entity in graph.entities:
@@ -52,7 +52,7 @@ def named_in(graph: SceneGraph) -> dict[frozenset[str], float]:
     return dict(counts)
 
 
-def said_right(interview: Interview, number: int) -> float:
+def _said_right(interview: Interview, number: int) -> float:
     """Returns the sum of (rating - 1) over an entity, its attributes and relations, which favours detailed mentions."""
     entity = interview.source.entities[number]
     answers = [interview.attributes.get((number, place)) for place in range(len(entity.attributes))]

@@ -10,7 +10,7 @@ whether the reference's are in the completion. Both are mean ratings / 5, and th
 
 mode="published" follows the published code: the judge words the identifiers, and an empty completion has precision 1.
 mode="default" words identifiers by rule, asks equal questions once, gives an empty completion score 0, and penalises
-filler (rewards/filler.py).
+filler (rewards/text/filler.py).
 
 With several references, published mode judges each one separately and takes the best F1. In default mode a component of
 the completion has its best rating over all references, and recall is that of the reference with the best F1. A
@@ -19,7 +19,7 @@ reference "a red or orange bird" supports both a red bird and an orange bird, an
 
 import json
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -28,17 +28,15 @@ from typing import Any, Literal
 
 from PIL import Image
 
-from spanreward.rewards.cost import WORDS_PER_TOKEN, Cost
-from spanreward.rewards.evidence import pictures_of
+from spanreward.rewards.base.checks import MODES, Mode, check_choice
+from spanreward.rewards.base.cost import WORDS_PER_TOKEN, Cost
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge
 from spanreward.rewards.language.coref import coref_method
 from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.language.unasserted import asserted
-from spanreward.rewards.length import judged_part
-from spanreward.rewards.memo import AnswerCache
-from spanreward.rewards.naming import MODES, Mode, check_choice
 from spanreward.rewards.posh.components import RatedComponent, best_of, components, denials, spans_of
 from spanreward.rewards.posh.conduct import conduct
 from spanreward.rewards.posh.graph_view import GraphView, view_graph
@@ -47,9 +45,11 @@ from spanreward.rewards.posh.penalty import penalise, penalise_unread, read_note
 from spanreward.rewards.posh.picture import PictureCheck, ask_pictures, load_wording
 from spanreward.rewards.posh.prompts import PromptSource, load_prompts
 from spanreward.rewards.posh.repeats import surplus
-from spanreward.rewards.posh.scores import KINDS, beta_of, coarse_scores, credit, direction_score, f1, kind_weights
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import NotApplicable, Sample, Status, Verdict
+from spanreward.rewards.posh.scores import KINDS, SCORES, coarse_scores, credit, direction_score, f1
+from spanreward.rewards.reward.answer_cache import AnswerCache
+from spanreward.rewards.reward.evidence import pictures_of
+from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.text.length import judged_part
 
 REMEMBERED_REFERENCES = 4096
 QUESTIONS_PER_WORD = 0.56  # 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words
@@ -91,14 +91,12 @@ class PoshReward(Reward):
 
     Args:
         judge: the judge that says whether an entity, attribute or relation is in a text.
-        prompts: None for our wording, or a path (or pair of paths) to the published JSON files.
+        prompts: None for our wording, a file like prompts.yaml, or the two published JSON files or their folder.
         mode: "default" for training, or "published" for the behaviour of the paper's code.
         pipeline: the spaCy pipeline that parses the texts, or its name. None takes the best installed one.
         coref: "rules", "none", "maverick" or a function, see `spanreward.rewards.language.describe`.
-        score: "precision", "recall", "f1" or another F-score such as "f2".
+        score: "precision", "recall" or "f1".
         name: the reward's name in logs.
-        weights: the weight of each kind of component in precision and recall, 1 by default, such as
-            {"attribute": 2, "relation": 0.5}. A text whose components all have weight 0 names nothing.
         presence_threshold: an entity with a lower mean rating (1 to 5) counts as absent (the published code's 2).
         evidence: "picture" asks the picture about what no reference supports (picture.py). The judge must see pictures,
             and each row needs one. "references" is the paper's.
@@ -116,7 +114,6 @@ class PoshReward(Reward):
         coref: Any = "rules",
         score: str = "f1",
         name: str = "posh",
-        weights: Mapping[str, float] | None = None,
         presence_threshold: float = PRESENCE_THRESHOLD,
         evidence: Literal["references", "picture"] = "references",
     ) -> None:
@@ -125,7 +122,7 @@ class PoshReward(Reward):
         check_choice("evidence", evidence, ("references", "picture"))
         if evidence == "picture" and mode == "published":
             raise ValueError("evidence='picture' is not in PoSh's paper: it goes with mode='default'")
-        beta_of(score)
+        check_choice("score", score, SCORES)
         self.judge = as_judge(judge)
         self.judges = (self.judge,)
         self.prompts = load_prompts(prompts)
@@ -144,7 +141,6 @@ class PoshReward(Reward):
         self.coref = coref
         self.score = score
         self.presence_threshold = presence_threshold
-        self.weights = kind_weights(weights)
         self._references: OrderedDict[str, str] = OrderedDict()  # graphs as JSON, least recently used first
         self._answers = AnswerCache()
 
@@ -177,11 +173,11 @@ class PoshReward(Reward):
         verdicts: list[Verdict] = []
         self._answers.begin()
         with ThreadPoolExecutor(max_workers=1) as parser, self.judge if len(parts) > 1 else nullcontext():
-            parsed = [parser.submit(self._parse, part) for part in parts[:1]]
-            for following in [*parts[1:], None]:
-                rows, parsed_by = parsed.pop().result()
-                if following:
-                    parsed.append(parser.submit(self._parse, following))
+            ahead = parser.submit(self._parse, parts[0] if parts else [])
+            for number in range(len(parts)):
+                rows, parsed_by = ahead.result()
+                if number + 1 < len(parts):
+                    ahead = parser.submit(self._parse, parts[number + 1])
                 verdicts += self._assess_rows(rows, parsed_by, self._answers)
         return verdicts
 
@@ -251,8 +247,8 @@ class PoshReward(Reward):
             except NotApplicable as reason:
                 verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
                 continue
-            if self.mode == "default" and not (row.sample.completion.strip() and self._counts(said)):
-                nothing = coarse_scores(0.0, 0.0, self.score)
+            if self.mode == "default" and not (row.sample.completion.strip() and _names_something(said)):
+                nothing = coarse_scores(0.0, 0.0)
                 verdicts[number] = Verdict(0.0, Status.EMPTY, nothing, note="the completion names nothing")
             else:
                 pairs[number] = [self._pair(number, row, index, said, wanted[index]) for index in usable]
@@ -261,12 +257,12 @@ class PoshReward(Reward):
             with self.judge:
                 conduct(interviews, self.judge, self.mode, cache)
                 if self.picture_wording:
-                    answered = [number for number, of_one in pairs.items() if not failure_of(of_one)]
+                    answered = [number for number, of_one in pairs.items() if not _failure_of(of_one)]
                     shown = [PictureCheck(pictures[n], [pair.precision for pair in pairs[n]]) for n in answered]
                     ask_pictures(shown, self.judge, self.picture_wording)
         for number, several in pairs.items():
             sample = rows[number].sample
-            if failure := failure_of(several):
+            if failure := _failure_of(several):
                 verdicts[number] = Verdict(None, failure.status, note=failure.message)
             elif self.mode == "published":  # the published code takes one reference, so the best one counts
                 one_by_one = [self._verdict(sample, [pair]) for pair in several]
@@ -279,20 +275,10 @@ class PoshReward(Reward):
         """Returns which references name something. Raises NotApplicable without one. In the published code a reference
         without components has recall 1, and an empty completion precision 1.
         """
-        usable = [i for i, view in enumerate(references) if self.mode == "published" or self._counts(view)]
+        usable = [i for i, view in enumerate(references) if self.mode == "published" or _names_something(view)]
         if not usable:
             raise NotApplicable("no reference that names anything")
         return usable
-
-    def _counts(self, view: GraphView) -> bool:
-        """Returns whether the text has a component with a weight above 0."""
-        return any(
-            self.weights["entity"]
-            or (self.weights["attribute"] and entity.attributes)
-            or (self.weights["relation"] and entity.relations)
-            for entity in view.entities
-            if entity.fixed is None
-        )
 
     def _pair(self, number: int, row: ParsedRow, index: int, said: GraphView, wanted: GraphView) -> Pair:
         completion, reference, threshold = row.sample.completion, row.sample.references[index], self.presence_threshold
@@ -313,19 +299,16 @@ class PoshReward(Reward):
         too_often = surplus(interviews) if default else frozenset()
         said = best_of([components(interview, too_often, reaching=default) for interview in interviews])
         said += denials(interviews)
-        precision = direction_score([component.rating for component in said], self._weights(said))
+        precision = direction_score([component.rating for component in said])
         sides = [components(pair.recall) for pair in pairs]
-        recalls = [direction_score([component.rating for component in side], self._weights(side)) for side in sides]
+        recalls = [direction_score([component.rating for component in side]) for side in sides]
         best = max(range(len(pairs)), key=lambda i: f1(precision, recalls[i]))
         index, wanted, recall = pairs[best].reference, sides[best], recalls[best]
-        parts = coarse_scores(precision, recall, self.score)
-        parts |= means_by_kind("precision", said) | means_by_kind("recall", wanted)
-        total_said, total_wanted = sum(self._weights(said)), sum(self._weights(wanted))
+        parts = coarse_scores(precision, recall)
+        parts |= _means_by_kind("precision", said) | _means_by_kind("recall", wanted)
         credits = [
-            credit(c.rating, precision, recall, total_said, total_wanted, self.score, self.weights[c.kind])
-            if c.asked
-            else 0.0
-            for c in said
+            credit(component.rating, precision, recall, len(said), len(wanted), self.score) if component.asked else 0.0
+            for component in said
         ]
         missed = spans_of(wanted, [0.0] * len(wanted), sample.references[index])
         return Verdict(
@@ -337,28 +320,34 @@ class PoshReward(Reward):
             note=_cuts(sample, pairs),
         )
 
-    def _weights(self, side: Sequence[RatedComponent]) -> list[float]:
-        return [self.weights[component.kind] for component in side]
+
+def _names_something(view: GraphView) -> bool:
+    """Returns whether the text has an entity beside the viewer and the viewer's left and right."""
+    return any(entity.fixed is None for entity in view.entities)
 
 
-def failure_of(pairs: Sequence[Pair]) -> Failure | None:
+def _failure_of(pairs: Sequence[Pair]) -> Failure | None:
     """Returns the judge's first failure in one sample's interviews."""
     return next((one.failure for pair in pairs for one in pair.both if one.failure), None)
 
 
 def _cuts(sample: Sample, pairs: Sequence[Pair]) -> str:
     """Returns the note on what the judge did not read of the completion and the references."""
-    of_completion, of_references = [0], []
+    of_completion, of_references = 0, []
     for pair in pairs:
-        both = ((pair.precision, pair.precision.cuts_source), (pair.recall, not pair.recall.cuts_source))
-        of_completion += [interview.cut for interview, is_completion in both if is_completion]
-        cut = max([interview.cut for interview, is_completion in both if not is_completion], default=0)
+        of_reference = 0
+        completion_is_cut = (pair.precision.cuts_source, not pair.recall.cuts_source)  # precision asks about it
+        for interview, is_completion in zip(pair.both, completion_is_cut, strict=True):
+            if is_completion:
+                of_completion = max(of_completion, interview.cut)
+            else:
+                of_reference = max(of_reference, interview.cut)
         name = "the reference" if len(sample.references) == 1 else f"reference {pair.reference + 1}"
-        of_references.append((name, len(sample.references[pair.reference]), cut))
-    return read_note([("the completion", len(sample.completion), max(of_completion)), *of_references])
+        of_references.append((name, len(sample.references[pair.reference]), of_reference))
+    return read_note([("the completion", len(sample.completion), of_completion), *of_references])
 
 
-def means_by_kind(direction: str, side: Sequence[RatedComponent]) -> dict[str, float]:
+def _means_by_kind(direction: str, side: Sequence[RatedComponent]) -> dict[str, float]:
     """Returns mean ratings / 5 of the kinds that occur, as `precision_entity` and so on."""
     ratings = {kind: [component.rating for component in side if component.kind == kind] for kind in KINDS}
     return {f"{direction}_{kind}": direction_score(values) for kind, values in ratings.items() if values}

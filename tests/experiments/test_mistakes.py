@@ -7,7 +7,7 @@ import pytest
 from huggingface_hub import constants
 
 from experiments.mistakes.mistakes import MISTAKES, Mistake, prepare, whole
-from spanreward.rewards import hub
+from spanreward.rewards.files import hub as hub
 from tests.support.command import spanreward
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from spanreward.rewards.filler import FILLER
+from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.language import describe
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.verdict import Sample, Status
+from spanreward.rewards.text.filler import FILLER
 from tests.support.fakes import FakeJudge, certain
 from tests.support.paths import DATA
 

@@ -18,6 +18,7 @@ from hypothesis import given, settings, strategies as st
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from experiments.hacking.hostile_texts import CONTROL, HOSTILE as COMPLETIONS
+from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges.encoding.chat import LONGEST_WORD, ChatEncoder, encodable
 from spanreward.rewards.judges.judge import Question, Rating
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
@@ -27,10 +28,9 @@ from spanreward.rewards.judges.remote.chat_judge import OPENING, ChatJudge, neut
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from spanreward.rewards.judges.smollm2 import smollm2_folder
 from spanreward.rewards.language import describe
-from spanreward.rewards.length import judged_length
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.posh.questions import LONGEST_NAME
-from spanreward.rewards.verdict import Sample, Status
+from spanreward.rewards.text.length import judged_length
 from tests.support.fakes import FakeJudge
 from tests.support.server import Server
 from tests.support.tokenizer import SPECIAL, TEMPLATE, tokenizer

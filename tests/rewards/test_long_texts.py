@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.judges.match.text_index import (
     ABSENT,
     HAVING,
@@ -38,7 +39,6 @@ from spanreward.rewards.posh.candidates import Found, candidates
 from spanreward.rewards.posh.graph_view import GraphView, view_graph
 from spanreward.rewards.posh.interview import MOST_SAID, Interview
 from spanreward.rewards.posh.prompts import load_prompts
-from spanreward.rewards.verdict import Sample
 
 
 def chain(count: int, name: str = "dog", relation: str = "on") -> SceneGraph:

@@ -9,13 +9,13 @@ from PIL import Image
 
 from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import HarmonicReward, LaveReward
+from spanreward.rewards.base.checks import unknown
+from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.metrics import build_reward
-from spanreward.rewards.naming import unknown
 from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.reward import Reward
+from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.scoring import CHUNK, ScoringError, score_file
-from spanreward.rewards.verdict import Status, Verdict
 from tests.support.fakes import FakeJudge
 
 FIELDS = ["id", "score", "status", "parts", "spans", "missed", "reference", "note", "parsed_by"]
@@ -334,8 +334,7 @@ def test_verdicts_are_those_of_assess(tmp_path: Path) -> None:
         ("bleu", {}, "unknown metric 'bleu': valid are "),
         ("posh", {"scroe": "f1"}, "unknown option of posh 'scroe': did you mean 'score'?"),
         ("posh", {"judge": "match"}, "unknown option of posh 'judge': "),
-        ("posh", {"score": "f0"}, "score is 'precision', 'recall', 'f1' or another F-score such as 'f0.5', got 'f0'"),
-        ("posh", {"weights": {"entitty": 2}}, "unknown kind in weights 'entitty': did you mean 'entity'?"),
+        ("posh", {"score": "f0"}, 'score is "precision", "recall" or "f1", got \'f0\''),
         ("posh", {"coref": "neural"}, "coref is 'rules', 'none', 'maverick' or a function, got 'neural'"),
         ("posh", {"prompts": "/nowhere"}, "posh cannot be made with {'prompts': '/nowhere'}: FileNotFoundError: "),
         ("posh", {"prompts": 5}, "posh cannot be made with {'prompts': 5}: TypeError: "),

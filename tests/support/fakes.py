@@ -4,8 +4,8 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
-from spanreward.rewards.verdict import Status
 
 
 class FakeJudge(Judge):

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from experiments.from_scores import in_words, level, order, prefer
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import PairProbe, QualityProbe, RankingProbe
-from spanreward.rewards.verdict import Status
 
 ANALYSIS = "The first one leaves something out. </s> {answer}"
 

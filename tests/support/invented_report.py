@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 from experiments.scenes.parts import SCENES, TRUTH
 from experiments.scenes.truth import Truth
 from spanreward.rewards import MatchJudge, PoshReward
-from spanreward.rewards.verdict import Span, Status, Verdict
+from spanreward.rewards.base.verdict import Span, Status, Verdict
 from spanreward.training.evaluation.comparison import Setup, summarise
 from spanreward.training.evaluation.evaluate import Evaluation
 from spanreward.training.evaluation.prompts import Prompts

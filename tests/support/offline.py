@@ -49,7 +49,7 @@ def main() -> None:
         except Exception as error:
             result = {"code": -1, "out": "", "err": f"Traceback: {type(error).__name__}: {error}"}
         time.sleep(SETTLE)
-        given_up = constants.HF_HUB_OFFLINE  # since a command found that the hub does not answer (rewards/hub.py)
+        given_up = constants.HF_HUB_OFFLINE  # since a command found that the hub does not answer (rewards/files/hub.py)
         results.append({"words": [program, *words], **result, "tried": list(tried), "given_up": given_up})
     Path(sys.argv[2]).write_text(json.dumps(results))
 

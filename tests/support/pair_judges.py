@@ -3,9 +3,9 @@
 import hashlib
 from collections.abc import Callable, Sequence
 
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import MeetsProbe, PairProbe
-from spanreward.rewards.verdict import Status
 
 
 def certainly(letter: str, scale: Sequence[str]) -> Rating:

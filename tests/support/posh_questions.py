@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.judges import Question
 from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.verdict import Sample
 from tests.support.fakes import FakeJudge, certain
 from tests.support.paths import DATA
 

@@ -17,7 +17,7 @@ from typing import Any
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from trl import GRPOConfig
 
-from spanreward.rewards.reward import LogMetric
+from spanreward.rewards.reward.reward import LogMetric
 from spanreward.training.grpo.recorder import Recorder
 
 log = logging.getLogger(__name__)

@@ -21,9 +21,9 @@ from typing import Any
 from accelerate.utils import gather_object
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
-from spanreward.rewards.filler import is_degenerate
-from spanreward.rewards.naming import check_known
-from spanreward.rewards.reward import LogMetric
+from spanreward.rewards.base.checks import check_known
+from spanreward.rewards.reward.reward import LogMetric
+from spanreward.rewards.text.filler import is_degenerate
 from spanreward.training.callbacks.audits import fall, interval
 from spanreward.training.callbacks.base import Watching, group_size
 from spanreward.training.callbacks.problems import PROBLEMS

@@ -23,8 +23,8 @@ from accelerate.utils import gather_object
 from PIL import Image
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
-from spanreward.rewards.filler import is_degenerate
-from spanreward.rewards.verdict import Sample, Verdict
+from spanreward.rewards.base.verdict import Sample, Verdict
+from spanreward.rewards.text.filler import is_degenerate
 from spanreward.training.callbacks.base import Watching, group_size
 from spanreward.training.callbacks.span_trackers import send
 from spanreward.training.evaluation.page import render

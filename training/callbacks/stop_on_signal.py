@@ -10,9 +10,8 @@ The ranks agree at the end of a step, so that all save the same checkpoint, even
 is the next step from which a resumed run equals the uninterrupted one: the last of several passes over a batch of
 completions. A second signal, some seconds after the first, ends the process at once, without a checkpoint.
 
-`accelerate launch` with several processes passes SIGTERM on to them and kills them after 30 s, torch's limit. With one
-process it does not pass it on. Where a step and a checkpoint take longer, or one process trains, send the signal to
-the ranks themselves: `pkill -TERM -f 'spanreward train'`, or Slurm's `--signal=TERM@600`, which reaches all processes.
+`accelerate launch` with several processes passes SIGTERM on and kills them after 30 s; with one it does not pass it on.
+Where that is too short, send the signal to the ranks: Slurm's `--signal=TERM@600` reaches all processes.
 """
 
 import math

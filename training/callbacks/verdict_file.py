@@ -19,8 +19,8 @@ from typing import Any
 
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
-from spanreward.rewards.reward import LogMetric
-from spanreward.rewards.verdict import Verdict
+from spanreward.rewards.base.verdict import Verdict
+from spanreward.rewards.reward.reward import LogMetric
 from spanreward.training.callbacks.base import Watching
 from spanreward.training.grpo.recorder import Recorder
 from spanreward.training.run_folder import continue_lines
@@ -31,14 +31,8 @@ LARGEST = 2_000_000_000
 
 
 class VerdictFile(Watching):
-    """Writes what the recorders judge in training, one line per completion.
-
-    Args:
-        recorders: the rewards.
-        folder: where verdicts.jsonl goes, one file per rank.
-
-    Raises:
-        ValueError: for rewards that are not Recorders.
+    """Writes what the recorders judge in training to `folder`, one line per completion and one file per rank. Raises
+    ValueError for rewards that are not Recorders.
     """
 
     def __init__(self, recorders: Sequence[Recorder], folder: Path) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from spanreward.rewards.reward import Reward
+    from spanreward.rewards.reward.reward import Reward
 
 JUDGES = (
     "match (no model), encoder:MODEL, transformers:MODEL, vllm:MODEL (extra vllm), "

@@ -2,7 +2,6 @@
 
     spanreward recipes                                                      # lists them
     spanreward recipes recipes/qwen2.5-vl-3b-lora/docent-posh-dapo.yaml     # copies it with its data file
-    spanreward recipes docent-posh-nodes-dapo                               # the same by its own name, where one has it
     spanreward recipes accelerate_configs/ddp.yaml --folder my-run          # to my-run/accelerate_configs/ddp.yaml
 
 A copy keeps its path below the folder. No file is overwritten.
@@ -14,14 +13,13 @@ import re
 import shutil
 import sys
 import sysconfig
-from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from spanreward.rewards.naming import unknown
+from spanreward.rewards.base.checks import unknown
 
 PARTS = ("recipes", "accelerate_configs")
 CHECKOUT = Path(__file__).resolve().parents[2]  # `spanreward/training` is a link to it
@@ -39,27 +37,17 @@ def main() -> None:
         for name in found:
             print(f"{name}\n    {first_sentence(ROOT / name)}")
         return
+    if arguments.name not in found:
+        sys.exit(f"{parser.prog}: {unknown('recipe', arguments.name, found)}")
     try:
-        for copied in copy(named(arguments.name, found), arguments.folder):
+        for copied in copy(arguments.name, arguments.folder):
             print(copied)
-    except ValueError as error:
-        sys.exit(f"{parser.prog}: {error}")
     except FileExistsError as error:
         sys.exit(f"{parser.prog}: {error} is there already: give another --folder, or move it away.")
 
 
 def files() -> list[str]:
     return sorted(path.relative_to(ROOT).as_posix() for part in PARTS for path in (ROOT / part).rglob("*.yaml"))
-
-
-def named(name: str, found: Sequence[str]) -> str:
-    """Returns the file of this path or of this last name. Raises ValueError where there is none, or several."""
-    having = [path for path in found if name in (path, Path(path).stem)]
-    if len(having) > 1:
-        raise ValueError(f"{len(having)} recipes are called {name}: give one of {', '.join(having)}.")
-    if not having:
-        raise ValueError(unknown("recipe", name, found if "/" in name else {Path(path).stem for path in found}))
-    return having[0]
 
 
 def copy(name: str, folder: Path) -> list[Path]:

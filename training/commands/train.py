@@ -9,16 +9,10 @@
                           (or fsdp2, zero2, zero3: each file says when to take it)
     after interruptions:  spanreward train outputs/try/recipe.yaml --resume
 
-The output folder gets:
-
-    the trained policy    recipe.yaml (as run)    metrics.jsonl    versions.json (git commit too)
-    verdicts.jsonl        every completion with its verdicts; verdicts=false leaves it out
-    spans/                pages of the best and worst completions with coloured words (grpo and dapo)
-    checkpoint-STEP/      as trainer.save_strategy and save_steps say
-    check.json            the results of the recipe's `check`; failed checks are also printed last, in red
-
-A policy or judge with a hub id, and data with `source: hub`, are downloaded at their first use (HF_HUB_OFFLINE=1:
-never).
+The output folder gets the trained policy, recipe.yaml (as run), versions.json, metrics.jsonl, verdicts.jsonl (every
+completion with its verdicts; verdicts=false leaves it out), spans/ (pages of coloured completions), checkpoint-STEP/ as
+trainer.save_strategy and save_steps say, and check.json, the results of the recipe's `check`. A policy or judge with a
+hub id, and data with `source: hub`, are downloaded at their first use (HF_HUB_OFFLINE=1: never).
 
 exit codes: 0 trained, or planned; 1 not possible as asked or (with --dry-run) on this machine, or stopped, with one
 sentence that says why; 2 trained, with a failed check and --strict; 143 ended by SIGTERM, 130 by Ctrl-C

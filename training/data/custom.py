@@ -18,7 +18,7 @@ from typing import Any
 
 from PIL import Image
 
-from spanreward.rewards.own_file import custom_function
+from spanreward.rewards.files.custom_file import custom_function
 from spanreward.training.data.jsonl import readable_picture
 from spanreward.training.data.rows import READERS, read_rows
 from spanreward.training.recipe import FilePart, RecipeError

@@ -17,8 +17,8 @@ from datasets import Dataset, Features, Image, IterableDataset, config, get_data
 from datasets.exceptions import DatasetsError
 from huggingface_hub.constants import HF_HUB_CACHE
 
-from spanreward.rewards.hub import offline_without_hub
-from spanreward.rewards.pictures import PictureError, open_file
+from spanreward.rewards.files.hub import offline_without_hub
+from spanreward.rewards.files.pictures import PictureError, open_file
 from spanreward.training.data.jsonl import within
 from spanreward.training.data.rows import READERS, read_rows
 from spanreward.training.recipe import HubPart, RecipeError

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.json_lines import read_json_lines
-from spanreward.rewards.pictures import PictureError, loaded, open_file
+from spanreward.rewards.files.json_lines import read_json_lines
+from spanreward.rewards.files.pictures import PictureError, loaded, open_file
 from spanreward.training.data.rows import read_rows
 from spanreward.training.recipe import JsonlPart, RecipeError
 

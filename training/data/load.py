@@ -15,9 +15,9 @@ from typing import Any
 
 from datasets import Dataset, Image, concatenate_datasets
 
+from spanreward.rewards.files.pictures import scaled
 from spanreward.rewards.language.answer_text import normalise
-from spanreward.rewards.pictures import scaled
-from spanreward.rewards.reward import texts
+from spanreward.rewards.reward.row import texts
 from spanreward.training.data.custom import custom_rows
 from spanreward.training.data.hub import hub_rows
 from spanreward.training.data.jsonl import jsonl_rows

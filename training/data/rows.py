@@ -23,7 +23,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from spanreward.rewards.reward import texts
+from spanreward.rewards.reward.row import texts
 from spanreward.training.recipe import RecipeError, RowsPart
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from spanreward.rewards.verdict import Span
+from spanreward.rewards.base.verdict import Span
 
 
 @dataclass(frozen=True, slots=True)

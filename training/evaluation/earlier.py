@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from spanreward.rewards.verdict import Span, Status, Verdict
+from spanreward.rewards.base.verdict import Span, Status, Verdict
 from spanreward.training.data.jsonl import read_records
 from spanreward.training.evaluation.prompts import Prompts, prompts_of, prompts_of_file
 from spanreward.training.evaluation.shown import ShownAnswer

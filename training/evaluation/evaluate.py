@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from spanreward.rewards.filler import is_degenerate
+from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.labels.bag_of_words import token_f1
-from spanreward.rewards.reward import Explaining, Reward, read_sample
-from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.reward.reward import Explaining, Reward
+from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.text.filler import is_degenerate
 from spanreward.rewards.vqa import AGREED, token_f1 as answer_f1, vqa_accuracy
 from spanreward.training.evaluation.greedy import BATCH, greedy_completions, kept_completions
 from spanreward.training.evaluation.prompts import Prompts

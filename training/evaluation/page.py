@@ -11,9 +11,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from PIL import Image
 
+from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.rewards.comparison import figures
 from spanreward.rewards.comparison.figures import label, typeset
-from spanreward.rewards.verdict import Status, Verdict
 from spanreward.training.evaluation.coloured_text import LEVELS, Segment, legible, level, received, segments
 
 PIXELS = 128  # a picture with no larger side is kept exactly

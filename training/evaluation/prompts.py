@@ -15,7 +15,7 @@ from typing import Any
 from datasets import Dataset
 from numpy import quantile
 
-from spanreward.rewards.pictures import loaded, open_file
+from spanreward.rewards.files.pictures import loaded, open_file
 from spanreward.training.data.custom import custom_records
 from spanreward.training.data.hub import load_split
 from spanreward.training.data.jsonl import read_records, readable_picture

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from spanreward.rewards.judges.model_files import files_hash
-from spanreward.rewards.reward import Reward
+from spanreward.rewards.reward.reward import Reward
 from spanreward.training.recipe import RewardPart
 from spanreward.training.recipe_file import read_mapping
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spanreward.rewards.reward import Reward
+from spanreward.rewards.reward.reward import Reward
 from spanreward.training.evaluation.prompts import Prompts
 from spanreward.training.recipe import RewardPart
 

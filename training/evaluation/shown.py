@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from PIL import Image
 
-from spanreward.rewards.verdict import Verdict
+from spanreward.rewards.base.verdict import Verdict
 from spanreward.training.evaluation.prompts import Prompts
 from spanreward.training.evaluation.statistics import MARGIN
 

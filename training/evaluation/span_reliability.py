@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spanreward.rewards.base.verdict import Span, Verdict
 from spanreward.rewards.comparison.figures import estimate
 from spanreward.rewards.comparison.resampling import bootstrap
 from spanreward.rewards.labels.records import Record
 from spanreward.rewards.labels.statistics import pearson
-from spanreward.rewards.verdict import Span, Verdict
 from spanreward.training.grpo.credit import first_mentions, phrases_of, residual_credit
 
 Array = NDArray[np.float64]

@@ -44,13 +44,13 @@ def merged_parameters(generation: Any) -> Iterator[tuple[str, torch.Tensor]]:
             continue
         owner = name.rpartition(f"{BASE_LAYER}.")[0]
         if owner in layers and name not in merged:
-            merged = {f"{owner}{BASE_LAYER}.{key}": value for key, value in merged_layer(layers[owner]).items()}
+            merged = {f"{owner}{BASE_LAYER}.{key}": value for key, value in _merged_layer(layers[owner]).items()}
         plain = generation._fix_param_name_to_vllm(plain, extra_prefixes=["modules_to_save.default."])
         yield plain, merged.get(name, parameter.data)
 
 
 @torch.no_grad()
-def merged_layer(layer: BaseTunerLayer) -> dict[str, torch.Tensor]:
+def _merged_layer(layer: BaseTunerLayer) -> dict[str, torch.Tensor]:
     """Returns copies of a layer's base parameters with the active adapters merged, and leaves the base as it was."""
     base = dict(layer.get_base_layer().named_parameters())
     kept = {name: parameter.detach().clone() for name, parameter in base.items()}

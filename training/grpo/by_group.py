@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import torch
 from tokenizers import Tokenizer
 
-from spanreward.rewards.verdict import Verdict
+from spanreward.rewards.base.verdict import Verdict
 from spanreward.training.grpo import credit as spans
 from spanreward.training.grpo.span_rules import add_centred
 

@@ -15,9 +15,9 @@ from datasets import Dataset, IterableDataset
 from transformers import PreTrainedTokenizerBase
 from trl import GRPOConfig
 
+from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.metrics import METRICS
-from spanreward.rewards.naming import check_known
-from spanreward.rewards.reward import Reward
+from spanreward.rewards.reward.reward import Reward
 from spanreward.training.grpo.span_rules import SPAN_RULES
 
 log = logging.getLogger(__name__)
@@ -172,17 +172,17 @@ def check_parts(args: SpanGRPOConfig, rewards: list[Reward], functions: list[Any
         )
     if rollout_func is None:  # a rollout function may add columns
         for part in ("train_dataset", "eval_dataset"):
-            check_columns(rewards, part, given.get(part))
-    check_saves(args)
+            _check_columns(rewards, part, given.get(part))
+    _check_saves(args)
 
 
-def check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
+def _check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
     """Raises ValueError for a column that a reward needs and the dataset lacks. A streamed dataset whose columns are
     not known passes.
     """
     if isinstance(dataset, Mapping):
         for name, one in dataset.items():
-            check_columns(rewards, f"{part}[{name!r}]", one)
+            _check_columns(rewards, f"{part}[{name!r}]", one)
         return
     present = [] if dataset is None else dataset.column_names or []
     for reward in rewards:
@@ -210,7 +210,7 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
         )
 
 
-def check_saves(args: SpanGRPOConfig) -> None:
+def _check_saves(args: SpanGRPOConfig) -> None:
     """Warns when checkpoints fall between two passes over a batch of completions, which no checkpoint holds."""
     every = args.save_steps * args.gradient_accumulation_steps  # save_steps below 1 is a fraction of the whole run
     if args.save_strategy == "steps" and args.save_steps >= 1 and every % args.passes_per_batch:

@@ -13,8 +13,8 @@
 
 A phrase gets its credit less a baseline: what other phrases of its kind, place and group add. Raw credit would also say
 whether to write on at all. The completion's scalar advantage says that already, and where most phrases are wrong, raw
-credit would push probability away in every direction (docs/credit.md). Filler (rewards/filler.py) has no baseline: it
-is blamed for all that it costs, even where every completion is padded.
+credit would push probability away in every direction (docs/credit.md). Filler (rewards/text/filler.py) has no baseline:
+it is blamed for all that it costs, even where every completion is padded.
 
 Offsets come from decoding the sampled ids one by one. Tokenising the text again would drift on merges, emoji and CJK.
 """
@@ -32,8 +32,8 @@ from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
 from transformers import PreTrainedTokenizerFast
 
-from spanreward.rewards.filler import FILLER
-from spanreward.rewards.verdict import Span, Verdict
+from spanreward.rewards.base.verdict import Span, Verdict
+from spanreward.rewards.text.filler import FILLER
 
 MIN_COVERED_TOKENS = 2  # a row with fewer has no two tokens to tell apart
 STD_FLOOR = 1e-4  # what TRL adds to a group's standard deviation
@@ -84,13 +84,13 @@ def token_offsets(
         if piece is not None:
             if not text.startswith(piece, written):
                 return None
-            offsets += group_offsets(tokenizer, special, context, group, piece, written)
+            offsets += _group_offsets(tokenizer, special, context, group, piece, written)
             written += len(piece)
             context, group = group, []
-    return offsets + group_offsets(tokenizer, special, context, group, text[written:], written)
+    return offsets + _group_offsets(tokenizer, special, context, group, text[written:], written)
 
 
-def group_offsets(
+def _group_offsets(
     tokenizer: Tokenizer, special: Collection[int], context: list[int], group: list[int], piece: str, begin: int
 ) -> list[tuple[int, int]]:
     """Offsets of the tokens that together wrote `piece`, which begins at character `begin`, after `context`."""
@@ -154,11 +154,13 @@ def residual_credit(phrases: Sequence[Phrase]) -> list[float]:
 
 def tokens_of(mentions: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> list[list[int]]:
     """Returns for each mention the indices of the tokens that wrote some of its characters."""
-    ended = list(accumulate((end for _, end in offsets), max))
-    begun = list(accumulate((start for start, _ in reversed(offsets)), min))[::-1]
+    latest_end = list(accumulate((end for _, end in offsets), max))  # of all tokens so far
+    backwards = accumulate((start for start, _ in reversed(offsets)), min)
+    earliest_start = list(backwards)[::-1]  # of all tokens from here on
     tokens = []
     for span in mentions:
-        near = range(bisect_right(ended, span.start), bisect_left(begun, span.end))  # tokens elsewhere do not overlap
+        first, stop = bisect_right(latest_end, span.start), bisect_left(earliest_start, span.end)
+        near = range(first, stop)  # tokens elsewhere do not overlap
         tokens.append([i for i in near if max(offsets[i][0], span.start) < min(offsets[i][1], span.end)])
     return tokens
 

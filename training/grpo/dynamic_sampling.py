@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spanreward.rewards.verdict import Verdict
+from spanreward.rewards.base.verdict import Verdict
 from spanreward.training.grpo.config import SpanGRPOConfig
 
 SAME_REWARD = 1e-6  # rewards of a group as close as this count as equal: TRL divides by their deviation plus 1e-4
@@ -48,18 +48,18 @@ def reward_of(rollout: Rollout, weights: Mapping[str, float]) -> float | None:
     return sum(scores) if scores else None
 
 
-def rewards_of(rollouts: Sequence[Rollout], weights: Mapping[str, float]) -> list[float]:
+def _rewards_of(rollouts: Sequence[Rollout], weights: Mapping[str, float]) -> list[float]:
     return [reward for reward in (reward_of(rollout, weights) for rollout in rollouts) if reward is not None]
 
 
 def has_variance(group: Sequence[Rollout], weights: Mapping[str, float]) -> bool:
-    rewards = rewards_of(group, weights)
+    rewards = _rewards_of(group, weights)
     return bool(rewards) and max(rewards) - min(rewards) > SAME_REWARD
 
 
 def mean_reward(rollouts: Sequence[Rollout], weights: Mapping[str, float]) -> float:
     """Returns the mean reward; NaN without any."""
-    rewards = rewards_of(rollouts, weights)
+    rewards = _rewards_of(rollouts, weights)
     return sum(rewards) / len(rewards) if rewards else math.nan
 
 

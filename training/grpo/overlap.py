@@ -17,9 +17,9 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, wait
 from typing import Any
 
-from spanreward.rewards.background import in_background
+from spanreward.rewards.base.background import in_background
 from spanreward.rewards.judges.usage import Usage
-from spanreward.rewards.reward import LogMetric
+from spanreward.rewards.reward.reward import LogMetric
 from spanreward.training.grpo.reasoning import Parts
 from spanreward.training.grpo.recorder import Recorder, columns_of, judge_step
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from spanreward.rewards.verdict import Verdict
+from spanreward.rewards.base.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)

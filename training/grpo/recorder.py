@@ -16,11 +16,11 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
-from spanreward.rewards.contrast import OTHERS, contrasts, sampled
+from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges import Judge
 from spanreward.rewards.judges.usage import Usage
-from spanreward.rewards.reward import LogMetric, Reward, summarise
-from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.reward.contrast import OTHERS, contrasts, sampled
+from spanreward.rewards.reward.reward import LogMetric, Reward, summarise
 from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.reasoning import Parts, on_completion
 from spanreward.training.grpo.waiting import log_while_waiting
@@ -39,7 +39,7 @@ class Recorder:
     Attributes:
         samples: this rank's samples of the last batch.
         verdicts: their verdicts.
-        contrasts: of one row in fifty, what it earns beyond what it would earn on other rows (rewards/contrast.py). Of
+        contrasts: of one row in fifty, what it earns beyond what it would earn on other rows (reward/contrast.py). Of
             all rows, each against one other, if `contrast_coef` is above 0.
         contrast_coef: how much of what a row would earn on the other row its score loses, 0 or more.
         advantages: one number per completion of the batch, from SpanGRPOTrainer; None with stock TRL.
@@ -148,14 +148,14 @@ def judge_step(
     """
     judges = judges_of(recorder.reward for recorder in recorders)
     before = total_usage(judges)
-    for together in by_judge(recorders):
+    for together in _by_judge(recorders):
         with awake(together[0].reward.judges_to_wake) as asleep:
             for recorder in together:
                 recorder.judge(prompts, completions, asleep, log_metric, parts, **columns)
     return total_usage(judges).since(before)
 
 
-def by_judge(recorders: Sequence[Recorder]) -> list[list[Recorder]]:
+def _by_judge(recorders: Sequence[Recorder]) -> list[list[Recorder]]:
     """Returns the recorders in groups that wake the same judge, in order. One that wakes none is a group by itself."""
     groups: dict[int, list[Recorder]] = {}
     for recorder in recorders:

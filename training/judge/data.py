@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from random import Random
 
-from spanreward.rewards.json_lines import read_json_lines
+from spanreward.rewards.files.json_lines import read_json_lines
 from spanreward.rewards.labels.column_map import load_map
 from spanreward.rewards.labels.records import Record, read_records
 from spanreward.training.judge.changes import Changes, Example

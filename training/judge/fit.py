@@ -25,10 +25,10 @@ from transformers import (
 )
 from transformers.trainer_utils import get_last_checkpoint
 
+from spanreward.rewards.files.templates import fill
+from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.judges.encoder.windows import windows
 from spanreward.rewards.judges.model_files import model_folder
-from spanreward.rewards.templates import fill
-from spanreward.rewards.yaml_file import read_yaml_file
 from spanreward.training.judge.changes import Example
 from spanreward.training.judge.data import examples_of
 from spanreward.training.judge.minilm import packaged_model

@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from spanreward.rewards.cost import WORDS_PER_TOKEN
+from spanreward.rewards.base.cost import WORDS_PER_TOKEN
 from spanreward.training.plan.here import Finding, gpus_here, judge_here, policy_here, vllm_here
 from spanreward.training.plan.memory import Plan
 from spanreward.training.plan.needs import (

@@ -16,12 +16,12 @@ import torch
 from huggingface_hub import constants
 from packaging.specifiers import SpecifierSet
 
+from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.judges import load_judge
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.local.local_judge import LocalJudge
 from spanreward.rewards.judges.local.vllm_engine import VLLM
 from spanreward.rewards.judges.model_files import model_folder
-from spanreward.rewards.own_file import is_custom
 from spanreward.training.needs import TRL
 
 SUPPORTED = {"torch": ">=2.9", "transformers": ">=5.9,<6", "spacy": ">=3.8.18", "trl": TRL, "vllm": VLLM}

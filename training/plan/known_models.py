@@ -10,7 +10,7 @@ from typing import Any
 
 from transformers import AutoConfig
 
-from spanreward.rewards.yaml_file import read_yaml_file
+from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.training.plan.memory import Size, size_of
 
 CONFIGS: dict[str, dict[str, Any]] = read_yaml_file(Path(__file__).with_suffix(".yaml"))
@@ -21,10 +21,5 @@ def size_by_name(model: str) -> Size | None:
     try:
         return size_of(AutoConfig.from_pretrained(model, local_files_only=True))
     except (OSError, ValueError):
-        return known_size(model) if model in CONFIGS else None
-
-
-def known_size(model: str) -> Size:
-    """Returns a model's size from the table alone. Raises KeyError for a model that is not in it."""
-    config = dict(CONFIGS[model])
-    return size_of(AutoConfig.for_model(config.pop("model_type"), **config))
+        config = dict(CONFIGS.get(model, {}))
+        return size_of(AutoConfig.for_model(config.pop("model_type"), **config)) if config else None

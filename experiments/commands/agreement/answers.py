@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from experiments.agreement.answers import SETS, measure_answers
-    from spanreward.rewards.naming import check_known
+    from spanreward.rewards.base.checks import check_known
 
     check_known("set", arguments.sets, SETS)
     if arguments.count is not None and arguments.count < 1:

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from experiments.agreement.captions import SETS, measure_people
-    from spanreward.rewards.naming import check_known
+    from spanreward.rewards.base.checks import check_known
 
     check_known("set", arguments.sets, SETS)
     if arguments.metric == "harmonic":

@@ -17,12 +17,12 @@ from typing import Any, Self
 import torch
 from transformers import AutoModelForTokenClassification, AutoTokenizer
 
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoder.windows import Window, supports, windows
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.local.device import rank_index
 from spanreward.rewards.judges.model_files import files_hash, model_folder
 from spanreward.rewards.judges.probe import PhraseProbe, PresenceProbe
-from spanreward.rewards.verdict import Status
 
 BATCH = {"cpu": 8, "cuda": 32}  # windows; where padding costs more than a call, few
 UNSUPPORTED = 1  # the label

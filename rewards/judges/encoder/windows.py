@@ -33,11 +33,8 @@ def windows(tokenizer: Any, text: str, target: str, longest: int) -> list[Window
     beside = sides.count(None) + SLACK
     overlap = min(OVERLAP, longest // 8)
     text_length, target_length = fewest_tokens(sides.count(1), len(whole), longest - beside, overlap)
-    starts = range(0, max(len(whole) - overlap, 1), max(target_length - overlap, 1))
-    cuts = [whole[start : start + target_length] for start in starts]
-    pieces = [target] if len(whole) <= target_length else [target[cut[0][0] : cut[-1][1]] for cut in cuts]
     found = []
-    for number, piece in enumerate(pieces):
+    for number, piece in enumerate(_pieces(target, whole, target_length, overlap)):
         read = tokenizer(
             *(piece, text),
             truncation="only_second",
@@ -54,6 +51,15 @@ def windows(tokenizer: Any, text: str, target: str, longest: int) -> list[Window
             places = [tuple(o) if s == 1 else None for o, s in zip(read["offset_mapping"][row], sides, strict=True)]
             found.append(Window(number, inputs, places))
     return found
+
+
+def _pieces(target: str, tokens: Sequence[tuple[int, int]], length: int, overlap: int) -> list[str]:
+    """Returns the target in pieces of `length` tokens that overlap. tokens: the characters of each."""
+    if len(tokens) <= length:
+        return [target]
+    starts = range(0, max(len(tokens) - overlap, 1), max(length - overlap, 1))
+    cuts = [tokens[start : start + length] for start in starts]
+    return [target[cut[0][0] : cut[-1][1]] for cut in cuts]
 
 
 def fewest_tokens(text: int, target: int, token_budget: int, overlap: int) -> tuple[int, int]:

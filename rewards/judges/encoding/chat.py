@@ -22,9 +22,9 @@ from jinja2 import TemplateError
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerBase
 
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoding.prompt import Prompt
 from spanreward.rewards.judges.judge import LARGEST_MASS, Failure, Question, Rating
-from spanreward.rewards.verdict import Status
 
 MIN_MASS = 0.05  # with less probability on the scale, the judge answers something else than a rating
 LONGEST_WORD = 64  # characters; a longer run without spaces may be cut anywhere

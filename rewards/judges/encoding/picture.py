@@ -1,4 +1,4 @@
-"""Pictures as a judge sees them: RGB, upright, and of limited size (rewards/pictures.py converts them).
+"""Pictures as a judge sees them: RGB, upright, and of limited size (rewards/files/pictures.py converts them).
 
     questions = ready(questions)                # their images are now Pictures
     questions[0].images[0].image.mode           # RGB
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from PIL import Image
 
+from spanreward.rewards.files.pictures import loaded, shown_picture
 from spanreward.rewards.judges.judge import Question
-from spanreward.rewards.pictures import loaded, shown_picture
 
 
 @dataclass(frozen=True, slots=True, order=True)

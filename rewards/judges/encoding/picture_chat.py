@@ -96,7 +96,8 @@ class PictureChatEncoder(ChatEncoder):
         shown = layout.count(self.placeholder_id)
         if shown != self._pictures:
             raise ValueError(f"the chat template shows {shown} pictures of {self._pictures}")
-        return layout if self._before[:1] == layout[:1] else [*self._before, *layout]
+        has_begin = self._before[:1] == layout[:1]  # some templates write the begin-of-sequence token themselves
+        return layout if has_begin else [*self._before, *layout]
 
 
 def load_processor(folder: Path | str, config: PretrainedConfig | None = None) -> ProcessorMixin:

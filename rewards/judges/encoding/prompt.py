@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from typing import Any, TypeVar
 
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoding.picture import Picture
 from spanreward.rewards.judges.judge import Failure, Question
-from spanreward.rewards.verdict import Status
 
 T = TypeVar("T")
 MIN_SHARED = 16  # tokens; a shorter beginning is not worth a forward pass of its own

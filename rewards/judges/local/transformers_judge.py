@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import torch
 
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoding.chat import MIN_MASS
 from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder
 from spanreward.rewards.judges.encoding.prompt import Prompt, Run, runs
@@ -24,7 +25,6 @@ from spanreward.rewards.judges.local import encoder_decoder
 from spanreward.rewards.judges.local.device import rank_index
 from spanreward.rewards.judges.local.local_judge import LocalJudge
 from spanreward.rewards.judges.local.weights import load_model
-from spanreward.rewards.verdict import Status
 
 log = logging.getLogger(__name__)
 

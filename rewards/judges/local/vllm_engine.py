@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 
 import torch
 
-from spanreward.rewards.background import in_background
-from spanreward.rewards.cache_folder import CACHE
+from spanreward.rewards.base.background import in_background
+from spanreward.rewards.files.cache_folder import CACHE
 from spanreward.rewards.judges.local.device import rank_index
 
 T = TypeVar("T")

@@ -24,6 +24,7 @@ from typing import Any, Self
 
 import torch
 
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoding.chat import MIN_MASS
 from spanreward.rewards.judges.encoding.prompt import Prompt
 from spanreward.rewards.judges.judge import Failure
@@ -48,7 +49,6 @@ from spanreward.rewards.judges.local.vllm_engine import (
     one_at_a_time,
     watched,
 )
-from spanreward.rewards.verdict import Status
 
 log = logging.getLogger(__name__)
 

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from spanreward.rewards.filler import FUNCTION_WORDS
 from spanreward.rewards.language.answer_text import NEGATED, answer_words
 from spanreward.rewards.language.words import ARTICLES, HEDGES, word_set
+from spanreward.rewards.text.filler import FUNCTION_WORDS
 
 NO = NEGATED | word_set("no nope nah not false never cannot")
 DENYING = NO | word_set(

@@ -21,13 +21,13 @@ source text. One that fits is enough. rate_answer.py rates LAVE's answers.
 from collections.abc import Sequence
 from typing import Any
 
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, rating_of
 from spanreward.rewards.judges.match.rate_answer import rate_answer
 from spanreward.rewards.judges.match.text_index import TextIndex
 from spanreward.rewards.judges.probe import AnswerProbe, PhraseProbe, PresenceProbe
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.language.parse import describe, reader_name
-from spanreward.rewards.verdict import Status
 
 REMEMBERED_GRAPHS = 256  # until the `with` ends
 NO_PROSE = Failure(

@@ -26,13 +26,14 @@ applies gives the rating:
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from spanreward.rewards.judges.match.answer_items import FREE, NO, Item, alternatives, items_of, places
 from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.language.answer_text import answer_words, normalise
-from spanreward.rewards.language.plain_text import plain_text
 from spanreward.rewards.language.words import word_set
+from spanreward.rewards.text.plain_text import plain_text
 
 YES = word_set("yes yeah yep yup true")
 EVASIVE = word_set("sure unsure know maybe perhaps unknown unanswerable")
@@ -44,6 +45,56 @@ EXCLUSIVE = (
 )
 PROSE = 12  # an answer of more words, or with two words of the question, is prose
 BESIDE = 2  # words beside each of the reference's that are no alternatives in prose
+
+
+@dataclass(slots=True)
+class _Answer:
+    """An answer's items beside the references. known: the references' words. question: words of the question alone.
+
+    holding: the numbers of the items that have all words of a reference in order. asserted: of those that are not
+    denied. listed: of the alternatives next to these.
+    """
+
+    words: list[str]
+    items: list[Item]
+    references: list[list[str]]
+    known: set[str]
+    question: set[str]
+    counting: bool  # whether the question is how many
+    holding: list[int] = field(init=False)
+    asserted: list[int] = field(init=False)
+    listed: set[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.holding = [number for number, item in enumerate(self.items) if self.held_in(item)]
+        self.asserted = [number for number in self.holding if not self.items[number].denied]
+        asserted = self.asserted
+        self.listed = {n for at in asserted for n in alternatives(self.items, at, self.references, self.question)}
+
+    def held_in(self, item: Item) -> list[list[str]]:
+        """Returns the references whose words stand in a row in the item."""
+        return [reference for reference in self.references if places(item.words, reference)]
+
+    def conflict(self) -> str:
+        """Returns the first asserted color, side or number that no reference gives, "" without one."""
+        numbers = sorted({*self.listed, *self.asserted}) if self.holding else range(len(self.items))
+        for item in (self.items[number] for number in numbers):
+            for word in item.words:
+                exclusive = _excluded(word, self.known) or (self.counting and word.isdigit())
+                if exclusive and not item.denied and word not in self.known | self.question:
+                    return word
+        return ""
+
+    def share_known(self) -> float:
+        """Returns which share of the answer's alternatives the references know. Numbers have no other alternatives."""
+        right = len({*self.listed, *self.asserted})
+        if self.counting:
+            return 1.0
+        unknown = sum(not self.known.issuperset(self.items[at].content(self.question)) for at in self.listed)
+        prose = len(self.words) > PROSE or len(self.question.intersection(self.words)) > 1
+        items = [self.items[number] for number in self.asserted]
+        beside = min(_beside(item, self.references, self.known, self.question, prose) for item in items)
+        return (right - unknown) / (right + beside)
 
 
 def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
@@ -64,40 +115,35 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
     if counts[normalise(candidate)]:
         return _frequent(counts[normalise(candidate)], most)
     given = {tuple(said): counts[normalise(one)] for said, one in zip(references, asked.references, strict=True)}
-    for said in references[:]:  # "Wilhelm Röntgen" for "Wilhelm Conrad Röntgen"
-        shorter = [[*said[:at], *said[at + 1 :]] for at in range(1, len(said) - 1)]
-        references += shorter
-        given = {**{tuple(short): given[tuple(said)] for short in shorter}, **given}
+    _add_shorter_names(references, given)
     question = set(answer_words(asked.question)) - known - FREE
-    counting = "how many" in asked.question.lower()
-    holding = [at for at, item in enumerate(items) if any(places(item.words, reference) for reference in references)]
-    asserted = [at for at in holding if not items[at].denied]
-    listed = {other for at in asserted for other in alternatives(items, at, references, question)}
-    wrong = [
-        word
-        for item in ([items[at] for at in sorted({*listed, *asserted})] if holding else items)
-        for word in item.words
-        if not item.denied
-        and word not in known | question
-        and (_excluded(word, known) or (counting and word.isdigit()))
-    ]
-    if wrong:
-        return 1.0, f"no reference answer says {wrong[0]!r}"
-    if counting and VAGUE & set(words):
+    answer = _Answer(words, items, references, known, question, "how many" in asked.question.lower())
+    if wrong := answer.conflict():
+        return 1.0, f"no reference answer says {wrong!r}"
+    if answer.counting and VAGUE & set(words):
         return 2.0, "it gives no number"
-    if holding and not asserted:
+    if answer.holding and not answer.asserted:
         return 1.0, "it denies, doubts or takes back what the reference answers say"
-    if holding:
-        unknown = 0 if counting else sum(not known.issuperset(items[at].content(question)) for at in listed)
-        prose = len(words) > PROSE or len(question.intersection(words)) > 1
-        beside = 0 if counting else min(_beside(items[at], references, known, question, prose) for at in asserted)
-        right = len({*listed, *asserted}) - unknown
-        share = right / (right + unknown + beside)
+    if answer.asserted:
+        share = answer.share_known()
         if share < 2 / 3:
             return (2.0 if share >= 0.5 else 1.0), f"{share:.0%} of its alternatives are reference answers"
-        held = [one for one in references if any(places(items[at].words, one) for at in asserted)]
-        return _frequent(max(given[tuple(one)] for one in held), most)
-    usual = [answer_words(answer) for answer in asked.references if 2 * counts[normalise(answer)] >= most]
+        held = [reference for number in answer.asserted for reference in answer.held_in(items[number])]
+        return _frequent(max(given[tuple(reference)] for reference in held), most)
+    return _by_words(words, [answer_words(one) for one in asked.references if 2 * counts[normalise(one)] >= most])
+
+
+def _add_shorter_names(references: list[list[str]], given: dict[tuple[str, ...], int]) -> None:
+    """Adds each reference without one of its inner words: "Wilhelm Röntgen" for "Wilhelm Conrad Röntgen"."""
+    for reference in references[:]:
+        for inner in range(1, len(reference) - 1):
+            shorter = [*reference[:inner], *reference[inner + 1 :]]
+            references.append(shorter)
+            given.setdefault(tuple(shorter), given[tuple(reference)])
+
+
+def _by_words(words: Sequence[str], usual: Sequence[Sequence[str]]) -> tuple[float, str]:
+    """Applies the rules from "part" on. usual: references given at least half as often as the most frequent one."""
     part = max(len(words) / len(reference) if set(words) <= set(reference) else 0.0 for reference in usual)
     if part >= 2 / 3:
         return 3.0, "it is most of a reference answer"
@@ -128,14 +174,20 @@ def _beside(item: Item, references: Sequence[Sequence[str]], known: set[str], qu
 
 
 def _binary(items: Sequence[Item], counts: Counter[str]) -> tuple[float, str]:
-    signs = [
-        (item, answer) for item in items for answer, of_one in (("yes", YES), ("no", NO)) if of_one & {*item.words}
-    ]
-    open_ = [one for pair in pairwise(items) if pair[1].joint == "or" for one in pair if {*one.words} <= YES | NO]
-    if not signs or open_ or any(not EVASIVE.isdisjoint(item.words) for item in items):
+    """Applies the rule "yes/no"."""
+    signs = []
+    for item in items:
+        signs += [(item, answer) for answer, words in (("yes", YES), ("no", NO)) if not words.isdisjoint(item.words)]
+    leaves_open = any(
+        second.joint == "or" and ({*first.words} <= YES | NO or {*second.words} <= YES | NO)
+        for first, second in pairwise(items)
+    )
+    evades = any(not EVASIVE.isdisjoint(item.words) for item in items)
+    if not signs or leaves_open or evades:
         return 1.0, "it does not commit itself"
     first, said = signs[0]
-    if len({answer for item, answer in signs if item.words[:1] != [] and item.words[0] in YES | NO}) > 1:
+    begun_with = {answer for item, answer in signs if item.words[0] in YES | NO}
+    if len(begun_with) > 1:
         return 1.0, "it must say yes or no, not both"
     if first.denied and said == "yes":
         return 1.0, "it denies or doubts what it says"

@@ -21,10 +21,10 @@ from typing import Any
 import httpx2 as httpx
 from pydantic import ValidationError
 
-from spanreward.rewards.http_client import KEY, BadAnswer, Server, exchange, legible
+from spanreward.rewards.base.verdict import Status
+from spanreward.rewards.files.http_client import KEY, BadAnswer, Server, exchange, legible
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.remote.wire import Served, ServedList, ServerAnswer
-from spanreward.rewards.verdict import Status
 
 Answer = ServerAnswer | Failure
 Body = Mapping[str, Any]  # the JSON of a request, or some of its fields

@@ -13,12 +13,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
-from spanreward.rewards.http_client import run
+from spanreward.rewards.base.verdict import Status
+from spanreward.rewards.files.http_client import run
 from spanreward.rewards.judges.encoding.chat import MIN_MASS, rating_from_logprobs, rating_from_top
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, by_reading
 from spanreward.rewards.judges.remote.endpoint import Answer, Body, Endpoint
 from spanreward.rewards.judges.remote.wire import Served, ServerAnswer, TokenCounts
-from spanreward.rewards.verdict import Status
 
 CALIBRATION = Question([{"role": "user", "content": "Answer with one digit from 1 to 5, and nothing else: 3"}])
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from spanreward.rewards.http_client import legible
+from spanreward.rewards.files.http_client import legible
 
 
 class TopLogprob(BaseModel):

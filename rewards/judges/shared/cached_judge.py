@@ -21,7 +21,7 @@ from typing import Any, Self, TypeVar
 
 from PIL.ExifTags import Base
 
-from spanreward.rewards.cache_folder import CACHE
+from spanreward.rewards.files.cache_folder import CACHE
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import PresenceProbe
 from spanreward.rewards.judges.shared.outer_judge import OuterJudge
@@ -109,7 +109,7 @@ class CachedJudge(OuterJudge):
 @cache
 def code_hash(package: Path = Path(__file__).parents[2]) -> str:
     """Hash of the code that turns a question into an answer: judges, picture conversion, and the parser."""
-    files = [*(package / "judges").rglob("*.py"), *(package / "language").rglob("*.py"), package / "pictures.py"]
+    files = [*(package / "judges").rglob("*.py"), *(package / "language").rglob("*.py"), package / "files" / "pictures.py"]
     return _sha256(b"\0".join(path.read_bytes() for path in sorted(files)))
 
 

@@ -61,11 +61,11 @@ class CascadeJudge(OuterJudge):
             sure = [isinstance(a, Rating) and max(a.probabilities.values(), default=0) >= self.sure for a in answers]
             audited = [int(key, 16) < self.audit * 16**32 for key in question_keys(questions, {"audit": self.seed})]
             asked = [n for n in range(len(answers)) if audited[n] or not sure[n]]
-            found = self.teacher.rate([questions[n] for n in asked], scale) if asked else []
-        for n, answer in zip(asked, found, strict=True):
-            said, answers[n] = answers[n], answer
-            if sure[n] and isinstance(said, Rating) and isinstance(answer, Rating):
-                self._count(audited=1, agreed=agree(said, answer, scale))
+            taught = self.teacher.rate([questions[n] for n in asked], scale) if asked else []
+        for n, by_teacher in zip(asked, taught, strict=True):
+            by_student, answers[n] = answers[n], by_teacher
+            if sure[n] and isinstance(by_student, Rating) and isinstance(by_teacher, Rating):  # asked for an audit
+                self._count(audited=1, agreed=agree(by_student, by_teacher, scale))
         self._count(questions=len(answers), teacher=len(asked), student=len(answers) - len(asked))
         return answers
 

@@ -9,7 +9,7 @@ from PIL import Image
 from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel, CLIPProcessor, CLIPTokenizer
 
 from experiments.agreement.clip_score import PROMPT, ClipScore
-from spanreward.rewards.verdict import Sample, Status
+from spanreward.rewards.base.verdict import Sample, Status
 
 TINY = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
 

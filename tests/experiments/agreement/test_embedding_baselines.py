@@ -8,9 +8,9 @@ import pytest
 
 from experiments.agreement.embedding_baselines import FourGrams, GraphPieces, around, four_grams, graph_pieces
 from experiments.match_embed.word_vectors import Embedder
+from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.posh.scores import f1
-from spanreward.rewards.verdict import Sample, Status
 
 
 class Equal(Embedder):

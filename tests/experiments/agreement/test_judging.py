@@ -35,10 +35,10 @@ from experiments.agreement.judging_sets import read_judging
 from experiments.agreement.stand_in_judges import FirstJudge, LongerJudge
 from experiments.labels.pair_statistics import pair_accuracies
 from experiments.scenes.word_judge import WordJudge
+from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges import CachedJudge
 from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.pairwise import PairwiseReward
-from spanreward.rewards.verdict import Sample, Status
 from tests.support.group_judges import GroupJudge
 from tests.support.paths import DATA
 

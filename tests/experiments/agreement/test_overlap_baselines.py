@@ -8,7 +8,7 @@ import pytest
 
 from experiments.agreement import overlap_baselines
 from experiments.agreement.overlap_baselines import ReferenceOverlap, baselines, bleu, rouge_l, word_count
-from spanreward.rewards.verdict import Sample, Status
+from spanreward.rewards.base.verdict import Sample, Status
 
 
 def test_bleu_by_hand() -> None:

@@ -14,10 +14,10 @@ from experiments.scenes.referee import judge_description, read
 from experiments.scenes.referee_judge import says
 from experiments.scenes.world import Scene, make_scenes
 from spanreward.rewards import LaveReward, MatchJudge, PairwiseReward, PoshReward
+from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Question, Rating, rating_of
 from spanreward.rewards.judges.probe import PairProbe
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample
+from spanreward.rewards.reward.reward import Reward
 
 SCENES = make_scenes("test", level=1, count=6) + make_scenes("test", level=2, count=6)
 

@@ -12,10 +12,10 @@ from scipy.stats import kendalltau
 
 from experiments.labels.tables import TABLES, TableRow, fill_table, judge_records
 from spanreward.rewards import HarmonicReward, LaveReward
-from spanreward.rewards.from_function import reward
+from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.judges.judge import Failure, Question
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.reward.from_function import reward
+from spanreward.rewards.reward.reward import Reward
 from tests.support.elo import elo_by_the_formula
 from tests.support.fakes import FakeJudge, certain, criterion_of, prompt_of
 

@@ -53,7 +53,7 @@ def test_without_a_context_there_is_nothing_to_look_up() -> None:
     assert isinstance(ranked, Failure)
 
 
-@pytest.mark.parametrize("options", [{}, {"schedule": "swiss"}, {"form": "batch"}, {"form": "score"}])
+@pytest.mark.parametrize("options", [{}, {"form": "batch"}, {"form": "score"}])
 def test_both_rewards_run_with_the_judge_that_needs_no_model(options: dict[str, str]) -> None:
     group = [Sample("Describe.", text, context=CONTEXT) for text in (TERSE, GOOD, WRONG)]
     scores = [verdict.score or 0 for verdict in PairwiseReward(WordJudge(), **options).assess(group)]

@@ -8,10 +8,10 @@ from experiments.scenes import word_judge
 from experiments.scenes.rate_criteria import statements
 from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import HarmonicReward
+from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges.judge import Failure, Question
 from spanreward.rewards.judges.probe import CriterionProbe
 from spanreward.rewards.language.parse import describe
-from spanreward.rewards.verdict import Sample, Status
 
 CONTEXT = "A large blue square sits in the bottom right corner. A small red circle sits in the top left corner."
 UNIFORM = dict.fromkeys("12345", 0.2)

@@ -2,7 +2,7 @@
 
 from experiments.scenes.referee_judge import RefereeJudge
 from spanreward.rewards import PoshReward
-from spanreward.rewards.verdict import Sample
+from spanreward.rewards.base.verdict import Sample
 
 REFERENCE = "A large red circle sits in the bottom left corner. A small blue circle sits at the top edge."
 

@@ -14,7 +14,7 @@ from experiments.scenes.rows import misread, scenes as scenes_rows
 from experiments.scenes.truth import scene_named
 from experiments.scenes.world import draw
 from spanreward.rewards import CaprlReward, Sample
-from spanreward.rewards.reward import read_questions
+from spanreward.rewards.reward.row import read_questions
 from spanreward.training.data.load import load_data
 
 SCENES = scenes_part(level=2, count=12, references=3, seed=5)

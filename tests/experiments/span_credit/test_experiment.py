@@ -12,7 +12,7 @@ from experiments.scenes.truth_reward import TruthReward
 from experiments.scenes.world import Scene, Thing
 from experiments.span_credit.arm import Arm
 from experiments.span_credit.experiment import train_arm
-from spanreward.rewards.verdict import Sample
+from spanreward.rewards.base.verdict import Sample
 from spanreward.training.policy import load_policy
 from tests.support.command import experiments
 

@@ -8,10 +8,10 @@ from hypothesis import given, strategies as st
 from scipy.stats import spearmanr
 
 from spanreward.rewards import PairwiseReward, Sample, Status
+from spanreward.rewards.base.verdict import Verdict
 from spanreward.rewards.judges.judge import Failure, Question
 from spanreward.rewards.judges.probe import RankingProbe
 from spanreward.rewards.pairwise.ranking import read_ranking, votes_of
-from spanreward.rewards.verdict import Verdict
 from tests.support.group_judges import ANALYSIS, GroupJudge
 
 CONTEXT = "A red circle is above a blue star, on a green ground."
@@ -163,7 +163,7 @@ def test_the_cost_is_what_is_asked(form: str, analyse: bool) -> None:
     ("options", "sentence"),
     [
         ({"form": "batch", "anchor": "anchor"}, "anchor is for form \"pair\", and form is 'batch'"),
-        ({"form": "score", "schedule": "swiss"}, "schedule is for form \"pair\", and form is 'score'"),
+        ({"form": "score", "smooth": True}, "smooth is for form \"pair\", and form is 'score'"),
         ({"form": "batch", "smooth": True}, "smooth is for form \"pair\", and form is 'batch'"),
     ],
 )

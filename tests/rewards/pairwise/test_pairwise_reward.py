@@ -15,7 +15,6 @@ from scipy.stats import spearmanr
 from spanreward.rewards import PairwiseReward, Sample, Status
 from spanreward.rewards.judges.probe import PairProbe
 from spanreward.rewards.pairwise.questions import DEFAULT, load_prompts
-from spanreward.rewards.pairwise.schedule import swiss_round, swiss_rounds
 from tests.support.group_judges import GroupJudge
 from tests.support.pair_judges import PairJudge, better, mistaken
 from tests.support.paths import DATA
@@ -226,43 +225,20 @@ def test_it_is_a_reward_for_trl() -> None:
     assert pickle.loads(pickle.dumps(PairwiseReward("match"))).prompts == reward.prompts
 
 
-RANKED = [("round-robin", 1.0, 0.999), ("round-robin", 0.85, 0.85), ("round-robin", 0.7, 0.55)]
-RANKED += [("swiss", 1.0, 0.85), ("swiss", 0.85, 0.65), ("swiss", 0.7, 0.3)]
-
-
-@pytest.mark.parametrize(("schedule", "accuracy", "floor"), RANKED)
-def test_a_group_is_ranked_by_a_judge_of_planted_accuracy(schedule: Any, accuracy: float, floor: float) -> None:
+@pytest.mark.parametrize(("accuracy", "floor"), [(1.0, 0.999), (0.85, 0.85), (0.7, 0.55)])
+def test_a_group_is_ranked_by_a_judge_of_planted_accuracy(accuracy: float, floor: float) -> None:
     """Twenty groups of eight: the rank correlation with the truth, which falls with the judge's accuracy."""
     quality = {f"A thing with a number, which is {number}.": number for number in range(8)}
     correlations = []
     for seed in range(20):
         texts = np.random.default_rng(seed).permutation(list(quality)).tolist()
         judge = PairJudge(mistaken(better(quality.__getitem__), accuracy, seed))
-        scores = [verdict.score for verdict in PairwiseReward(judge, schedule=schedule).assess(group(*texts))]
-        questions = sum(map(len, judge.asked))
-        assert questions == 56 if schedule == "round-robin" else 20 <= questions <= 24  # the last two may have met
+        scores = [verdict.score for verdict in PairwiseReward(judge).assess(group(*texts))]
+        assert sum(map(len, judge.asked)) == 56
         correlations.append(spearmanr(scores, [quality[text] for text in texts]).statistic)
     assert np.mean(correlations) > floor
     if accuracy < 1:
         assert np.mean(correlations) < 0.97
-
-
-def test_swiss_rounds_by_hand() -> None:
-    assert [swiss_rounds(players) for players in (0, 1, 2, 3, 4, 8, 9)] == [0, 0, 1, 2, 2, 3, 4]
-    assert swiss_round([0, 1, 2, 3], {}, set()) == [(0, 1), (2, 3)]
-    met = {frozenset((0, 1)), frozenset((2, 3))}
-    assert swiss_round([0, 1, 2, 3], {0: 0.7, 1: 0.3, 2: 0.7, 3: 0.3}, met) == [(0, 2), (1, 3)]
-    assert swiss_round([0, 1, 2], {2: 0.9, 1: 0.1}, {frozenset((0, 2))}) == [(2, 1)]  # 0 sits out
-
-
-def test_swiss_groups_of_different_sizes_meet_in_the_same_calls() -> None:
-    judge = PairJudge(better(words))
-    more = [replace(sample, prompt="Say more.") for sample in group(POOR, GOOD, "")]
-    verdicts = PairwiseReward(judge, schedule="swiss").assess([*group(GOOD, FAIR, POOR), *more])
-    assert [len(call) for call in judge.asked] == [2 * 2, 2]  # a pair of each group, then one of the larger
-    assert verdicts[0].score == max(verdict.score for verdict in verdicts[:3])
-    assert [verdict.status for verdict in verdicts] == [Status.OK] * 5 + [Status.EMPTY]
-    assert verdicts[4].score > verdicts[3].score > 0
 
 
 def test_options_and_prompts_that_cannot_be_used(tmp_path: Path) -> None:
@@ -270,7 +246,6 @@ def test_options_and_prompts_that_cannot_be_used(tmp_path: Path) -> None:
         ({"form": "rank"}, 'form is "pair", "batch" or "score", got \'rank\''),
         ({"mode": "pair"}, 'mode is "default" or "published", got \'pair\''),
         ({"anchor": "sft"}, 'anchor is "anchor", "reference" or None, got \'sft\''),
-        ({"schedule": "knockout"}, 'schedule is "round-robin" or "swiss", got \'knockout\''),
         ({"evidence": "sound"}, 'evidence is "picture" or "context", got \'sound\''),
     ):
         with pytest.raises(ValueError, match="got") as error:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
+from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.judges import MatchJudge
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.scoring import read_rows
-from spanreward.rewards.verdict import Sample, Span, Status, Verdict
 from spanreward.training.callbacks import verdict_file
 from spanreward.training.callbacks.verdict_file import VerdictFile
 from spanreward.training.grpo.recorder import Recorder

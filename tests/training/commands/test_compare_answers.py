@@ -16,8 +16,8 @@ import json
 from pathlib import Path
 
 from spanreward.rewards.judges.judge import Judge, Rating
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Verdict
+from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.base.verdict import Verdict
 
 FOLDER = Path({folder!r})
 

@@ -32,15 +32,6 @@ def test_the_list_names_every_file_and_cuts_no_sentence(command: Any, monkeypatc
     assert "of the U.S. National Gallery of Art" in said["recipes/data/docent.yaml"]
 
 
-def test_a_recipe_is_copied_by_its_own_name(command: Any, tmp_path: Path) -> None:
-    copied = command("photos-posh-dapo", "--folder", str(tmp_path)).splitlines()
-    assert copied == [str(tmp_path / "recipes/quickstart/photos-posh-dapo.yaml")]
-    with pytest.raises(SystemExit, match=r"3 recipes are called docent-sft: give one of recipes/qwen2.5-vl-3b-lora/"):
-        command("docent-sft")
-    with pytest.raises(SystemExit, match="did you mean 'scenes-dapo'"):
-        command("scene-dapo")
-
-
 @pytest.mark.parametrize("name", recipes.files())
 def test_what_is_copied_is_whole(command: Any, tmp_path: Path, name: str) -> None:
     copied = command(name, "--folder", str(tmp_path)).splitlines()

@@ -10,7 +10,7 @@ import yaml
 
 from experiments.scenes.parts import TINY
 from spanreward.rewards import MatchJudge, PoshReward
-from spanreward.rewards.verdict import Verdict
+from spanreward.rewards.base.verdict import Verdict
 from spanreward.training.evaluation.comparison import Setup, summarise
 from spanreward.training.evaluation.evaluate import Evaluation
 from spanreward.training.evaluation.prompts import Prompts, first_of, prompts_of_file

@@ -11,7 +11,7 @@ import yaml
 from experiments.scenes.parts import SCENES, TINY, TRUTH
 from experiments.scenes.truth import Truth
 from spanreward.rewards import MatchJudge, PoshReward
-from spanreward.rewards.verdict import Verdict
+from spanreward.rewards.base.verdict import Verdict
 from spanreward.training.evaluation.comparison import Setup, parts_by_kind, summarise
 from spanreward.training.evaluation.evaluate import Evaluation
 from spanreward.training.evaluation.prompts import Prompts

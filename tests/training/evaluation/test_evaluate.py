@@ -12,13 +12,13 @@ from experiments.scenes.parts import TINY, scenes_of, scenes_part
 from experiments.scenes.referee import judge_description
 from experiments.scenes.truth import Truth
 from experiments.scenes.world import draw, make_scenes
+from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.lave import LaveReward
 from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.reward import Reward
-from spanreward.rewards.verdict import Sample, Status, Verdict
+from spanreward.rewards.reward.reward import Reward
 from spanreward.training.evaluation import greedy as module
 from spanreward.training.evaluation.evaluate import answer, evaluate, in_words, reasons
 from spanreward.training.evaluation.greedy import BATCH, greedy_completions, with_picture

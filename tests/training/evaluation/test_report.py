@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from spanreward.rewards.verdict import Span, Status, Verdict
+from spanreward.rewards.base.verdict import Span, Status, Verdict
 from spanreward.training.evaluation.coloured_text import LEVELS, Segment, level, segments
 from spanreward.training.evaluation.curves import panels, tick_labels
 from spanreward.training.evaluation.outcomes import label

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from spanreward.rewards.verdict import Span, Verdict
+from spanreward.rewards.base.verdict import Span, Verdict
 from spanreward.training.evaluation.report import write_report
 from spanreward.training.evaluation.shown import ShownAnswer, ShownPrompt
 from spanreward.training.evaluation.statistics import summarise_models

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from spanreward.rewards.verdict import Status, Verdict
+from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.training.evaluation.prompts import Prompts
 from spanreward.training.evaluation.shown import ShownAnswer, shown_prompts
 

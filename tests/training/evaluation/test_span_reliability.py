@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spanreward.rewards.verdict import Span
+from spanreward.rewards.base.verdict import Span
 from spanreward.training.evaluation.span_reliability import Labelled, advice, pearson, reliability
 
 TEXT = "a red cat and a blue dog"

@@ -9,10 +9,10 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from experiments.scenes.parts import TINY, scenes_part
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.smollm2 import smollm2_folder
-from spanreward.rewards.verdict import Status
 from spanreward.training.data.load import load_data
 from spanreward.training.evaluation import greedy as module
 from spanreward.training.evaluation.greedy import answers_by_vllm, continue_prompts

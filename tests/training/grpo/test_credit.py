@@ -9,7 +9,7 @@ from tokenizers import Tokenizer, decoders, models
 
 import spanreward
 from experiments.scenes.policy import tiny_tokenizer
-from spanreward.rewards.verdict import Span, Verdict
+from spanreward.rewards.base.verdict import Span, Verdict
 from spanreward.training.grpo import credit as credit_module
 from spanreward.training.grpo.credit import (
     STD_FLOOR,

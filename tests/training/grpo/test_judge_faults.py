@@ -12,12 +12,12 @@ from datasets import Dataset
 
 from experiments.scenes.parts import scenes_part
 from spanreward.rewards import HarmonicReward, LaveReward
+from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.verdict import Status, Verdict
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.recorder import check_deadlines
 from spanreward.training.grpo.trainer import JudgeFailure, SpanGRPOConfig

@@ -9,8 +9,8 @@ import pytest
 from datasets import Dataset
 
 from spanreward import PoshReward, RewardHealthCallback, Span, Verdict
-from spanreward.rewards.reward import summarise
-from spanreward.rewards.verdict import Sample, Status
+from spanreward.rewards.base.verdict import Sample, Status
+from spanreward.rewards.reward.reward import summarise
 from spanreward.training.grpo.recorder import Recorder
 from spanreward.training.grpo.trainer import JudgeFailure, NothingScored
 from tests.support.tiny_trainer import Scored, advantages_of, make_trainer, scenes

@@ -12,7 +12,7 @@ from tokenizers import AddedToken, Tokenizer
 from experiments.scenes.parts import scenes_part
 from experiments.scenes.policy import tiny_tokenizer
 from spanreward.rewards import HarmonicReward, LaveReward, PoshReward, Reward
-from spanreward.rewards.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.config import SpanGRPOConfig
 from spanreward.training.grpo.credit import special_ids, token_offsets

@@ -8,7 +8,7 @@ from zlib import crc32
 import pytest
 
 from spanreward.rewards import LaveReward, MatchJudge, PoshReward, Status
-from spanreward.rewards.contrast import EVERY
+from spanreward.rewards.reward.contrast import EVERY
 from spanreward.training.grpo import waiting
 from spanreward.training.grpo.recorder import Recorder, awake, judge_step
 from tests.support.tiny_trainer import Scored

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from transformers import LlavaConfig, Qwen2Config
 
-from spanreward.training.plan.known_models import known_size
+from spanreward.training.plan.known_models import size_by_name
 from spanreward.training.plan.memory import LIVE, PINNED, PROCESS, Awake, Plan, Size, size_of
 
 POLICY = Size(parameters=1000, layers=2, hidden=10, kv_numbers=4, vocabulary=50, linear=30)
@@ -47,7 +47,9 @@ def test_one_gpu_trains_everything() -> None:
 )
 def test_what_a_step_took_on_a_gpu(policy: str, dtype: str, rank: int | None, allocated: float) -> None:
     """Eight rows of 128 and 256 tokens. Pictures and fragmentation are not computed."""
-    plan = Plan(known_size(policy), (), 1, "none", rank, tokens=8 * (128 + 256), dtype=dtype)
+    size = size_by_name(policy)
+    assert size is not None
+    plan = Plan(size, (), 1, "none", rank, tokens=8 * (128 + 256), dtype=dtype)
     assert (sum(plan.training.values()) - PROCESS) / 1e9 == pytest.approx(allocated, rel=0.05)
 
 

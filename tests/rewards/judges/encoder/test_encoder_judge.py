@@ -9,12 +9,12 @@ import torch
 from hypothesis import given, strategies as st
 from transformers import AutoTokenizer, BertForTokenClassification
 
+from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges import Failure, Question, load_judge
 from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge
 from spanreward.rewards.judges.encoder.windows import fewest_tokens, windows
 from spanreward.rewards.judges.probe import CriterionProbe, Mention, PhraseProbe, PresenceProbe
 from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.verdict import Sample, Status
 from tests.support.tiny_encoder import WORDS, saved
 
 TEXT, TARGET = "a red cat sits on the mat .", "the dog sleeps and a cat sits ."

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoding.chat import (
     LONGEST_WORD,
     MIN_MASS,
@@ -15,7 +16,6 @@ from spanreward.rewards.judges.encoding.chat import (
     rating_from_top,
 )
 from spanreward.rewards.judges.judge import Failure, Question, Rating
-from spanreward.rewards.verdict import Status
 from tests.support.tokenizer import ENCODER, tokenizer
 
 

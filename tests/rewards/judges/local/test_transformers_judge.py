@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import torch
 
+from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges import Failure, Question, Rating, load_judge
 from spanreward.rewards.judges.encoding.prompt import groups, shared_length
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.verdict import Sample, Status
 from tests.support.tiny_models import TEXTS, close, questions, save_llama
 
 

@@ -19,6 +19,7 @@ from peft import LoraConfig, get_peft_model
 from scipy.stats import spearmanr
 from transformers import AutoModelForCausalLM
 
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges import Failure, Question, load_judge
 from spanreward.rewards.judges.encoding.chat import rating_from_logprobs
 from spanreward.rewards.judges.judge import RATING_SCALE
@@ -27,7 +28,6 @@ from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.local.vllm_engine import END, ENVS, VLLM, check_names
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from spanreward.rewards.judges.smollm2 import smollm2_folder
-from spanreward.rewards.verdict import Status
 from tests.support.posh_questions import posh_questions
 
 QUESTIONS = 200

@@ -16,11 +16,11 @@ from typing import Any
 import psutil
 import pytest
 
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges import Failure, Question, Rating
 from spanreward.rewards.judges.local.vllm_arguments import adapter_arguments
 from spanreward.rewards.judges.local.vllm_engine import Guard, one_at_a_time
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
-from spanreward.rewards.verdict import Status
 from tests.support.fake_vllm import GB, install
 
 ASK = [Question([{"role": "user", "content": "Rate it from 1 to 5: 4"}])]

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.language.lemmas import lemma, lemmas
 from spanreward.rewards.language.parse import describe
-from spanreward.rewards.verdict import Status
 
 TEXT = "A small red circle is above a blue square. Two dogs sit on the bench. The man's hat is black."
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from spanreward.rewards import http_client
+from spanreward.rewards.base.verdict import Status
+from spanreward.rewards.files import http_client as http_client
 from spanreward.rewards.judges import Failure, Question, Rating
 from spanreward.rewards.judges.remote import endpoint
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
-from spanreward.rewards.verdict import Status
 from tests.support.liar import BARE, PATIENT, RATINGS, SECRET, TRANSPORT, TWICE, legible
 from tests.support.server import Server, text_of
 

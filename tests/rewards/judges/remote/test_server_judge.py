@@ -23,15 +23,15 @@ from zlib import crc32
 
 import pytest
 
-from spanreward.rewards import http_client
-from spanreward.rewards.http_client import legible
+from spanreward.rewards.base.verdict import Status
+from spanreward.rewards.files import http_client as http_client
+from spanreward.rewards.files.http_client import legible
 from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating, load_judge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.remote import endpoint as endpoint_module, remote_judge as remote_module
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.endpoint import ANSWER, ATTEMPTS, TOKEN, Endpoint, pause
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
-from spanreward.rewards.verdict import Status
 from tests.support.posh_questions import posh_questions
 from tests.support.server import CUT, LOST, SCALE, SOON, Server, text_of
 from tests.support.tokenizer import ENCODER

@@ -18,12 +18,12 @@ from hypothesis import given, settings, strategies as st
 from PIL import Image, ImageOps, PngImagePlugin
 from PIL.ExifTags import Base
 
+from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Question, Rating
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.judges.shared.cached_judge import code_hash, question_keys
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.verdict import Sample, Status
 from tests.support.fakes import FakeJudge, asked, hashed_rating
 from tests.support.paths import ROOT
 

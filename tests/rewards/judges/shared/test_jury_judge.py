@@ -5,13 +5,13 @@ import pickle
 import pytest
 from hypothesis import given, strategies as st
 
+from spanreward.rewards.base.checks import members
+from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Question, Rating, load_judge
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.probe import Mention, PresenceProbe
 from spanreward.rewards.judges.shared.jury_judge import JuryJudge, pooled
-from spanreward.rewards.naming import members
 from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.verdict import Sample, Status
 from spanreward.training.evaluation.referees import identities
 from spanreward.training.recipe import JudgePart, RewardPart
 from tests.support.fakes import FakeJudge, asked, certain, hashed_rating

@@ -1,0 +1,1 @@
+"""What comes from outside: JSONL, YAML, pictures, the hub, servers and a user's own Python file."""

@@ -1,0 +1,86 @@
+"""Loads a class or function from a file of your own: `my_rewards.py:ColourReward`, `my_data.py:rows`.
+
+    kind = custom_class("my_rewards.py:ColourReward", Reward)
+    rows = custom_function("my_data.py:rows")(split="train")
+
+The file becomes a submodule of this one, named by its full path. So a file `json.py` hides no other module, and a
+pickle of its classes works in a spawned process too. The file may import its neighbours and its own package, because
+the first folder above it without an __init__.py is appended to sys.path.
+"""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from urllib.parse import unquote
+
+__path__: list[str] = []  # makes this module a package, so Python looks for its submodules
+BELOW = f"{__name__}."
+
+
+class FileFinder:
+    """Finds the submodules of this one, whose names are BELOW and a file's path."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if not name.startswith(BELOW):
+            return None
+        return spec_from_file_location(name, unquote(name.removeprefix(BELOW)))
+
+
+sys.meta_path.append(FileFinder)
+
+
+def is_custom(name: str) -> bool:
+    """Returns whether the name has the form FILE.py:NAME."""
+    return name.rpartition(":")[0].endswith(".py")
+
+
+def _custom_object(name: str) -> Any:
+    """Returns the object of FILE.py:NAME, or None if the file lacks it. Raises ValueError for a missing file."""
+    path, _, wanted = name.rpartition(":")
+    return vars(_module_of(path)).get(wanted)
+
+
+def custom_instance(name: str, base: type, options: Mapping[str, Any]) -> Any:
+    """Returns the object of FILE.py:NAME if it is a `base` already, else None. Raises ValueError if it gets options."""
+    if not (is_custom(name) and isinstance(found := _custom_object(name), base)):
+        return None
+    if options:
+        raise ValueError(f"{name} is a {base.__name__.lower()} already and takes no options, got {options}")
+    return found
+
+
+def custom_class(name: str, base: type) -> type:
+    """Returns the class of FILE.py:CLASS. The file's path is relative to the working folder; it runs once per process.
+
+    Raises ValueError for a missing file or class, and for a class that does not derive from `base`.
+    """
+    found = _custom_object(name)
+    if not (isinstance(found, type) and issubclass(found, base)):
+        path, _, wanted = name.rpartition(":")
+        raise ValueError(f"{path} has no class {wanted} that is a {base.__name__}: derive it from {base.__module__}.")
+    return found
+
+
+def custom_function(name: str) -> Callable[..., Any]:
+    """Returns the function of FILE.py:FUNCTION. Raises ValueError for a missing file or function."""
+    found = _custom_object(name)
+    if not callable(found):
+        path, _, wanted = name.rpartition(":")
+        raise ValueError(f"{path} has no function {wanted}.")
+    return found
+
+
+def _module_of(path: str) -> ModuleType:
+    file = Path(path).resolve()
+    if not file.is_file():
+        raise ValueError(f"there is no file {path} in {Path.cwd()}: FILE.py:NAME names a file from the working folder.")
+    above = str(next(folder for folder in file.parents if not (folder / "__init__.py").exists()))
+    if above not in sys.path:
+        sys.path.append(above)
+    return import_module(BELOW + str(file).replace("%", "%25").replace(".", "%2E"))

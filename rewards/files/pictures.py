@@ -1,0 +1,136 @@
+"""Opens the pictures of a row and prepares them for a judge, with the red box of a referring expression.
+
+    picture = opened(row["image"])                 # a decoded PIL image, or a PictureError
+    shown_picture(picture).mode                    # RGB
+    with_box(picture, (10, 20, 60, 80))
+
+A URL is refused, so nothing is downloaded. Only plain files are read, only the FORMATS (PIL runs Ghostscript on a
+PostScript file), and only pictures of at most DECODED_PIXELS. The name's ending does not matter.
+"""
+
+import io
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageOps, UnidentifiedImageError
+
+from spanreward.rewards.base.verdict import NotApplicable
+
+MAX_PIXELS = 2048 * 2048  # about 5300 tokens of Qwen2.5-VL, whose own limit is three times that
+DECODED_PIXELS = 64_000_000  # decoding so many with transparency takes 1.8 GB
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")  # PIL's names
+RED = (255, 0, 0)
+
+
+class PictureError(NotApplicable):
+    """The picture or its box cannot be used. The message says why."""
+
+
+def opened(picture: Any) -> Image.Image:
+    """Returns the picture decoded.
+
+    picture: a PIL image, a path, or a dict with "bytes" or "path" (as `datasets` stores them). Raises PictureError for
+    anything else, for a URL, and for a file that is missing or cannot be decoded.
+    """
+    source = picture
+    if isinstance(picture, dict):
+        content = picture.get("bytes")
+        source = io.BytesIO(content) if isinstance(content, bytes) else picture.get("path")
+    if isinstance(source, str) and "://" in source:
+        raise PictureError(f"the picture {source!r} is a URL, and nothing is downloaded: give a file or a PIL image")
+    if not isinstance(source, (Image.Image, io.BytesIO, str, Path)):
+        raise PictureError(f"a picture is a PIL image or the path of a file, got {type(source).__name__}")
+    shown = source if isinstance(source, (str, Path)) else "of this row"
+    try:
+        return loaded(source if isinstance(source, Image.Image) else open_file(source))
+    except FileNotFoundError:
+        raise PictureError(f"there is no picture {shown}: give a path from the working folder") from None
+    except PictureError as error:
+        raise PictureError(f"the picture {shown} cannot be decoded: {error}") from None
+
+
+def open_file(source: str | Path | io.BytesIO) -> Image.Image:
+    """Returns the picture, not decoded yet. Raises FileNotFoundError, and PictureError for an unusable file."""
+    with _one_reason():
+        if not isinstance(source, io.BytesIO) and not stat.S_ISREG(os.stat(source).st_mode):
+            raise PictureError("it is no plain file")
+        return sound(Image.open(source, formats=FORMATS))
+
+
+def loaded(image: Image.Image) -> Image.Image:
+    """Returns the image decoded. Raises PictureError where it cannot be decoded or is refused."""
+    with _one_reason():
+        sound(image).load()
+    return image
+
+
+def sound(image: Image.Image) -> Image.Image:
+    """Returns the image. Raises PictureError for a format or size that is refused."""
+    if image.format is None:  # it does not come from a file
+        return image
+    if image.format not in (*FORMATS, "MPO"):  # PIL's name for the JPEGs of some phones
+        raise PictureError(f"its format is {image.format}, none of {', '.join(FORMATS)}")
+    if image.width * image.height > DECODED_PIXELS:
+        raise PictureError(f"it has {image.width} x {image.height} pixels, more than {DECODED_PIXELS:,}: scale it down")
+    return image
+
+
+@contextmanager
+def _one_reason() -> Iterator[None]:
+    """Turns every error of PIL into a PictureError. Each format raises its own errors for a damaged file."""
+    try:
+        yield
+    except (FileNotFoundError, PictureError):
+        raise
+    except UnidentifiedImageError:
+        raise PictureError(f"it is no picture, or damaged, or none of {', '.join(FORMATS)}") from None
+    except Exception as error:
+        raise PictureError(" ".join(str(error).split()) or type(error).__name__) from None
+
+
+def shown_picture(image: Image.Image) -> Image.Image:
+    """Returns the image in RGB, upright, on white where it is transparent, with at most MAX_PIXELS."""
+    return scaled(_rgb(ImageOps.exif_transpose(image)), MAX_PIXELS)
+
+
+def _rgb(image: Image.Image) -> Image.Image:
+    """Returns the image in mode RGB. 16-bit values keep their upper 8 bits."""
+    if image.mode.startswith("I"):  # I;16 and the like, which PIL would clip at 255
+        values = np.asarray(image.convert("I")).clip(0, 65535)
+        return Image.fromarray((values // 256).astype(np.uint8)).convert("RGB")
+    if not image.has_transparency_data:
+        return image.convert("RGB")
+    white = Image.new("RGBA", image.size, "white")
+    return Image.alpha_composite(white, image.convert("RGBA")).convert("RGB")
+
+
+def scaled(image: Image.Image, pixels: int) -> Image.Image:
+    """Returns the image with at most that many pixels and the same proportions, up to rounding."""
+    if image.width * image.height <= pixels:
+        return image
+    ratio = (pixels / (image.width * image.height)) ** 0.5
+    width, height = max(1, int(image.width * ratio)), max(1, int(image.height * ratio))
+    # reducing_gap shrinks with a box filter first, which saves time and memory on large pictures
+    return image.resize((min(width, pixels), min(height, pixels)), Image.Resampling.BICUBIC, reducing_gap=2.0)
+
+
+def with_box(image: Image.Image, box: tuple[float, float, float, float]) -> Image.Image:
+    """Returns the picture as `shown_picture`, with a red box. Raises PictureError for a box outside the image.
+
+    box: (x0, y0, x1, y1) in pixels of the upright image before scaling.
+    """
+    width, height = ImageOps.exif_transpose(image).size
+    x0, y0, x1, y1 = box
+    if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height):
+        must = f"must be x0 < x1 and y0 < y1 within the picture of {width} x {height} pixels"
+        raise PictureError(f"the bbox {tuple(box)} {must}")
+    marked = shown_picture(image).copy()
+    right, down = marked.width / width, marked.height / height
+    corners = (x0 * right, y0 * down, max(x0 * right, x1 * right - 1), max(y0 * down, y1 * down - 1))
+    ImageDraw.Draw(marked).rectangle(corners, outline=RED, width=max(1, round(min(marked.size) / 150)))
+    return marked

@@ -1,0 +1,57 @@
+"""Judges completions together that a trainer asks about one at a time, from many coroutines.
+
+    posh = BatchingReward(PoshReward(load_judge("server:http://127.0.0.1:8000#Qwen/Qwen3-14B")))
+    verdict = await posh.verdict(sample)                  # from as many coroutines as there are completions
+
+A judge is faster on a batch, in which it asks equal questions once. A batch holds all samples that arrive within WAIT
+seconds of its first one. The next batch fills up while one is judged.
+"""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+from spanreward.rewards.base.verdict import Sample, Verdict
+from spanreward.rewards.reward.reward import Reward
+
+WAIT = 0.05  # seconds; a trainer starts the coroutines of a batch within a few milliseconds
+
+
+class JudgeFailed(RuntimeError):
+    """There is no score, and the completion is not to blame. Do not train on it as if it were 0."""
+
+
+class BatchingReward:
+    """Batches the samples of one event loop for a reward, which runs in its own thread."""
+
+    def __init__(self, reward: Reward) -> None:
+        self.reward = reward
+        self._waiting: list[tuple[Sample, asyncio.Future[Verdict]]] = []
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=reward.__name__)
+
+    async def score(self, sample: Sample) -> float:
+        """Returns the score in [0, 1]. Raises JudgeFailed where there is none."""
+        verdict = await self.verdict(sample)
+        if verdict.score is None:
+            raise JudgeFailed(f"{self.reward.__name__}: {verdict.status.value}: {verdict.note}")
+        return verdict.score
+
+    async def verdict(self, sample: Sample) -> Verdict:
+        """Returns the verdict of `Reward.judge_samples`. A judge that fails raises nothing."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Verdict] = loop.create_future()
+        if not self._waiting:
+            loop.call_later(WAIT, self._send, loop)
+        self._waiting.append((sample, future))
+        return await future
+
+    def _send(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Judges all waiting samples."""
+        batch, self._waiting = self._waiting, []
+        judged = loop.run_in_executor(self._thread, self.reward.judge_samples, [sample for sample, _ in batch])
+
+        def deliver(done: asyncio.Future[list[Verdict]]) -> None:
+            for (_, future), verdict in zip(batch, done.result(), strict=True):
+                if not future.cancelled():
+                    future.set_result(verdict)
+
+        judged.add_done_callback(deliver)

@@ -1,0 +1,53 @@
+"""Makes a reward from a function of one sample.
+
+@reward(columns=("reference",))
+def overlap(sample: Sample) -> float:
+    return token_f1(sample.completion, sample.references)
+
+GRPOTrainer(reward_funcs=[overlap], ...)        # in a recipe: metric: my_rewards.py:overlap
+"""
+
+from collections.abc import Callable, Sequence
+
+from spanreward.rewards.base.verdict import Sample, Status, Verdict
+from spanreward.rewards.reward.reward import Reward
+
+Judged = float | Verdict | None
+
+
+class FunctionReward(Reward):
+    """Reward that calls a function for the score of each sample. `reward` makes one.
+
+    The function returns a number in [0, 1], None where the row cannot be scored, or a Verdict with spans. The reward is
+    pickled by the function's name, so a spawned process imports it again.
+    """
+
+    def __init__(self, function: Callable[[Sample], Judged], columns: Sequence[str] = (), name: str = "") -> None:
+        super().__init__(name or function.__name__)
+        self.function = function
+        self.columns = tuple(columns)
+        self.__module__ = function.__module__
+        self.__doc__ = function.__doc__
+
+    def __reduce__(self) -> str:
+        return self.function.__qualname__
+
+    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+        return [_as_verdict(self.function(sample)) for sample in samples]
+
+
+def reward(columns: Sequence[str] = (), name: str = "") -> Callable[[Callable[[Sample], Judged]], FunctionReward]:
+    """Decorator that makes a reward from a function of one `Sample`.
+
+    columns: the dataset columns that the function needs. A missing one is a ValueError at the first call. name: the
+    reward's name in logs, by default the function's.
+    """
+    return lambda function: FunctionReward(function, columns, name)
+
+
+def _as_verdict(judged: Judged) -> Verdict:
+    if isinstance(judged, Verdict):
+        return judged
+    if judged is None:
+        return Verdict(None, Status.NOT_APPLICABLE, note="the function returned None")
+    return Verdict(float(judged))

@@ -1,0 +1,185 @@
+"""The base class of every metric: a TRL reward function that also returns Verdicts.
+
+    class Length(Reward):
+        columns = ()
+        def assess(self, samples):
+            return [Verdict(score=min(len(s.completion) / 100, 1.0)) for s in samples]
+
+    GRPOTrainer(reward_funcs=[Length(name="length")], ...)      # or Length(name="length").assess(samples)
+
+A reward works in any trainer that calls `reward(prompts, completions, **columns)`.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Container, Sequence
+from contextlib import ExitStack
+from typing import Any, Protocol, runtime_checkable
+
+from spanreward.rewards.base.cost import Cost
+from spanreward.rewards.base.verdict import Sample, Status, Verdict
+from spanreward.rewards.judges.judge import Failure, Judge
+from spanreward.rewards.reward.row import read_sample
+
+log = logging.getLogger(__name__)
+
+LogMetric = Callable[[str, float], None]
+
+
+class Reward:
+    """Base class of the metrics: a reward function with a judge. A subclass defines `assess`.
+
+    Attributes:
+        columns: the dataset columns that the metric needs. A missing column is a ValueError at the first call. A row
+            whose value is None is NOT_APPLICABLE.
+        one_of: alternative columns. The dataset needs at least one of them.
+        main_parts: the parts of a verdict that tables show, the main one first.
+        scale: the lowest and the highest value of the main part.
+        judges: the judges that `assess` asks.
+        wording: a hash of the prompts. Verdicts made with different prompts are never mixed.
+    """
+
+    columns: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
+    main_parts: tuple[str, ...] = ()
+    scale: tuple[float, float] = (0.0, 1.0)
+    judges: tuple[Judge, ...] = ()
+    wording: str = ""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+        """Returns one Verdict per sample, in order. It needs no trainer."""
+        raise NotImplementedError(f"{type(self).__name__} must define assess(samples)")
+
+    @property
+    def judges_to_wake(self) -> tuple[Judge, ...]:
+        """The judge that the caller keeps awake during `assess`, if there is only one.
+
+        Several judges need not be in memory together: `assess` wakes each one for its own questions, in a fixed order.
+        """
+        return self.judges if len(self.judges) == 1 else ()
+
+    @property
+    def remote(self) -> bool:
+        """Whether every judge is remote (see `Judge.remote`). Such a reward may run in a thread."""
+        return bool(self.judges) and all(judge.remote for judge in self.judges)
+
+    def reader(self) -> str:
+        """Returns the name of the parser, "" for a metric without one. Raises ImportError where it is missing."""
+        return ""
+
+    def missing_column(self, present: Container[str]) -> str | None:
+        """Returns the first missing column, quoted for a message ("'image' or 'context'"), or None."""
+        for column in self.columns:
+            if column not in present:
+                return repr(column)
+        if self.one_of and not any(column in present for column in self.one_of):
+            return " or ".join(map(repr, self.one_of))
+        return None
+
+    def unscored(self, verdicts: Sequence[Verdict]) -> str:
+        """Returns a clause that says why verdicts have no score, and which columns the metric reads."""
+        first = next(verdict for verdict in verdicts if verdict.score is None)
+        reads = " and ".join(map(repr, (*self.columns, *self.one_of)))
+        return f"{self.__name__}, which reads {reads or 'no column'}, says {first.note or first.status.value!r}"
+
+    def lacks(self, missing: str, where: str, present: Sequence[str]) -> ValueError:
+        """Returns the error for a missing column. where: the data that has the columns `present`."""
+        needed = f"{self.__name__} needs the dataset column {missing}, and {where} has {present}"
+        dropped = "" if present else ", and leave remove_unused_columns=False"
+        return ValueError(f"{needed}: rename the column that holds it to {missing}{dropped}.")
+
+    def cost(self, words: float, references: int) -> Cost | None:
+        """Returns the estimated cost of one completion of `words` words, or None if the metric gives no estimate.
+
+        references: how many references the row has, each as long as the completion.
+        """
+        return None if self.judges else Cost(0, 0, 0, exact=True, how="no judge is asked")
+
+    def __call__(
+        self, prompts: Sequence[Any], completions: Sequence[Any], completion_ids: Any = None, **columns: Any
+    ) -> list[float | None]:
+        """Returns a float in [0, 1] or None per completion, as TRL expects.
+
+        columns: the dataset's columns, one value per completion, and TRL's `log_metric`, which gets the means of the
+        verdicts' parts. Raises ValueError, on every rank, for a missing column or an unusable value. Other errors give
+        None.
+        """
+        _, verdicts = self.judge_completions(prompts, completions, **columns)
+        return [verdict.score for verdict in verdicts]
+
+    def judge_completions(
+        self, prompts: Sequence[Any], completions: Sequence[Any], log_metric: LogMetric | None = None, **columns: Any
+    ) -> tuple[list[Sample], list[Verdict]]:
+        """Does what `__call__` does, and returns the samples and their verdicts."""
+        samples = self.read_samples(prompts, completions, **columns)
+        verdicts = self.judge_samples(samples)
+        if log_metric is not None:
+            for metric, value in summarise(verdicts).items():
+                log_metric(f"{self.__name__}/{metric}", value)
+        return samples, verdicts
+
+    def read_samples(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[Sample]:
+        """Returns a Sample per completion. Raises ValueError for a missing column or an unusable value."""
+        lists = {name: values for name, values in columns.items() if isinstance(values, list)}
+        missing = self.missing_column(columns)
+        if missing:
+            raise self.lacks(missing, "the dataset", sorted(lists))
+        return [
+            read_sample({name: values[i] for name, values in lists.items()}, completion, prompt)
+            for i, (completion, prompt) in enumerate(zip(completions, prompts, strict=True))
+        ]
+
+    def judge_samples(self, samples: Sequence[Sample]) -> list[Verdict]:
+        """Runs `assess` with the judge awake. After an exception every sample has a verdict of status ERROR.
+
+        A rank that raises would leave the other ranks waiting.
+        """
+        try:
+            with ExitStack() as awake:
+                for judge in self.judges_to_wake:
+                    awake.enter_context(judge)
+                return _checked(self.assess(samples), len(samples))
+        except Exception as error:
+            log.exception("%s could not judge a batch of %d completions", self.__name__, len(samples))
+            return [Verdict(None, Status.ERROR, note=f"{type(error).__name__}: {error}") for _ in samples]
+
+
+def _checked(verdicts: Any, count: int) -> list[Verdict]:
+    """Returns what `assess` returned. Raises TypeError unless it is a list with one Verdict for each of the samples."""
+    if not isinstance(verdicts, list) or len(verdicts) != count:
+        got = f"{len(verdicts)} in a list" if isinstance(verdicts, list) else repr(verdicts)[:80]
+        raise TypeError(f"assess must return a list of {count} verdicts, one for each sample, got {got}")
+    if wrong := [verdict for verdict in verdicts if not isinstance(verdict, Verdict)]:
+        raise TypeError(f"assess must return a list of verdicts, got {wrong[0]!r:.80} in it")
+    return verdicts
+
+
+@runtime_checkable
+class Explaining(Protocol):
+    """A reward that can explain its verdicts. Explanations are for reports and change no score."""
+
+    def explain(self, samples: Sequence[Sample], verdicts: Sequence[Verdict]) -> list[dict[str, str | Failure]]:
+        """Returns, per sample, the judge's reasons by criterion."""
+        ...
+
+
+def summarise(verdicts: Sequence[Verdict]) -> dict[str, float]:
+    """Returns the mean of every part over the verdicts that have it, and as fractions of all verdicts those whose judge
+    failed, those that are empty, and those without a score by their status.
+    """
+    if not verdicts:
+        return {}
+    values: dict[str, list[float]] = {}
+    for verdict in verdicts:
+        for part, value in verdict.parts.items():
+            values.setdefault(part, []).append(value)
+    summary = {part: sum(column) / len(column) for part, column in sorted(values.items())}
+    counts = Counter(verdict.status for verdict in verdicts)
+    fractions = {status: counts[status] / len(verdicts) for status in Status}
+    summary["failed_fraction"] = sum(counts[status] for status in Status if status.failed) / len(verdicts)
+    summary["empty_fraction"] = fractions.pop(Status.EMPTY)
+    del fractions[Status.OK]
+    return summary | {f"unscored_fraction/{status}": fraction for status, fraction in fractions.items()}

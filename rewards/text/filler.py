@@ -1,0 +1,325 @@
+"""Finds filler, the words of a text that say nothing. Every metric penalises it in mode "default".
+
+    found = find_filler("A red circle. in in in in in in in in", known="A red circle at the top.")
+    found.share                         # 0.61: of the text's characters
+    found.pieces                        # ((14, 37, "a phrase over and over"),)
+
+A metric pays only for what it asks about, so a policy learns to write what no question asks about. A policy trained
+with PoSh wrote "in in in in" up to its token limit, at full score. In mode "default" the score is therefore
+
+    score = metric x (1 - share)        share = characters of filler / characters of the text
+
+The share is in `parts["filler"]`. Each piece of filler becomes a span of score 0, and its credit is what it costs, so
+its own tokens get the blame. docs/filler.md lists the kinds of filler.
+
+The limits were set on texts by people (docs/evidence/filler.md): in each set of captions at most 1 % of them lose more
+than .01. The function words are English; texts in other scripts are judged by the other rules.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise, zip_longest
+
+from spacy.lang.en.stop_words import STOP_WORDS
+
+from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
+
+FILLER = "filler"  # the name of the verdict's part, and the kind of the spans
+DEGENERATE = 0.1  # a completion with a larger share of filler is called degenerate
+LOOP = 6
+COPIED = 17
+WINDOW = 16
+FEW = 5
+RUN = 6
+UNSTATED = 9
+DIGITS = 12  # numbers, as on a clock; more state nothing
+QUOTED = 6  # words of a quotation, as on a sign, which may repeat
+ORDERED = 20
+SIGNS = 8  # characters in a row without a letter or digit; more are filler
+LONG = 30  # letters of a word; more are filler
+
+# spaCy's stop words that name parts of a picture, and numbers
+CONTENT = """top bottom front back side part amount name move full empty call first third last next one two three four
+five six eight nine ten eleven twelve fifteen twenty forty fifty sixty hundred"""
+FUNCTION_WORDS = frozenset(STOP_WORDS) - frozenset(CONTENT.split())
+DANGLING = frozenset(("a", "an", "the", "and", "or", "of", "its", "their", "my", "your", "every"))
+ARTICLES = ("a", "an", "the")
+OPENING = frozenset((*ARTICLES, "and", "or"))
+NO_NOUN = frozenset(re.split(" ", "a an the and or of in at on to by for with from is are was were be it there its"))
+IS = frozenset(("is", "are", "was", "were"))
+NOT_AFTER = {
+    **dict.fromkeys(ARTICLES, NO_NOUN),
+    **dict.fromkeys(("and", "or"), frozenset(("and", "or"))),
+    **dict.fromkeys(("in", "of", "at", "on", "to", "by", "for", "with", *IS), IS),
+}
+ENDS = re.compile(r"[.!?](?!\w)|\Z")  # ends of sentences, and not the first period of "a.m."
+STOPS = frozenset((*".!?,;:", ""))  # "" follows the text's last word
+WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
+NO_WORDS = re.compile(r"[\W_]+")
+TABLE = re.compile(r"[ |]*\n[ |:-]{1,80}\n[ |]*")  # the line below the head of a Markdown table
+QUOTATION = re.compile(rf"[\"\u201c]\W{{0,3}}(?:\w+\b\W{{0,3}}){{1,{QUOTED}}}?(?<=[\"\u201d])")  # the first one alone
+SENTENCE_END = re.compile(r"[.!?](?=\s)")
+ENDED = re.compile(r"[.!?:\u2026]['\"\u201d\u2019)\]*]*\s*\Z")
+ABBREVIATED = re.compile(r"a\.|\w+\.\w", re.IGNORECASE)  # "7 a.m.", "George A. Robertson"
+ASKED = re.compile(r"[^.!?]*\?")
+NOT_LATIN = re.compile(r"[^\W\d_\x00-\u024f\u1e00-\u1eff\u2070-\u209f]")
+NO_ENGLISH = re.compile(  # pairs and runs of letters that English words do not have
+    r"q[bcdefghjklmnoprstvwxyz]|j[bcdfghjklmnpqrstvwxz]|v[bcdfghjmnpqtwxz]|z[bcdfgjkmnpqrsvx]|x[bdgjkmnrvxz]"
+    r"|[bcdfghjkmpqstvwz]x|[fgjkmpqvxz]q|[cfghjkmpqstvwxz]j|[bcdfghjklmnpqrstvwxz]{6}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Filler:
+    """share: filler as a share of the text's characters, in [0, 1]. pieces: sorted, disjoint (start, end, kind)."""
+
+    share: float = 0.0
+    pieces: tuple[tuple[int, int, str], ...] = ()
+
+
+def find_filler(
+    text: str,
+    known: str = "",
+    stated: Collection[tuple[int, int]] | None = None,
+    misplaced: Sequence[tuple[int, int]] = (),
+    ends: bool = True,
+) -> Filler:
+    """Returns the text's filler, in time linear in the text's length.
+
+    known: the prompt, references and question. Their words and scripts are never filler. stated: the characters
+    [start, end) that the metric asks about; None if it does not say. misplaced: the words that cannot stand where they
+    do. ends: whether an unfinished end counts.
+    """
+    if not text:
+        return Filler()
+    matches = list(WORD.finditer(text))
+    places = [match.span() for match in matches]
+    words = [match.group().casefold() for match in matches]
+    misused = _small_words_misused(text, places, words)
+    found = {
+        "a phrase over and over": _repeated(words),
+        "few words over and over": _monotonous(words),
+        "words in no order": _disordered(places, misused, misplaced),
+        "words that lead nowhere": sorted({*misused, *_said_again(text, places, words)})[1:],
+        "words without content": _without_content(words),
+        "words that state nothing": [] if stated is None else _unstated(text, places, stated),
+        "no words": _unwordly(text, words, known),
+        "an unfinished end": _unfinished(text, places, words) if ends else [],
+    }
+    quote = QUOTATION.search(text)
+    why: dict[int, str] = {}  # by number of the word
+    for reason, numbers in found.items():
+        for number in numbers:
+            if not (quote and quote.start() < places[number][0] < quote.end()):
+                why.setdefault(number, reason)  # the first reason counts
+    pieces = [(*places[number], reason) for number, reason in why.items()]
+    pieces += [
+        (m.start() + SIGNS, m.end(), "signs and white space")
+        for m in NO_WORDS.finditer(text)
+        if len(m[0]) > SIGNS and not TABLE.fullmatch(m[0])
+    ]
+    pieces += [
+        (start + LONG, end, "no words")
+        for number, (start, end) in enumerate(places)
+        if end - start > LONG and number not in why and not NOT_LATIN.search(words[number])
+    ]
+    pieces += _foreign(text, places, why, known)
+    joined = _join(text, sorted(pieces))
+    return Filler(sum(end - start for start, end, _ in joined) / len(text), tuple(joined))
+
+
+def beside(sample: Sample) -> str:
+    """Returns the sample's prompt, question, context, references and answers as one text."""
+    asked = [text for question, answers in sample.questions for text in (question, *answers)]
+    texts = (sample.prompt, sample.question, sample.context, *sample.references, *sample.answers, *asked)
+    return "\n".join(text for text in texts if text)
+
+
+def is_degenerate(sample: Sample) -> bool:
+    """Returns whether more than DEGENERATE of the completion is filler."""
+    return find_filler(sample.completion, beside(sample), ends=not sample.answers).share > DEGENERATE
+
+
+def _repeated(words: Sequence[str]) -> list[int]:
+    """Returns the words of repetitions, which are words that all stood the same distance before.
+
+    A phrase counts from its fourth time (and at least LOOP words in a row), a single word too, and COPIED words in a
+    row whatever their distance.
+    """
+    found: list[int] = []
+    last: dict[tuple[str, str, str], int] = {}
+    distance = run = 0
+    for number, three in enumerate(zip(words, words[1:], words[2:], strict=False), start=2):
+        before = last.get(three)
+        last[three] = number
+        if run and words[number - distance] == words[number]:
+            run += 1
+        elif before is not None:
+            run, distance = 3, number - before
+        else:
+            run = 0
+            continue
+        enough = 3 if distance == 1 else min(max(2 * distance + 1, LOOP), COPIED)
+        if run == enough:
+            found += range(number - run + 1, number)
+        if run >= enough:
+            found.append(number)
+    return found
+
+
+def _monotonous(words: Sequence[str]) -> list[int]:
+    """Returns the last word of each WINDOW words in a row with at most FEW different ones."""
+    return [last for last in range(WINDOW - 1, len(words)) if len({*words[last - WINDOW + 1 : last + 1]}) <= FEW]
+
+
+def _small_words_misused(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
+    """Returns small words before a word that cannot follow them, and each "is" that opens a statement."""
+    found = []
+    begin = 0  # of the sentence
+    for number, (word, following) in enumerate(zip_longest(words, words[1:], fillvalue="")):
+        start, end = places[number]
+        stop = text[end : end + 1]
+        if word in NOT_AFTER:
+            if stop in STOPS:
+                wrong = word in OPENING and not ABBREVIATED.match(text, start)
+            else:
+                wrong = following != word and following in NOT_AFTER[word]
+            if wrong or (word in IS and begin == number > 0 and not ASKED.match(text, end)):
+                found.append(number)
+        if stop in STOPS and ENDS.match(text, end):
+            begin = number + 1
+    return found
+
+
+def _said_again(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
+    """Returns words said twice in a row, and the last words of short sentences whose words were all said before."""
+    found = []
+    said: set[str] = set()
+    begin = 0  # of the sentence
+    for number, (word, following) in enumerate(zip_longest(words, words[1:], fillvalue="")):
+        end = places[number][1]
+        if text[end : end + 1] not in STOPS:
+            if word == following:
+                found.append(number + 1)
+        elif ENDS.match(text, end):
+            if number - begin < 2 and said.issuperset(words[begin : number + 1]):
+                found.append(number)
+            said.update(words[begin : number + 1])
+            begin = number + 1
+    return found
+
+
+def _without_content(words: Sequence[str]) -> list[int]:
+    """Returns the words beyond the first RUN of every run of function words."""
+    return _beyond((word in FUNCTION_WORDS for word in words), RUN)
+
+
+def _unstated(text: str, places: Sequence[tuple[int, int]], stated: Collection[tuple[int, int]]) -> list[int]:
+    """Returns the words beyond the first UNSTATED of every run of words outside the stated places."""
+    inside = bytearray(len(text))
+    for start, end in stated:
+        inside[start:end] = b"\1" * (end - start)
+    numbers = [text[start:end].isdigit() for start, end in places]
+    many_numbers = sum(numbers) > DIGITS
+    outside = [not any(inside[start:end]) for start, end in places]
+    return _beyond((out and (many_numbers or not n) for out, n in zip(outside, numbers, strict=True)), UNSTATED)
+
+
+def _beyond(marked: Iterable[bool], most: int) -> list[int]:
+    """Returns the numbers of the entries beyond the first `most` of every run of marked ones."""
+    found, run = [], 0
+    for number, mark in enumerate(marked):
+        run = run + 1 if mark else 0
+        if run > most:
+            found.append(number)
+    return found
+
+
+def _disordered(
+    places: Sequence[tuple[int, int]], misused: Sequence[int], misplaced: Sequence[tuple[int, int]]
+) -> list[int]:
+    """Returns the words from one slip of grammar to the next, if that is at most ORDERED words away."""
+    slips = [(number, number + 1) for number in misused]
+    slips += [(bisect_right(places, (start, 0)), bisect_left(places, (end, 0))) for start, end in misplaced]
+    slips.sort()
+    between = [(one, end) for (one, behind), (other, end) in pairwise(slips) if behind <= other <= one + ORDERED]
+    return sorted({number for start, end in between for number in range(start, end)})
+
+
+def _unwordly(text: str, words: Sequence[str], known: str) -> list[int]:
+    """Returns words that are neither English nor in `known`, from the third different one on."""
+    if len(NO_ENGLISH.findall(text.casefold())) < 3:
+        return []
+    strange = {word: number for number, word in reversed(list(enumerate(words))) if NO_ENGLISH.search(word)}
+    if len(strange) < 3:
+        return []
+    named = set(WORD.findall(known.casefold()))
+    return sorted(number for word, number in strange.items() if word not in named)[2:]
+
+
+def _unfinished(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
+    """Returns the last word if its sentence breaks off."""
+    if not words:
+        return []
+    breaks_off = SENTENCE_END.search(text, 0, places[-1][0]) and not ENDED.search(text, places[-1][1])
+    return [len(words) - 1] if breaks_off or words[-1] in DANGLING else []
+
+
+def _foreign(
+    text: str, places: Sequence[tuple[int, int]], why: dict[int, str], known: str
+) -> list[tuple[int, int, str]]:
+    """Returns the words in a script that is neither Latin nor in `known`."""
+    if not NOT_LATIN.search(text):
+        return []
+    expected = _scripts(known)
+    return [
+        (start, end, "another script")
+        for number, (start, end) in enumerate(places)
+        if number not in why and not _scripts(text[start:end]) <= expected
+    ]
+
+
+def _scripts(text: str) -> frozenset[str]:
+    """Returns the text's scripts other than Latin, by the first word of their letters' Unicode names."""
+    return frozenset(_script_of(letter) for letter in set(NOT_LATIN.findall(text)))
+
+
+@lru_cache(maxsize=4096)
+def _script_of(letter: str) -> str:
+    name = unicodedata.name(letter, "unnamed").split()[0]
+    return "CJK" if name in ("HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO") else name  # texts mix them
+
+
+def _join(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Returns the pieces, with neighbours of one kind joined."""
+    joined: list[tuple[int, int, str]] = []
+    for start, end, reason in pieces:
+        if joined and joined[-1][2] == reason and not WORD.search(text, joined[-1][1], start):
+            joined[-1] = (joined[-1][0], end, reason)
+        else:
+            joined.append((max(start, joined[-1][1] if joined else 0), end, reason))
+    return [piece for piece in joined if piece[0] < piece[1]]
+
+
+def penalise_filler(
+    verdict: Verdict, text: str, filler: Filler, penalised: Callable[[dict[str, float], float], dict[str, float]]
+) -> Verdict:
+    """Returns the verdict with score, credits and parts reduced by the share of filler, and a span on every piece.
+
+    penalised(parts, kept): returns the metric's parts when the share `kept` of the text is no filler.
+    """
+    if verdict.status is not Status.OK or verdict.score is None:
+        return verdict
+    kept = 1 - filler.share
+    first = max((span.component for span in verdict.spans), default=-1) + 1
+    spans = [replace(span, credit=span.credit * kept) for span in verdict.spans] if filler.pieces else verdict.spans
+    costs = [
+        Span(start, end, 0.0, -verdict.score * (end - start) / len(text), FILLER, reason, first + number)
+        for number, (start, end, reason) in enumerate(filler.pieces)
+    ]
+    parts = {**penalised(verdict.parts, kept), FILLER: filler.share}
+    return replace(verdict, score=verdict.score * kept, parts=parts, spans=(*spans, *costs))

@@ -1,0 +1,54 @@
+"""How much of a completion is judged. The bound keeps the cost of any text finite.
+
+    cut = judged_part(sample)                           # the first judged_length(completion) characters
+
+Text past JUDGED_CHARACTERS, or past JUDGED_TOKENS words and signs, is not parsed. In default modes it counts as wrong.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
+
+from spanreward.rewards.base.verdict import Sample, Span, Verdict
+
+JUDGED_CHARACTERS = 10_000
+JUDGED_TOKENS = 4_000  # English prose of JUDGED_CHARACTERS has 2,100; "!a!a!a" would have 10,000
+TOKEN = re.compile(r"[^\W_]+|[^\w\s]|_")
+
+
+def judged_length(text: str) -> int:
+    """Returns how many of the text's characters are judged."""
+    if len(text) <= JUDGED_TOKENS:  # a word or sign has at least one character
+        return len(text)
+    begun = text[:JUDGED_CHARACTERS]
+    last = next(islice(TOKEN.finditer(begun), JUDGED_TOKENS - 1, None), None)
+    return len(begun) if last is None or not TOKEN.search(begun, last.end()) else last.end()
+
+
+def judged_part(sample: Sample) -> Sample:
+    """Returns the sample with only the judged part of its completion."""
+    return replace(sample, completion=sample.completion[: judged_length(sample.completion)])
+
+
+def penalise_unread(
+    verdict: Verdict, read: int, total: int, penalised: Callable[[dict[str, float], float], dict[str, float]]
+) -> Verdict:
+    """Returns the verdict on a text of `total` characters, from the verdict on its first `read` characters.
+
+    Score and credits are multiplied by the share that was read. The rest becomes one span of score 0, whose credit is
+    what it costs. penalised(parts, kept): returns the metric's parts when the share `kept` was read.
+    """
+    if read >= total or verdict.score is None:
+        return verdict
+    share = read / total
+    score = verdict.score * share
+    spans = [
+        replace(span, end=min(span.end, read), credit=span.credit * share)
+        for span in verdict.spans
+        if span.start < read
+    ]
+    note = f"not judged: past {read} characters"
+    number = max((span.component for span in spans), default=-1) + 1
+    unread = Span(read, total, 0.0, score - verdict.score, "unread", note, number)
+    return replace(verdict, score=score, parts=penalised(verdict.parts, share), spans=(*spans, unread))

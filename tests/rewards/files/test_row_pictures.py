@@ -1,0 +1,180 @@
+"""Pictures of rows: what can be opened is shown in RGB, what cannot is one sentence, and nothing is downloaded."""
+
+import io
+import os
+import socket
+import struct
+import subprocess
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from PIL import Image
+
+from spanreward.rewards.files.pictures import MAX_PIXELS, PictureError, opened, shown_picture, with_box
+from spanreward.rewards.judges.encoding.picture import picture as judges_picture
+
+
+def png(image: Image.Image) -> bytes:
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()
+
+
+def test_a_file_its_bytes_and_the_picture_are_the_same(tmp_path: Path) -> None:
+    image = Image.new("RGB", (3, 2), "red")
+    path = tmp_path / "red.png"
+    path.write_bytes(png(image))
+    for picture in (path, str(path), {"path": str(path), "bytes": None}, {"bytes": png(image), "path": None}, image):
+        assert opened(picture).tobytes() == image.tobytes()
+
+
+def test_modes() -> None:
+    half = Image.new("RGBA", (2, 1), (255, 0, 0, 0))
+    half.putpixel((1, 0), (255, 0, 0, 255))
+    assert list(shown_picture(half).get_flattened_data()) == [(255, 255, 255), (255, 0, 0)]
+    palette = Image.new("RGB", (4, 4), "blue").convert("P")
+    assert shown_picture(palette).getpixel((0, 0)) == (0, 0, 255)
+    deep = Image.fromarray(np.array([[0, 32768, 65535]], dtype=np.uint16))
+    assert deep.mode == "I;16"
+    assert list(shown_picture(deep).get_flattened_data()) == [(0,) * 3, (128,) * 3, (255,) * 3]
+    for mode in ("1", "L", "LA", "CMYK", "YCbCr", "I", "F"):
+        assert shown_picture(Image.new(mode, (1, 1))).mode == "RGB"
+
+
+def test_a_camera_held_sideways() -> None:
+    image = Image.new("RGB", (4, 2), "green")
+    image.getexif()[0x0112] = 6  # turn by 90 degrees
+    assert shown_picture(image).size == (2, 4)
+
+
+def test_a_hundred_megapixels_are_shrunk_with_their_proportions() -> None:
+    shown = shown_picture(Image.new("L", (20_000, 5_000), 7))
+    assert shown.width * shown.height <= MAX_PIXELS
+    assert shown.width / shown.height == pytest.approx(4, rel=0.01)
+    assert shown_picture(Image.new("RGB", (1, 1))).size == (1, 1)
+
+
+@pytest.mark.parametrize("url", ["https://example.org/cat.jpg", "http://127.0.0.1:9/cat.jpg", "file:///etc/hostname"])
+def test_a_url_is_refused_and_nothing_is_downloaded(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("a connection was opened")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    with pytest.raises(PictureError, match="is a URL, and nothing is downloaded: give a file or a PIL image"):
+        opened(url)
+
+
+def test_files_that_are_no_picture(tmp_path: Path) -> None:
+    corrupt = tmp_path / "corrupt.png"
+    corrupt.write_bytes(png(Image.new("RGB", (64, 64), "red"))[:100])
+    text = tmp_path / "text.jpg"
+    text.write_text("not a picture")
+    for path in (corrupt, text):
+        with pytest.raises(PictureError, match="cannot be decoded"):
+            opened(path)
+    with pytest.raises(PictureError, match=r"there is no picture .*none\.png"):
+        opened(tmp_path / "none.png")
+    for other in (7, {"bytes": None, "path": None}, ["a.png"]):
+        with pytest.raises(PictureError, match="a picture is a PIL image or the path of a file, got"):
+            opened(other)
+
+
+EPS = b"""%!PS-Adobe-3.0 EPSF-3.0
+%%BoundingBox: 0 0 8 8
+%%EndComments
+1 0 0 setrgbcolor 0 0 8 8 rectfill
+showpage
+"""
+
+
+def test_a_format_that_is_run_is_not_read_whatever_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PIL gives PostScript to Ghostscript."""
+    monkeypatch.setattr(subprocess, "check_call", lambda *_, **__: pytest.fail("a program was started"))
+    path = tmp_path / "red.png"
+    path.write_bytes(EPS)
+    known = "it is no picture, or damaged, or none of PNG, JPEG, WEBP, GIF, BMP, TIFF, PPM"
+    for picture in (path, {"bytes": EPS}):
+        with pytest.raises(PictureError, match=known):
+            opened(picture)
+    by_hand = Image.open(io.BytesIO(EPS))
+    with pytest.raises(PictureError, match="its format is EPS, none of PNG"):
+        opened(by_hand)
+    assert judges_picture(by_hand).image is None
+    assert "its format is EPS" in judges_picture(by_hand).trouble
+
+
+@pytest.mark.parametrize("name", ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM"])
+def test_formats_by_name(name: str) -> None:
+    file = io.BytesIO()
+    Image.new("RGB", (4, 4), "white").save(file, name)
+    assert opened({"bytes": file.getvalue()}).convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+
+
+def bomb(width: int, height: int) -> bytes:
+    """A PNG that says it is so large, and holds one line."""
+    header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(bytes(4 * width + 1))), (b"IEND", b"")]
+    body = [
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(body)
+
+
+@pytest.mark.parametrize("size", [(13_000, 13_000), (8_001, 8_000), (60_000, 60_000)])
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
+def test_a_picture_too_large_to_be_decoded_is_not(size: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda _: pytest.fail("it was decoded"))
+    with pytest.raises(PictureError, match=r"x \d+ pixels, more than 64,000,000: scale it down|exceeds limit"):
+        opened({"bytes": bomb(*size)})
+
+
+def test_what_is_no_plain_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.png")
+    for path in (tmp_path / "pipe.png", tmp_path, "/dev/zero"):
+        with pytest.raises(PictureError, match="cannot be decoded: it is no plain file"):
+            opened(path)
+    with pytest.raises(PictureError, match="cannot be decoded: embedded null byte"):
+        opened("red\0.png")
+
+
+@pytest.mark.parametrize("name", ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM"])
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_a_damaged_picture_is_one_sentence(name: str, data: Any) -> None:
+    file = io.BytesIO()
+    Image.radial_gradient("L").resize((16, 16)).convert("RGB").save(file, name)
+    content = bytearray(file.getvalue())
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    said = ""
+    try:
+        shown_picture(opened({"bytes": bytes(content[: data.draw(st.integers(1, len(content)))])}))
+    except PictureError as error:
+        said = str(error)
+    assert "\n" not in said
+
+
+def test_the_red_box() -> None:
+    marked = with_box(Image.new("L", (20, 10)), (5, 2, 15, 8))
+    red = {(x, y) for x in range(20) for y in range(10) if marked.getpixel((x, y)) == (255, 0, 0)}
+    inside = {(x, y) for x in range(6, 14) for y in range(3, 7)}
+    frame = {(x, y) for x in range(5, 15) for y in range(2, 8)} - inside
+    assert red == frame
+    assert with_box(Image.new("RGB", (1, 1)), (0, 0, 1, 1)).getpixel((0, 0)) == (255, 0, 0)
+
+
+def test_the_box_of_a_large_picture_is_scaled_with_it() -> None:
+    marked = with_box(Image.new("RGB", (8192, 2048)), (4096, 0, 8192, 2048))
+    assert marked.size == (4096, 1024)
+    assert marked.getpixel((2048, 512)) == (255, 0, 0)
+    assert marked.getpixel((2000, 512)) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("box", [(0, 0, 21, 5), (-1, 0, 5, 5), (5, 5, 5, 8), (8, 2, 4, 6), (0, 0, float("nan"), 5)])
+def test_a_box_outside_the_picture(box: Any) -> None:
+    with pytest.raises(PictureError, match=r"must be x0 < x1 and y0 < y1 within the picture of 20 x 10 pixels"):
+        with_box(Image.new("RGB", (20, 10)), box)

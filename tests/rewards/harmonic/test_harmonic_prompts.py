@@ -1,0 +1,195 @@
+"""Prompts and criteria files: what is complete, and one sentence for what is not."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from spanreward.rewards import HarmonicReward
+from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.harmonic.prompts import DEFAULT, PUBLISHED, chosen_criteria, load_prompts, scale_of
+from spanreward.rewards.harmonic.questions import Shown, ask
+from tests.support.fakes import FakeJudge, certain
+
+SAFETY = {"question": "Is the text fit for children?", "levels": {n: f"level {n} of it" for n in range(1, 6)}}
+
+
+def written(folder: Path, criteria: Any, name: str = "own.yaml") -> str:
+    path = folder / name
+    path.write_text(yaml.safe_dump(criteria))
+    return str(path)
+
+
+def test_our_criteria_are_the_paper_s_with_five_described_levels_and_an_overall_one() -> None:
+    prompts = load_prompts()
+    assert tuple(criterion.name for criterion in chosen_criteria(prompts, None)) == PUBLISHED
+    assert set(prompts.criteria) == {*PUBLISHED, "overall"}
+    assert set(prompts.tasks) == {"ic", "reg", "vqa", "vdu"}
+    for criterion in prompts.criteria.values():
+        assert len(set(criterion.levels)) == 5
+        assert all(level.strip() for level in criterion.levels)
+        assert criterion.sees == (criterion.name in ("correctness", "completeness", "overall"))
+        assert criterion.adds == (criterion.name == "completeness")
+
+
+# What the paper's levels hold (appendix C.1), as one word of ours each: a level that loses it rates another thing.
+HELD = {
+    "correctness": ("missing", "missing", "missing", "details", "every detail"),
+    "completeness": ("missing", "missing", "missing", "missing", "nothing of any weight"),
+    "clarity": ("several ways", '"or"', "another way", "plainly", "wrongly"),
+    "fluency": ("hard to understand", "odd", "disturb", "flows", "no mistake of grammar and no clumsy phrase"),
+    "conciseness": ("hard to read", "repeated", "acceptable", "phrase or two", "all that is needed"),
+}
+
+
+def test_the_levels_hold_what_the_paper_s_hold() -> None:
+    for criterion in chosen_criteria(load_prompts(), None):
+        for level, held in zip(criterion.levels, HELD[criterion.name], strict=True):
+            assert held in level, (criterion.name, level)
+
+
+@pytest.mark.parametrize(
+    ("task", "asked"),
+    [
+        ("ic", "Does the caption say what is in the picture, and how truly?"),
+        ("reg", "Does the expression fit the object in the red box, and how truly?"),
+        ("vqa", "Does the answer answer the question by what is in the picture, and how truly?"),
+        ("vdu", "Does the answer answer the question by what is in the document, and how truly?"),
+    ],
+)
+def test_correctness_asks_what_the_task_is_about(task: str, asked: str) -> None:
+    prompts = load_prompts()
+    assert asked in scale_of(prompts.criteria["correctness"], prompts.layout, prompts.tasks[task])
+
+
+def pasted(data: Any, **layout: Any) -> Any:
+    """As a user lays out a published prompt: the criterion before the text, nothing of ours around it."""
+    ours = dict.fromkeys(("instructions", "alone", "begin", "end", "whole"), "")
+    shown = {"picture": "", "context": "What is seen: {context}", "scale": "{question}\n{levels}"}
+    order = {"order": ["criterion", "evidence", "text", "ask"], "level": "- {level} {text}"}
+    data["layout"] |= {**ours, **shown, **order, **layout}
+    data["criteria"]["correctness"] |= {
+        "question": "Rate the {noun}.\n\n- Correctness: is it right?\n",
+        "levels": {n: f"Level {n}: so right" for n in range(1, 6)},
+    }
+    return data
+
+
+def test_the_criterion_may_stand_before_the_text(tmp_path: Path) -> None:
+    path = written(tmp_path, pasted(yaml.safe_load(DEFAULT.read_text()), begin="Caption:"), "prompts.yaml")
+    judge = FakeJudge()
+    reward = HarmonicReward(judge, prompts=path, criteria="correctness", evidence="context", spans="none")
+    reward.assess([Sample("", "A {noun} cat.", context="A cat.")])
+    levels = "\n".join(f"- {n} Level {n}: so right" for n in range(1, 6))
+    asked = f"Rate the caption.\n\n- Correctness: is it right?\n\n{levels}"
+    assert judge.rated == [[f"{asked}\n\nWhat is seen: A cat.\n\nCaption:\nA {{noun}} cat."]]
+
+
+@pytest.mark.parametrize(
+    "order", [["criterion", "evidence", "text", "ask"], ["text", "criterion"], ["criterion", "text"]]
+)
+def test_the_text_is_what_may_be_cut_wherever_it_stands(tmp_path: Path, order: Any) -> None:
+    path = written(tmp_path, pasted(yaml.safe_load(DEFAULT.read_text()), order=order), "prompts.yaml")
+    prompts = load_prompts(path)
+    shown = Shown(prompts.tasks["ic"], context="A cat.")
+    for sentence in (None, (0, 6)):
+        question = ask(prompts.layout, prompts.criteria["correctness"], shown, "A cat. A dog.", sentence)
+        content = question.messages[0]["content"]
+        assert content[slice(*question.description)] == "A cat. A dog."
+        assert content == content.strip()
+        assert content.index("is it right?") < content.index("A cat. A dog.") or order[0] == "text"
+
+
+def test_criteria_of_your_own(tmp_path: Path) -> None:
+    path = written(tmp_path, {"safety": SAFETY, "taste": {**SAFETY, "sees": True}})
+    judge = FakeJudge(rate=lambda prompt: certain(2 if "Safety" in prompt else 4))
+    reward = HarmonicReward(judge, criteria=["correctness", path], evidence="context", gamma=1, spans="none")
+    (verdict,) = reward.assess([Sample("", "A {noun} cat.", context="A cat.")])
+    assert [verdict.parts[name] for name in ("correctness", "safety", "taste")] == [4.0, 2.0, 4.0]
+    assert reward.main_parts == ("overall", "correctness", "safety", "taste")
+    _, safety, taste = judge.rated[0]
+    assert "Criterion: Safety. Is the text fit for children?\n1 = level 1 of it\n2 = level 2 of it" in safety
+    assert "what is known of it" not in safety
+    assert "what is known of it" in taste
+    assert [c.name for c in HarmonicReward(FakeJudge(), criteria=path).criteria] == ["safety", "taste"]
+
+
+def test_a_task_s_words_may_stand_in_criteria(tmp_path: Path) -> None:
+    path = written(tmp_path, {"safety": {**SAFETY, "question": "Is the {noun} fit for {subject}?"}})
+    judge = FakeJudge()
+    HarmonicReward(judge, criteria=path, task="vqa").assess([Sample("", "A cat.")])
+    assert "Is the answer fit for the picture and the question?" in judge.rated[0][0]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"levels": dict.fromkeys((1, 2, 4, 5), "x")}, "lacks the level 3: describe each of 1 to 5 with a text"),
+        ({"levels": dict.fromkeys((1, 3), "x")}, "lacks the level 2, 4, 5"),
+        ({"levels": {**SAFETY["levels"], 3: None}}, "lacks the level 3"),
+        ({"levels": {**SAFETY["levels"], 6: "x"}}, "has the level 6: there are 1 to 5"),
+        ({"levels": ["a", "b", "c", "d", "e"]}, "lacks the level 1, 2, 3, 4, 5"),
+        ({"question": " "}, "needs a question, got ' '"),
+        ({"question": "Is {text} good?"}, r"may have the placeholders .*has \{text\}"),
+        ({"sees": "yes please"}, "sees is true or false, got 'yes please'"),
+        ({"level": {}}, "unknown key 'level': did you mean 'levels'"),
+    ],
+)
+def test_a_criterion_that_is_not_whole(tmp_path: Path, change: Any, sentence: str) -> None:
+    path = written(tmp_path, {"safety": {**SAFETY, **change}})
+    with pytest.raises(ValueError, match=sentence) as caught:
+        HarmonicReward(FakeJudge(), criteria=path)
+    assert str(caught.value).startswith(f"{path}: the criterion 'safety'")
+
+
+def test_files_that_are_no_criteria(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="must hold criteria by name, and holds list"):
+        HarmonicReward(FakeJudge(), criteria=written(tmp_path, ["safety"]))
+    with pytest.raises(ValueError, match="must hold a question and levels, got 'x'"):
+        HarmonicReward(FakeJudge(), criteria=written(tmp_path, {"safety": "x"}))
+    with pytest.raises(FileNotFoundError):
+        HarmonicReward(FakeJudge(), criteria=str(tmp_path / "none.yaml"))
+
+
+def test_prompts_of_your_own(tmp_path: Path) -> None:
+    data = yaml.safe_load(DEFAULT.read_text())
+    data["layout"]["instructions"] = "Be strict."
+    path = written(tmp_path, data, "prompts.yaml")
+    judge = FakeJudge()
+    HarmonicReward(judge, prompts=path, criteria="fluency").assess([Sample("", "A cat.")])
+    assert judge.rated[0][0].startswith("Be strict.\n\n")
+    assert HarmonicReward(judge, prompts=path).wording != HarmonicReward(judge).wording
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda data: data.pop("layout"), "lacks 'layout'"),
+        (lambda data: data["layout"].pop("why"), "lacks the text 'why'"),
+        (lambda data: data["layout"].pop("order"), "layout: order must list text, criterion .*; got None"),
+        (
+            lambda data: data["layout"].update(order=["text", "text", "criterion"]),
+            "order must list text, criterion and any",
+        ),
+        (lambda data: data["layout"].update(order=["criterion", "ask"]), r"got \['criterion', 'ask'\]"),
+        (lambda data: data["layout"].update(order=["text", "criterion", "end"]), "of instructions, evidence, text"),
+        (
+            lambda data: data["layout"].update(level="{text}"),
+            r"layout level must have the placeholders \{level\}, \{text\} and",
+        ),
+        (
+            lambda data: data["layout"].update(whole="{criterion}?"),
+            r"layout whole may have the placeholders .*\{criterion\}",
+        ),
+        (lambda data: data["layout"].update(extra="x"), "unknown text 'extra'"),
+        (lambda data: data["tasks"]["ic"].pop("noun"), "the task ic lacks the text 'noun'"),
+        (lambda data: data["layout"].update(sentence="Rate it."), r"must have the placeholders \{sentence\} and"),
+        (lambda data: data["criteria"]["fluency"]["levels"].pop(4), "'fluency' lacks the level 4"),
+    ],
+)
+def test_prompts_that_are_not_whole(tmp_path: Path, change: Any, sentence: str) -> None:
+    data = yaml.safe_load(DEFAULT.read_text())
+    change(data)
+    with pytest.raises(ValueError, match=sentence):
+        load_prompts(written(tmp_path, data))

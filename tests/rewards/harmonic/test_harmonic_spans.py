@@ -1,0 +1,143 @@
+"""What sentences are worth, by hand."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from spanreward.rewards import HarmonicReward
+from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.harmonic.scores import Aggregate, aggregate
+from spanreward.rewards.harmonic.spans import (
+    MOST_SENTENCES,
+    ablation_spans,
+    at_most,
+    sentence_credit,
+    sentence_spans,
+    without,
+)
+from tests.support.fakes import FakeJudge, certain, criterion_of
+
+PLACES = [(0, 6), (7, 12), (13, 20)]
+ADDS = frozenset({"completeness"})
+
+
+def rated(correctness: float, completeness: float, weight: float = 0.5) -> Aggregate:
+    means = {"correctness": correctness, "completeness": completeness}
+    weights = {"correctness": weight, "completeness": 1 - weight}
+    overall = sum(weights[name] * value for name, value in means.items())
+    return Aggregate(overall, weights, means, dict.fromkeys(means, 1.0))
+
+
+def test_credit_of_sentences_by_hand() -> None:
+    whole = rated(4, 3)
+    ratings = [{"correctness": c, "completeness": m} for c, m in ((5, 2), (5, 4), (2, 1))]
+    moves = sentence_credit(whole, ratings, ADDS)
+    # correctness: the mean is 4, and moves by (m - 4) / 2 without the sentence; completeness: 2 above 1, shared 1:3:0
+    assert [moved["correctness"] for moved in moves] == pytest.approx([1 / 16, 1 / 16, -1 / 8])
+    assert [moved["completeness"] for moved in moves] == pytest.approx([1 / 16, 3 / 16, 0])
+    spans = sentence_spans(PLACES, whole, ratings, ADDS)
+    assert [(span.start, span.end) for span in spans] == PLACES
+    assert [span.credit for span in spans] == pytest.approx([1 / 8, 1 / 4, -1 / 8])
+    assert [span.kind for span in spans] == ["correctness", "completeness", "correctness"]
+    assert [span.score for span in spans] == [1.0, 1.0, 0.25]  # completeness is the text's, not the sentence's
+    assert spans[2].note == "correctness 2.0, completeness 1.0 of 5"
+    assert [span.component for span in spans] == [0, 1, 2]
+
+
+def test_where_sentences_only_add_up_their_own_rating_is_the_score() -> None:
+    whole = Aggregate(3.0, {"completeness": 1.0}, {"completeness": 3.0}, {"completeness": 1.0})
+    spans = sentence_spans(PLACES[:2], whole, [{"completeness": 2.0}, {"completeness": 1.0}], ADDS)
+    assert [(span.score, span.credit) for span in spans] == [(0.25, 0.5), (0.0, 0.0)]
+    nothing = sentence_spans(PLACES[:2], whole, [{"completeness": 1.0}] * 2, ADDS)
+    assert [span.credit for span in nothing] == [0.0, 0.0]
+
+
+ratings = st.floats(1, 5)
+pairs = st.lists(st.fixed_dictionaries({"correctness": ratings, "completeness": ratings}), min_size=2, max_size=8)
+
+
+@given(ratings, ratings, st.floats(0, 1), pairs)
+def test_credit_adds_up_to_what_was_achieved_and_is_fair(
+    correctness: Any, completeness: Any, weight: Any, sentences: Any
+) -> None:
+    """Averages move up and down in balance; a sentence better in everything never has less credit."""
+    whole = rated(correctness, completeness, weight)
+    moves = sentence_credit(whole, sentences, ADDS)
+    assert sum(moved["correctness"] for moved in moves) == pytest.approx(0, abs=1e-9)
+    achieved = any(means["completeness"] > 1 for means in sentences)
+    expected = (1 - weight) * (completeness - 1) / 4 if achieved else 0.0
+    assert sum(moved["completeness"] for moved in moves) == pytest.approx(expected, abs=1e-9)
+    for one, own in zip(sentences, moves, strict=True):
+        for other, others in zip(sentences, moves, strict=True):
+            if all(one[name] >= other[name] for name in one):
+                assert sum(own.values()) >= sum(others.values()) - 1e-9
+
+
+def test_ablation_by_hand() -> None:
+    whole = rated(3, 4)
+    spans = ablation_spans(PLACES[:2], whole, [rated(5, 3), rated(3, 2, weight=1.0)])
+    assert [span.credit for span in spans] == pytest.approx([(3.5 - 4) / 4, (3.5 - 3) / 4])
+    assert [span.score for span in spans] == pytest.approx([0.4375, 0.5625])
+    assert [span.kind for span in spans] == ["correctness", "completeness"]
+    assert spans[0].note == "without it correctness 5.0, completeness 3.0 of 5"
+
+
+def test_ablation_is_the_difference_of_two_verdicts() -> None:
+    """Through the reward: the credit is the score less that of the text without the sentence."""
+    text = " A red circle.  A blue square is here. They are small. "
+    reward = HarmonicReward(FakeJudge(), criteria=["clarity", "fluency"], spans="ablation")
+    (verdict,) = reward.assess([Sample("", text)])
+    assert [text[span.start : span.end] for span in verdict.spans] == [
+        "A red circle.",
+        "A blue square is here.",
+        "They are small.",
+    ]
+    shorter = [" A blue square is here. They are small. ", " A red circle.  They are small. "]
+    shorter.append(" A red circle.  A blue square is here.")
+    alone = HarmonicReward(FakeJudge(), criteria=["clarity", "fluency"], spans="none")
+    scores = [rest.score for rest in alone.assess([Sample("", rest) for rest in shorter])]
+    assert [span.credit for span in verdict.spans] == pytest.approx([verdict.score - score for score in scores])
+
+
+def test_a_wrong_sentence_is_found() -> None:
+    def rate(prompt: Any) -> Any:
+        sentence = prompt.partition("between the others:\n")[2]
+        wrong = sentence.startswith("A green star") or (not sentence and "green" in prompt)
+        return certain(2 if wrong and criterion_of(prompt) == "correctness" else 4)
+
+    text = "A red circle is here. A green star is there. A blue square is above."
+    for spans in ("sentences", "ablation"):
+        reward = HarmonicReward(
+            FakeJudge(rate=rate), criteria=["correctness", "clarity"], spans=spans, evidence="context"
+        )
+        (verdict,) = reward.assess([Sample("", text, context="A red circle and a blue square.")])
+        right, wrong, also_right = verdict.spans
+        assert wrong.credit < 0 <= min(right.credit, also_right.credit)
+        assert wrong.score < min(right.score, also_right.score)
+        assert wrong.kind == "correctness"
+
+
+@pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 100, 5000])
+def test_an_endless_text_has_few_pieces(count: int) -> None:
+    places = [(10 * n, 10 * n + 9) for n in range(count)]
+    pieces = at_most(places)
+    assert len(pieces) == min(count, MOST_SENTENCES)
+    assert [edge for piece in pieces for edge in piece][:1] == [edge for place in places for edge in place][:1]
+    assert [piece[1] for piece in pieces][-1:] == [place[1] for place in places][-1:]
+    assert {start for start, _ in pieces} <= {start for start, _ in places}
+    assert all(left[1] < right[0] for left, right in pairwise(pieces))
+
+
+def test_a_sentence_goes_with_the_white_space_after_it() -> None:
+    text = " One.  Two.\nThree. "
+    places = [(1, 5), (7, 11), (12, 18)]
+    assert [without(text, places, n) for n in range(3)] == [" Two.\nThree. ", " One.  Three. ", " One.  Two."]
+
+
+def test_all_of_the_score_is_the_only_sentence_s() -> None:
+    whole = aggregate({"clarity": (0, 0, 0, 0, 1), "fluency": (0, 0, 1, 0, 0)}, 1)
+    for (span,) in (sentence_spans([(0, 3)], whole, [], ADDS), ablation_spans([(0, 3)], whole, [])):
+        assert (span.score, span.credit, span.kind) == (0.75, 0.75, "clarity")
+    assert sentence_spans([], whole, [], ADDS) == ()

@@ -1,0 +1,79 @@
+"""Words that cannot stand where they do: by hand, in prose none, and what PoSh makes of them."""
+
+import json
+
+import pytest
+
+from spanreward.rewards import MatchJudge, PoshReward, Sample
+from spanreward.rewards.language.parse import describe, parse_graphs
+from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.text.filler import find_filler
+
+HONEST = "There is a large black star at the top edge. A small purple square is in the bottom right corner."
+HEAPS = [
+    "right edge. black star large is at large square. bottom edge. top edge. large is square. large is purple square.",
+    "center. triangle, large and very yellow large the large at black bottom left corner. that triangle the is.",
+    "circle there in small is large circle. there small is the yellow star. is right top corner. there the star.",
+]
+
+
+def misplaced(text: str) -> list[str]:
+    return [text[start:end] for start, end in describe([text])[0].misplaced]
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("A man sits on a red bench. He reads the paper.", []),
+        ("At the top edge there is a small blue triangle.", []),
+        ("There is such a large dog, and half a cat.", []),
+        ("Two dogs. A cat. Bottom edge.", ["Bottom edge"]),  # one such place means nothing
+        ("A red circle. Is at the edge.", ["Is at"]),
+        ("The large the circle.", ["large the"]),
+        ("The circle sits in is the corner.", ["in is"]),
+    ],
+)
+def test_by_hand(text: str, places: list[str]) -> None:
+    assert misplaced(text) == places
+
+
+def test_places_are_characters_of_the_text_as_given() -> None:
+    text = "\n  A red circle. Is at the edge."
+    assert misplaced(text) == ["Is at"]
+
+
+def test_the_published_extractor_notes_none() -> None:
+    graph = parse_graphs([HEAPS[0]])[0]
+    assert graph.misplaced == []
+    assert set(graph.to_dict()) == {"entities", "relations", "sentences"}
+
+
+def test_they_survive_json() -> None:
+    graph = describe([HEAPS[0]])[0]
+    assert graph.misplaced
+    assert SceneGraph.from_dict(json.loads(json.dumps(graph.to_dict()))) == graph
+
+
+@pytest.mark.parametrize("heap", HEAPS)
+def test_a_heap_of_words_is_charged_and_its_prose_is_not(heap: str) -> None:
+    reward = PoshReward(MatchJudge())
+    texts = [HONEST, heap, f"{HONEST} {heap}"]
+    honest, alone, beside = reward.assess([Sample("Describe.", text, references=(HONEST,)) for text in texts])
+    assert honest.parts["filler"] == 0
+    assert alone.parts["filler"] > 0.3
+    assert 0.2 < beside.parts["filler"] < 0.8
+    assert max(alone.score, beside.score) < honest.score
+    assert min(span.start for span in beside.spans if span.kind == "filler") >= len(HONEST)
+
+
+def test_slips_far_apart_are_none() -> None:
+    far = "The large the circle. " + HONEST + " A dog runs over the wet grass. The small the square."
+    graph = describe([far])[0]
+    assert len(graph.misplaced) == 2
+    assert find_filler(far, far, misplaced=graph.misplaced).share == 0
+
+
+def test_without_a_parse_small_words_tell() -> None:
+    text = "edge. is at is the corner. is the a star at is top."
+    assert {reason for _, _, reason in find_filler(text).pieces} == {"words in no order"}
+    assert find_filler("Was the star red? It is. Is the circle at the edge? Are the stars old?").share == 0

@@ -1,0 +1,399 @@
+"""What a text says without asserting it: by hand, in graphs, and what the metrics pay for it, which is nothing."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from experiments.scenes.language import as_existence, noun_phrase, place_phrase
+from experiments.scenes.referee import judge_description
+from experiments.scenes.word_judge import WordJudge
+from experiments.scenes.world import COLORS, COLUMNS, ROWS, SHAPES, SIZES, make_scenes
+from spanreward.rewards import HarmonicReward, MatchJudge, PoshReward, Sample
+from spanreward.rewards.base.verdict import Status
+from spanreward.rewards.language.alternatives import left_open
+from spanreward.rewards.language.denial import denied
+from spanreward.rewards.language.parse import describe, parse_graphs
+from spanreward.rewards.language.pipeline import load_pipeline
+from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.language.unasserted import unasserted
+from spanreward.rewards.language.words import read_words
+
+NLP = load_pipeline(None)
+POSH = PoshReward(MatchJudge())
+HARMONIC = HarmonicReward(WordJudge(), evidence="context", spans="none")
+SCENES = make_scenes("test", 1, 12)
+
+
+def marked(text: str) -> str:
+    """The text's words, those that it does not assert in brackets."""
+    words, _ = read_words(NLP(text))
+    left_out, _ = unasserted(words)
+    said = " ".join(f"[{word.text}]" if place in left_out else word.text for place, word in enumerate(words))
+    return said.replace("] [", " ")
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        "There is [no red circle in the top left corner] .",
+        "There is [n't a red circle] .",
+        "There is [never a red circle] .",
+        "[Neither a circle nor a square is red] .",
+        "The circle is [neither red nor blue] .",
+        "[A red circle does not exist] .",
+        "[A red circle is missing] .",
+        "[None of the men wear hats] .",
+        "There is [not a red circle] but a blue square .",
+        "[It is false that there is a red circle] .",
+        "[It is not true that there is a red circle and a blue square] .",
+        "[I doubt that there is a red circle .]",
+        "[If there is a red circle] , it is small .",
+        "[Is there a red circle in the corner] ?",
+        "[Is there a red circle in the corner] .",
+        "[A red circle .] That [is not true] .",
+        "[A red circle . A blue star . Everything above is false] .",
+        "[Either a red or blue] circle is in the top left corner .",
+        "A [red , green , blue or yellow circle or square or star] is at the [left or right] edge .",
+        "[There is a red circle or there is a blue square] .",
+        "A circle is [either in the top left corner or in the bottom right corner] .",
+        "There is [a circle , a square or a star] .",
+        "The circle is [red or is blue] .",
+        "There is [anything but a red circle in the top left corner] .",
+        "There is [hardly a red circle in the corner] .",
+        "There are [zero red circles in the corner] .",
+        "There are [0 red circles in the corner] .",
+        "[A red circle in the corner is not in this picture] .",
+        "[A red circle is n't part of the scene] .",
+        "[A red circle does not appear] .",
+        "[A red circle is nowhere] to be seen .",
+        "[A red circle can be ruled out] .",
+        "It is a lie [that there is a red circle] .",
+        "Some people say [that there is a red circle and a blue square] .",
+        "[Allegedly there is a red circle .]",
+        "It [fails to show a red circle in the corner] .",
+        "[There would be a red circle in the corner .]",
+        "[There used to be a red circle .]",
+        "[There could have been a red circle .]",
+        "[Had there been a red circle .]",
+        "[Should there be a red circle .]",
+        "It is empty [unless there is a red circle in the corner] .",
+        "[Suppose there is a red circle .]",
+        "[Let us assume that there is a red circle .]",
+        "[Who says that there is a red circle .]",
+        "[I would say that there is a dog .]",
+        "It can be said [that the dog is calm] .",
+        "[Find a red circle .]",
+        "[Please draw a red circle .]",
+        "[True or false] : [there is a red circle] .",
+        "A square . [There is a red circle , said no one ever .]",
+        "There is [nt a red circle] .",
+        "A square . [Earlier there was a red circle .]",
+        "A square . [I was looking for a red circle .]",
+        "[I wish there were a red circle .]",
+        "[There will be a red circle .]",
+        "[Hypothetically , there is a red circle .]",
+        "[According to a liar , there is a red circle .]",
+        "[In another picture there is a red circle] .",
+        "[There is a red circle .] Just kidding .",
+        "[A red circle :] no .",
+        "[A red circle - no] .",
+        "[There is a red circle .] No .",
+        "[There is a red circle . Or not] .",
+        "[There is a red circle in the corner or not] .",
+        "[There is a red circle in the corner or something else] .",
+        "[Not] : [a red circle in the corner] . A blue star .",
+        "Missing : [a red circle and a blue star] . A square .",
+        "Things that [are not in the picture] : [a red circle] .",
+        "[The following is false] : [there is a red circle] .",
+        "[The following is false . There is a red circle . A blue star .]",
+        "In [no way is there a red circle] .",
+    ],
+)
+def test_what_is_not_asserted(expected: str) -> None:
+    assert marked(expected.replace("[", "").replace("]", "").replace(" n't", "n't")) == expected
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        "A man with [no shirt] riding a horse next to a barn .",
+        "A man with [no shirt] on is riding a horse next to a barn .",
+        "A cat [without a tail] sits on a mat .",
+        "The man is [not wearing a hat] but is holding a dog .",
+        "There is [no text in the image ,] and the relative positions of the men suggest a race .",
+        "Two men are [cleaning or painting] a wall .",
+        "On the table , [a cup or a glass] .",
+        "The street is wet , [suggesting rain or snow] .",
+        'A sign says " [Are you ready] ? " on a wall .',
+    ],
+)
+def test_people_say_other_things_beside_it(expected: str) -> None:
+    assert marked(expected.replace("[", "").replace("]", "")) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A park , possibly with a fountain .",
+        "The dog appears to be asleep .",
+        "There might be a dog .",
+        "It shows not only the dog but also the cat .",
+        "The tree is not far from the house .",
+        "The dog is no more than a puppy .",
+        "A no parking sign .",
+        "No , the circle is red .",
+        "Trees on either side of the road .",
+        "He runs as if the dog were after him .",
+        "A man on the wrong side of the road .",
+        "Two or so dogs .",
+        "The street is empty except for a man .",
+        "There are things other than the dog .",
+        "A barely visible dog .",
+        "Player number zero .",
+        "Says that there is a blue star .",
+        "It says that there is a red circle in the corner .",
+        "The answer says that there is a dog .",
+        "A dog in the middle of nowhere .",
+        "The man does appear to be happy .",
+        "That is the dog : it sleeps .",
+        "The following can be seen : a dog .",
+    ],
+)
+def test_what_is_asserted_all_the_same(text: str) -> None:
+    assert marked(text) == text
+
+
+def test_a_graph_has_only_what_is_asserted() -> None:
+    (graph,) = describe(["A man wearing no hat on a red or blue horse. There is no dog."])
+    assert [entity.head for entity in graph.entities] == ["man", "horse"]
+    assert [entity.attributes for entity in graph.entities] == [[], []]
+    assert graph.sentences == ["A man wearing on a horse .", "There is ."]
+    text = "A man wearing no hat on a red or blue horse. There is no dog."
+    assert [text[start:end] for start, end in graph.unasserted][:1] == ["wearing"]
+    assert {"hat", "red", "blue", "dog"} <= {text[start:end] for start, end in graph.unasserted}
+
+
+def test_the_published_extractor_keeps_all() -> None:
+    (graph,) = parse_graphs(["There is no red circle."])
+    assert [entity.head for entity in graph.entities] == ["circle"]
+    assert graph.unasserted == []
+    assert set(graph.to_dict()) == {"entities", "relations", "sentences"}
+
+
+def test_it_survives_json() -> None:
+    (graph,) = describe(["A man with no hat."])
+    assert graph.unasserted
+    assert SceneGraph.from_dict(json.loads(json.dumps(graph.to_dict()))) == graph
+
+
+def posh(text: str, reference: str) -> float:
+    (verdict,) = POSH.assess([Sample("Describe.", text, references=(reference,))])
+    return verdict.score or 0.0
+
+
+def harmonic(text: str, context: str) -> float:
+    (verdict,) = HARMONIC.assess([Sample("Describe.", text, context=context)])
+    assert verdict.score is not None
+    return verdict.score
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "There is no red circle.",
+        "Is there a red circle?",
+        "I doubt that there is a red circle.",
+        "It is false that there is a red circle.",
+        "A red circle. That is not true.",
+        "A red circle does not exist.",
+        "Either a red circle or a blue circle.",
+        "Not in the picture:\n- a red circle\n",
+        "False: there is a red circle.",
+        "The following is wrong. A red circle.",
+        "A red circle. No.",
+        "There is anything but a red circle.",
+        "There would be a red circle.",
+        "There are 0 red circles.",
+    ],
+)
+def test_what_claims_nothing_is_paid_as_what_says_nothing(text: str) -> None:
+    (verdict,) = POSH.assess([Sample("Describe.", text, references=("A red circle.",))])
+    assert (verdict.score, verdict.status) == (0.0, Status.EMPTY)
+    assert harmonic(text, "A red circle.") == pytest.approx(harmonic("Hello there.", "A red circle."))
+
+
+@pytest.mark.parametrize("hedge", ["what appears to be ", "what looks like ", "what seems to be "])
+def test_a_hedge_is_a_claim(hedge: str) -> None:
+    """It is paid if it is right, and costs what a claim costs if it is wrong."""
+    reference = ("A man rides a brown horse on a wet street.",)
+    for thing in ("a brown horse", "a blue bus"):
+        plain, hedged = (
+            POSH.assess([Sample("", f"A man rides {said}{thing} on a wet street.", references=reference)])[0]
+            for said in ("", hedge)
+        )
+        assert hedged.score == pytest.approx(plain.score)
+
+
+def test_one_of_two_colours_is_no_colour() -> None:
+    """Published mode, which follows the paper's code, goes on paying."""
+    text, terse, reference = "Either a red or blue circle.", "A circle.", "A red circle."
+    assert posh(text, reference) == pytest.approx(posh(terse, reference))
+    assert harmonic(text, reference) == pytest.approx(harmonic(terse, reference))
+    (published,) = PoshReward(MatchJudge(), mode="published").assess(
+        [Sample("Describe.", "There is no red circle.", references=(reference,))]
+    )
+    assert published.score == 1.0
+
+
+ALTERNATIVES = [
+    (
+        "A red or orange bird sits on a branch.",
+        "A {} bird sits on a branch.",
+        ("red", "orange"),
+        "blue",
+        "A bird sits on a branch.",
+    ),
+    (
+        "There is a cup or a glass on a table.",
+        "There is a {} on a table.",
+        ("cup", "glass"),
+        "dog",
+        "There is a table.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("reference", "text", "either", "other", "less"), ALTERNATIVES)
+def test_a_reference_supports_each_of_its_alternatives(
+    reference: str, text: str, either: Any, other: str, less: str
+) -> None:
+    """And asks for none: who leaves it out, or leaves it open as the reference does, loses nothing."""
+    for said in either:
+        (verdict,) = POSH.assess([Sample("", text.format(said), references=(reference,))])
+        assert (verdict.parts["precision"], verdict.parts["recall"], verdict.missed) == (1.0, 1.0, ())
+        assert harmonic(text.format(said), reference) > harmonic(text.format(other), reference)
+    assert posh(less, reference) == posh(reference, reference) == 1.0
+    assert posh(text.format(other), reference) < 1.0
+
+
+def test_the_alternatives_of_a_reference_are_remembered_with_it() -> None:
+    reward, (reference, text, (said, _), *_) = PoshReward(MatchJudge()), ALTERNATIVES[0]
+    sample = Sample("", text.format(said), references=(reference,))
+    (first,), (second,) = reward.assess([sample]), reward.assess([sample])
+    assert first == second
+    assert reward.assess([Sample("", reference, references=(reference,))])[0].parts["recall"] == 1.0
+
+
+def test_what_a_reference_denies_it_does_not_support() -> None:
+    assert posh("A man with a hat.", "A man with no hat or a coat.") < 1.0
+    assert describe(["There is no red circle."], mode="reference") == describe(["There is no red circle."])
+    assert describe(["A red or blue circle."], mode="reference")[0].entities[0].attributes == ["red", "blue"]
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    pair=st.sampled_from(
+        [("red", "green"), ("red", "blue"), ("green", "black")]
+    ),  # "purple or" is a noun to the parser
+    shape=st.sampled_from(SHAPES),
+    said=st.sampled_from((*COLORS, "")),
+)
+def test_an_alternative_in_a_reference_only_adds_support(pair: tuple[str, str], shape: str, said: str) -> None:
+    first, second = pair
+    text = f"A small {said} {shape} is in the corner."
+    plain, either = f"A small {shape} is in the corner.", f"A small {first} or {second} {shape} is in the corner."
+    (without,), (beside,) = (POSH.assess([Sample("", text, references=(one,))]) for one in (plain, either))
+    assert beside.parts["precision"] >= without.parts["precision"]
+    assert beside.parts["recall"] == without.parts["recall"]
+    assert (beside.parts["precision"] == 1.0) == (said in (first, second, ""))
+
+
+def test_people_who_say_no_lose_nothing() -> None:
+    reference = "A man with no shirt is riding a brown horse."
+    assert posh(reference, reference) == 1.0
+    assert posh("A man with no shirt rides a brown horse.", reference) == pytest.approx(
+        posh("A man rides a brown horse.", reference)
+    )
+    (verdict,) = POSH.assess([Sample("", reference, references=(reference,))])
+    assert verdict.parts["filler"] == 0
+
+
+@st.composite
+def told(draw: st.DrawFn) -> tuple[list[str], str]:
+    """Right sentences about a scene, one a thing, and a reference that says all of it."""
+    scene = draw(st.sampled_from(SCENES))
+    phrases = [(noun_phrase(thing, random.Random(0)), place_phrase(thing)) for thing in scene.objects]
+    return [as_existence([phrase]) for phrase in phrases], as_existence(phrases)
+
+
+DENIALS = (
+    lambda sentence: sentence.replace("There is a", "There is no"),
+    lambda sentence: sentence.replace("There is a", "There is not a"),
+    lambda sentence: sentence.replace("There is a", "There is never a"),
+    lambda sentence: f"It is false that {sentence[0].lower()}{sentence[1:]}",
+    lambda sentence: f"I doubt that {sentence[0].lower()}{sentence[1:]}",
+    lambda sentence: sentence.replace("There is", "Is there").replace(".", "?"),
+    lambda sentence: f"{sentence} That is wrong.",
+)
+
+
+@settings(max_examples=20, deadline=None)
+@given(story=told(), number=st.integers(0, 8), deny=st.sampled_from(DENIALS))
+def test_denying_a_right_sentence_never_pays(story: tuple[list[str], str], number: int, deny: Any) -> None:
+    sentences, reference = story
+    number %= len(sentences)
+    without = " ".join(sentence for place, sentence in enumerate(sentences) if place != number)
+    denied = " ".join(deny(sentence) if place == number else sentence for place, sentence in enumerate(sentences))
+    assert posh(denied, reference) <= posh(without, reference) + 1e-9
+    assert harmonic(denied, reference) <= harmonic(without or "Hello there.", reference) + 1e-9
+
+
+@settings(max_examples=20, deadline=None)
+@given(scene=st.sampled_from(SCENES), seed=st.integers(0, 99))
+def test_a_list_of_all_words_never_pays_against_a_terse_text(scene: Any, seed: int) -> None:
+    """A place that is no alternative ("left or right corner") is there for itself, and pays as said alone."""
+    phrases = [(noun_phrase(thing, random.Random(0)), place_phrase(thing)) for thing in scene.objects]
+    reference, terse = as_existence(phrases), f"There is a {scene.objects[0].shape}."
+    words = [list(values) for values in (SIZES, COLORS, SHAPES, ROWS, COLUMNS)]
+    for values in words:
+        random.Random(seed).shuffle(values)
+    size, color, shape, row, column = (" or ".join(values) for values in words)
+    every = f"There is a {size} {color} {shape} in the {row} {column}."
+    for score in (posh, harmonic):
+        assert score(f"{terse} {every}", reference) <= score(terse, reference) + 1e-9
+        assert score(every, reference) <= score(terse, reference) + 1e-9
+        corner = max(score(terse, reference), score(f"{terse} There is a corner.", reference))
+        assert score(f"{terse} {every[:-1]} corner.", reference) <= corner + 1e-9
+    assert judge_description(every, scene).recall == 0
+
+
+class Counted(list[str]):
+    """A list that counts how many of its entries were looked at."""
+
+    looks = 0
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        self.looks += len(found) if isinstance(key, slice) else 1
+        return found
+
+
+@pytest.mark.parametrize("rule", [denied, left_open])
+@pytest.mark.parametrize(
+    "piece",
+    ["no/DT a/DT", "not/RB", "a/DT or/CC", "red/JJ or/CC", "is/VBZ or/CC",
+     "is/VBZ a/DT cat/NN or/CC a/DT cat/NN is/VBZ",
+     "0/CD", ",/, no/DT", "a/DT or/CC not/RB", "a/DT or/CC something/NN", "says/VBZ that/IN", "fails/VBZ to/TO",
+     "red/JJ ,/,", "a/DT cat/NN ,/, or/CC", "if/IN", "is/VBZ wrong/JJ", "either/CC a/DT", "and/CC", "no/DT of/IN"],
+)  # fmt: skip
+def test_the_work_is_linear_in_the_length(rule: Any, piece: str) -> None:
+    def looks(count: int) -> int:
+        pairs = [token.split("/") for token in piece.split() * count]
+        texts, tags = Counted(text for text, _ in pairs), Counted(tag for _, tag in pairs)
+        rule(texts, tags)
+        return texts.looks + tags.looks
+
+    assert looks(800) <= 8.5 * looks(100)

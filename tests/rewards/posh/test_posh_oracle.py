@@ -1,0 +1,209 @@
+"""The published code's own questions and scores (data/posh_oracle), reproduced."""
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+
+from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.judges.judge import Rating
+from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.posh.candidates import candidates
+from spanreward.rewards.posh.components import components
+from spanreward.rewards.posh.conduct import conduct
+from spanreward.rewards.posh.graph_view import view_graph
+from spanreward.rewards.posh.interview import Interview
+from spanreward.rewards.posh.prompts import DirectionPrompts, load_prompts
+from spanreward.rewards.posh.reward import PoshReward
+from spanreward.rewards.posh.scores import direction_score
+from tests.support.fakes import FakeJudge, asked
+from tests.support.paths import DATA
+
+ORACLE = DATA / "posh_oracle"
+pytestmark = pytest.mark.skipif(not ORACLE.is_dir(), reason=f"no published answers at {ORACLE}")
+DUMMY = "Please respond with 'yes'."  # asked by the published code for special entities; the answer is ignored
+DIRECTIONS = ("precision", "recall")
+
+
+def records(name: str) -> list[dict]:
+    return [json.loads(line) for line in (ORACLE / name).read_text(encoding="utf-8").splitlines()]
+
+
+def scored_pairs() -> list[dict]:
+    if not ORACLE.is_dir():
+        return []
+    pairs = records("scores.jsonl") + records("scores_constructed.jsonl")
+    texts = {pair["id"]: pair for pair in pairs}
+    strict = [{**texts[pair["id"]], **pair, "prompts": None} for pair in records("scores_threshold3.jsonl")]
+    return pairs + strict
+
+
+def sample_of(pair: dict) -> Sample:
+    return Sample(prompt="", completion=pair["generation"], references=(pair["reference"],))
+
+
+def interviews_of(pair: dict, sample: int = 0) -> list[Interview]:
+    prompts = load_prompts(ORACLE)
+    generation, reference = (SceneGraph.from_dict(pair[f"{side}_graph"]) for side in ("generation", "reference"))
+    said, wanted, threshold = pair["generation"], pair["reference"], float(pair["presence_threshold"])
+    return [
+        Interview(sample, view_graph(generation), said, wanted, reference, prompts.precision, threshold),
+        Interview(sample, view_graph(reference), wanted, said, generation, prompts.recall, threshold),
+    ]
+
+
+def shortened(prompt: str) -> str:
+    return hashlib.sha256(prompt.encode()).hexdigest()[:16]
+
+
+def test_the_oracle_is_complete() -> None:
+    assert len(scored_pairs()) == 15 + 12 + 15
+
+
+@pytest.mark.parametrize("pair", scored_pairs(), ids=lambda pair: f"{pair['id']}-{pair['presence_threshold']}")
+def test_published_questions_and_scores(pair: Any) -> None:
+    judge = FakeJudge()
+    interviews = interviews_of(pair)
+    conduct(interviews, judge, "published")
+
+    for direction, interview in zip(DIRECTIONS, interviews, strict=True):
+        prompts = [prompt for call in judge.rated for prompt in call if prompt.startswith(interview.prefix)]
+        if pair["prompts"] is not None:
+            assert prompts == [prompt for prompt in pair["prompts"][direction] if DUMMY not in prompt]
+        else:
+            dummy = shortened(f"{interview.prefix}\n\n{DUMMY}\n\n{interview.wording.instructions}")
+            expected = [sha for sha in pair["prompt_sha256"][direction] if sha != dummy]
+            assert [shortened(prompt) for prompt in prompts] == expected
+        expected = [entry for entry in pair["granular"] if entry["direction"] == direction and entry["counted"]]
+        got = components(interview)
+        assert [component.kind for component in got] == [entry["type"] for entry in expected]
+        assert [c.rating for c in got] == pytest.approx([entry["score"] for entry in expected], abs=1e-9)
+        assert [c.asked for c in got] == [entry["asked"] for entry in expected]
+        names = [c.identifier for c in got if c.kind == "entity"]
+        assert names == [entry["identifier"] for entry in expected if entry["type"] == "entity"]
+        for component, entry in zip(got, expected, strict=True):
+            if entry["text_spans"]:  # the published code loses those of capitalised attributes, and repeats some
+                assert set(component.spans) == {tuple(span) for span in entry["text_spans"]}
+        ratings = [component.rating for component in got]
+        assert direction_score(ratings) == pytest.approx(pair["coarse"][direction], abs=1e-9)
+
+    written = [prompt for call in judge.written for prompt in call]
+    assert written == [prompt for prompt, _ in pair["rewrites"]]
+    assert judge.write(asked(*written), 20) == [text for _, text in pair["rewrites"]]
+
+
+@pytest.mark.parametrize("threshold", [2.0, 3.0])
+def test_published_rewards_of_a_batch(threshold: float) -> None:
+    pairs = [pair for pair in scored_pairs() if pair["presence_threshold"] == threshold]
+    reward = PoshReward(FakeJudge(), prompts=ORACLE, mode="published", presence_threshold=threshold)
+    graphs = [SceneGraph.from_dict(pair["generation_graph"]) for pair in pairs]
+    references = [[SceneGraph.from_dict(pair["reference_graph"])] for pair in pairs]
+    verdicts = reward.assess_graphs([sample_of(pair) for pair in pairs], graphs, references)
+    for pair, verdict in zip(pairs, verdicts, strict=True):
+        assert {part: verdict.parts[part] for part in pair["coarse"]} == pytest.approx(pair["coarse"], abs=1e-9)
+        assert verdict.score == pytest.approx(pair["coarse"]["f1"], abs=1e-9)
+
+
+def golden() -> list[dict]:
+    path = ORACLE / "golden.json"
+    return json.loads(path.read_text(encoding="utf-8"))["templating"] if path.is_file() else []
+
+
+PLAIN = DirectionPrompts(
+    prefix="",
+    plain="{entity_text}",
+    of_parent="{entity_text} of {parent_entity_identifier}",
+    with_relation='{formatted_entity} with relation "{relation}"',
+    ask_entity="entity|{entity_identifier}",
+    ask_attribute="attribute|{entity_identifier}|{attribute}",
+    ask_relation="relation|{entity1_identifier}|{entity2_identifier}|{relation}",
+    rewrite_attribute='"{entity_identifier}"',
+    rewrite_relation='"{entity_identifier}"',
+    instructions="",
+)
+
+
+class Listed(FakeJudge):
+    """Hands out the golden ratings in the order of the questions, and rewrites to the same words."""
+
+    def __init__(self, ratings: list[float]) -> None:
+        super().__init__()
+        self.ratings = iter(ratings)
+
+    def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
+        self.rated.append([question.messages[0]["content"] for question in questions])
+        return [between(next(self.ratings)) for _ in questions]
+
+    def write(self, questions: Any, max_tokens: Any) -> Any:
+        return [question.messages[0]["content"][1:-1] for question in questions]
+
+
+def between(mean: float) -> Rating:
+    """A distribution on 1 and 5 with this mean."""
+    return Rating({"1": (5 - mean) / 4, "5": (mean - 1) / 4})
+
+
+@pytest.mark.parametrize("run", golden(), ids=range(len(golden())))
+def test_golden_templating(run: Any) -> None:
+    graph = SceneGraph.from_dict(run["graph"])
+    special = {number for number, entity in enumerate(view_graph(graph).entities) if entity.fixed is not None}
+    questions = [q for stage in run["passes"] for q in stage["questions"] if q.get("entity") not in special]
+    judge = Listed([question["rating"] for question in questions])
+    interview = Interview(0, view_graph(graph), "", "", SceneGraph(), PLAIN)
+    conduct([interview], judge, "published")
+    prompts = [prompt.strip() for call in judge.rated for prompt in call]
+    assert len(prompts) == len(questions)
+    expected = [f"entity|{question['identifier']}" for question in questions if "identifier" in question]
+    assert prompts[: len(expected)] == expected
+    for number, chosen in run["chosen"].items():
+        found = interview.entities[int(number)]
+        assert (found.present, found.identifier) == (chosen["present"], chosen["identifier"])
+        assert found.rating == pytest.approx(chosen["score"], abs=1e-6)
+    last = run["passes"][2]["questions"]
+    attributes = {(q["attribute_of"], q["number"]): q["rating"] for q in last if "attribute_of" in q}
+    relations = {q["relation"]: q["rating"] for q in last if "relation" in q}
+    assert {key: answer.rating for key, answer in interview.attributes.items()} == pytest.approx(attributes, abs=1e-6)
+    assert {key: answer.rating for key, answer in interview.relations.items()} == pytest.approx(relations, abs=1e-6)
+    ratings = [component.rating for component in components(interview)]
+    assert direction_score(ratings) == pytest.approx(run["precision"], abs=1e-6)
+
+
+def test_candidates_of_the_specification() -> None:
+    """An example by hand: a red hat, worn by a present man, is the only hat."""
+    entities = [
+        {
+            "head": "man",
+            "heads": ["man"],
+            "sentence_idxs": [0],
+            "text_spans": [(2, 5)],
+            "attributes": [],
+            "attribute_sentence_idxs": {},
+            "attribute_text_spans": {},
+        },
+        {
+            "head": "hat",
+            "heads": ["hat"],
+            "sentence_idxs": [0],
+            "text_spans": [(18, 21)],
+            "attributes": ["red"],
+            "attribute_sentence_idxs": {"red": [0]},
+            "attribute_text_spans": {"red": [(14, 17)]},
+        },
+    ]
+    relations = [
+        {
+            "subject": 0,
+            "object": 1,
+            "relation": "wears",
+            "source": "verb",
+            "sentence_idxs": [0],
+            "text_spans": [(6, 11)],
+        }
+    ]
+    view = view_graph(SceneGraph.from_dict({"entities": entities, "relations": relations, "sentences": [""]}))
+    interview = Interview(0, view, "", "", SceneGraph(), PLAIN)
+    conduct([interview], FakeJudge(lambda prompt: between(5.0)), "published")
+    found = interview.entities
+    names = [c.phrase for c in candidates(view, 1, {0: found[0]}, PLAIN, first_pass=False)]
+    assert names == ["hat", "hat of man", "red hat", "red hat of man"]

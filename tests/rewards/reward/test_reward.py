@@ -1,0 +1,220 @@
+"""The contract with a trainer: columns in, scores or None out, every part logged, and never an exception of a judge."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.judges.match.match_judge import MatchJudge
+from spanreward.rewards.posh import PoshReward
+from spanreward.rewards.reward.reward import Reward, summarise
+from spanreward.rewards.reward.row import read_sample
+
+PROMPT = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Describe."}]}]
+
+
+def message(content: Any) -> Any:
+    return [{"role": "assistant", "content": content}]
+
+
+class Fixed(Reward):
+    """Gives the verdicts it was made with, and keeps the samples it saw."""
+
+    columns = ("reference",)
+
+    def __init__(self, *verdicts: Any, name: str = "fixed") -> None:
+        super().__init__(name)
+        self.verdicts = list(verdicts)
+        self.samples: list[Any] = []
+
+    def assess(self, samples: Any) -> Any:
+        self.samples = list(samples)
+        return self.verdicts or [Verdict(0.5) for _ in samples]
+
+
+class Broken(Fixed):
+    def assess(self, samples: Any) -> Any:
+        raise RuntimeError("the judge is gone")
+
+
+COMPLETIONS = {
+    "text": " A red circle.\n",
+    "message": message(" A red circle.\n"),
+    "blocks": message(
+        [{"type": "text", "text": " A red"}, {"type": "image", "image": None}, {"type": "text", "text": " circle.\n"}]
+    ),
+    "tuple": tuple(message(" A red circle.\n")),
+}
+
+
+@pytest.mark.parametrize("completion", COMPLETIONS.values(), ids=COMPLETIONS)
+def test_text_and_messages_are_the_same_completion_unstripped(completion: Any) -> None:
+    reward = Fixed()
+    assert reward([PROMPT], [completion], completion_ids=[[1, 2]], reference=["A star."]) == [0.5]
+    assert reward.samples == [Sample("Describe.", " A red circle.\n", references=("A star.",))]
+    match = PoshReward(MatchJudge())
+    assert match(["Describe."], [completion], reference=["A blue circle."]) == pytest.approx([0.6])
+
+
+@pytest.mark.parametrize("empty", ["", message(""), message(None), message([]), [{"role": "assistant"}]])
+def test_an_empty_message_is_an_empty_completion(empty: Any) -> None:
+    assert PoshReward(MatchJudge())([PROMPT], [empty], reference=["A star."]) == [0.0]
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [[], [*message("A star."), {"role": "tool", "content": "7"}, *message("A star.")], None, 3, {"content": "A star."}],
+)
+def test_what_is_not_one_message_is_refused(completion: Any) -> None:
+    with pytest.raises(ValueError, match="a completion must be a text or a single assistant message, got"):
+        Fixed()([PROMPT], [completion], reference=["A star."])
+
+
+def test_prompts_of_several_messages_are_joined() -> None:
+    sample = read_sample({}, "x", [{"role": "system", "content": "Be brief."}, *PROMPT])
+    assert (sample.prompt, sample.completion) == ("Be brief.\nDescribe.", "x")
+
+
+def test_a_missing_column_is_named_beside_the_present_ones() -> None:
+    with pytest.raises(ValueError, match=r"needs the dataset column 'reference'.*\['caption', 'image'\]") as error:
+        Fixed(name="posh")([PROMPT], ["x"], caption=["x"], image=[None], trainer_state=object(), log_metric=print)
+    assert str(error.value).startswith("posh ")
+
+
+def test_none_in_a_row_is_not_applicable_and_its_neighbours_are_scored() -> None:
+    reward = PoshReward(MatchJudge())
+    columns = {"reference": ["A star.", None, [], ["", " "], ["A cat.", "A star."]]}
+    assert reward([PROMPT] * 5, ["A star."] * 5, **columns) == [1.0, None, None, None, 1.0]
+    _, verdicts = reward.judge_completions([PROMPT] * 5, ["A star."] * 5, **columns)
+    assert [verdict.status for verdict in verdicts] == ["ok", *["not_applicable"] * 3, "ok"]
+    assert not Status.NOT_APPLICABLE.failed
+
+
+@pytest.mark.parametrize("reference", [3, 0.5, {"text": "A star."}, ["A star.", 3], [None], [["A star."]]])
+def test_a_reference_of_another_type_is_refused(reference: Any) -> None:
+    with pytest.raises(ValueError, match="the column 'reference' must hold a text or a list of texts, got"):
+        Fixed()([PROMPT], ["A star."], reference=[reference])
+
+
+def test_rows_become_samples() -> None:
+    row = {"reference": ["A star.", " "], "image": "picture", "question": "What?", "answers": "yes", "id": 7}
+    row |= {"bbox": [1, 2, 3, 4], "task": "vqa", "context": "c"}
+    assert read_sample(row, "x", "p") == Sample(
+        prompt="p",
+        completion="x",
+        images=("picture",),
+        references=("A star.",),
+        question="What?",
+        answers=("yes",),
+        task="vqa",
+        bbox=(1, 2, 3, 4),
+        context="c",
+        id="7",
+    )
+    assert read_sample({"image": "one", "images": ["two", "three"]}, "x").images == ("two", "three")
+    assert read_sample({"image": None}, "x") == Sample(prompt="", completion="x")
+
+
+def test_unequal_lengths_are_refused() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        Fixed()([PROMPT], ["x", "y"], reference=["A star.", "A cat."])
+
+
+def causes(name: str, **shares: float) -> dict[str, float]:
+    """The log's shares of completions without a score, by cause."""
+    statuses = ("not_applicable", "unparsed", "timeout", "error")
+    return {f"{name}/unscored_fraction/{status}": shares.get(status, 0.0) for status in statuses}
+
+
+def test_what_breaks_becomes_none_with_a_status_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    logged: dict[str, float] = {}
+    with caplog.at_level(logging.ERROR):
+        scores = Broken()([PROMPT] * 3, ["x"] * 3, reference=["y"] * 3, log_metric=logged.__setitem__)
+    assert scores == [None, None, None]
+    (record,) = caplog.records
+    assert record.getMessage() == "fixed could not judge a batch of 3 completions"
+    assert record.exc_info[1].args == ("the judge is gone",)
+    assert logged == {"fixed/failed_fraction": 1.0, "fixed/empty_fraction": 0.0, **causes("fixed", error=1.0)}
+    _, verdicts = Broken().judge_completions([PROMPT], ["x"], reference=["y"])
+    assert verdicts == [Verdict(None, Status.ERROR, note="RuntimeError: the judge is gone")]
+
+
+def test_a_killed_run_is_not_taken_for_a_broken_judge() -> None:
+    class Killed(Fixed):
+        def assess(self, samples: Any) -> Any:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Killed()([PROMPT], ["x"], reference=["y"])
+
+
+def test_every_part_is_logged_as_the_mean_of_those_that_have_it() -> None:
+    reward = Fixed(
+        Verdict(0.4, parts={"precision": 0.2, "recall": 1.0, "f1": 0.4, "precision_entity": 0.3}),
+        Verdict(0.6, parts={"precision": 1.0, "recall": 0.4, "f1": 0.6}),
+        Verdict(0.0, Status.EMPTY, {"precision": 0.0, "recall": 0.0, "f1": 0.0}),
+        Verdict(None, Status.TIMEOUT),
+        Verdict(None, Status.NOT_APPLICABLE),
+    )
+    logged: dict[str, float] = {}
+    assert reward([""] * 5, ["x"] * 5, reference=["y"] * 5, log_metric=logged.__setitem__) == [0.4, 0.6, 0, None, None]
+    assert logged == {
+        "fixed/precision": pytest.approx(1.2 / 3),
+        "fixed/recall": pytest.approx(1.4 / 3),
+        "fixed/f1": pytest.approx(1.0 / 3),
+        "fixed/precision_entity": pytest.approx(0.3),
+        "fixed/failed_fraction": pytest.approx(1 / 5),
+        "fixed/empty_fraction": pytest.approx(1 / 5),
+        **causes("fixed", timeout=1 / 5, not_applicable=1 / 5),
+    }
+    assert summarise([]) == {}
+
+
+def test_posh_logs_precision_and_recall_apart() -> None:
+    logged: dict[str, float] = {}
+    completions, references = ["A red circle.", "A cat.", "A cat."], ["A blue circle.", "A cat. A dog.", "A cat."]
+    reward = PoshReward(MatchJudge(), name="words")
+    reward([""] * 3, completions, reference=references, log_metric=logged.__setitem__)
+    # ratings of 5, precision: (5, 1), (5), (5); recall: (5, 1), (5, 1.05), (5): a colour given otherwise, a dog unsaid
+    assert logged == {
+        "words/precision": pytest.approx((0.6 + 1 + 1) / 3),
+        "words/recall": pytest.approx((0.6 + 0.605 + 1) / 3),
+        "words/f1": pytest.approx((0.6 + 2 * 0.605 / 1.605 + 1) / 3),
+        "words/precision_entity": 1.0,
+        "words/precision_attribute": pytest.approx(0.2),
+        "words/recall_entity": pytest.approx((1 + 0.605 + 1) / 3),
+        "words/recall_attribute": pytest.approx(0.2),
+        "words/filler": 0.0,
+        "words/failed_fraction": 0.0,
+        "words/empty_fraction": 0.0,
+        **causes("words"),
+    }
+
+
+def test_a_metric_without_assess_says_so() -> None:
+    with pytest.raises(NotImplementedError, match=r"Reward must define assess\(samples\)"):
+        Reward("nothing").assess([])
+
+
+@pytest.mark.parametrize("status", Status)
+def test_a_score_is_there_exactly_when_the_status_says_so(status: Any) -> None:
+    scored = status in ("ok", "empty")
+    assert Verdict(0.5 if scored else None, status).status is status
+    with pytest.raises(ValueError, match="only ok and empty verdicts have a score"):
+        Verdict(None if scored else 0.5, status)
+    assert status.failed == (status in ("unparsed", "timeout", "error"))
+
+
+@pytest.mark.parametrize("score", [-0.01, 1.01, float("nan"), float("inf")])
+def test_a_score_lies_between_0_and_1(score: Any) -> None:
+    assert [Verdict(edge).score for edge in (0.0, 1.0)] == [0.0, 1.0]
+    with pytest.raises(ValueError, match=r"a score is a number in \[0, 1\], got"):
+        Verdict(score)
+
+
+@pytest.mark.parametrize(("start", "end"), [(3, 3), (4, 3), (-1, 3)])
+def test_a_span_covers_something(start: int, end: int) -> None:
+    assert Span(0, 1, 1.0, 0.0, "entity", "", 0).end == 1
+    with pytest.raises(ValueError, match=f"got start {start} and end {end}"):
+        Span(start, end, 1.0, 0.0, "entity", "", 0)
