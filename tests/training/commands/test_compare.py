@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from experiments.scenes.parts import SCENES, TINY, TRUTH
+from experiments.scenes.parts import SCENES, TINY, TRUTH, WORDS
 from experiments.scenes.world import draw, make_scenes
 from spanreward.training.commands.compare import main, remembering
 from spanreward.training.evaluation.curves import CURVES, read_curves
@@ -167,14 +167,10 @@ def test_the_same_command_writes_the_same_numbers(
 
 
 def test_reasons_of_the_first_completions(folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`match` gives none, and the page and the file say so, for just those that were asked for."""
+    """A judge that matches words gives none, and the page and the file say so, for just those that were asked for."""
     rewards = [
-        {"metric": "posh", "judge": "match"},
-        {
-            "metric": "harmonic",
-            "judge": "match",
-            "options": {"evidence": "context", "criteria": ["clarity", "fluency"]},
-        },
+        {"metric": "posh", "judge": WORDS},
+        {"metric": "harmonic", "judge": WORDS, "options": {"evidence": "context", "criteria": ["clarity", "fluency"]}},
     ]
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump({**RECIPE, "rewards": rewards}))
     models = [f"a={folders / '0'},{folders / '1'}", f"b={folders / '2'},{folders / '3'}"]
