@@ -1,9 +1,10 @@
-"""What MatchJudge says of several texts: by words, against the context or the row's criteria."""
+"""What WordJudge says of several texts: by words, against the context or the row's criteria."""
 
 import pytest
 
+from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import CriteriaReward, PairwiseReward, Sample, Status
-from spanreward.rewards.judges import Failure, MatchJudge, Question, Rating
+from spanreward.rewards.judges import Failure, Question, Rating
 from spanreward.rewards.judges.probe import MeetsProbe, PairProbe, QualityProbe, RankingProbe
 
 CONTEXT = "A large red circle is above a small blue star."
@@ -12,7 +13,7 @@ PAIRS = ("A", "B", "C")
 
 
 def rate(probe: object, scale: tuple[str, ...] = PAIRS) -> Rating:
-    (answer,) = MatchJudge().rate([Question([{"role": "user", "content": "?"}], probe=probe)], scale)
+    (answer,) = WordJudge().rate([Question([{"role": "user", "content": "?"}], probe=probe)], scale)
     assert isinstance(answer, Rating)
     return answer
 
@@ -39,23 +40,23 @@ def test_a_rating_and_a_ranking() -> None:
     assert levels == sorted(levels, reverse=True)
     assert levels[0] > 4 > levels[1] > levels[2]
     probe = RankingProbe("Describe.", (WRONG, GOOD, TERSE), CONTEXT)
-    assert MatchJudge().write([Question([], probe=probe)], 9) == ["2, 3, 1"]
+    assert WordJudge().write([Question([], probe=probe)], 9) == ["2, 3, 1"]
 
 
 def test_without_a_context_there_is_nothing_to_look_up() -> None:
     for probe in (PairProbe("Describe.", GOOD, TERSE), QualityProbe("Describe.", GOOD)):
-        (answer,) = MatchJudge().rate([Question([], probe=probe)])
+        (answer,) = WordJudge().rate([Question([], probe=probe)])
         assert isinstance(answer, Failure)
         assert answer.status is Status.UNPARSED
-        assert "the match judge sees no pictures" in answer.message
-    (ranked,) = MatchJudge().write([Question([], probe=RankingProbe("Describe.", (GOOD, TERSE)))], 9)
+        assert "the word judge sees no pictures" in answer.message
+    (ranked,) = WordJudge().write([Question([], probe=RankingProbe("Describe.", (GOOD, TERSE)))], 9)
     assert isinstance(ranked, Failure)
 
 
 @pytest.mark.parametrize("options", [{}, {"form": "batch"}, {"form": "score"}])
 def test_both_rewards_run_with_the_judge_that_needs_no_model(options: dict[str, str]) -> None:
     group = [Sample("Describe.", text, context=CONTEXT) for text in (TERSE, GOOD, WRONG)]
-    scores = [verdict.score or 0 for verdict in PairwiseReward(MatchJudge(), **options).assess(group)]
+    scores = [verdict.score or 0 for verdict in PairwiseReward(WordJudge(), **options).assess(group)]
     assert scores[1] > max(scores[0], scores[2])
     if "schedule" not in options:  # of three one sits out
         assert scores[0] > scores[2]
@@ -65,5 +66,5 @@ def test_both_rewards_run_with_the_judge_that_needs_no_model(options: dict[str, 
 def test_criteria_with_the_judge_that_needs_no_model(form: str) -> None:
     criteria = ("Says that there is a large red circle.", "Says that there is a small blue star.")
     rows = [Sample("Describe.", text, context=CONTEXT, criteria=criteria, anchor=TERSE) for text in (GOOD, WRONG)]
-    good, wrong = (verdict.score or 0 for verdict in CriteriaReward(MatchJudge(), form=form).assess(rows))
+    good, wrong = (verdict.score or 0 for verdict in CriteriaReward(WordJudge(), form=form).assess(rows))
     assert good > wrong

@@ -1,4 +1,4 @@
-"""Turns scores of texts (higher is better) into answers: a preference, a ranking, a rating. For judges without a model.
+"""Turns scores of texts (higher is better) into answers: a preference, a ranking, a level. For judges without a model.
 
 prefer(0.7, 0.4, ("A", "B", "C"))         # all on A
 in_words(order([0.2, 0.9, 0.5]))          # "2, 3, 1"
@@ -31,8 +31,3 @@ def in_words(places: Sequence[int]) -> str:
 def level(value: float) -> float:
     """Maps a value in [0, 1] to the scale from 1 to 5."""
     return 1 + 4 * min(max(value, 0.0), 1.0)
-
-
-def rating_of(level: float, scale: Sequence[str]) -> Rating:
-    """Returns the distribution with mean `level` on one entry of the scale, or on two neighbours."""
-    return Rating({entry: max(0.0, 1 - abs(float(entry) - level)) for entry in scale})

@@ -1,18 +1,18 @@
-"""How MatchJudge compares texts, by their words alone. Not a published metric.
+"""How WordJudge compares texts, by their words alone. Not a published metric.
 
-    MatchJudge().rate([Question(messages, probe=PairProbe("Describe.", "A red circle.", "A star.", "A red circle."))])
+    WordJudge().rate([Question(messages, probe=PairProbe("Describe.", "A red circle.", "A star.", "A red circle."))])
 
 The value of a text is the mean of its correctness and its completeness against the context (rate_criteria.py). Where a
 row has its own criteria, it is the mean of how far the text says what each of them says. The text with the higher value
-is better, and equal values are a tie. Without a context there is no answer, because `match` sees no pictures.
+is better, and equal values are a tie. Without a context there is no answer, because it sees no pictures.
 """
 
 from collections.abc import Callable, Sequence
 
+from experiments.from_scores import in_words, level, order, prefer
+from experiments.scenes.rate_criteria import LOOKED_UP, SEES_NOTHING
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.from_scores import in_words, level, order, prefer, rating_of
-from spanreward.rewards.judges.judge import Failure, Rating
-from spanreward.rewards.judges.match.rate_criteria import LOOKED_UP, SEES_NOTHING
+from spanreward.rewards.judges.judge import Failure, Rating, rating_of
 from spanreward.rewards.judges.probe import CriterionProbe, MeetsProbe, PairProbe, QualityProbe, RankingProbe
 
 Comparison = PairProbe | QualityProbe | MeetsProbe | RankingProbe

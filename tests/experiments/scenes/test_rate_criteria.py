@@ -1,13 +1,15 @@
-"""MatchJudge on criteria: what words can tell, and "does not know" for the rest."""
+"""WordJudge on criteria: what words can tell, and "does not know" for the rest."""
 
 from typing import Any
 
 import pytest
 
-from spanreward.rewards import HarmonicReward, MatchJudge
+from experiments.scenes import word_judge
+from experiments.scenes.rate_criteria import statements
+from experiments.scenes.word_judge import WordJudge
+from spanreward.rewards import HarmonicReward
 from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges.judge import Failure, Question
-from spanreward.rewards.judges.match.rate_criteria import statements
 from spanreward.rewards.judges.probe import CriterionProbe
 from spanreward.rewards.language.parse import describe
 
@@ -16,7 +18,7 @@ UNIFORM = dict.fromkeys("12345", 0.2)
 
 
 def rate(name: str, text: str, context: str = CONTEXT, sentence: str = "") -> Any:
-    (rating,) = MatchJudge().rate([Question([], probe=CriterionProbe(name, text, context, sentence))])
+    (rating,) = WordJudge().rate([Question([], probe=CriterionProbe(name, text, context, sentence))])
     return rating
 
 
@@ -94,7 +96,7 @@ def test_a_picture_it_cannot_see_is_a_failure_that_says_what_to_do() -> None:
     rating = rate("correctness", "A cat.", context="")
     assert isinstance(rating, Failure)
     assert rating.status is Status.UNPARSED
-    (verdict,) = HarmonicReward(MatchJudge(), spans="none").assess([Sample("", "A cat.", images=("x.png",))])
+    (verdict,) = HarmonicReward(WordJudge(), spans="none").assess([Sample("", "A cat.", images=("x.png",))])
     assert verdict.status is Status.NOT_APPLICABLE
     assert "evidence='context'" in rating.message
 
@@ -104,12 +106,12 @@ def test_all_answers_are_the_same_one_by_one() -> None:
     probes = [
         CriterionProbe(name, text, CONTEXT) for text in texts for name in ("correctness", "fluency", "completeness")
     ]
-    together = MatchJudge().rate([Question([], probe=probe) for probe in probes])
-    assert together == [MatchJudge().rate([Question([], probe=probe)])[0] for probe in probes]
+    together = WordJudge().rate([Question([], probe=probe) for probe in probes])
+    assert together == [WordJudge().rate([Question([], probe=probe)])[0] for probe in probes]
 
 
 def test_through_the_reward_better_descriptions_score_higher() -> None:
-    reward = HarmonicReward(MatchJudge(), evidence="context")
+    reward = HarmonicReward(WordJudge(), evidence="context")
     texts = [
         CONTEXT,
         "A small red circle sits in the top left corner.",
@@ -119,3 +121,20 @@ def test_through_the_reward_better_descriptions_score_higher() -> None:
     scores = [verdict.score for verdict in reward.assess([Sample("", text, context=CONTEXT) for text in texts])]
     assert scores == sorted(scores, reverse=True)
     assert len(set(scores)) == 4
+
+
+def test_remembered_texts_are_bounded_in_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All are forgotten together, and answers are the same; a text that is longer than all is read, too."""
+    monkeypatch.setattr(word_judge, "REMEMBERED", 100)
+
+    def asked(number: int, length: int = 1) -> Question:
+        text = f"Dog {number} sits by a red circle. " * length
+        return Question([], probe=CriterionProbe("completeness", text, "A red circle."))
+
+    judge = WordJudge()
+    numbers = [0, 1, 2, 3, 0, 4, 5, 0]
+    for number in numbers:
+        assert judge.rate([asked(number)]) == WordJudge().rate([asked(number)])
+        assert sum(map(len, judge._indexes)) <= 200
+    assert judge.rate([asked(number) for number in numbers]) == WordJudge().rate([asked(number) for number in numbers])
+    assert judge.rate([asked(9, length=10)]) == WordJudge().rate([asked(9, length=10)])

@@ -1,6 +1,6 @@
-"""How MatchJudge rates criteria, by words alone. Not a published metric.
+"""How WordJudge rates criteria, by words alone. Not a published metric.
 
-    MatchJudge().rate([Question(messages, probe=CriterionProbe("correctness", "A red circle.", context="A red disc."))])
+    WordJudge().rate([Question(messages, probe=CriterionProbe("correctness", "A red circle.", context="A red disc."))])
 
 Correctness looks the text's statements up in the context. Completeness looks the context's statements up in the text.
 The statements are entities, their attributes and the relations between them; TextIndex rates each from 1 to 5. If a
@@ -17,15 +17,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.from_scores import rating_of
-from spanreward.rewards.judges.judge import Failure, Rating
+from spanreward.rewards.judges.judge import Failure, Rating, rating_of
 from spanreward.rewards.judges.match.text_index import PLACES, WRONG, TextIndex
 from spanreward.rewards.judges.probe import CriterionProbe, Link, Mention, PresenceProbe
 from spanreward.rewards.language.lemmas import lemmas
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
 
 LOOKED_UP = ("correctness", "completeness")
-SEES_NOTHING = "the match judge sees no pictures: give the rows a context, and the reward evidence='context'"
+SEES_NOTHING = "the word judge sees no pictures: give the rows a context, and the reward evidence='context'"
 
 
 def texts_of(probe: CriterionProbe) -> tuple[str, str] | None:
@@ -40,24 +39,26 @@ def texts_of(probe: CriterionProbe) -> tuple[str, str] | None:
 def rate_criteria(
     probes: Sequence[CriterionProbe],
     scale: Sequence[str],
-    parse: Callable[..., Mapping[str, TextIndex]],
+    parse: Callable[[Sequence[str]], Mapping[str, TextIndex]],
+    supporting: Callable[[Sequence[str]], Mapping[str, TextIndex]],
     levels: Callable[[Sequence[PresenceProbe], Sequence[TextIndex]], Sequence[float]],
 ) -> list[Rating | Failure]:
     """Returns one answer per probe.
 
-    parse: returns an index per text, from texts and a mode. levels: the ratings, 1 to 5, of presence questions.
+    parse: returns an index per text; supporting: one with every alternative that the text leaves open. levels: the
+    ratings, 1 to 5, of presence questions.
     """
     pairs = [texts_of(probe) for probe in probes]
     indexes = parse([text for pair in pairs if pair is not None for text in pair])
     contexts = [pair[1] for probe, pair in zip(probes, pairs, strict=True) if pair and probe.name == "correctness"]
-    supporting = {**indexes, **parse([text for text in contexts if indexes[text].graph.unasserted], "reference")}
+    stated = {**indexes, **supporting([text for text in contexts if indexes[text].graph.unasserted])}
     asked: list[tuple[list[PresenceProbe], int]] = []  # per probe: the statements to look up, how many are surplus
     targets: list[TextIndex] = []
     for probe, pair in zip(probes, pairs, strict=True):
         said: list[PresenceProbe] = []
         too_many = 0
         if pair is not None and probe.name == "correctness":
-            graph, target = indexes[pair[0]].graph, supporting[pair[1]]  # "a red or blue circle" supports both colours
+            graph, target = (indexes[pair[0]].graph, stated[pair[1]])  # "a red or blue circle" supports both colours
             start = probe.text.find(probe.sentence)
             place = (start, start + len(probe.sentence)) if probe.sentence else None
             said = statements(graph, place, surplus(graph, target))

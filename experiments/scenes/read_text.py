@@ -1,4 +1,4 @@
-"""Answers a question from a text by its words: how MatchJudge reads for CapRL. Not a published metric.
+"""Answers a question from a text by its words: how WordJudge reads for CapRL. Not a published metric.
 
     read_text("What color is the star?", index)        # "red", if the text has one star and says that it is red
 
