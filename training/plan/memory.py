@@ -13,14 +13,17 @@ communication buffers, and activations of pictures.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, PretrainedConfig
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, PretrainedConfig
 from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 
+from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.judges.local.vllm_arguments import BATCHED_PROMPTS, BATCHED_TOKENS
 
+CONFIGS: dict[str, dict[str, Any]] = read_yaml_file(Path(__file__).with_name("known_models.yaml"))
 PROCESS = 2_000_000_000  # assumed: what CUDA and its libraries keep for one process beside its tensors
 TILE = 4096, 32768  # tokens, entries of the vocabulary
 # Main memory of a sleeping judge's weights / their size: vLLM copies each into a pinned block, which torch rounds up to
@@ -111,8 +114,11 @@ class Plan:
             "optimizer": self._share("optimizer", optimizer * self.trained),
             "process": PROCESS,
             "judges' processes": PROCESS * len(self.judges),
-            **({"TRL's engine": self.engine} if self.engine and not self.engine_sleeps else {}),
-        }
+        } | ({} if self.engine_sleeps else self._engine)
+
+    @property
+    def _engine(self) -> dict[str, int]:
+        return {"TRL's engine": self.engine} if self.engine else {}
 
     @property
     def training(self) -> dict[str, int]:
@@ -134,7 +140,7 @@ class Plan:
     def writing(self) -> dict[str, int]:
         """Each GPU while the policy writes and judges sleep."""
         if self.engine is not None:
-            return {**self.state, **({"TRL's engine": self.engine} if self.engine else {})}
+            return self.state | self._engine
         gathered = 2 * self.policy.parameters if "weights" in SHARDED[self.sharding] else 0
         return {**self.state, "gathered weights": gathered, "KV cache": self.policy.kv_bytes * self.written_tokens}
 
@@ -150,6 +156,18 @@ class Plan:
 
     def _share(self, part: str, size: int) -> int:
         return size // self.gpus if part in SHARDED[self.sharding] else size
+
+
+def size_by_name(model: str) -> Size | None:
+    """Returns the size of a hub id's or a folder's model; None where nothing on this machine knows it.
+
+    Looks at a folder's config.json, the hub's local cache, then known_models.yaml.
+    """
+    try:
+        return size_of(AutoConfig.from_pretrained(model, local_files_only=True))
+    except (OSError, ValueError):
+        config = dict(CONFIGS.get(model, {}))
+        return size_of(AutoConfig.for_model(config.pop("model_type"), **config)) if config else None
 
 
 def size_of(config: PretrainedConfig) -> Size:
