@@ -5,9 +5,8 @@
     spanreward doctor --judge vllm:smollm2 --start      # does vLLM start at all? This is the smallest engine
     spanreward doctor --recipe RECIPE --start           # a recipe's judges, with its options
 
-Checked are package versions, GPUs, the spaCy pipeline, and of a judge its name, engine, files and rating scale. Nothing
-is downloaded. What else a recipe needs, `spanreward train RECIPE --dry-run` prints. The exit code is 1 where something
-is to be done.
+Nothing is downloaded. What else a recipe needs, `spanreward train RECIPE --dry-run` prints. The exit code is 1 where
+something is to be done.
 """
 
 import argparse

@@ -6,13 +6,12 @@ Counts come from the recipe and TRL's defaults. A number that depends on complet
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from spanreward.rewards.base.cost import WORDS_PER_TOKEN
-from spanreward.training.plan.here import Finding, gpus_here, judge_here, policy_here, vllm_here
+from spanreward.training.plan.here import gpus_here, judge_here, policy_here, vllm_here
 from spanreward.training.plan.memory import Plan
 from spanreward.training.plan.needs import (
     Launch,
@@ -30,12 +29,17 @@ REQUESTS_A_SECOND = 1000  # of one engine, on one CPU core (docs/evidence/cost.m
 
 
 def dry_run(recipe: Recipe, accelerate_config: str | None = None) -> None:
-    """Print what this machine has, and the plan. Raises RecipeError as a run would, and at the end where this machine
-    cannot run it.
-    """
+    """Print what this machine has, and the plan. Raises RecipeError, at the end where only this machine stops it."""
     launch = read_launch(accelerate_config)
     plan = plan_of(recipe, launch)
-    found, console = findings(recipe, launch, plan), Console()
+    settings, console = settings_of(recipe), Console()
+    found = [policy_here(recipe.policy.model)]
+    found += [judge_here(judge.name, judge.options) for judge, _ in asked_judges(recipe)]
+    if settings.get("use_vllm"):
+        found.append(vllm_here("trainer.use_vllm"))
+    if not settings["use_cpu"]:
+        most = max(sum(parts.values()) for parts in phases(recipe, plan).values()) if plan else 0
+        found.append(gpus_here(launch.processes // launch.machines, most))
     for one in found:
         console.print(str(one), style="red" if one.ok is False else None, markup=False, soft_wrap=True)
     table = Table("", "what would run", title="Dry run: nothing is loaded, downloaded or written", show_lines=True)
@@ -44,18 +48,6 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None) -> None:
     console.print(table)
     if stops := [str(one) for one in found if one.ok is False]:
         raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
-
-
-def findings(recipe: Recipe, launch: Launch, plan: Plan | None) -> list[Finding]:
-    """Returns what this machine has for the policy, each judge and the launch."""
-    settings, found = settings_of(recipe), [policy_here(recipe.policy.model)]
-    found += [judge_here(judge.name, judge.options) for judge, _ in asked_judges(recipe)]
-    if settings.get("use_vllm"):
-        found.append(vllm_here("trainer.use_vllm"))
-    if not settings["use_cpu"]:
-        most = max(sum(parts.values()) for parts in phases(recipe, plan).values()) if plan else 0
-        found.append(gpus_here(launch.processes // launch.machines, most))
-    return found
 
 
 def phases(recipe: Recipe, plan: Plan) -> dict[str, dict[str, int]]:
@@ -82,16 +74,12 @@ def lines(recipe: Recipe, launch: Launch, plan: Plan | None) -> Iterator[tuple[s
 
 def row_count(data: DataPart) -> int | None:
     """Returns the number of rows; None where only loading tells. Raises RecipeError for a missing file."""
-    counts = []
-    for part in data.parts:
-        count = part.count
+    counts: list[int | None] = [part.count for part in data.parts]
+    for number, part in enumerate(data.parts):
         if isinstance(part, JsonlPart):
-            if not Path(part.path).is_file():
-                raise RecipeError(f"there is no data file {part.path}: paths go from the folder that you start in.")
-            there = sum(bool(line.strip()) for line in Path(part.path).read_text("utf-8").splitlines())
-            count = min(there, count or there)
-        counts.append(count)
-    return None if None in counts else sum(counts)
+            there = sum(bool(line.strip()) for line in part.file.read_text("utf-8").splitlines())
+            counts[number] = min(there, part.count or there)
+    return None if None in counts else sum(filter(None, counts))
 
 
 def question_lines(recipe: Recipe, batch: int, processes: int) -> Iterator[str]:
@@ -115,12 +103,10 @@ def question_lines(recipe: Recipe, batch: int, processes: int) -> Iterator[str]:
 
 
 def memory_text(recipe: Recipe, launch: Launch, plan: Plan) -> str:
-    texts = [
-        f"while {phase}: {sum(parts.values()) / 1e9:.1f} GB on a GPU = "
-        + " + ".join(f"{part} {size / 1e9:.1f}" for part, size in parts.items())
-        for phase, parts in phases(recipe, plan).items()
-    ]
+    text = ""
+    for phase, parts in phases(recipe, plan).items():
+        sizes = " + ".join(f"{part} {size / 1e9:.1f}" for part, size in parts.items())
+        text += f"while {phase}: {sum(parts.values()) / 1e9:.1f} GB on a GPU = {sizes}\n"
     asleep, on = plan.main_memory / launch.machines / 1e9, f"a GPU of {gpu_memory() / 1e9:.0f} GB"
-    texts.append(f"main memory of a machine, for sleeping judges: {asleep:.1f} GB")
-    texts.append(f"computed for {plan.tokens:,} tokens per pass (prompts estimated) and {on}, not measured")
-    return "\n".join(texts)
+    text += f"main memory of a machine, for sleeping judges: {asleep:.1f} GB\n"
+    return text + f"computed for {plan.tokens:,} tokens per pass (prompts estimated) and {on}, not measured"

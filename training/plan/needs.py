@@ -6,7 +6,7 @@ sum(plan.training.values()) / 1e9       # GB on each GPU
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import torch
@@ -17,7 +17,6 @@ from spanreward.training.plan.memory import Awake, Plan, size_by_name
 from spanreward.training.recipe import JudgePart, Recipe, RecipeError, trainer_config
 
 GPU_MEMORY = 80_000_000_000  # assumed where there is none
-KV_TOKENS = 40_000  # assumed where the judge's options do not say how much memory its cache has
 PROMPT_TOKENS = 1024  # assumed: a picture and a question
 PIXELS_PER_TOKEN = 28 * 28  # of Qwen2.5-VL
 
@@ -47,9 +46,10 @@ def read_launch(path: str | None) -> Launch:
         config = load_config_from_file(path)
     except (OSError, ValueError, TypeError, yaml.YAMLError) as error:
         raise RecipeError(f"{path} is no configuration of accelerate: {' '.join(str(error).split())}") from error
-    kind = str(config.distributed_type.value)
-    sharding = {"DEEPSPEED": f"zero{config.deepspeed_config.get('zero_stage', 2)}", "FSDP": "fsdp"}.get(kind, "none")
-    return Launch(max(1, config.num_processes), "none" if sharding == "zero0" else sharding, config.num_machines)
+    stage = config.deepspeed_config.get("zero_stage", 2)
+    kinds = {"DEEPSPEED": f"zero{stage}" if stage else "none", "FSDP": "fsdp"}
+    sharding = kinds.get(config.distributed_type.value, "none")
+    return Launch(max(1, config.num_processes), sharding, config.num_machines)
 
 
 def settings_of(recipe: Recipe) -> dict[str, Any]:
@@ -75,11 +75,10 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
     for judge, _ in asked_judges(recipe):
         kind, _, model = judge.name.partition(":")
         if kind in ("vllm", "transformers"):  # it is on a rank's GPU
-            size = size_by_name(model)
-            if size is None:
+            if (size := size_by_name(model)) is None:
                 return None
-            cache, parallel = judge.options.get("memory"), int(judge.options.get("tensor_parallel", 1))
-            judges.append(Awake(size, parallel, int(cache / size.kv_bytes) if cache and cache > 1 else KV_TOKENS))
+            awake, cache = Awake(size, int(judge.options.get("tensor_parallel", 1))), judge.options.get("memory") or 0
+            judges.append(replace(awake, kv_tokens=int(cache / size.kv_bytes)) if cache > 1 else awake)
     pixels = [part.max_pixels for part in recipe.data.parts if part.max_pixels]
     prompt = max(pixels) // PIXELS_PER_TOKEN + 128 if pixels else PROMPT_TOKENS
     longest = settings.get("max_completion_length") or settings.get("max_length") or 1024
@@ -100,9 +99,7 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
 
 
 def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | None) -> Steps:
-    """Returns the steps of GRPO and DAPO. rows: None where their number is not known. Raises RecipeError for a batch
-    that is no whole number of groups.
-    """
+    """Returns the steps of GRPO and DAPO. Raises RecipeError for a batch that is no whole number of groups."""
     per_device, generations = settings["per_device_train_batch_size"], settings["num_generations"]
     batch, accumulation = settings["generation_batch_size"], settings["gradient_accumulation_steps"]
     rounds = settings["steps_per_generation"] or (batch // (per_device * processes) if batch else accumulation)
@@ -120,5 +117,4 @@ def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | No
 
 
 def gpu_memory() -> int:
-    """Returns the bytes of this machine's first GPU; GPU_MEMORY without one."""
     return torch.cuda.get_device_properties(0).total_memory if torch.cuda.is_available() else GPU_MEMORY
