@@ -132,7 +132,8 @@ class SpanTableCallback(Watching):
 def rows_of(recorders: Sequence[Recorder]) -> list[ShownRow]:
     """Returns every completion of the recorders' last batch. All have judged the same completions."""
     first, rows = recorders[0], []
-    advantages = first.advantages or [None] * len(first.samples)
+    unknown: Sequence[float | None] = [None] * len(first.samples)
+    advantages = unknown if first.advantages is None else first.advantages
     for number, (sample, advantage) in enumerate(zip(first.samples, advantages, strict=True)):
         verdicts = {recorder.__name__: recorder.verdicts[number] for recorder in recorders}
         scores = [verdict.score for verdict in verdicts.values() if verdict.score is not None]

@@ -67,7 +67,7 @@ def test_the_split_over_ranks_changes_nothing(cut: int, monkeypatch: pytest.Monk
     """Two ranks that each judge a part of five completions, played one after the other."""
     scores = [0.5, 0.1, None, 0.9, 0.3]
     parts = [list(range(cut)), list(range(cut, 5))]
-    late = Verdict(None, Status.TIMEOUT, note="no answer")
+    judged = [Verdict(None, Status.TIMEOUT, note="no answer") if score is None else Verdict(score) for score in scores]
     pages: list[Any] = []
     monkeypatch.setattr(span_table, "write_page", lambda path, step, rows, rewards: pages.append((rows, rewards)))
     monkeypatch.setattr(span_table, "send", lambda *_: None)
@@ -84,9 +84,7 @@ def test_the_split_over_ranks_changes_nothing(cut: int, monkeypatch: pytest.Monk
         monkeypatch.setattr(span_table, "gather_object", gathered)
         monkeypatch.setattr(span_table, "PartialState", lambda rank=rank: SimpleNamespace(process_index=rank))
         texts = [f"Completion {i}." for i in part]
-        recorder = Recorder(
-            Scored(lambda sample: late if "2" in sample.completion else scores[int(sample.completion[11])])
-        )
+        recorder = Recorder(Scored(lambda sample: judged[int(sample.completion[11])]))
         table = SpanTableCallback([recorder], every=1, best=2, worst=2)
         args = TrainingArguments(output_dir=str(tmp_path), use_cpu=True, bf16=False, report_to="none")
         state, control = TrainerState(global_step=1, max_steps=5, is_world_process_zero=True), TrainerControl()
