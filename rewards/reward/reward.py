@@ -89,7 +89,7 @@ class Reward:
         """Returns the error for a missing column. where: the data that has the columns `present`."""
         needed = f"{self.__name__} needs the dataset column {missing}, and {where} has {present}"
         dropped = "" if present else ", and leave remove_unused_columns=False"
-        return ValueError(f"{needed}: rename the column that holds it to {missing}{dropped}.")
+        return ValueError(f"{needed}: rename the column that holds it, or name it in data.columns{dropped}.")
 
     def cost(self, words: float, references: int) -> Cost | None:
         """Returns the estimated cost of one completion of `words` words, or None if the metric gives no estimate.
