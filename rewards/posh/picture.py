@@ -50,10 +50,9 @@ class PictureCheck:
         view = first.source
         numbers = [number for number in range(len(view.entities)) if self._has(number)]
         components = [component for number in numbers for component in attributes_of(first, number, published=False)]
-        for number in sorted({number for entity in view.entities for number in entity.relations}):
-            relation = view.relation(number)
+        for relation in view.relations:
             if self._has(relation.subject) and self._has(relation.object):
-                components.append(relation_of(first, number, published=False))
+                components.append(relation_of(first, relation, published=False))
         return [component for component in components if self._unsettled(component.kind, component.key)]
 
     def _unsettled(self, kind: str, key: Any) -> bool:
@@ -76,15 +75,18 @@ def ask_pictures(checks: Sequence[PictureCheck], judge: Judge, wording: Mapping[
         asked = [(check, component) for check in checks for component in unsettled_in(check)]
         texts = [_question_text(component, wording) for _, component in asked]
         questions = [
-            _picture_question(check.pictures, component, f"{wording['instructions']}\n\n{text}")
+            Question(
+                [{"role": "user", "content": f"{wording['instructions']}\n\n{text}"}],
+                images=check.pictures,
+                probe=PresenceProbe("", component.kind, component.mention, component.words, component.other),
+            )
             for (check, component), text in zip(asked, texts, strict=True)
         ]
         for (check, component), text, rating in zip(asked, texts, rate_once(judge, questions), strict=True):
-            interview = check.interviews[0]
             if isinstance(rating, Failure):
-                interview.failure = interview.failure or rating
+                check.interviews[0].fail(rating)
             else:
-                _keep(interview, component, text, rating.mean)
+                _keep(check.interviews[0], component, ComponentRating(rating.mean, text))
 
 
 def _question_text(component: Component, wording: Mapping[str, str]) -> str:
@@ -92,20 +94,12 @@ def _question_text(component: Component, wording: Mapping[str, str]) -> str:
     return fill(wording[component.kind], **names)
 
 
-def _picture_question(pictures: tuple[Image.Image, ...], component: Component, prompt: str) -> Question:
-    """Returns the question whether the pictures show the component."""
-    probe = PresenceProbe("", component.kind, component.mention, component.words, component.other)
-    return Question([{"role": "user", "content": prompt}], images=pictures, probe=probe)
-
-
-def _keep(interview: Interview, component: Component, question: str, rating: float) -> None:
-    """Adds the question to the interview, and the rating if it is the component's highest."""
-    number = len(interview.questions)
-    interview.questions.append(question)
+def _keep(interview: Interview, component: Component, answer: ComponentRating) -> None:
+    """Keeps the answer if it is the component's highest."""
     answers = interview.answers(component.kind)
     old = answers.get(component.key)
     if old is None:
-        answers[component.key] = ComponentRating(rating, number)
-    elif rating > old.rating:
-        present = {"present": rating >= interview.presence_threshold} if component.kind == "entity" else {}
-        answers[component.key] = replace(old, rating=rating, asked=number, **present)
+        answers[component.key] = answer
+    elif answer.rating > old.rating:
+        present = {"present": answer.rating >= interview.presence_threshold} if component.kind == "entity" else {}
+        answers[component.key] = replace(old, rating=answer.rating, question=answer.question, **present)

@@ -56,7 +56,7 @@ def _said_right(interview: Interview, number: int) -> float:
     """Returns the sum of (rating - 1) over an entity, its attributes and relations, which favours detailed mentions."""
     entity = interview.source.entities[number]
     answers = [interview.attributes.get((number, place)) for place in range(len(entity.attributes))]
-    answers += [interview.relations.get(relation) for relation in entity.relations]
+    answers += [interview.relations.get(relation.number) for relation in entity.relations]
     return interview.entities[number].rating - 1 + sum(answer.rating - 1 for answer in answers if answer is not None)
 
 
@@ -64,7 +64,7 @@ def statements(view: GraphView, number: int) -> frozenset[tuple[str, ...]]:
     """Returns an entity's attributes, and its relations with the other entity's name and attributes."""
     entity = view.entities[number]
     said: set[tuple[str, ...]] = {(attribute.text,) for attribute in entity.attributes}
-    for relation in (view.relation(r) for r in entity.relations):
+    for relation in entity.relations:
         first = relation.subject == number
         other = view.entities[relation.object if first else relation.subject]
         said.add((relation.text, str(first), other.text, *sorted(attribute.text for attribute in other.attributes)))
