@@ -126,8 +126,11 @@ class _Builder:
         others = self._others(component)
         known = [self.entity_of[other] for found in others.values() for other in found if other in self.entity_of]
         if not known:
-            is_us, is_left, is_right = component.text.lower() in VIEWER, "left" in others, "right" in others
-            self.entities.append(Entity(component.text, [], [], [], is_us=is_us, is_left=is_left, is_right=is_right))
+            entity = Entity(component.text, [], [], [], is_us=component.text.lower() in VIEWER)
+            entity.is_right = "right" in others
+            # as published: in a text without "our left", "our right" is both
+            entity.is_left = "left" in others or (entity.is_right and "left" not in self.references.words_of)
+            self.entities.append(entity)
         self.entity_of[component] = number = min(known, default=len(self.entities) - 1)
         entity = self.entities[number]
         entity.heads.append(component.text)

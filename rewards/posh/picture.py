@@ -20,7 +20,7 @@ from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.judges.probe import PresenceProbe
 from spanreward.rewards.judges.shared.cached_judge import rate_once
 from spanreward.rewards.posh.interview import ComponentRating, Interview
-from spanreward.rewards.posh.questions import Component, attributes_of, relation_of, short_names
+from spanreward.rewards.posh.questions import Component, said_of, short_names
 
 UNSETTLED = 3.0  # the middle of the scale
 WORDING = Path(__file__).with_name("picture.yaml")
@@ -47,22 +47,13 @@ class PictureCheck:
     def details(self) -> list[Component]:
         """Returns the unsettled attributes and relations of entities that a reference or the picture has."""
         first = self.interviews[0]
-        view = first.source
-        numbers = [number for number in range(len(view.entities)) if self._has(number)]
-        components = [component for number in numbers for component in attributes_of(first, number, published=False)]
-        for relation in view.relations:
-            if self._has(relation.subject) and self._has(relation.object):
-                components.append(relation_of(first, relation, published=False))
-        return [component for component in components if self._unsettled(component.kind, component.key)]
+        there = {number for number in first.entities if any(one.entities[number].present for one in self.interviews)}
+        return [component for component in said_of(first, there) if self._unsettled(component.kind, component.key)]
 
     def _unsettled(self, kind: str, key: Any) -> bool:
         """Whether no reference rates the component at UNSETTLED or above."""
         found = [interview.answers(kind).get(key) for interview in self.interviews]
         return all(answer is None or answer.rating < UNSETTLED for answer in found)
-
-    def _has(self, entity: int) -> bool:
-        """Whether a reference or the picture has the entity."""
-        return any(interview.entities[entity].present for interview in self.interviews)
 
 
 def load_wording() -> dict[str, str]:

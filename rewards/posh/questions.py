@@ -9,7 +9,7 @@ conduct.py asks the questions and keeps the answers. In default mode a name in a
 characters.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,7 +18,6 @@ from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import Mention, PhraseProbe, PresenceProbe
 from spanreward.rewards.language.scene_graph import CharacterSpan
 from spanreward.rewards.posh.candidates import Candidate, candidates
-from spanreward.rewards.posh.graph_view import GraphView, RelationView
 from spanreward.rewards.posh.interview import Interview, denied_thing
 from spanreward.rewards.text.quoting import one_line
 
@@ -60,13 +59,9 @@ def entity_named(interview: Interview, candidate: Candidate, identifier: str) ->
 
 
 def details(interview: Interview, published: bool) -> list[Component]:
-    """Returns the attributes of present entities, the relations between present entities (2.5), and denied things."""
-    found = interview.entities
-    present = [number for number in range(len(interview.source.entities)) if found[number].present]
-    components = [component for number in present for component in attributes_of(interview, number, published)]
-    for relation in _in_published_order(interview.source):
-        if found[relation.subject].present and found[relation.object].present:
-            components.append(relation_of(interview, relation, published))
+    """Returns what is said of present entities, and denied things."""
+    present = {number for number, found in interview.entities.items() if found.present}
+    components = said_of(interview, present, published)
     for number, denial in enumerate(interview.denials):
         if interview.can_tell(denial):
             name, mention = denied_thing(denial)
@@ -75,24 +70,27 @@ def details(interview: Interview, published: bool) -> list[Component]:
     return components
 
 
-def attributes_of(interview: Interview, number: int, published: bool) -> Iterator[Component]:
-    """Yields an entity's attributes."""
-    for place, attribute in enumerate(interview.source.entities[number].attributes):
-        name, mention = interview.bearer(number, attribute.text, published)
-        names = {"entity_identifier": name, "attribute": attribute.text}
-        yield Component("attribute", (number, place), names, mention, attribute.spans, attribute.text)
+def said_of(interview: Interview, present: Set[int], published: bool = False) -> list[Component]:
+    """Returns the attributes of these entities and the relations between them.
 
-
-def relation_of(interview: Interview, relation: RelationView, published: bool) -> Component:
-    (first, subject), (second, other) = interview.ends(relation, published)
-    names = {"entity1_identifier": first, "entity2_identifier": second, "relation": relation.text}
-    return Component("relation", relation.number, names, subject, relation.spans, relation.text, other)
-
-
-def _in_published_order(view: GraphView) -> Iterable[RelationView]:
-    """Returns the relations by their entities' first appearance in relations (2.5)."""
-    entities = dict.fromkeys(end for relation in view.relations for end in (relation.subject, relation.object))
-    return dict.fromkeys(relation for entity in entities for relation in view.entities[entity].relations)
+    Relations are ordered by the first appearance of their entities in relations (2.5).
+    """
+    components = []
+    for number in sorted(present):
+        for place, attribute in enumerate(interview.source.entities[number].attributes):
+            name, mention = interview.bearer(number, attribute.text, published)
+            names = {"entity_identifier": name, "attribute": attribute.text}
+            key = (number, place)
+            components.append(Component("attribute", key, names, mention, attribute.spans, attribute.text))
+    view = interview.source
+    ends = dict.fromkeys(end for relation in view.relations for end in (relation.subject, relation.object))
+    for relation in dict.fromkeys(relation for end in ends for relation in view.entities[end].relations):
+        if {relation.subject, relation.object} <= present:
+            (first, subject), (second, other) = interview.ends(relation, published)
+            names = {"entity1_identifier": first, "entity2_identifier": second, "relation": relation.text}
+            spans = relation.spans
+            components.append(Component("relation", relation.number, names, subject, spans, relation.text, other))
+    return components
 
 
 def question_text(interview: Interview, component: Component, published: bool) -> str:
