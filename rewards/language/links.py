@@ -58,10 +58,9 @@ def _link_adjective(adjective: Component, places: Places, rules: Rules) -> None:
             elif candidate.pos == "AUX":
                 waiting += [child for child in candidate.children if child not in visited and child not in words]
     for word in adjective.words:
-        if not adjective.links:
-            for child in word.children:
-                if _can_be_described(child, places, rules):
-                    _link(adjective, Role.MOD_OF, places[child.index])
+        described = [] if adjective.links else [c for c in word.children if _can_be_described(c, places, rules)]
+        for child in described:
+            _link(adjective, Role.MOD_OF, places[child.index])
 
 
 def _climb_from(word: Word, places: Places, rules: Rules) -> list[Word]:

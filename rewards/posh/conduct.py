@@ -95,7 +95,7 @@ class _Asker:
             for (interview, candidate), identifier in zip(named, identifiers, strict=True)
             if interview.failure is None
         ]
-        answers = self._rate([(interview, entity_named(interview, *name)) for interview, *name in asked])
+        answers = self._rate([(interview, entity_named(interview, name, said)) for interview, name, said in asked])
         for (interview, candidate, identifier), answer in zip(asked, answers, strict=True):
             best = interview.entities.get(candidate.entity)
             # 2.4: rounds half to even, keeps the first of equals

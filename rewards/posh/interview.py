@@ -99,13 +99,10 @@ class Interview:
         """Returns the entity's mention, with everything that the source says of it if the prompt shows the source."""
         if not self.quotes_source:
             return mention
-        entity, ties = self.source.entities[number], []
-        for relation in entity.relations:
-            reverse = relation.object == number
-            other = self.source.entities[relation.subject if reverse else relation.object]
-            ties.append(Link(relation.text, Mention(other.text), reverse))
+        entity = self.source.entities[number]
         details = tuple(attribute.text for attribute in entity.attributes)
-        return replace(mention, details=details, ties=tuple(ties))
+        ties = tuple(tie_of(self.source, relation, number, described=False) for relation in entity.relations)
+        return replace(mention, details=details, ties=ties)
 
     def bearer(self, number: int, attribute: str, published: bool) -> tuple[str, Mention]:
         """Returns the name of the entity that an attribute is asked of, and the same as data.
@@ -142,11 +139,8 @@ class Interview:
             return found.identifier, mention
         named_by = {besides, *mention.attributes}
         details = [attribute.text for attribute in entity.attributes if attribute.text not in named_by][:MOST_SAID]
-        ties = []
-        for relation in [relation for relation in self.tied(number) if relation is not without][:MOST_SAID]:
-            other = self.source.entities[relation.object]
-            of_other = tuple(attribute.text for attribute in other.attributes)
-            ties.append(Link(relation.text, Mention(other.text, of_other)))
+        tied = [relation for relation in self.tied(number) if relation is not without][:MOST_SAID]
+        ties = [tie_of(self.source, relation, number) for relation in tied]
         words = [*details, *(" ".join((tie.relation, *tie.other.attributes, tie.other.head)) for tie in ties)]
         if not words:
             return found.identifier, mention
@@ -165,6 +159,14 @@ class Interview:
         relations = self.source.entities[number].relations
         only = relations[0] if len(relations) == 1 else None
         return only if only is not None and only.object == number != only.subject else None
+
+
+def tie_of(view: GraphView, relation: RelationView, number: int, described: bool = True) -> Link:
+    """Returns a relation of the entity with this number as data. described: whether with the other end's attributes."""
+    reverse = relation.object == number
+    other = view.entities[relation.subject if reverse else relation.object]
+    attributes = tuple(attribute.text for attribute in other.attributes) if described else ()
+    return Link(relation.text, Mention(other.text, attributes), reverse)
 
 
 def _names(denial: Denial) -> list[frozenset[str]]:

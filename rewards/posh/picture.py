@@ -11,7 +11,6 @@ attributes and relations of those that a reference or the picture has.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from PIL import Image
 
@@ -38,22 +37,27 @@ class PictureCheck:
     def entities(self) -> list[Component]:
         """Returns the unsettled entities."""
         first = self.interviews[0]
-        return [
+        named = [
             Component("entity", number, {"entity_identifier": found.identifier}, found.mention)
             for number, found in sorted(first.entities.items())
-            if first.source.entities[number].fixed is None and self._unsettled("entity", number)
+            if first.source.entities[number].fixed is None
         ]
+        return self._unsettled(named)
 
     def details(self) -> list[Component]:
         """Returns the unsettled attributes and relations of entities that a reference or the picture has."""
-        first = self.interviews[0]
-        there = {number for number in first.entities if any(one.entities[number].present for one in self.interviews)}
-        return [component for component in said_of(first, there) if self._unsettled(component.kind, component.key)]
+        numbers = range(len(self.interviews[0].source.entities))
+        there = {number for number in numbers if any(one.entities[number].present for one in self.interviews)}
+        return self._unsettled(said_of(self.interviews[0], there))
 
-    def _unsettled(self, kind: str, key: Any) -> bool:
-        """Whether no reference rates the component at UNSETTLED or above."""
-        found = [interview.answers(kind).get(key) for interview in self.interviews]
-        return all(answer is None or answer.rating < UNSETTLED for answer in found)
+    def _unsettled(self, components: Sequence[Component]) -> list[Component]:
+        """Returns the components that no reference rates at UNSETTLED or above."""
+
+        def settled(component: Component, interview: Interview) -> bool:
+            answer = interview.answers(component.kind).get(component.key)
+            return answer is not None and answer.rating >= UNSETTLED
+
+        return [one for one in components if not any(settled(one, interview) for interview in self.interviews)]
 
 
 def load_wording() -> dict[str, str]:

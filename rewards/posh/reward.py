@@ -35,6 +35,7 @@ from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge
 from spanreward.rewards.language.coref import coref_method
 from spanreward.rewards.language.parse import describe, reader_name
+from spanreward.rewards.language.rules import Mode as GraphMode
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.posh.components import RatedComponent, best_of, components, denials, spans_of
@@ -139,7 +140,7 @@ class PoshReward(Reward):
         self.coref = coref
         self.score = score
         self.presence_threshold = presence_threshold
-        self._references: OrderedDict[str, str] = OrderedDict()  # pickled graphs, least recently used first
+        self._references: OrderedDict[str, bytes] = OrderedDict()  # pickled graphs, least recently used first
         self._answers = AnswerCache()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -202,7 +203,7 @@ class PoshReward(Reward):
         ]
         return rows, self.reader() if judged else ""
 
-    def _graphs(self, texts: Sequence[str], mode: Mode) -> dict[str, SceneGraph]:
+    def _graphs(self, texts: Sequence[str], mode: GraphMode) -> dict[str, SceneGraph]:
         """Returns the graph of each text."""
         distinct = list(dict.fromkeys(texts))
         return dict(zip(distinct, describe(distinct, self.pipeline, self.coref, mode) if distinct else [], strict=True))
