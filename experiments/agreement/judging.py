@@ -33,7 +33,7 @@ from spanreward.rewards.judges.shared.cached_judge import rate_once
 from spanreward.rewards.labels.statistics import pearson
 from spanreward.rewards.pairwise.analysis import after_analysis
 from spanreward.rewards.pairwise.questions import PairPrompts, ask, ask_score, load_prompts
-from spanreward.rewards.pairwise.ranking import Ranking, rank
+from spanreward.rewards.pairwise.ranking import Rankings, rank
 from spanreward.rewards.pairwise.votes import PairVotes, cast
 
 CHUNK = 64
@@ -41,7 +41,6 @@ REPETITIONS = 6
 SEED = 0
 
 T = TypeVar("T", bound=Judged)
-Rankings = tuple[Ranking | Failure, Ranking | Failure]
 
 
 def judge_pairs(judge: Judge, pairs: Sequence[Preferred], analyse: bool = False) -> list[PairVotes]:
@@ -130,7 +129,7 @@ def pair_agreement(part: str, judged: Sequence[tuple[Preferred, PairVotes]]) -> 
             same, read = of_requests.get(pair.id, (0, 0))
             of_requests[pair.id] = (same + (outcome == pair.people), read + 1)
     sums = list(of_requests.values())
-    repeated = consistency(drawn([votes.one.answer for _, votes in judged]))
+    repeated = consistency(drawn([votes.one for _, votes in judged]))
     return PairAgreement(
         part=part,
         n=both.read,
@@ -142,8 +141,8 @@ def pair_agreement(part: str, judged: Sequence[tuple[Preferred, PairVotes]]) -> 
         decided=both.decided,
         recall=classes.recall if classes else None,
         f1=classes.f1 if classes else None,
-        one_order=pair_accuracies([votes.one.choice for _, votes in judged], people).with_ties,
-        orders_agree=swap_consistency([(votes.one.choice, votes.two.choice) for _, votes in judged]),
+        one_order=pair_accuracies([votes.choices[0] for _, votes in judged], people).with_ties,
+        orders_agree=swap_consistency([votes.choices for _, votes in judged]),
         first_slot=first_slot_share([slot for _, votes in judged for slot in votes.slots]),
         longer=longer_share(outcomes, lengths),
         longer_people=longer_share(people, lengths),

@@ -4,7 +4,7 @@ read_criteria(("1. Names the bridge.\\n2. Says how old it is.",))      # ("Names
 """
 
 import re
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spanreward.rewards.files.templates import fill, read_texts
@@ -28,13 +28,9 @@ class CriteriaPrompts:
     rating: str
 
 
-_NEEDED = {"vote": {"criteria"}, "text": {"text"}, "criterion": {"criterion"}}
-
-
 def load_prompts(path: str | Path | None = None) -> CriteriaPrompts:
     """Returns the prompts of a YAML file like prompts.yaml. Raises OSError, or ValueError for an invalid file."""
-    names = [field.name for field in fields(CriteriaPrompts)]
-    return CriteriaPrompts(**read_texts(DEFAULT if path is None else Path(path), DEFAULT, names, _NEEDED))
+    return CriteriaPrompts(**read_texts(path, DEFAULT))
 
 
 def read_criteria(column: tuple[str, ...]) -> tuple[str, ...]:

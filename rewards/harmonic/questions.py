@@ -1,4 +1,4 @@
-"""Builds the questions about a text: a criterion of the whole text or of one sentence, or the reason for a rating.
+"""Builds the questions about a text: a criterion of the whole text or of one sentence.
 
     shown = show(sample, "ic", task, "picture")        # what correctness and completeness see
     ask(prompts.layout, criterion, shown, text)        # a Question
@@ -57,11 +57,6 @@ def ask(
     said = text[slice(*sentence)]
     line = " ".join(masked(said, layout.end).split())
     return _question(layout, criterion, shown, text, fill(layout.sentence, sentence=line, **shown.task), said)
-
-
-def ask_why(layout: Layout, criterion: Criterion, shown: Shown, text: str, rating: float) -> Question:
-    """Returns the question for the reason of a rating."""
-    return _question(layout, criterion, shown, text, fill(layout.why, rating=f"{rating:.1f}", **shown.task), "")
 
 
 def _question(layout: Layout, criterion: Criterion, shown: Shown, text: str, last: str, sentence: str) -> Question:

@@ -77,5 +77,5 @@ def cut_of(contest: Contest, text: str) -> int:
     """Returns how many characters at the text's end did not fit. Only the longer text of a pair is ever cut."""
     if contest.votes is None or len(text) < max(map(len, contest.texts)):
         return 0
-    votes = (contest.votes.one, contest.votes.two)
-    return max((vote.answer.cut for vote in votes if isinstance(vote.answer, Rating)), default=0)
+    answers = (contest.votes.one, contest.votes.two)
+    return max((answer.cut for answer in answers if isinstance(answer, Rating)), default=0)

@@ -5,11 +5,11 @@ ask(prompts, shown, "first text", "second text")      # a Question, to be answer
 ask_score(prompts, shown, "a text")                   # a Question, to be answered with 1 to 5
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.base.verdict import NotApplicable, Sample
 from spanreward.rewards.files.templates import fill, places, read_texts
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import PairProbe, QualityProbe
@@ -39,16 +39,6 @@ class PairPrompts:
     analysis: str
 
 
-_NEEDED = {
-    "context": {"context"},
-    "request": {"request"},
-    "texts": {"first", "second"},
-    "text": {"text"},
-    "numbered": {"number", "text"},
-    "analysis": {"analysis"},
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Shown:
     """What the judge sees beside the texts: the request, and pictures, a context or neither."""
@@ -60,13 +50,21 @@ class Shown:
 
 def load_prompts(path: str | Path | None = None) -> PairPrompts:
     """Returns the prompts of a YAML file like prompts.yaml. Raises OSError, or ValueError for an invalid file."""
-    names = [field.name for field in fields(PairPrompts)]
-    return PairPrompts(**read_texts(DEFAULT if path is None else Path(path), DEFAULT, names, _NEEDED))
+    return PairPrompts(**read_texts(path, DEFAULT))
 
 
 def show(sample: Sample, evidence: Evidence) -> Shown:
     """Returns what the judge sees beside the row's texts. Raises NotApplicable for a row that lacks it."""
     return Shown((sample.question or sample.prompt).strip(), *seen(sample, evidence))
+
+
+def opponents(sample: Sample, column: str) -> tuple[str, ...]:
+    """Returns the row's `anchor`, or its references. Raises NotApplicable for a row without."""
+    if column == "reference" and not sample.references:
+        raise NotApplicable("this row has no reference to compare the completion with")
+    if column == "anchor" and not (sample.anchor or "").strip():
+        raise NotApplicable("this row has no anchor, a text to compare the completion with")
+    return sample.references if column == "reference" else (sample.anchor or "",)
 
 
 def head(instructions: str, prompts: PairPrompts, shown: Shown) -> str:
