@@ -117,7 +117,8 @@ def code_hash(package: Path = Path(__file__).parents[2]) -> str:
 
     package: the folder `rewards`.
     """
-    files = [*(package / "judges").rglob("*.py"), *(package / "language").rglob("*.py"), package / "pictures.py"]
+    folders = [package / name for name in ("judges", "language", "text")]
+    files = [package / "files" / "pictures.py", *(file for folder in folders for file in folder.rglob("*.py"))]
     return _sha256(b"\0".join(path.read_bytes() for path in sorted(files)))
 
 
