@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from spanreward.rewards.comparison.crossed import equivalence
-from spanreward.rewards.comparison.length import style_counts
 from spanreward.rewards.comparison.multiplicity import holm
 from spanreward.rewards.scoring import to_json
 from spanreward.training.evaluation.cautions import alike, caveats, looks, lopsided, unsound
@@ -108,7 +107,6 @@ def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
     if setup.within is not None:
         adjust_equivalence(results["difference"], mains, setup.within)
     ids = [str(row.get("id", number)) for number, row in enumerate(setup.prompts.rows, start=1)]
-    style = {side: style_of(answers) for side, answers in evaluation.answers.items()}
     named = pairs(results)
     for pair, entries in results["difference"].items():
         later, earlier = named[pair]
@@ -117,9 +115,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
         for metric, entry in entries.items():
             entry |= judge_pair(entry, metric, setup.fixed, lone)
             if metric in mains:
-                lengths = one["words"], two["words"]
-                styles = style[later], style[earlier]
-                entry["win_rate"] = win_rate(one[metric], two[metric], *lengths, clusters, style=styles)
+                entry["win_rate"] = win_rate(one[metric], two[metric], one["words"], two["words"], clusters)
         seeds = independent(rows, list(zip(setup.sides[later], setup.sides[earlier], strict=True)))
         results["slices"][pair] = compare_slices(one, two, setup.prompts.slices, mains, seeds, clusters)
         results["flips"][pair] = flips(one, two, mains, ids)
@@ -205,11 +201,6 @@ def parts_by_kind(setup: Setup, evaluation: Evaluation) -> dict[str, Any]:
     }
     nothing = {side: {name: np.zeros(array.shape, bool) for name, array in of.items()} for side, of in scores.items()}
     return summarise_models(scores, setup.seeds, nothing, setup.sides)
-
-
-def style_of(answers: Sequence[Sequence[ShownAnswer]]) -> np.ndarray:
-    """Returns a side's counts of Markdown elements (`style_counts`), of shape (seeds, prompts, elements)."""
-    return np.array([[style_counts(one.text) for one in of_run] for of_run in answers], dtype=float)
 
 
 def write_completions(path: Path, setup: Setup, evaluation: Evaluation) -> None:

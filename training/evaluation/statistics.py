@@ -142,16 +142,10 @@ def win_tie_loss(a: ArrayLike, b: ArrayLike) -> dict[str, int]:
 
 
 def win_rate(
-    later: Array,
-    earlier: Array,
-    words_later: Array,
-    words_earlier: Array,
-    clusters: Sequence[int] | None = None,
-    style: tuple[Array, Array] | None = None,
+    later: Array, earlier: Array, words_later: Array, words_earlier: Array, clusters: Sequence[int] | None = None
 ) -> dict[str, Any] | None:
     """Returns the fields of LengthControl (comparison/length.py); None where no answer has a partner. The seeds of a
     prompt are drawn together, and the prompts of a cluster. Pairs without both scores are left out.
-    style: `style_counts` of both sides, each of shape (seeds, prompts, elements), or empty.
     """
     difference = differences(later, earlier)
     known = ~np.isnan(difference)
@@ -160,8 +154,7 @@ def win_rate(
     outcomes = 0.5 * (1 + np.sign(np.where(np.abs(difference) > MARGIN, difference, 0.0)))
     prompts = np.broadcast_to(np.arange(known.shape[1]) if clusters is None else clusters, known.shape)
     lengths = list(zip(words_later[known], words_earlier[known], strict=True))
-    told = None if style is None or not style[0].size else (style[0][known], style[1][known])
-    return asdict(control_length(outcomes[known].tolist(), lengths, prompts[known].tolist(), told))
+    return asdict(control_length(outcomes[known].tolist(), lengths, prompts[known].tolist()))
 
 
 def worst_case(
