@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from experiments.agreement.analysis import after_analysis
 from experiments.agreement.judging_measures import (
     class_agreement,
     consistency,
@@ -29,11 +30,10 @@ from experiments.labels.pair_statistics import pair_accuracies
 from spanreward.rewards.comparison.orders import first_slot_share
 from spanreward.rewards.comparison.resampling import Interval, bootstrap, ratio_interval
 from spanreward.rewards.judges.judge import Failure, Judge, Rating
-from spanreward.rewards.judges.shared.cached_judge import rate_once
+from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
 from spanreward.rewards.labels.statistics import pearson
-from spanreward.rewards.pairwise.analysis import after_analysis
 from spanreward.rewards.pairwise.questions import PairPrompts, ask, ask_score, load_prompts
-from spanreward.rewards.pairwise.ranking import Rankings, rank
+from spanreward.rewards.pairwise.ranking import RANKING_TOKENS, Rankings, ask_rankings, read_rankings
 from spanreward.rewards.pairwise.votes import PairVotes, cast
 
 CHUNK = 64
@@ -49,7 +49,7 @@ def judge_pairs(judge: Judge, pairs: Sequence[Preferred], analyse: bool = False)
     votes: list[PairVotes] = []
     for chunk in chunks(pairs):
         questions = [ask(prompts, pair.shown, pair.texts[one], pair.texts[1 - one]) for pair in chunk for one in (0, 1)]
-        asked = after_analysis(judge, questions, prompts.answer, prompts) if analyse else questions
+        asked = after_analysis(judge, questions, prompts.answer) if analyse else questions
         votes += cast(judge, asked)
     return votes
 
@@ -59,7 +59,7 @@ def judge_scores(judge: Judge, texts: Sequence[Rated], analyse: bool = False) ->
     ratings: list[Rating | Failure] = []
     for chunk in chunks(texts):
         questions = [ask_score(prompts, one.shown, one.texts[0]) for one in chunk]
-        ratings += rate_once(judge, after_analysis(judge, questions, prompts.rating, prompts) if analyse else questions)
+        ratings += rate_once(judge, after_analysis(judge, questions, prompts.rating) if analyse else questions)
     return ratings
 
 
@@ -68,7 +68,10 @@ def judge_rankings(judge: Judge, groups: Sequence[Ordered], analyse: bool = Fals
     prompts: PairPrompts = load_prompts()
     rankings: list[Rankings] = []
     for chunk in chunks(groups):
-        rankings += rank(judge, [(group.shown, group.texts) for group in chunk], prompts, analyse)
+        questions = ask_rankings(prompts, [(group.shown, group.texts) for group in chunk])
+        asked = after_analysis(judge, questions, prompts.ranking) if analyse else questions
+        written = write_once(judge, asked, RANKING_TOKENS)
+        rankings += read_rankings(written, [len(group.texts) for group in chunk])
     return rankings
 
 

@@ -27,26 +27,20 @@ class Contest:
         return self.votes.outcome if self.votes else self.certain
 
     @property
-    def share(self) -> float | None:
-        """The mean probability of the sample over both orders, in [0, 1], None if a vote failed."""
-        return self.votes.share if self.votes else (1 + self.certain) / 2
-
-    @property
     def open(self) -> bool:
         """Whether a judge has to decide. Equal texts tie without a question."""
         return not self.certain and self.texts[0] != self.texts[1]
 
 
-def chances(contests: Sequence[Contest], smooth: bool = False) -> dict[str, float]:
-    """Returns each sample's Bradley-Terry chance over its readable contests. smooth: uses the votes' probabilities."""
-    pairs = []
-    for contest in contests:
-        names = (str(contest.sample), str(contest.other))
-        if contest.outcome is None or contest.share is None:
-            continue
-        found = ((1, contest.share), (-1, 1 - contest.share)) if smooth else ((contest.outcome, 1.0),)
-        pairs += [Pair(*names, outcome, weight) for outcome, weight in found if weight > 0]
-    return bradley_terry(pairs)  # groups never meet, so each group is rated separately
+def chances(contests: Sequence[Contest]) -> dict[str, float]:
+    """Returns each sample's Bradley-Terry chance over its readable contests. Groups never meet, so each is apart."""
+    return bradley_terry(
+        [
+            Pair(str(contest.sample), str(contest.other), contest.outcome)
+            for contest in contests
+            if contest.outcome is not None
+        ]
+    )
 
 
 def parts_of(outcomes: Sequence[int], contests: Sequence[Contest]) -> dict[str, float]:

@@ -35,8 +35,6 @@ class PairPrompts:
     batch: str
     numbered: str
     ranking: str
-    analyse: str
-    analysis: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from spanreward.rewards.files.templates import fill, places
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import RankingProbe
 from spanreward.rewards.judges.shared.cached_judge import write_once
-from spanreward.rewards.pairwise.analysis import after_analysis
 from spanreward.rewards.pairwise.questions import PairPrompts, Shown, head
 from spanreward.rewards.pairwise.votes import FIRST, SCALE, SECOND, PairVotes
 
@@ -61,21 +60,27 @@ def read_ranking(answer: str, count: int) -> Ranking | None:
     return order if sorted(order) == list(range(count)) else None
 
 
-def rank(
-    judge: Judge, groups: Sequence[tuple[Shown, Sequence[str]]], prompts: PairPrompts, analyse: bool = False
-) -> list[Rankings]:
+def rank(judge: Judge, groups: Sequence[tuple[Shown, Sequence[str]]], prompts: PairPrompts) -> list[Rankings]:
     """Returns two rankings per group, of its texts in order and in reverse.
 
     All questions are one call. Groups have at least two texts. An answer that is no ranking is a Failure (UNPARSED).
     """
-    questions = [ask_ranking(prompts, shown, way) for shown, texts in groups for way in (texts, texts[::-1])]
-    asked = after_analysis(judge, questions, prompts.ranking, prompts) if analyse else questions
-    written = iter(write_once(judge, asked, RANKING_TOKENS))
-    found = []
-    for _, texts in groups:
-        forward, backward = _ranking_of(next(written), len(texts)), _ranking_of(next(written), len(texts))
+    written = write_once(judge, ask_rankings(prompts, groups), RANKING_TOKENS)
+    return read_rankings(written, [len(texts) for _, texts in groups])
+
+
+def ask_rankings(prompts: PairPrompts, groups: Sequence[tuple[Shown, Sequence[str]]]) -> list[Question]:
+    """Returns two questions per group."""
+    return [ask_ranking(prompts, shown, way) for shown, texts in groups for way in (texts, texts[::-1])]
+
+
+def read_rankings(written: Sequence[str | Failure], counts: Sequence[int]) -> list[Rankings]:
+    """Returns the rankings in the answers to `ask_rankings`. counts: of each group's texts."""
+    found: list[Rankings] = []
+    for count, one, other in zip(counts, written[::2], written[1::2], strict=True):
+        forward, backward = _ranking_of(one, count), _ranking_of(other, count)
         if not isinstance(backward, Failure):
-            backward = [len(texts) - 1 - place for place in backward]
+            backward = [count - 1 - place for place in backward]
         found.append((forward, backward))
     return found
 

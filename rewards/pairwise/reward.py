@@ -23,9 +23,8 @@ from spanreward.rewards.base.checks import MODES, Mode, check_choice
 from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Rating
 from spanreward.rewards.judges.shared.cached_judge import question_keys, rate_once
-from spanreward.rewards.pairwise.analysis import ANALYSIS_TOKENS, after_analysis
 from spanreward.rewards.pairwise.contest import Contest, chances, cut_of, parts_of, votes_in_words
 from spanreward.rewards.pairwise.questions import Shown, ask, ask_score, load_prompts, opponents, show
 from spanreward.rewards.pairwise.ranking import RANKING_TOKENS, ask_ranking, rank, votes_of
@@ -51,8 +50,6 @@ class PairwiseReward(Reward):
             written ranking of the group, in both orders. "score" asks about every completion, one token each.
         anchor: the opponents in form "pair". None is the rest of the group, "anchor" the dataset column of that name,
             "reference" each of the references.
-        smooth: whether probabilities replace the votes on pairs.
-        analyse: whether the judge writes an analysis before it decides (section 3.1).
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
         prompts: a file like prompts.yaml. None is ours.
         mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
@@ -64,8 +61,6 @@ class PairwiseReward(Reward):
         judge: Judge | str,
         form: Literal["pair", "batch", "score"] = "pair",
         anchor: Literal["anchor", "reference"] | None = None,
-        smooth: bool = False,
-        analyse: bool = False,
         evidence: Evidence = "picture",
         prompts: str | Path | None = None,
         mode: Mode = "default",
@@ -76,16 +71,13 @@ class PairwiseReward(Reward):
         check_choice("mode", mode, MODES)
         check_choice("anchor", anchor, ("anchor", "reference", None))
         check_choice("evidence", evidence, EVIDENCE)
-        for option, value in (("anchor", anchor), ("smooth", smooth)):
-            if form != "pair" and value:
-                raise ValueError(f'{option} is for form "pair", and form is {form!r}: leave out {option}={value!r}')
+        if form != "pair" and anchor:
+            raise ValueError(f'anchor is for form "pair", and form is {form!r}: leave out anchor={anchor!r}')
         self.judge = as_judge(judge)
         self.judges = (self.judge,)
         self.form = form
         self.mode = mode
         self.anchor = anchor
-        self.smooth = smooth
-        self.analyse = analyse
         self.evidence: Evidence = evidence
         self.prompts = load_prompts(prompts)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
@@ -110,10 +102,7 @@ class PairwiseReward(Reward):
             count, exact = 2.0 * (references if self.anchor == "reference" else 1), True
             how = f"both orders against the {self.anchor}"
         read = tokens_in(question.messages[0]["content"])
-        if not self.analyse:
-            return Cost(count, read * count, written * count, exact, how)
-        read, written = read * 2 + ANALYSIS_TOKENS, written + ANALYSIS_TOKENS
-        return Cost(2 * count, read * count, written * count, exact, f"{how}, each analysed first")
+        return Cost(count, read * count, written * count, exact, how)
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. All questions are one call, equal ones once."""
@@ -128,12 +117,9 @@ class PairwiseReward(Reward):
             opponents(sample, self.anchor)
         return show(sample, self.evidence)
 
-    def _analysed(self, questions: Sequence[Question], end: str) -> Sequence[Question | Failure]:
-        return after_analysis(self.judge, questions, end, self.prompts) if self.analyse else questions
-
     def _score(self, samples: dict[int, Sample], shown: dict[int, Shown]) -> dict[int, Verdict]:
         questions = [ask_score(self.prompts, shown[number], judged(sample)) for number, sample in samples.items()]
-        ratings = rate_once(self.judge, self._analysed(questions, self.prompts.rating))
+        ratings = rate_once(self.judge, questions)
         return {n: _scored(rating, samples[n], self.mode) for n, rating in zip(samples, ratings, strict=True)}
 
     def _compare(
@@ -159,7 +145,7 @@ class PairwiseReward(Reward):
         undecided = [[contest for contest in group if contest.open] for group in groups]
         decide = self._rank if self.form == "batch" else self._vote
         contests += decide([group for group in undecided if group], shown)
-        strengths = {} if self.anchor else chances(contests, self.smooth)
+        strengths = {} if self.anchor else chances(contests)
         verdicts = {}
         for number, sample in asked.items():
             of_sample = [contest for contest in contests if number in (contest.sample, contest.other)]
@@ -179,15 +165,14 @@ class PairwiseReward(Reward):
         """Returns all contests with the votes on their pairs."""
         contests = [contest for group in groups for contest in group]
         ways = [(contest.sample, way) for contest in contests for way in (contest.texts, contest.texts[::-1])]
-        questions = [ask(self.prompts, shown[number], *way) for number, way in ways]
-        found = cast(self.judge, self._analysed(questions, self.prompts.answer))
-        return [replace(contest, votes=votes) for contest, votes in zip(contests, found, strict=True)]
+        votes = cast(self.judge, [ask(self.prompts, shown[number], *way) for number, way in ways])
+        return [replace(contest, votes=of_pair) for contest, of_pair in zip(contests, votes, strict=True)]
 
     def _rank(self, groups: Sequence[Sequence[Contest]], shown: dict[int, Shown]) -> list[Contest]:
         """Returns all contests with the votes of the two rankings of their group's distinct texts."""
         texts = [list(dict.fromkeys(text for contest in group for text in contest.texts)) for group in groups]
         asked = [(shown[group[0].sample], of_group) for group, of_group in zip(groups, texts, strict=True)]
-        found = rank(self.judge, asked, self.prompts, self.analyse)
+        found = rank(self.judge, asked, self.prompts)
         return [
             replace(contest, votes=votes_of(rankings, *map(of_group.index, contest.texts)))
             for group, of_group, rankings in zip(groups, texts, found, strict=True)
@@ -204,12 +189,8 @@ class PairwiseReward(Reward):
             failure = next(contest.votes.failure for contest in contests if contest.votes and contest.votes.failure)
             return Verdict(None, failure.status, note=f"no pair could be judged: {failure.message}")
         outcomes = [(contest.outcome or 0) * (1 if contest.sample == number else -1) for contest in read]
-        if not self.anchor:
-            score = strengths[str(number)]
-        elif self.smooth:
-            score = sum(contest.share or 0.0 for contest in read) / len(read)
-        else:
-            score = sum(1 + outcome for outcome in outcomes) / 2 / len(read)
+        against = sum(1 + outcome for outcome in outcomes) / 2 / len(read)
+        score = against if self.anchor else strengths[str(number)]
         return Verdict(score, parts=parts_of(outcomes, contests), note=votes_in_words(number, contests))
 
 

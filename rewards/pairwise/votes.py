@@ -66,14 +66,6 @@ class PairVotes:
         one, two = self.choices
         return None not in (one, two) and one != two
 
-    @property
-    def share(self) -> float | None:
-        """Both votes' mean probability of the pair's first text, plus half that of neither. None if a vote failed."""
-        if isinstance(self.one, Failure) or isinstance(self.two, Failure):
-            return None
-        one, two = (answer.probabilities[FIRST] - answer.probabilities[SECOND] for answer in (self.one, self.two))
-        return ((1 + one) / 2 + (1 - two) / 2) / 2
-
 
 def cast(judge: Judge, questions: Sequence[Question | Failure], scale: Sequence[str] = SCALE) -> list[PairVotes]:
     """Returns the votes on every pair, in order, from one call in which equal questions are asked once.
