@@ -25,8 +25,8 @@ from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Verdict
 from spanreward.rewards.harmonic.prompts import Criterion, chosen_criteria, load_prompts
 from spanreward.rewards.harmonic.questions import Shown, ask, show
-from spanreward.rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, aggregate, check_weighting, unit
-from spanreward.rewards.harmonic.spans import Place, ablation_spans, at_most, penalised_parts, sentence_spans, without
+from spanreward.rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, aggregate, check_weighting, penalised_parts, unit
+from spanreward.rewards.harmonic.spans import Place, ablation_spans, at_most, only_span, sentence_spans, without
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once
@@ -205,7 +205,9 @@ class HarmonicReward(Reward):
                 ratings[-1][criterion.name] = answer
         tables = [{name: rating.probabilities for name, rating in row.items()} for row in ratings]
         whole, *details = [aggregate(table, self.gamma, smooth=not self.likeliest) for table in tables]
-        if self.spans == "ablation":
+        if not details:
+            spans = tuple(only_span(place, whole) for place in inquiry.places)
+        elif self.spans == "ablation":
             spans = ablation_spans(inquiry.places, whole, details)
         else:
             spans = sentence_spans(inquiry.places, whole, [detail.means for detail in details], self.adds)
