@@ -27,14 +27,13 @@ from experiments.agreement.judging_measures import (
 from experiments.agreement.judging_sets import Judged, Ordered, Preferred, Rated
 from experiments.agreement.measures import swap_consistency
 from experiments.labels.pair_statistics import pair_accuracies
-from spanreward.rewards.comparison.orders import first_slot_share
+from experiments.labels.statistics import pearson
 from spanreward.rewards.comparison.resampling import Interval, bootstrap, ratio_interval
 from spanreward.rewards.judges.judge import Failure, Judge, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
-from spanreward.rewards.labels.statistics import pearson
 from spanreward.rewards.pairwise.questions import PairPrompts, ask, ask_score, load_prompts
 from spanreward.rewards.pairwise.ranking import RANKING_TOKENS, Rankings, ask_rankings, read_rankings
-from spanreward.rewards.pairwise.votes import PairVotes, cast
+from spanreward.rewards.pairwise.votes import PairVotes, cast, first_slot_share
 
 CHUNK = 64
 REPETITIONS = 6

@@ -10,7 +10,7 @@ from pathlib import Path
 from spanreward.rewards.files.templates import fill, read_texts
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import MeetsProbe
-from spanreward.rewards.pairwise.questions import PairPrompts, Shown, ask, head
+from spanreward.rewards.pairwise.questions import PairPrompts, Shown, ask, head, question_of
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 NUMBERED = re.compile(r"^\s*\d+[.)]\s+", re.MULTILINE)
@@ -50,12 +50,7 @@ def ask_vote(
 
 def ask_criterion(prompts: CriteriaPrompts, pair: PairPrompts, shown: Shown, text: str, criterion: str) -> Question:
     """Returns the question how far a text meets one criterion, to be rated from 1 to 5."""
-    begin, end = prompts.text.split("{text}")
-    before = head(prompts.instructions, pair, shown) + begin
-    after = "\n\n".join([end, fill(prompts.criterion, criterion=criterion), prompts.rating])
-    return Question(
-        [{"role": "user", "content": before + text + after}],
-        images=shown.images,
-        probe=MeetsProbe(criterion, text, shown.request, shown.context),
-        description=(len(before), len(before) + len(text)),
-    )
+    before = head(prompts.instructions, pair, shown)
+    after = "\n\n".join(["", fill(prompts.criterion, criterion=criterion), prompts.rating])
+    probe = MeetsProbe(criterion, text, shown.request, shown.context)
+    return question_of(shown, probe, before, prompts.text, after, "text", text=text)

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spanreward.rewards.comparison.orders import first_slot_share
 from spanreward.rewards.comparison.ratings import Pair, bradley_terry
 from spanreward.rewards.judges.judge import Rating
-from spanreward.rewards.pairwise.votes import PairVotes
+from spanreward.rewards.pairwise.votes import PairVotes, first_slot_share
 
 OUTCOMES = {"won": 1, "tied": 0, "lost": -1}
 

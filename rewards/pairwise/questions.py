@@ -78,24 +78,23 @@ def ask(
 ) -> Question:
     """Returns the question about two texts. The longer one may be cut. more: a part below them, such as criteria."""
     before = head(prompts.instructions, prompts, shown)
-    texts = fill(prompts.texts, first=first, second=second)
-    start, end = places(prompts.texts, first=first, second=second)["first" if len(first) >= len(second) else "second"]
     after = "\n\n".join(["", *([more] if more else []), prompts.answer])
-    return Question(
-        [{"role": "user", "content": before + texts + after}],
-        images=shown.images,
-        probe=PairProbe(shown.request, first, second, shown.context, criteria),
-        description=(len(before) + start, len(before) + end),
-    )
+    longer = "first" if len(first) >= len(second) else "second"
+    probe = PairProbe(shown.request, first, second, shown.context, criteria)
+    return question_of(shown, probe, before, prompts.texts, after, longer, first=first, second=second)
 
 
 def ask_score(prompts: PairPrompts, shown: Shown, text: str) -> Question:
     """Returns the question how well a text serves the request, to be rated from 1 to 5."""
-    before = head(prompts.score, prompts, shown)
-    start, end = places(prompts.text, text=text)["text"]
-    return Question(
-        [{"role": "user", "content": f"{before}{fill(prompts.text, text=text)}\n\n{prompts.rating}"}],
-        images=shown.images,
-        probe=QualityProbe(shown.request, text, shown.context),
-        description=(len(before) + start, len(before) + end),
-    )
+    before, probe = head(prompts.score, prompts, shown), QualityProbe(shown.request, text, shown.context)
+    return question_of(shown, probe, before, prompts.text, f"\n\n{prompts.rating}", "text", text=text)
+
+
+def question_of(
+    shown: Shown, probe: Any, before: str, template: str, after: str, longest: str, **texts: str
+) -> Question:
+    """Returns the question with the filled template between `before` and `after`. longest: the text that may be cut."""
+    start, end = places(template, **texts)[longest]
+    content = before + fill(template, **texts) + after
+    description = (len(before) + start, len(before) + end)
+    return Question([{"role": "user", "content": content}], shown.images, probe, description)

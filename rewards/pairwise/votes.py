@@ -9,7 +9,6 @@ A judge that always prefers the first place decides nothing: its two votes disag
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spanreward.rewards.comparison.orders import settle
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once
 
@@ -74,3 +73,18 @@ def cast(judge: Judge, questions: Sequence[Question | Failure], scale: Sequence[
     """
     found = rate_once(judge, questions, scale)
     return [PairVotes(one, two) for one, two in zip(found[::2], found[1::2], strict=True)]
+
+
+def settle(one: int | None, two: int | None) -> int | None:
+    """Returns 1, 0 or -1 where both orders say so, 0 where they differ, and None where one of them failed."""
+    if one is None or two is None:
+        return None
+    return one if one == two else 0
+
+
+def first_slot_share(chose_first: Sequence[bool | None]) -> float | None:
+    """Returns the share, in [0, 1], of decided votes for the text shown first, without ties (None); None for no vote.
+    With every pair in both orders, a judge without position bias has .5. In one order it depends on the texts too.
+    """
+    decided = [first for first in chose_first if first is not None]
+    return sum(decided) / len(decided) if decided else None

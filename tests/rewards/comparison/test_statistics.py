@@ -9,9 +9,9 @@ from hypothesis import given, settings, strategies as st
 from scipy.optimize import minimize
 
 from spanreward.rewards.comparison.multiplicity import holm
-from spanreward.rewards.comparison.orders import first_slot_share, settle
 from spanreward.rewards.comparison.ratings import Pair, bradley_terry
 from spanreward.rewards.comparison.resampling import Interval, drawn_places, ratio_interval
+from spanreward.rewards.pairwise.votes import first_slot_share, settle
 
 
 def test_both_orders_settle_a_pair_only_where_they_agree() -> None:
