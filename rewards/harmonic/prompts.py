@@ -35,7 +35,7 @@ NEEDED = {  # the other placeholders; {criterion} may be in the scale
     "scale": {"question", "levels"},
     "sentence": {"sentence"},
 }
-KEYS = {"question": None, "levels": None, "sees": False, "adds": False}  # of a criterion
+KEYS: dict[str, Any] = {"question": None, "levels": None, "sees": False, "adds": False}  # of a criterion
 LEVEL_NAMES = tuple(map(str, LEVELS))
 Task = Mapping[str, str]  # what its texts are called, their aim, their subject, and what a complete one says
 
