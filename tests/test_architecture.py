@@ -24,6 +24,7 @@ USES = {
     "training.data": {"rewards.language"},
     "training.evaluation": {
         *("rewards.judges", "rewards.comparison", "rewards.labels"),  # labels: what needs no judge
+        "rewards.lave",  # VQA accuracy
         *("training.data", "training.grpo"),  # grpo: where a reasoning ends
     },
     "training.callbacks": {"training.grpo", "training.evaluation"},
