@@ -23,7 +23,6 @@ from spanreward.rewards.posh.questions import Component, said_of, short_names
 
 UNSETTLED = 3.0  # the middle of the scale
 WORDING = Path(__file__).with_name("picture.yaml")
-NEEDED = {"entity": {"entity"}, "attribute": {"entity", "attribute"}, "relation": {"subject", "object", "relation"}}
 PLACEHOLDERS = {"entity_identifier": "entity", "entity1_identifier": "subject", "entity2_identifier": "object"}
 
 
@@ -61,7 +60,7 @@ class PictureCheck:
 
 
 def load_wording() -> dict[str, str]:
-    return read_texts(WORDING, WORDING, ("instructions", *NEEDED), NEEDED)
+    return read_texts(None, WORDING)
 
 
 def ask_pictures(checks: Sequence[PictureCheck], judge: Judge, wording: Mapping[str, str]) -> None:
