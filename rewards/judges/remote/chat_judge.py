@@ -34,10 +34,10 @@ class ChatJudge(RemoteJudge):
         _refuse_ambiguous(scale)
         return {"logprobs": True, "top_logprobs": top or MAX_LOGPROBS}, {}
 
-    def _room(self, questions: Sequence[Question], reserve: int) -> int | None:
+    def _budget(self, questions: Sequence[Question], reserve: int) -> int | None:
         return None
 
-    def _input(self, question: Question, room: int | None) -> tuple[str, int]:
+    def _input(self, question: Question, budget: int | None) -> tuple[str, int]:
         messages = [
             {"role": message["role"], "content": neutralised(message["content"])} for message in question.messages
         ]

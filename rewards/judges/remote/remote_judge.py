@@ -108,14 +108,14 @@ class RemoteJudge(Judge):
         return token
 
     @abstractmethod
-    def _room(self, questions: Sequence[Question], reserve: int) -> int | None:
+    def _budget(self, questions: Sequence[Question], reserve: int) -> int | None:
         """The most tokens of a question beside `reserve` for the answer; None if unknown or not needed."""
 
     @abstractmethod
-    def _input(self, question: Question, room: int | None) -> tuple[str, int]:
+    def _input(self, question: Question, budget: int | None) -> tuple[str, int]:
         """Returns the question's part of a request, as JSON, and how many characters of its description were cut.
 
-        room: as `_room` returns it. Raises ValueError for a question that does not fit into it.
+        budget: as `_budget` returns it. Raises ValueError for a question that does not fit into it.
         """
 
     def start(self) -> None:
@@ -192,10 +192,10 @@ class RemoteJudge(Judge):
 
         self.usage.questions += len(questions)
         with self, self.usage.clock("seconds"):
-            room = self._room(questions, fields["max_tokens"])
-            return ask_once(self._ahead(questions, room), lambda question: self._input(question, room), ask)
+            budget = self._budget(questions, fields["max_tokens"])
+            return ask_once(self._ahead(questions, budget), lambda question: self._input(question, budget), ask)
 
-    def _ahead(self, questions: Sequence[Question], room: int | None) -> Iterable[Question]:
+    def _ahead(self, questions: Sequence[Question], budget: int | None) -> Iterable[Question]:
         """Yields the questions; a judge may prepare several at once."""
         return questions
 

@@ -86,15 +86,15 @@ class ServerJudge(RemoteJudge):
         found = ID.fullmatch(token)
         return self.encoder.words[int(found[1])] if found and int(found[1]) < len(self.encoder.words) else ""
 
-    def _room(self, questions: Sequence[Question], reserve: int) -> int | None:
+    def _budget(self, questions: Sequence[Question], reserve: int) -> int | None:
         served = self.served if any(start < end for start, end in (q.description for q in questions)) else None
         return served.max_model_len - reserve if served is not None and served.max_model_len else None
 
-    def _ahead(self, questions: Sequence[Question], room: int | None) -> Iterable[Question]:
-        return self.encoder.ahead(questions, room)
+    def _ahead(self, questions: Sequence[Question], budget: int | None) -> Iterable[Question]:
+        return self.encoder.ahead(questions, budget)
 
-    def _input(self, question: Question, room: int | None) -> tuple[str, int]:
-        if room is None:
+    def _input(self, question: Question, budget: int | None) -> tuple[str, int]:
+        if budget is None:
             return json.dumps({"prompt": self.encoder.encode(question.messages)}), 0
-        ids, cut = self.encoder.fit(question, room)
+        ids, cut = self.encoder.fit(question, budget)
         return json.dumps({"prompt": ids}), cut

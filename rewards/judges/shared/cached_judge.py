@@ -113,11 +113,11 @@ class CachedJudge(OuterJudge):
 
 @cache
 def code_hash(package: Path = Path(__file__).parents[2]) -> str:
-    """Hash of the code that turns a question into an answer: judges, picture conversion, and the parser (for `match`).
+    """Hash of the code that turns a question into an answer: judges, and what they read texts and pictures with.
 
     package: the folder `rewards`.
     """
-    files = [*(package / "judges").rglob("*.py"), *(package / "language").rglob("*.py"), package / "pictures.py"]
+    files = [file for name in ("files", "text", "language", "judges") for file in (package / name).rglob("*.py")]
     return _sha256(b"\0".join(path.read_bytes() for path in sorted(files)))
 
 
