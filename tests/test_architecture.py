@@ -8,30 +8,35 @@ import pytest
 from tests.support.paths import ROOT
 
 METRICS = {"rewards.posh", "rewards.harmonic", "rewards.lave", "rewards.pairwise", "rewards.criteria", "rewards.caprl"}
+GROUND = {"rewards.base", "rewards.files", "rewards.text"}
+BELOW_METRICS = {*GROUND, "rewards.language", "rewards.judges", "rewards.reward"}
 # Below what a folder may use, itself aside: files that lie directly in rewards/ or training/ have their own rules.
 USES = {
-    "rewards.language": set(),
-    "rewards.judges": {"rewards.language"},  # its own rooms: INSIDE_JUDGES
-    "rewards.posh": {"rewards.language", "rewards.judges"},
-    "rewards.harmonic": {"rewards.language", "rewards.judges"},
-    "rewards.lave": {"rewards.language", "rewards.judges"},
+    "rewards.base": set(),
+    "rewards.files": {"rewards.base"},
+    "rewards.text": {"rewards.base"},
+    "rewards.language": {"rewards.text"},
+    "rewards.judges": {*GROUND, "rewards.language"},  # its own rooms: INSIDE_JUDGES
+    "rewards.reward": {"rewards.base", "rewards.files", "rewards.judges"},
     "rewards.comparison": set(),
-    "rewards.pairwise": {"rewards.judges", "rewards.comparison"},
-    "rewards.criteria": {"rewards.judges", "rewards.pairwise"},
-    "rewards.caprl": {"rewards.language", "rewards.judges", "rewards.lave", "rewards.pairwise"},
-    "rewards.labels": set(),
-    "training.grpo": {"rewards.judges"},
-    "training.data": {"rewards.language"},
+    "rewards.posh": BELOW_METRICS,
+    "rewards.harmonic": BELOW_METRICS,
+    "rewards.lave": BELOW_METRICS,
+    "rewards.pairwise": {*BELOW_METRICS, "rewards.comparison"},
+    "rewards.criteria": {*BELOW_METRICS, "rewards.pairwise"},
+    "rewards.caprl": {*BELOW_METRICS, "rewards.lave", "rewards.pairwise"},
+    "rewards.labels": {"rewards.base", "rewards.files", "rewards.reward"},
+    "training.grpo": {*GROUND, "rewards.judges", "rewards.reward"},
+    "training.data": {*GROUND, "rewards.language", "rewards.reward"},
     "training.evaluation": {
-        *("rewards.judges", "rewards.comparison", "rewards.labels"),  # labels: what needs no judge
+        *(*BELOW_METRICS, "rewards.comparison", "rewards.labels"),  # labels: what needs no judge
         *("training.data", "training.grpo"),  # grpo: where a reasoning ends
     },
-    "training.callbacks": {"training.grpo", "training.evaluation"},
-    "training.judge": {"rewards.judges", "rewards.labels", "rewards.language"},
-    "training.plan": {"rewards.judges"},  # whose KV cache it reckons
+    "training.callbacks": {*GROUND, "rewards.reward", "training.grpo", "training.evaluation"},
+    "training.judge": {*GROUND, "rewards.judges", "rewards.labels", "rewards.language"},
+    "training.plan": {*GROUND, "rewards.judges"},  # whose KV cache it reckons
     "training.commands": {  # what a person calls: it may use everything
-        *METRICS,
-        *("rewards.language", "rewards.judges", "rewards.comparison", "rewards.labels"),
+        *(*BELOW_METRICS, *METRICS, "rewards.comparison", "rewards.labels"),
         *("training.callbacks", "training.data", "training.evaluation", "training.grpo"),
         *("training.judge", "training.plan"),
     },
