@@ -103,13 +103,16 @@ def test_every_page_is_in_the_site() -> None:
     assert sorted(listed) == sorted(pages - {"index"} | notebooks)
 
 
-def test_every_public_name_is_in_the_reference() -> None:
+def test_every_public_name_is_in_the_reference_and_has_its_word() -> None:
+    """Each documented name stands once in a row that says whether it is stable."""
     page = (ROOT / "docs/api.md").read_text()
-    for name in spanreward.__all__:
-        assert re.search(rf"\b{name}\b", page), name
-    for where in re.findall(r"auto\w+:: ([\w.]+)", page):
+    documented = re.findall(r"auto\w+:: ([\w.]+)", page)
+    for where in documented:
         module_name, _, name = where.rpartition(".")
         assert hasattr(import_module(module_name), name), where
+    rows = re.findall(r"^\| (?:stable|may change) \| (.*) \|$", page, re.MULTILINE)
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(named) == sorted({*spanreward.__all__, *(where.rpartition(".")[2] for where in documented)})
 
 
 def glossary() -> list[re.Pattern[str]]:
