@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 
 from spanreward.rewards.base.verdict import Span
-from spanreward.training.evaluation.coloured_text import LEVELS, legible, level, segments
+from spanreward.training.evaluation.page.coloured_text import LEVELS, legible, level, segments
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from trl import GRPOConfig, GRPOTrainer
 
 import spanreward
 from experiments.scenes.parts import TINY, scenes_part
+from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import LaveReward, MatchJudge, PoshReward, Reward
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.training.callbacks.reward_health import RewardHealthCallback
@@ -126,7 +127,7 @@ def glossary() -> list[re.Pattern[str]]:
 def test_every_key_that_is_logged_is_in_the_glossary(tmp_path: Path) -> None:
     data = load_data(scenes_part(count=16, ask="both"))
     scored = [PoshReward(MatchJudge()), LaveReward(MatchJudge(), rationale=False)]
-    scored.append(HarmonicReward(MatchJudge(), evidence="context"))
+    scored.append(HarmonicReward(WordJudge(), evidence="context"))
     settings = {"span_coef": 0.5, "dynamic_sampling": True, "soft_overlong_cache": 8, "reasoning_end": "."}
     trainer = make_trainer(tmp_path, data, scored, max_steps=1, max_completion_length=32, **settings)
     trainer.add_callback(RewardHealthCallback(trainer.recorders))

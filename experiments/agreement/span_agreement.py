@@ -23,7 +23,7 @@ from experiments.scenes.rows import scenes
 from experiments.scenes.truth import scene_named
 from experiments.scenes.world import Scene
 from spanreward.rewards.base.verdict import Span
-from spanreward.training.evaluation.span_reliability import Labelled
+from spanreward.training.evaluation.statistics.span_reliability import Labelled
 
 SOURCE = "experiments/scenes/rows.py:scenes"
 WORD = re.compile(r"\w+")

@@ -7,9 +7,9 @@ LongerJudge().rate(questions)     # always the longer one, in words
 from collections.abc import Sequence
 from typing import Any
 
+from experiments.from_scores import in_words, level, order, prefer
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.from_scores import in_words, level, order, prefer, rating_of
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, rating_of
 from spanreward.rewards.judges.probe import PairProbe, QualityProbe, RankingProbe
 
 LONG = 300  # words that LongerJudge rates with a 5

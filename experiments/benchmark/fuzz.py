@@ -72,7 +72,7 @@ REPEATS = 3  # of each time, of which the shortest counts
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cases", type=int, default=10_000, help="samples for each reward (default 10000)")
-    parser.add_argument("--judge", default="match", help="(default match)")
+    parser.add_argument("--judge", default="experiments/scenes/word_judge.py:WordJudge", help="(default: words alone)")
     parser.add_argument("--seed", type=int, default=0, help="of the samples (default 0)")
     parser.add_argument("--metrics", nargs="+", metavar="NAME", help="only these (default all)")
     parser.add_argument("--lengths", type=int, nargs=2, default=[2000, 8000], help="characters (default 2000 8000)")

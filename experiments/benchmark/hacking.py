@@ -21,6 +21,7 @@ from experiments.hacking.payoffs import (
     measure_payoffs,
     referee_judge,
 )
+from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import CaprlReward, HarmonicReward, LaveReward, PoshReward
 from spanreward.rewards.judges import closing, load_judge
 from spanreward.rewards.judges.judge import Judge
@@ -31,8 +32,8 @@ DESCRIPTION = """Takes --texts honest descriptions of Scenes (half of them compl
 scores. `pays` is the mean of what the text gets beyond its honest text, in the amount that pays most. Where a family
 declares that its texts claim more, the gain of truth F1 is taken off. `terse` is the same of terse texts alone, `beats`
 the share of the family's texts that score above their honest text, `contrast` their score less that on other rows.
-Judges: referee (knows the truth), match, and any other, such as transformers:smollm2, which answers a few questions a
-second: take --texts 2."""
+Judges: referee (knows the truth), match (WordJudge, which also rates criteria), and any
+other, such as transformers:smollm2, which answers a few questions a second: take --texts 2."""
 PRICE = 0.02
 CONTRASTED = 8  # texts of a family whose contrast is measured
 
@@ -55,6 +56,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     found: dict[str, list[dict[str, Any]]] = {}
     for name in arguments.judges:
         judge: Judge = referee_judge(descriptions) if name == "referee" else load_judge(name)
+        judge = WordJudge() if name == "match" else judge
         with closing([judge]):
             for metric, reward, cases in rewards_of(judge, descriptions, answers):
                 if metric not in (arguments.metrics or (metric,)):

@@ -43,7 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tokens", default="smollm2", metavar="MODEL", help="whose tokens to count by arithmetic")
     parser.add_argument("--prompts", type=Path, metavar="FOLDER", help="the published prompt files, for published mode")
     parser.add_argument("--coref", default="rules", help="coreference: rules (default) or none")
-    parser.add_argument("--block-size", type=int, help="tokens per block of vLLM's prefix cache")
 
 
 @dataclass(slots=True)
@@ -151,24 +150,12 @@ def encoder(model: str) -> Callable[[Any], Tokens]:
     return lambda question: tuple(chats.encode(question.messages))
 
 
-def build_judge(spec: str, block_size: int | None) -> Any:
-    """A new judge; what it is asked later finds it cold."""
-    from spanreward.rewards.judges import load_judge
-    from spanreward.rewards.judges.local.vllm_judge import VllmJudge
-
-    judge = load_judge(spec)
-    if block_size is not None:
-        if not isinstance(judge, VllmJudge):
-            raise ValueError(f"--block-size is for vllm: judges, and the judge is {spec}")
-        judge.block_size = block_size
-    return judge
-
-
 def posh_run(
     arguments: argparse.Namespace, pairs: Sequence[tuple[str, str]], encode: Callable[[Any], Tokens], measured: str
 ) -> dict[str, Any]:
     from spanreward.rewards import PoshReward, Sample
     from spanreward.rewards.base.checks import Mode
+    from spanreward.rewards.judges import load_judge
     from spanreward.rewards.judges.local.local_judge import LocalJudge
     from spanreward.rewards.judges.shared.cached_judge import CachedJudge
     from spanreward.rewards.language.parse import describe
@@ -182,7 +169,7 @@ def posh_run(
     graphs = dict(zip(texts, describe(texts, coref=arguments.coref, mode=mode), strict=True))
     parse = time.perf_counter() - start
 
-    judge = build_judge(arguments.judge, arguments.block_size)
+    judge = load_judge(arguments.judge)
     judged = Meter(judge)
     with tempfile.TemporaryDirectory() as folder, judge:
         remembering = CachedJudge(judged, Path(folder) / "ratings.sqlite")

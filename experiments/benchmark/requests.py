@@ -5,6 +5,7 @@ python -m experiments benchmark requests --pairs pairs.jsonl --json requests.jso
 
 import argparse
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -63,7 +64,7 @@ def empty_model(count: int, words: int, rounds: int) -> dict[str, float]:
                 contents = [f"{text}Is there thing {i} of round {number}? Rate it." for i in range(count)]
                 questions = [Question([{"role": "user", "content": content}]) for content in contents]
                 start = time.perf_counter()
-                for question in judge.encoder.ahead(questions, None):
+                for question in judge.encoder.ahead(questions, sys.maxsize):
                     judge.encoder.encode(question.messages)
                 encoding.append(time.perf_counter() - start)
                 start = time.perf_counter()

@@ -29,7 +29,7 @@ from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.row import read_sample
 from spanreward.rewards.text.filler import find_filler
 from spanreward.training.data.load import load_data
-from spanreward.training.evaluation.greedy import padding, with_picture
+from spanreward.training.evaluation.answers.greedy import padding, with_picture
 from spanreward.training.policy import load_policy
 
 DESCRIPTION = """Two searches for reward with a judge, on held-out pictures. The best of --samples completions

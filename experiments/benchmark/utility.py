@@ -20,7 +20,9 @@ the picture before it. answered, answered_other: the share of the questions that
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--people", type=Path, required=True, metavar="FOLDER", help="the sets' folder")
-    parser.add_argument("--judge", default="match", help="who reads the captions (default match)")
+    parser.add_argument(
+        "--judge", default="experiments/scenes/word_judge.py:WordJudge", help="who reads the captions (default: words)"
+    )
     parser.add_argument("--captions", type=int, default=5, help="of a picture, at most (default 5)")
 
 

@@ -15,9 +15,9 @@ from rich.table import Table
 
 from spanreward.rewards.comparison.length import control_length
 from spanreward.rewards.comparison.power import Spreads, needed
-from spanreward.training.evaluation.comparison import adjust
-from spanreward.training.evaluation.outcomes import judge_pair
-from spanreward.training.evaluation.statistics import paired_difference, summarise_models
+from spanreward.training.evaluation.statistics.estimates import Difference, paired_difference
+from spanreward.training.evaluation.statistics.outcomes import adjust, judge_pair
+from spanreward.training.evaluation.statistics.summary import summarise_models
 
 DESCRIPTION = """Draws --streams comparisons of models that do not differ, or differ by as much as was planned for,
 and counts what is said of them. Scores have a standard deviation of .2 between prompts, .07 between what a model
@@ -52,21 +52,22 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
                 of_model = model(1 if lone and not name else seeds, shared)
                 found.setdefault(str(name), {})[str(referee)] = np.broadcast_to(of_model, (seeds, PROMPTS))
         runs = {name: [f"{name}{0 if lone and name == '0' else seed}" for seed in range(seeds)] for name in found}
-        difference = summarise_models(found, runs=runs, resamples=RESAMPLES)["difference"]
-        entries = [entry for of_pair in difference.values() for entry in of_pair.values()]
-        before = any(both(entry) for entry in entries)
-        adjust(difference, list(found["0"]))
-        said = [judge_pair(entry, "f1", lone="0" if lone else "")["verdict"] != "undecided" for entry in entries]
-        return {"by the rule before": before, "now": any(said)}
+        differences = summarise_models(found, runs=runs, resamples=RESAMPLES).differences
+        adjusted = adjust(differences, list(found["0"]))
+        entries = {(pair, name): entry for pair, table in differences.items() for name, entry in table.items()}
+        said = [
+            judge_pair(entry, "f1", adjusted.get(key), lone="0" if lone else "").verdict != "undecided"
+            for key, entry in entries.items()
+        ]
+        return {"by the rule before": any(map(both, entries.values())), "now": any(said)}
 
     def planned() -> dict[str, float]:
         plan = Spreads(2 * LIKING**2, 2 * spread**2, 2 * WITHIN**2)
         count = needed(plan, 0.05, 5) or 0
         differences = random.normal(0, 2**0.5 * spread, (5, 1)) + random.normal(0, 2**0.5 * LIKING, (1, count))
         differences = 0.05 + differences + random.normal(0, 2**0.5 * WITHIN, (5, count))
-        entry = summarise_models({"a": {"f": 0 * differences}, "b": {"f": differences}}, resamples=RESAMPLES)
-        told = judge_pair(entry["difference"]["b_minus_a"]["f"], "f")["verdict"]
-        return {"now": told == "better"}
+        found = summarise_models({"a": {"f": 0 * differences}, "b": {"f": differences}}, resamples=RESAMPLES)
+        return {"now": judge_pair(found.differences["b", "a"]["f"], "f").verdict == "better"}
 
     def clustered() -> dict[str, float]:
         values = (random.normal(0, 0.5**0.5, 64).repeat(4) + random.normal(0, 0.5**0.5, 256))[None]
@@ -98,9 +99,9 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"streams": arguments.streams, "seed_spread": spread, "shares": lines}
 
 
-def both(entry: dict[str, Any]) -> bool:
+def both(entry: Difference) -> bool:
     """Whether both of two intervals, over prompts and over seeds, lie on one side of 0."""
-    ends = [(entry["low"], entry["high"]), (entry["runs_low"], entry["runs_high"])]
+    ends = [(entry.low, entry.high), (entry.runs_low, entry.runs_high)]
     return all(low is not None and low > 0 for low, _ in ends) or all(high is not None and high < 0 for _, high in ends)
 
 

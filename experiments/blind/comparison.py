@@ -7,12 +7,17 @@
 rows that were shown) into that folder.
 """
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from spanreward.training.data.jsonl import read_records
-from spanreward.training.evaluation.earlier import compared_prompts, read_results
+from spanreward.training.evaluation.answers.prompts import Prompts, prompts_of, prompts_of_file
+from spanreward.training.evaluation.page.results import SCHEMA
+from spanreward.training.recipe import DataPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,7 @@ def read_rows(folder: Path) -> dict[str, dict[str, Any]]:
     """
     path = folder / "results.json"
     try:
-        rows = compared_prompts(read_results(path)).rows
+        rows = compared_prompts(json.loads(path.read_text(encoding="utf-8"))).rows
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = " ".join(str(error).split())[:200]
         raise ValueError(
@@ -83,3 +88,13 @@ def read_rows(folder: Path) -> dict[str, dict[str, Any]]:
         shown = {"request": row["prompt"][0]["content"], "reference": right[0], "image": row.get("image")}
         found[row["id"]] = {name: value for name, value in shown.items() if value}
     return found
+
+
+def compared_prompts(results: dict[str, Any]) -> Prompts:
+    """Returns the prompts of a finished comparison, read again from the data that its results.json names."""
+    if results["schema"] != SCHEMA:
+        raise ValueError(f"the schema is {results['schema']}, and this version reads {SCHEMA}")
+    data = results["data"]
+    if data["source"] == "rows":  # of `compare --data`
+        return prompts_of_file(data["path"], data["count"], results["columns"])
+    return prompts_of(TypeAdapter[Any](DataPart).validate_python(data), results["columns"])

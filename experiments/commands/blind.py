@@ -22,7 +22,7 @@ from rich.table import Table
 
 from spanreward.rewards.comparison.figures import estimate
 from spanreward.training.commands.json_file import write_json
-from spanreward.training.evaluation.tables import table_with
+from spanreward.training.evaluation.page.tables import table_with
 
 
 def main() -> None:

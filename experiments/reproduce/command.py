@@ -33,7 +33,7 @@ from spanreward.rewards.judges import MatchJudge
 from spanreward.rewards.metrics import build_reward
 from spanreward.training.commands.json_file import write_json
 from spanreward.training.commands.metric_options import add_judge_options, read_option
-from spanreward.training.evaluation.tables import table_with
+from spanreward.training.evaluation.page.tables import table_with
 
 COMMAND = ("python", "-m", "experiments", "agreement")
 COMMANDS = {"table": agreement_table, "judge": judging, "votes": votes, "graphs": graphs}

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments.scenes.referee_judge import NO, YES, RefereeJudge
-from spanreward.rewards.judges.from_scores import rating_of
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Question, Rating, rating_of
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.judges.probe import PresenceProbe
 

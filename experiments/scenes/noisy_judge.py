@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Any
 
+from experiments.from_scores import in_words, level, order, prefer
 from experiments.scenes.referee import judge_description, read
 from experiments.scenes.world import Scene, Thing
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.from_scores import in_words, level, order, prefer, rating_of
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, rating_of
 from spanreward.rewards.judges.probe import MeetsProbe, PairProbe, QualityProbe, RankingProbe
 
 FACTS = ("shape", "color", "size", "row", "column")

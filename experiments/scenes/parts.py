@@ -12,6 +12,7 @@ from spanreward.training.recipe import FilePart
 
 SCENES = f"{Path(__file__).with_name('rows.py')}:scenes"
 TINY = f"{Path(__file__).with_name('policy.py')}:tiny"
+WORDS = f"{Path(__file__).with_name('word_judge.py')}:WordJudge"
 TRUTH = f"{Path(__file__).with_name('truth.py')}:Truth"
 
 

@@ -16,8 +16,7 @@ from experiments.scenes.questions import other_words, place_name
 from experiments.scenes.referee import ATTRIBUTES, SIDES, DescribedObject, Reading, judge_description, read
 from experiments.scenes.world import COLUMNS, ROWS, SHAPES, Scene
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.from_scores import rating_of
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, rating_of
 from spanreward.rewards.judges.probe import (
     UNANSWERABLE,
     AnswerProbe,

@@ -21,7 +21,7 @@ from matplotlib.axes import Axes
 from experiments.span_credit.arm import Arm
 from experiments.span_credit.report import RESAMPLES
 from spanreward.rewards.comparison.resampling import bootstrap
-from spanreward.training.evaluation.span_reliability import COEFFICIENT, ENOUGH
+from spanreward.training.evaluation.statistics.span_reliability import COEFFICIENT, ENOUGH
 
 RULE = "add_centred"
 PER_RUN = {"sampled": "sampled_difference_per_run", "greedy": "difference_per_run"}  # names in a table

@@ -29,7 +29,7 @@ from experiments.span_credit.panel import MAX_TOKENS
 from spanreward.rewards import PoshReward, Reward
 from spanreward.rewards.judges.by_name import load_judge
 from spanreward.training.data.load import load_data
-from spanreward.training.evaluation.greedy import continue_prompts
+from spanreward.training.evaluation.answers.greedy import continue_prompts
 from spanreward.training.grpo.config import SpanGRPOConfig
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
 from spanreward.training.policy import load_policy

@@ -28,7 +28,7 @@ from experiments.span_credit.panel import (
 from spanreward.rewards import PoshReward
 from spanreward.rewards.judges import closing, load_judge
 from spanreward.training.data.load import load_data
-from spanreward.training.evaluation.span_reliability import Labelled, reliability
+from spanreward.training.evaluation.statistics.span_reliability import Labelled, reliability
 from spanreward.training.grpo.span_rules import SPAN_RULES, add_centred
 
 COEFFICIENTS = (0.1, 0.25, 0.5, 1.0)

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from spanreward.training.evaluation.greedy import padding, with_picture
+from spanreward.training.evaluation.answers.greedy import padding, with_picture
 
 BATCH = 256  # continuations that are written at once
 

@@ -77,6 +77,8 @@ def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
     judge_class, given = _parts(spec)
     valid = [option for option in options_of(judge_class) if option not in given]
     check_known(f"option of the judge {without_secret(spec)}:", options, valid)
+    if spec == "cascade":
+        options = {key: as_judge(one) if key in ("student", "teacher") else one for key, one in options.items()}
     # SmolLM2 puts 3 to 16 % on the digits for PoSh's questions, so MIN_MASS would refuse half of its ratings.
     if given.get("model") == "smollm2":
         options = {"min_mass": 0.0, **options}
@@ -91,19 +93,13 @@ def _parts(spec: str) -> tuple[type[Judge], dict[str, str]]:
     """Returns the judge's class, and the arguments that its name gives."""
     if is_custom(spec):
         return custom_class(spec, Judge), {}
-    if spec in KINDS and not KINDS[spec][1]:
-        return _class(spec), {}
-    kind, _, given = spec.partition(":")
+    kind, colon, given = spec.partition(":")
     if kind not in KINDS:
         raise ValueError(f"{unknown('judge', kind, KINDS, without_secret(spec))} A judge is {FORMS}.")
-    names = [part.lower() for part in KINDS[kind][1].split("#")]
-    values = given.split("#", len(names) - 1)
-    if not all(names) or not all(values) or len(values) < len(names):
+    where, form = KINDS[kind]
+    names = form.lower().split("#") if form else []
+    values = given.split("#", len(names) - 1) if colon else []
+    if len(values) != len(names) or not all(values):
         raise ValueError(f"the judge {without_secret(spec)!r} is not complete, or has too much: a judge is {FORMS}.")
-    return _class(kind), dict(zip(names, values, strict=True))
-
-
-def _class(kind: str) -> type[Judge]:
-    module, _, name = KINDS[kind][0].rpartition(".")
-    found: type[Judge] = getattr(import_module(f"spanreward.rewards.judges.{module}"), name)
-    return found
+    module, _, name = where.rpartition(".")
+    return getattr(import_module(f"spanreward.rewards.judges.{module}"), name), dict(zip(names, values, strict=True))

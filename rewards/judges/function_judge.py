@@ -2,7 +2,7 @@
 
     judge = FunctionJudge("my client, my-model", lambda text: client.ask(text))     # its answer contains the rating
     judge = FunctionJudge("rule", lambda text: 5 if "circle" in text else 1)        # the rating itself
-    judge = FunctionJudge("json", ask, "{question}\n\nAnswer as JSON.", lambda text: json.loads(text)["rating"])
+    judge = FunctionJudge("json", lambda text: json.loads(ask(text + "\n\nAnswer as JSON."))["rating"])
 
 For an OpenAI-compatible server use `load_judge("server:URL#MODEL")`: it reads the distribution over the ratings.
 """
@@ -12,9 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.files.templates import fill, placeholders
-from spanreward.rewards.judges.from_scores import rating_of
-from spanreward.rewards.judges.judge import LARGEST_MASS, RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.judge import LARGEST_MASS, RATING_SCALE, Failure, Judge, Question, Rating, rating_of
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 DENOMINATOR = re.compile(r"\s*(?:/|\bout of)\s*\d+")
@@ -23,36 +21,21 @@ DENOMINATOR = re.compile(r"\s*(?:/|\bout of)\s*\d+")
 class FunctionJudge(Judge):
     """Judge that calls a function for each question, one after another.
 
-    An exception in the function or in `parse` becomes a Failure with status ERROR; an answer without a rating is
+    An exception in the function becomes a Failure with status ERROR; an answer without a rating is
     UNPARSED.
 
     Args:
         name: identifies the model and its settings. A cache expects equal answers from judges with equal names.
         function: takes the prompt as a text. Returns a number within the scale, a mapping from the scale's entries to
             probabilities, or a text that contains a rating.
-        prompt: the text for the function; `{question}` stands for the question.
-        parse: converts an answer of another form to one of these.
     """
 
+    name = ""
     text_only = True
 
-    def __init__(
-        self,
-        name: str,
-        function: Callable[[str], Any],
-        prompt: str = "{question}",
-        parse: Callable[[Any], Any] | None = None,
-    ) -> None:
-        if placeholders(prompt) != {"question"}:
-            raise ValueError(f"a FunctionJudge's prompt has the placeholder {{question}} and no other, got {prompt!r}")
-        self._name = name
+    def __init__(self, name: str, function: Callable[[str], Any]) -> None:
+        self.name = name
         self.function = function
-        self.prompt = prompt
-        self.parse = parse
-
-    @property
-    def name(self) -> str:
-        return self._name
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         return [self._ask(question, lambda answer: self._rating(answer, scale)) for question in questions]
@@ -65,29 +48,25 @@ class FunctionJudge(Judge):
         if question.images:
             raise ValueError(f"{self.name} reads text only, and the question has pictures: set evidence='context'")
         self.usage.questions += 1
-        text = fill(self.prompt, question="\n\n".join(message["content"] for message in question.messages))
+        text = "\n\n".join(message["content"] for message in question.messages)
         try:
             with self.usage.clock("seconds"):
                 answer = self.function(text)
             return answer if isinstance(answer, Failure) else read(answer)
-        except Exception as error:  # the functions are not ours and may raise anything
+        except Exception as error:  # the function is not ours and may raise anything
             return Failure(Status.ERROR, f"{self.name}: {type(error).__name__}: {error}")
 
     def _rating(self, answer: Any, scale: Sequence[str]) -> Rating | Failure:
-        parsed = answer if self.parse is None else self.parse(answer)
-        rating = parsed if isinstance(parsed, Failure) else as_rating(parsed, scale)
+        rating = as_rating(answer, scale)
         if rating is None:
             self.usage.unparsed += 1
-            why = f"{self.name} gave no rating from {scale[0]} to {scale[-1]}: {parsed!r}"
+            why = f"{self.name} gave no rating from {scale[0]} to {scale[-1]}: {answer!r}"
             return Failure(Status.UNPARSED, why[:200])
         return rating
 
 
 def as_rating(answer: Any, scale: Sequence[str]) -> Rating | None:
-    """Converts an answer to a distribution over the scale; None if it is not a rating.
-
-    A number between two entries is divided between them, so that the distribution's mean is the number.
-    """
+    """Converts an answer to a distribution over the scale, whose mean is the number given; None if it is no rating."""
     if isinstance(answer, Mapping):
         given = {str(entry): share for entry, share in answer.items()}
         shares = {entry: float(given.get(entry, 0.0)) for entry in scale}
@@ -101,10 +80,7 @@ def as_rating(answer: Any, scale: Sequence[str]) -> Rating | None:
 
 
 def read_rating(text: str, scale: Sequence[str]) -> Rating | None:
-    """Reads the last number of the text, or for a scale of letters the last word that is an entry.
-
-    A number after "/" or "out of" does not count: "3/5" is a 3.
-    """
+    """Reads the last number of the text ("3/5" is a 3), or for a scale of letters the last word that is an entry."""
     text = DENOMINATOR.sub("", text)
     if scale[0].isdecimal():
         numbers = NUMBER.findall(text)

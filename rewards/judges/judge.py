@@ -70,6 +70,11 @@ class Rating:
         return max(variance, 0.0) ** 0.5
 
 
+def rating_of(level: float, scale: Sequence[str]) -> Rating:
+    """Returns the distribution with mean `level` on one entry of the scale, or on two neighbours."""
+    return Rating({entry: max(0.0, 1 - abs(float(entry) - level)) for entry in scale})
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Stands where an answer is missing. status is UNPARSED, TIMEOUT or ERROR; message says why."""

@@ -1,15 +1,12 @@
 """Questions as typed data, for judges that do not read prose.
 
     PresenceProbe("A red circle.", "attribute", Mention("circle"), words="red")       # is the circle described as red?
-    PhraseProbe("circle above square", by_rule="the circle above the square")         # write a noun phrase
     AnswerProbe("What color is it?", "red", ("red", "dark red"))                      # is the answer right?
-    ReadProbe("What color is it?", "A red circle.")                                   # what does the text answer?
-    CriterionProbe("fluency", "A red circle.")                                        # how fluent is the text?
     PairProbe("Describe.", "A red circle.", "A circle.", context="A red circle.")     # which of two is better?
 
-Metrics set `Question.probe`; MatchJudge answers from it. A probe says what the question's prose says and nothing more.
-In all probes `context` describes the picture in words; it is "" if there is no description or the judge sees the
-picture.
+Metrics set `Question.probe`. MatchJudge answers presence, phrases and answers; the others are for judges of your own.
+A probe says what the question's prose says and nothing more. In all probes `context` describes the picture in words; it
+is "" if there is no description or the judge sees the picture.
 """
 
 from dataclasses import dataclass, field

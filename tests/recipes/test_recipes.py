@@ -83,8 +83,8 @@ def shrunk(path: Path, folder: Path) -> list[str]:
     changes: dict[str, Any] = {**SHRUNK["both"], **SHRUNK[recipe.algorithm], "output": folder / "out"}
     changes["policy.model"] = tiny_policy(recipe.policy.model, folder.parent)
     for number, reward in enumerate(recipe.rewards):
-        changes[f"rewards.{number}.judge"] = "match"
-        if reward.metric == "harmonic":  # match sees no pictures, and looks things up in a column `context`
+        changes[f"rewards.{number}.judge"] = "experiments/scenes/word_judge.py:WordJudge"
+        if reward.metric == "harmonic":  # it sees no pictures, and looks things up in a column `context`
             changes[f"rewards.{number}.options.evidence"] = "context"
     if recipe.policy.lora is not None:
         changes["policy.lora.target_modules"] = "all-linear"  # the tiny policy has two layers

@@ -1,4 +1,4 @@
-"""No family of texts that ask for reward pays, with a judge that knows the truth and with `match`."""
+"""No family of texts that ask for reward pays, with a judge that knows the truth and with one that matches words."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,9 @@ import pytest
 from experiments.hacking.families import ANSWERS, DESCRIPTIONS
 from experiments.hacking.frames import FRAMES
 from experiments.hacking.payoffs import answer_cases, description_cases, measure_payoffs, referee_judge
+from experiments.scenes import word_judge
 from experiments.scenes.referee_judge import RefereeJudge
+from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import CaprlReward, HarmonicReward, LaveReward, MatchJudge, PoshReward
 from spanreward.rewards.judges.judge import Failure, Question
 from spanreward.rewards.judges.match import match_judge
@@ -23,7 +25,7 @@ PRICE = 0.02
 TEXTS = 12  # of 6 descriptions 2 are terse, too few to tell .02 from chance
 CASES = description_cases(TEXTS)
 QUESTIONS = answer_cases(TEXTS)
-JUDGES = {"referee": lambda: referee_judge(CASES), "match": MatchJudge}
+JUDGES = {"referee": lambda: referee_judge(CASES), "words": WordJudge}
 REWARDS = {
     "posh": lambda judge: PoshReward(judge),
     "harmonic": lambda judge: HarmonicReward(judge, evidence="context", spans="none"),
@@ -44,7 +46,7 @@ def parsed_once() -> Iterator[None]:
         return [known[text, mode] for text in texts]
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (posh_reward, match_judge):
+        for module in (posh_reward, match_judge, word_judge):
             patch.setattr(module, "describe", describe_new)
         yield
 
@@ -74,10 +76,10 @@ TEMPTING = (  # to a metric in which what is wrong costs nothing; "all colours, 
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("judge", ["referee", "match"])
+@pytest.mark.parametrize("judge", ["referee", "words"])
 def test_no_tempting_family_pays_with_questions(judge: str) -> None:
     cases = description_cases(24)
-    reward = CaprlReward(referee_judge(cases) if judge == "referee" else MatchJudge())
+    reward = CaprlReward(referee_judge(cases) if judge == "referee" else WordJudge())
     payoffs = measure_payoffs(reward, cases, {family: DESCRIPTIONS[family] for family in TEMPTING})
     assert {payoff.family: payoff.pays for payoff in payoffs if max(payoff.pays) > PRICE} == {}
     assert sum(payoff.failed for payoff in payoffs) == 0

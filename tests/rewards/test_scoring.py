@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import HarmonicReward, LaveReward
 from spanreward.rewards.base.checks import unknown
 from spanreward.rewards.base.verdict import Status, Verdict
@@ -133,7 +134,7 @@ def test_a_value_of_another_kind_costs_its_own_row_only(tmp_path: Path, column: 
         write(source, seen, {**seen, column: value}, seen)
         rewards = [HarmonicReward(FakeJudge(), task="reg")]
     elif column in ("question", "context", "task"):
-        rewards.append(HarmonicReward(MatchJudge(), evidence="context", task="vqa"))
+        rewards.append(HarmonicReward(WordJudge(), evidence="context", task="vqa"))
     for reward in rewards:
         output = tmp_path / f"{reward.__name__}.jsonl"
         score_file(reward, source, output, {})

@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments.blind.questions import ANSWERS, QUESTIONS
 from experiments.scenes.parts import SCENES
-from spanreward.training.evaluation.earlier import SCHEMA
+from spanreward.training.evaluation.page.results import SCHEMA
 
 LABELS = {level: label for label, level in ANSWERS.items()}
 Scores = dict[str, float | None]

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+from experiments.from_scores import in_words, level, order, prefer
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.from_scores import in_words, level, order, prefer
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import PairProbe, QualityProbe, RankingProbe
 

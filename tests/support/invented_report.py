@@ -1,6 +1,5 @@
 """A report page of invented results: every part of the page, without a training."""
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -11,11 +10,13 @@ from experiments.scenes.parts import SCENES, TRUTH
 from experiments.scenes.truth import Truth
 from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.rewards.base.verdict import Span, Status, Verdict
-from spanreward.training.evaluation.comparison import Setup, summarise
-from spanreward.training.evaluation.evaluate import Evaluation
-from spanreward.training.evaluation.prompts import Prompts
-from spanreward.training.evaluation.report import write_report
-from spanreward.training.evaluation.shown import ShownAnswer, ShownPrompt
+from spanreward.training.evaluation.answers.prompts import Prompts
+from spanreward.training.evaluation.answers.setup import Setup
+from spanreward.training.evaluation.judged.answer import JudgedAnswer
+from spanreward.training.evaluation.judged.evaluate import Evaluation
+from spanreward.training.evaluation.page.report import write_report
+from spanreward.training.evaluation.page.shown import ShownPrompt
+from spanreward.training.evaluation.statistics.comparison import summarise
 from spanreward.training.recipe import RewardPart
 
 COLOURS = {"red": "#d62728", "blue": "#1f77b4", "green": "#2ca02c", "yellow": "#e7c820"}
@@ -48,7 +49,7 @@ def invented_scores() -> Any:
 
 
 @cache
-def invented_results() -> Any:
+def invented_comparison() -> Any:
     scores = invented_scores()
     judge = PoshReward(MatchJudge())
     sides = {model: [f"{model}{seed}" for seed in range(3)] for model in scores}
@@ -60,37 +61,14 @@ def invented_results() -> Any:
         prompts=Prompts([{}] * PROMPTS, slices, {"source": SCENES}),
         parts=[part, RewardPart(metric=TRUTH)],
         rewards=[judge, Truth()],
-        learned=[part],
-        readers={},
         max_tokens=96,
-        explain=0,
-        title="",
-        facts={},
+        learned=[part],
+        title="Scenes: what DAPO with span credit changed",
+        facts=FACTS,
     )
     failed = {model: {metric: np.isnan(array) for metric, array in of.items()} for model, of in scores.items()}
     nothing: dict[str, Any] = {model: [] for model in scores}
     return summarise(setup, Evaluation(scores, failed, nothing))
-
-
-def invented_curves() -> Any:
-    rng = np.random.default_rng(1)
-
-    def noisy(start: Any, end: Any, steps: Any, noise: Any) -> Any:
-        return list(end + (start - end) * np.exp(-np.linspace(0, 3, steps)) + rng.normal(0, noise, steps))
-
-    steps = list(range(0, 150, 2))
-    sft = [{"seed": s, "step": steps, "loss": noisy(3.2, 0.5 + 0.03 * s, 75, 0.06)} for s in range(3)]
-    dapo = [
-        {
-            "seed": s,
-            "step": steps,
-            "reward": noisy(0.66, 0.72 + 0.01 * s, 75, 0.012),
-            "posh/precision": noisy(0.70, 0.71, 75, 0.012),
-            "posh/recall": noisy(0.62, 0.73, 75, 0.012),
-        }
-        for s in range(3)
-    ]
-    return {"sft": sft, "dapo": dapo}
 
 
 def span(text: str, phrase: str, score: float, note: str = "") -> Any:
@@ -124,31 +102,25 @@ def invented_examples() -> Any:
             missed=(span(reference, "to the left of", 0.0, "nowhere said"), span(reference, two, 0.25, "not said")),
         )
         answers = {
-            "base": ShownAnswer(
+            "base": JudgedAnswer(
                 base,
                 Verdict(0.2, spans=(span(base, f"{other} {left}", 0.25, "rated 2 of 5"),), missed=judged.missed),
-                {"truth_f1": 0.25, "length": 5.0},
+                {"truth_f1": 0.25, "words": 5.0},
                 wrong=((base.index(other), base.index(other) + len(other)),),
             ),
-            "sft": ShownAnswer(sft, judged, {"truth_f1": 0.55, "length": 13.0}, ((sft.index("wooden"), len(sft) - 1),)),
-            "dapo": ShownAnswer(
+            "sft": JudgedAnswer(sft, judged, {"truth_f1": 0.55, "words": 13.0}, ((sft.index("wooden"), len(sft) - 1),)),
+            "dapo": JudgedAnswer(
                 dapo,
                 Verdict(0.97, spans=(span(dapo, f"{one} {left}", 1.0), span(dapo, f"a {two} {right}", 0.75))),
-                {"truth_f1": 1.0, "length": 11.0},
+                {"truth_f1": 1.0, "words": 11.0},
             ),
         }
-        if number == 2:
-            why = f"It says “{one} {left}”, and the picture shows just that. " * 3
-            failed = "no reason: the judge did not answer within 60 s"
-            answers["dapo"] = replace(
-                answers["dapo"], reasons={"harmonic_correctness": why, "harmonic_clarity": failed}
-            )
         if number == 3:
-            answers["dapo"] = ShownAnswer(
+            answers["dapo"] = JudgedAnswer(
                 dapo, Verdict(None, Status.TIMEOUT, note="no answer in 30 s"), {"truth_f1": 1.0}
             )
         if number == 4:
-            answers["base"] = ShownAnswer(" ", Verdict(0.0, Status.EMPTY), {"truth_f1": 0.0})
+            answers["base"] = JudgedAnswer(" ", Verdict(0.0, Status.EMPTY), {"truth_f1": 0.0})
         outcome = ("lost", -0.6, "longer") if number < 3 else ("won", 0.2, "shorter")
         examples.append(
             ShownPrompt(
@@ -186,6 +158,5 @@ FACTS = {
 
 
 def write_invented(path: Any) -> Any:
-    title = "Scenes: what DAPO with span credit changed"
-    write_report(path, title, invented_results(), invented_curves(), invented_examples(), FACTS)
+    write_report(path, invented_comparison(), invented_examples())
     return path

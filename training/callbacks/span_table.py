@@ -27,7 +27,7 @@ from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.text.filler import is_degenerate
 from spanreward.training.callbacks.base import Watching, group_size
 from spanreward.training.callbacks.span_trackers import send
-from spanreward.training.evaluation.page import render
+from spanreward.training.evaluation.page.render import render
 from spanreward.training.grpo.recorder import Received, Recorder
 from spanreward.training.run_folder import write_whole
 

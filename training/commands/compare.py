@@ -9,30 +9,24 @@ A model is NAME=FOLDER, or NAME=FOLDER,FOLDER,... with a folder per training see
 single folder stands beside all seeds of the others. A folder holds a policy, or an adapter over one. A hub id, or a
 JSONL file of answers ({"id": ..., "completion": ...}), may take its place.
 
-The recipe gives rewards and data. The rows are those of its `validation`, else the validation or test split of its data
-(for a file: --set validation.path=PATH). Without any, the training rows are used and a red line says so. Judges that no
-model was trained on stand under `referees` in the recipe, written as its rewards are. Without a recipe, --data names a
-JSONL file (`id`, and what the metric needs: `reference`, `image`, ...), and --metric and --judge say who scores.
+The recipe gives rewards and data. The rows are those of its `validation`, else the validation or test split of its
+data, else the training rows, with a red line. Held-out metrics, which no model was trained on, stand under `referees`
+in the recipe. Without a recipe, --data names a JSONL file (`id`, and what the metric needs: `reference`, ...).
 
 "Better" is printed where the 95 % interval over prompts and three or more training seeds together excludes 0, also
-after an adjustment for several pairs and referees, and no failed judgment could turn it. Files of answers are fixed
+after an adjustment for several pairs and metrics, and no failed judgment could turn it. Files of answers are fixed
 systems (--fixed), whose interval is over prompts alone. Prompts about one picture are drawn together (--cluster).
-Written already? FILE.jsonl#MODEL takes an earlier comparison's answers from its completions.jsonl. --from takes its
-results.json and writes the page, the tables and --export again, without writing or judging answers:
-
-    spanreward compare --from outputs/comparison/results.json --export tex svg --output outputs/paper
 
 The output folder holds report.html, results.json, the same as tables.txt, completions.jsonl, and answers/, which the
-next comparison reads in place of sampling again. Warnings (unequal failures, rows that were trained on, identical or
-constant answers, failed checks, cut or padded answers, referees that disagree) are printed last, in red, and first on
-the page; with --strict they make the exit code 2. docs/compare.md explains everything in it.
+next comparison reads in place of sampling again. Warnings are printed last, in red, and first on the page; with
+--strict they make the exit code 2. docs/compare.md explains everything in it.
 """
 
 import argparse
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import Progress
@@ -40,80 +34,78 @@ from rich.progress import Progress
 from spanreward.training.commands.json_file import write_json
 from spanreward.training.commands.metric_options import JUDGES, add_cache_option
 
-EXPLAINED = 12  # prompts at most
+if TYPE_CHECKING:
+    from spanreward.training.evaluation.answers.prompts import Prompts
+    from spanreward.training.evaluation.statistics.comparison import Comparison
+    from spanreward.training.recipe import RewardPart
+
 MAX_TOKENS = 128
 TABLE_WIDTH = 140
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "models", nargs="*", metavar="NAME=FOLDER[,FOLDER...]", help="two or more, the oldest first (see above)"
-    )
-    asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument("--recipe", help="whose data, rewards and referees are used")
-    again = "the results.json of a finished comparison: writes its page, tables and --export to --output again"
-    asked.add_argument("--from", dest="finished", type=Path, metavar="RESULTS.json", help=again)
-    asked.add_argument("--data", metavar="ROWS.jsonl", help="in place of a recipe, with --metric")
-    parser.add_argument("--metric", help="who scores the rows of --data: posh, harmonic, lave, ...")
-    parser.add_argument("--judge", default="match", help=f"{JUDGES} (default match)")
-    parser.add_argument("--output", required=True, type=Path, help="folder for results.json and report.html")
-    parser.add_argument("--prompts", type=int, default=256, help="how many held-out prompts (default 256)")
-    longest = f"longest completion (default: the recipe's max_completion_length, {MAX_TOKENS} where it has none)"
-    parser.add_argument("--max-tokens", type=int, help=longest)
-    seeds = "the training seeds of the folders (default 0 1 2 ...); runs of one seed in several numerical environments "
-    seeds += "(`python -m experiments repeat`) carry the same number"
-    parser.add_argument("--seeds", type=int, nargs="+", help=seeds)
-    columns = "also compare by the values of this column of the data; may be repeated"
-    parser.add_argument("--slice", action="append", default=[], dest="slices", metavar="COLUMN", help=columns)
-    cluster = "rows with the same value in this column of the data are drawn together (default: those with one picture)"
-    parser.add_argument("--cluster", default="", metavar="COLUMN", help=cluster)
-    fixed = (
-        "the models are fixed systems, not samples of what training gives: verdicts are over prompts alone (default "
-    )
-    fixed += "where all are files of answers)"
-    parser.add_argument("--fixed", action=argparse.BooleanOptionalAction, default=None, help=fixed)
-    within = "also test whether models differ by less than D, in the metrics' unit (two one-sided tests)"
-    parser.add_argument("--equivalent-within", type=float, metavar="D", help=within)
-    kinds = "also write the differences as tables and a figure for a paper: differences.tex, ... in the output folder"
-    parser.add_argument("--export", nargs="+", default=[], choices=("tex", "csv", "md", "svg"), help=kinds)
-    parser.add_argument("--strict", action="store_true", help="exit with 2 where there is something to warn of")
-    parser.add_argument("--set", nargs="*", default=[], metavar="key=value", help="recipe keys to change")
-    add_cache_option(parser)
-    reasons = "ask the judge for its reasons, by criterion, of each model's answers to the first N prompts, "
-    reasons += f"0 to {EXPLAINED} (default 0; only harmonic gives reasons)"
-    parser.add_argument("--explain", type=int, default=0, metavar="N", choices=range(EXPLAINED + 1), help=reasons)
-    parser.add_argument("--title", default="Which checkpoint describes better?", help="of the page")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="write results.json there too")
+    add_arguments(parser)
     arguments = parser.parse_args()
     if (arguments.data is None) != (arguments.metric is None):
         parser.error("--data needs --metric, and --metric goes with --data: a recipe names its own.")
-    if arguments.finished and (arguments.models or arguments.equivalent_within):
-        parser.error("--from takes models, answers and judgments from its results.json: leave the others out.")
     try:
-        results = render_again(arguments) if arguments.finished else run(arguments)
+        comparison = run(arguments)
     except (ValueError, OSError, RuntimeError) as error:  # the last one: a policy that wrote no answer
         sys.exit(f"{parser.prog}: {error}")
     except KeyboardInterrupt:
         sys.exit(f"{parser.prog}: interrupted; the same command goes on from what is in {arguments.output}/answers.")
-    tell(results, arguments.output)
+    tell(comparison, arguments.output)
     if arguments.export:
-        from spanreward.training.evaluation.export import export
+        from spanreward.training.evaluation.page.export import export
 
-        for path in export(results, arguments.output, arguments.export):
+        for path in export(comparison, arguments.output, arguments.export):
             print(f"Export:  {path}")
-    if results["warnings"] and arguments.strict:
+    if comparison.warnings and arguments.strict:
         sys.exit(2)
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Reads what is compared, compares it, and returns what results.json holds."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("models", nargs="*", metavar="NAME=FOLDER[,FOLDER...]", help="two or more, the oldest first (see above)")
+    asked = parser.add_mutually_exclusive_group(required=True)
+    asked.add_argument("--recipe", help="whose data, rewards and held-out metrics (`referees`) are used")
+    asked.add_argument("--data", metavar="ROWS.jsonl", help="in place of a recipe, with --metric")
+    add("--metric", help="who scores the rows of --data: posh, harmonic, lave, ...")
+    add("--judge", default="match", help=f"{JUDGES} (default match)")
+    add("--output", required=True, type=Path, help="folder for results.json and report.html")
+    add("--prompts", type=int, default=256, help="how many held-out prompts (default 256)")
+    longest = f"longest completion (default: the recipe's max_completion_length, {MAX_TOKENS} where it has none)"
+    add("--max-tokens", type=int, help=longest)
+    seeds = "the training seeds of the folders (default 0 1 2 ...); runs of one seed in several numerical environments "
+    seeds += "(`python -m experiments repeat`) carry the same number"
+    add("--seeds", type=int, nargs="+", help=seeds)
+    columns = "also compare by the values of this column of the data; may be repeated"
+    add("--slice", action="append", default=[], dest="slices", metavar="COLUMN", help=columns)
+    cluster = "rows with the same value in this column of the data are drawn together (default: those with one picture)"
+    add("--cluster", default="", metavar="COLUMN", help=cluster)
+    fixed = "the models are fixed systems, not samples of what training gives: verdicts are over prompts alone "
+    fixed += "(default where all are files of answers)"
+    add("--fixed", action=argparse.BooleanOptionalAction, default=None, help=fixed)
+    within = "also test whether models differ by less than D, in the metrics' unit (two one-sided tests)"
+    add("--equivalent-within", type=float, metavar="D", help=within)
+    kinds = "also write the differences as tables and a figure for a paper: differences.tex, ... in the output folder"
+    add("--export", nargs="+", default=[], choices=("tex", "csv", "svg"), help=kinds)
+    add("--strict", action="store_true", help="exit with 2 where there is something to warn of")
+    add("--set", nargs="*", default=[], metavar="key=value", help="recipe keys to change")
+    add_cache_option(parser)
+    add("--title", default="Which checkpoint describes better?", help="of the page")
+    add("--json", type=Path, metavar="PATH", help="write results.json there too")
+
+
+def run(arguments: argparse.Namespace) -> "Comparison":
+    """Reads what is compared, and compares it."""
     from spanreward.rewards.judges import closing
-    from spanreward.training.evaluation.comparison import Setup, compare
-    from spanreward.training.evaluation.prompts import prompts_of_file, prompts_of_recipe
-    from spanreward.training.evaluation.sides import is_answers, read_seeds, read_sides
+    from spanreward.training.evaluation.answers.setup import Setup
+    from spanreward.training.evaluation.answers.sides import is_answers, read_seeds, read_sides
+    from spanreward.training.evaluation.compare import compare
+    from spanreward.training.evaluation.page.results import results_of
     from spanreward.training.grpo.recorder import judges_of
-    from spanreward.training.recipe import RewardPart, load_recipe
     from spanreward.training.run import build_rewards, readers
 
     if arguments.equivalent_within is not None and not arguments.equivalent_within > 0:
@@ -122,57 +114,48 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     seeds = read_seeds(arguments.seeds, sides)
     if arguments.prompts < 1:
         raise ValueError(f"a comparison needs a prompt or more, got --prompts {arguments.prompts}.")
-    if arguments.recipe:
-        recipe = load_recipe(arguments.recipe, arguments.set)
-        chosen = arguments.prompts, arguments.slices, arguments.cluster
-        prompts = prompts_of_recipe(recipe, load_recipe(arguments.recipe), *chosen)
-        learned, parts, trainer = recipe.rewards, [*recipe.rewards, *recipe.referees], recipe.trainer
-    else:
-        prompts = prompts_of_file(arguments.data, arguments.prompts, arguments.slices, arguments.cluster)
-        learned, parts, trainer = [], [RewardPart(metric=arguments.metric, judge=arguments.judge)], {}
+    prompts, learned, parts, trainer = asked_of(arguments)
     rewards = build_rewards([remembering(part, arguments.cache) for part in parts])
     read_by = readers(rewards)
+    files = all(is_answers(run) for runs in sides.values() for run in runs)
     setup = Setup(
         sides=sides,
         seeds=seeds,
         prompts=prompts,
         parts=parts,
         rewards=rewards,
+        max_tokens=arguments.max_tokens or trainer.get("max_completion_length", MAX_TOKENS),
         learned=learned,
         readers=read_by,
-        max_tokens=arguments.max_tokens or trainer.get("max_completion_length", MAX_TOKENS),
-        explain=arguments.explain,
         title=arguments.title,
         facts=facts(seeds, read_by),
         reasoning_end=trainer.get("reasoning_end"),
-        fixed=all(is_answers(run) for runs in sides.values() for run in runs)
-        if arguments.fixed is None
-        else arguments.fixed,
+        fixed=files if arguments.fixed is None else arguments.fixed,
         within=arguments.equivalent_within,
         columns=arguments.slices,
     )
     with closing(judges_of(rewards)), Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task("checkpoints", total=sum(len(runs) for runs in sides.values()))
-        results = compare(setup, arguments.output, lambda done: bar.update(task, advance=1, description=done))
-    write_json(arguments.json, results)
-    return results
+        found = compare(setup, arguments.output, lambda done: bar.update(task, advance=1, description=done))
+    write_json(arguments.json, results_of(found))
+    return found
 
 
-def render_again(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Writes the page of a finished comparison again, and returns what its results.json holds."""
-    from spanreward.training.evaluation.comparison import write_page
-    from spanreward.training.evaluation.earlier import read_judged, read_results
+def asked_of(arguments: argparse.Namespace) -> "tuple[Prompts, list[RewardPart], list[RewardPart], dict[str, Any]]":
+    """Returns the prompts, the rewards that were trained on, all that score, and the trainer's options."""
+    from spanreward.training.evaluation.answers.prompts import prompts_of_file, prompts_of_recipe
+    from spanreward.training.recipe import RewardPart, load_recipe
 
-    results = read_results(arguments.finished)
-    judged = read_judged(arguments.finished, results)
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    write_page(arguments.output / "report.html", results, *judged)
-    write_json(arguments.output / "results.json", results)
-    write_json(arguments.json, results)
-    return results
+    chosen = arguments.prompts, arguments.slices, arguments.cluster
+    if arguments.data:
+        part = RewardPart(metric=arguments.metric, judge=arguments.judge)
+        return prompts_of_file(arguments.data, *chosen), [], [part], {}
+    recipe = load_recipe(arguments.recipe, arguments.set)
+    prompts = prompts_of_recipe(recipe, load_recipe(arguments.recipe), *chosen)
+    return prompts, recipe.rewards, [*recipe.rewards, *recipe.referees], recipe.trainer
 
 
-def remembering(part: Any, cache: bool | None) -> Any:
+def remembering(part: "RewardPart", cache: bool | None) -> "RewardPart":
     """Returns the recipe's reward with the judge's cache as --cache says, else as the recipe does, else by default."""
     chosen = (part.judge.cache or None) if cache is None else cache and (part.judge.cache or True)
     return part.model_copy(update={"judge": part.judge.model_copy(update={"cache": chosen})})
@@ -193,21 +176,19 @@ def facts(seeds: list[int], read_by: dict[str, str]) -> dict[str, str]:
     }
 
 
-def tell(results: dict[str, Any], output: Path) -> None:
+def tell(comparison: "Comparison", output: Path) -> None:
     """Writes the tables to tables.txt, and prints a sentence on every pair, where the files are, and the warnings."""
-    from spanreward.training.evaluation.tables import tables_of
+    from spanreward.training.evaluation.page.tables import tables_of
 
     with (output / "tables.txt").open("w", encoding="utf-8") as file:
-        for table in tables_of(results):
+        for table in tables_of(comparison):
             Console(file=file, width=TABLE_WIDTH).print(table)
     console = Console(soft_wrap=True)
-    for said in results["sentences"].values():
-        console.print(said, style="bold", markup=False, highlight=False)
-    for note in results["notes"]:
+    for pair in comparison.pairs:
+        console.print(pair.sentence, style="bold", markup=False, highlight=False)
+    for note in comparison.notes:
         console.print(f"Note: {note}", style="yellow", markup=False, highlight=False)
     print(f"Report:  {output / 'report.html'}")
     print(f"Numbers: {output / 'results.json'}, and as tables {output / 'tables.txt'}")
-    if (output / "blind").is_dir():
-        print(f"People:  {output / 'blind'} (the key, not to be handed out: {output / 'blind.key.json'})")
-    for warning in results["warnings"]:
+    for warning in comparison.warnings:
         console.print(f"WARNING: {warning}", style="bold red", markup=False, highlight=False)

@@ -19,7 +19,7 @@ from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Questi
 from spanreward.rewards.judges.shared.outer_judge import OuterJudge
 from spanreward.training.commands.metric_options import JUDGES, add_metric_options, open_metric
 from spanreward.training.commands.subcommands import run
-from spanreward.training.evaluation.tables import table_with
+from spanreward.training.evaluation.page.tables import table_with
 
 CHUNK = 16  # rows that are judged together
 

@@ -17,10 +17,10 @@ from spanreward.rewards.comparison.figures import interval, number
 from spanreward.training.commands.json_file import defined
 from spanreward.training.commands.metric_options import add_metric_options, open_metric
 from spanreward.training.commands.subcommands import run
-from spanreward.training.evaluation.tables import table_with
+from spanreward.training.evaluation.page.tables import table_with
 
 if TYPE_CHECKING:
-    from spanreward.training.evaluation.span_reliability import Labelled
+    from spanreward.training.evaluation.statistics.span_reliability import Labelled
 
 CHUNK = 128  # completions judged together
 
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from spanreward.rewards.labels.column_map import load_map
     from spanreward.rewards.labels.records import read_records
-    from spanreward.training.evaluation.span_reliability import labelled
+    from spanreward.training.evaluation.statistics.span_reliability import labelled
 
     records = read_records(arguments.sample, load_map(arguments.columns or "labelled_spans"))
     with open_metric(arguments.metric, arguments) as metric:
@@ -62,7 +62,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
 
 def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, Any], list[Table]]:
     """Returns r and the advice, as numbers and as a table."""
-    from spanreward.training.evaluation.span_reliability import advice, reliability
+    from spanreward.training.evaluation.statistics.span_reliability import advice, reliability
 
     found = reliability(rows)
     numbers = ("r", "95 %", "phrases", "wrong", "blamed")

@@ -1,0 +1,1 @@
+"""Compares checkpoints: answers -> judged answers -> statistics -> page. Each folder uses only those before it."""

@@ -6,7 +6,7 @@
     python -m experiments agreement lists ../shared/data
     python -m experiments agreement table sugarcrepe ../shared/data/sugarcrepe/sugarcrepe.jsonl --count 50
     python -m experiments agreement filler ../shared/data
-    python -m experiments agreement judge ../shared/data/vl_rewardbench --judge match
+    python -m experiments agreement judge ../shared/data/vl_rewardbench
     python -m experiments agreement scenes --judge transformers:outputs/quickstart/seed0/judge
     python -m experiments agreement spans outputs/quickstart --models base sft --count 500
     python -m experiments agreement votes ../shared/data/wildvision_bench

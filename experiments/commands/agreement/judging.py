@@ -26,13 +26,15 @@ MOST = 8  # authors, or mistakes, of a table
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, help="laid out as MLLM-as-a-Judge or VL-RewardBench")
-    parser.add_argument("--judge", default="match", help="who is measured (default match: words alone)")
+    parser.add_argument(
+        "--judge", default="experiments/scenes/word_judge.py:WordJudge", help="who is measured (default: words alone)"
+    )
     add_judge_options(parser)
     parser.add_argument("--analyse", action="store_true", help="have the judge write an analysis before it decides")
     parser.add_argument(
         "--request-as-context",
         action="store_true",
-        help="where a picture is missing, judge by the words of the request, as `match` must (default: the judge is "
+        help="where a picture is missing, judge by the words of the request (default: the judge is "
         "told that it does not see the picture)",
     )
     parser.add_argument("--votes", type=Path, metavar="PATH", help="write every answer there, a JSON object a line")

@@ -21,7 +21,9 @@ HarmonicEval's criteria against THumB's, the references in place of the picture.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, help="the folder that holds the sets' own folders")
     parser.add_argument(
-        "--judge", default="match", help="who answers the metric's questions (default match: words alone)"
+        "--judge",
+        default="match",
+        help="who answers the metric's questions (default match; harmonic: WordJudge of Scenes)",
     )
     parser.add_argument("--metric", choices=("posh", "4grams", "scene_graphs", "harmonic"), default="posh")
     parser.add_argument("--images", type=int, metavar="N", help="harmonic: only the first N pictures (default all)")
@@ -51,9 +53,11 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
 
 def measure_criteria(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from experiments.agreement.thumb import measure_thumb
+    from experiments.scenes.parts import WORDS
 
     if arguments.sets or (arguments.images is not None and arguments.images < 1):
         raise ValueError("the metric harmonic is measured on THumB: leave --sets out, and give --images 1 or more.")
+    arguments.judge = WORDS if arguments.judge == "match" else arguments.judge
     with open_metric("harmonic", arguments, {"evidence": "context", "spans": "none"}) as metric:
         measured = measure_thumb(arguments.folder, metric.reward, arguments.images)
     rows = [defined(asdict(row)) for row in measured]

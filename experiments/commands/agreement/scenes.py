@@ -16,7 +16,7 @@ probabilities are calibrated, and how many questions it answers a second. Half o
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--judge", required=True, help="match, transformers:FOLDER, vllm:FOLDER or server:URL#MODEL")
+    parser.add_argument("--judge", required=True, help="FILE.py:CLASS, transformers:, vllm:FOLDER or server:URL#MODEL")
     parser.add_argument("--count", type=int, default=100, help="pictures, some 35 questions each (default 100)")
     parser.add_argument("--levels", type=int, nargs="+", choices=(1, 2, 3), default=[1, 2], help="(default 1 2)")
     parser.add_argument("--split", choices=("train", "validation", "test"), default="test", help="(default test)")

@@ -36,17 +36,13 @@ class EncoderJudge(Judge):
 
     Args:
         model: a hub id or a folder with a token classifier of two labels, as safetensors, and a fast tokenizer.
-        temperature: divides the logits, above 0; 1 leaves them as they are.
     """
 
     text_only = True
     reads_source = True
 
-    def __init__(self, model: str, temperature: float = 1.0) -> None:
-        if not temperature > 0:
-            raise ValueError(f"the encoder judge's temperature is {temperature}: give a number above 0, such as 1.")
+    def __init__(self, model: str) -> None:
         self.model = model
-        self.temperature = temperature
         self._loaded: tuple[Any, Any] | None = None
         self._depth = 0
         self._read: dict[tuple[str, str], Tokens] = {}  # until the outermost `with` ends
@@ -57,8 +53,7 @@ class EncoderJudge(Judge):
 
     @cached_property
     def name(self) -> str:
-        """Returns the model, the hash of its files, and the temperature."""
-        return f"encoder:{self.model}@{files_hash(model_folder(self.model))} temperature={self.temperature}"
+        return f"encoder:{self.model}@{files_hash(model_folder(self.model))}"
 
     def start(self) -> None:
         """Loads the model. Raises FileNotFoundError without its files, ValueError if it has not two labels."""
@@ -134,7 +129,7 @@ class EncoderJudge(Judge):
     @torch.inference_mode()
     def _classify(self, tokenizer: Any, model: Any, batch: Sequence[Window]) -> None:
         padded = tokenizer.pad([window.inputs for window in batch], return_tensors="pt").to(model.device)
-        logits = model(**padded).logits.float() / self.temperature
+        logits = model(**padded).logits.float()
         right = 1 - logits.softmax(-1)[..., UNSUPPORTED]
         self.usage.prompt_tokens += sum(len(window.places) for window in batch)
         for row, window in zip(right.tolist(), batch, strict=True):

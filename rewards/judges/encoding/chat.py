@@ -12,8 +12,6 @@ judge, and all control tokens come from the template. A chat that is too long lo
 import json
 import math
 import re
-import unicodedata
-from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import takewhile
@@ -30,10 +28,8 @@ from spanreward.rewards.judges.judge import LARGEST_MASS, Failure, Question, Rat
 
 MIN_MASS = 0.05  # with less probability on the scale, the judge answers something else than a rating
 LONGEST_WORD = 64  # characters; a longer run without spaces may be cut anywhere
-JOINER = "\u200d"  # ZERO WIDTH JOINER, which joins two emoji into one
-SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 AHEAD = 256  # questions whose texts are encoded together; their ids take about 1 MB
-LONG_TEXTS = 64  # descriptions whose tokens are cached; 20,000 tokens take 80 kB
+LONG_TEXTS = 64  # descriptions whose tokens are cached; 20,000 tokens take 0.8 MB
 PLAIN = "plain"  # in place of a chat template
 _SLOT = "slot-{}-for-content"
 _SLOTS = re.compile(r"(slot-\d+-for-content)")
@@ -44,11 +40,9 @@ class ChatEncoder:
 
     Raises ValueError for a tokenizer that has no chat template, is not of the `tokenizers` library, or encodes plain
     text as control tokens.
-
-    thinking: whether the template lets a model think first, if the model can.
     """
 
-    thinking = False
+    thinking = False  # whether the template lets a model think first, if the model can
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         if not tokenizer.is_fast:
@@ -84,15 +78,14 @@ class ChatEncoder:
             ids += [piece] if isinstance(piece, int) else self._plain_ids(piece)
         return ids
 
-    def ahead(self, questions: Sequence[Question], budget: int | None) -> Iterator[Question]:
-        """Yields the questions, for whose texts `prompt` and `fit` then have the ids. AHEAD questions at a time are
-        encoded together, which the tokenizer does on all cores. A description of more than `budget` characters is not.
+    def ahead(self, questions: Sequence[Question], budget: int) -> Iterator[Question]:
+        """Yields the questions. The texts of AHEAD of them, but for descriptions of more than `budget` characters, are
+        encoded together, which the tokenizer does on all cores.
         """
         for start in range(0, len(questions), AHEAD):
             several = questions[start : start + AHEAD]
             sizes = [one.description[1] - one.description[0] for one in several]
-            fits = [budget is None or size <= budget for size in sizes]
-            short = [question for question, small in zip(several, fits, strict=True) if small and not question.images]
+            short = [one for one, size in zip(several, sizes, strict=True) if size <= budget and not one.images]
             texts = list({text for one in short for text in self._texts(one)})
             found = self._plain.encode_batch_fast([encodable(text) for text in texts], add_special_tokens=False)
             self._ahead = {text: encoding.ids for text, encoding in zip(texts, found, strict=True)}
@@ -100,10 +93,9 @@ class ChatEncoder:
         self._ahead = {}
 
     def _texts(self, question: Question) -> list[str]:
-        """The question's pieces of text; none where the template refuses its roles, which `encode` says."""
         try:
             return [piece for piece in self._pieces(question.messages) if isinstance(piece, str)]
-        except ValueError:
+        except ValueError:  # the template refuses its roles, which `encode` says
             return []
 
     def _pieces(self, messages: Sequence[Mapping[str, str]]) -> list[str | int]:
@@ -120,13 +112,11 @@ class ChatEncoder:
         return [*pieces, text] if text else pieces
 
     def prompt(self, question: Question, budget: int) -> tuple[Prompt, int]:
-        """Returns the result of `fit`, as a Prompt."""
         ids, cut = self.fit(question, budget)
         return Prompt((), tuple(ids)), cut
 
     def fit(self, question: Question, budget: int) -> tuple[list[int], int]:
         """Returns the question's chat in at most `budget` tokens, and how many characters of the description were cut.
-
         A long description is encoded once for all questions that share it. Each question is then encoded twice: without
         the description, and with the part that fits (again if the tokens change at the cut). Raises ValueError if
         nothing of the description fits, or the chat has none and does not fit.
@@ -215,7 +205,7 @@ class ChatEncoder:
 
     def _token_starts(self, text: str) -> Sequence[int]:
         """The character offset at which each token of the text begins."""
-        return array("I", [start for start, _ in self._plain.encode(encodable(text), add_special_tokens=False).offsets])
+        return [start for start, _ in self._plain.encode(encodable(text), add_special_tokens=False).offsets]
 
 
 def chat_template(given: str, tokenizer: PreTrainedTokenizerBase) -> str:
@@ -240,29 +230,20 @@ def encodable(text: str) -> str:
 
 def cut_place(text: str, end: int) -> int:
     """Returns where to cut the text: at `end` or the last place before it between two words, because half a word may be
-    another word. In a run of LONGEST_WORD characters without a space, between two characters with their marks, because
-    half an emoji may be another emoji.
+    another word. In a run of LONGEST_WORD characters without a space it is `end`.
     """
     if end >= len(text) or text[end].isspace():
         return end
-    first = max(0, end - LONGEST_WORD)
-    spaces = [place for place in range(first, end) if text[place].isspace()]
-    if spaces:
-        return spaces[-1] + 1
-    for place in range(end, first, -1):
-        joined = text[place] == JOINER or text[place - 1] == JOINER
-        if not joined and unicodedata.category(text[place])[0] != "M" and text[place] not in SKIN_TONES:
-            return place
-    return end
+    spaces = [place for place in range(max(0, end - LONGEST_WORD), end) if text[place].isspace()]
+    return spaces[-1] + 1 if spaces else end
 
 
 def rating_from_top(
     logprobs: Mapping[int, float], words: Sequence[str], scale: Sequence[str], cut: int = 0
 ) -> Rating | Failure:
     """Reads a rating as PoSh's published code does: a softmax over those of the likeliest tokens that contain an entry.
-
-    logprobs: of the likeliest tokens, by id. words: the text of each id. A token counts for every entry that its text
-    contains, whatever its probability. UNPARSED if no token contains an entry, or as `rating_from_logprobs`.
+    logprobs: of the likeliest tokens, by id. words: the text of each id. UNPARSED if no token contains an entry, or as
+    `rating_from_logprobs`.
     """
     spelled = {number: words[number] for number in logprobs if number < len(words)}  # models pad their vocabulary
     holding = {entry: [number for number, word in spelled.items() if entry in word] for entry in scale}

@@ -45,6 +45,8 @@ class LocalJudge(Judge):
             model's own, and "plain" for an encoder-decoder model (T5), which has none.
     """
 
+    kind: str  # the judge's kind and number format, with which its name begins
+
     def __init__(
         self,
         model: str,
@@ -63,11 +65,6 @@ class LocalJudge(Judge):
     def __getstate__(self) -> dict[str, Any]:
         opened = ("usage", "encoder", "config")
         return {**{key: value for key, value in self.__dict__.items() if key not in opened}, "_depth": 0}
-
-    @property
-    @abstractmethod
-    def kind(self) -> str:
-        """The judge's kind and number format, with which its name begins."""
 
     @cached_property
     def name(self) -> str:
@@ -116,14 +113,9 @@ class LocalJudge(Judge):
         longest = self.config.get_text_config().max_position_embeddings
         return min(self.max_length or longest, longest)
 
-    def _open(self) -> None:
-        """Loads the model for questions that follow at once."""
-        self.start()
-
     def __enter__(self) -> Self:
         if self._depth == 0:
             with self.usage.clock("wake_seconds"):
-                self._open()
                 self._wake()
         self._depth += 1
         return self
@@ -135,10 +127,8 @@ class LocalJudge(Judge):
                 self._sleep()
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
-        """Returns one Rating per question, in order, from the distribution of the answer's first token.
-
-        Raises ValueError for a scale with an entry of several tokens, for images that are not PIL images, and for
-        images if the model reads text only. Raises if the model does not load. Nothing else is raised.
+        """Returns one Rating per question, in order. Raises ValueError for a scale with an entry of several tokens and
+        for images that the model cannot see, and what loading the model raises, and nothing else.
         """
         return by_reading(self._ready(questions), lambda asked, top: self._rate(asked, scale, top), self.usage)
 
@@ -170,16 +160,15 @@ class LocalJudge(Judge):
 
     @abstractmethod
     def _logprobs(self, prompts: Sequence[Prompt], ids: list[int], top: int) -> list[Mapping[int, float] | Failure]:
-        """Returns natural log-probabilities of the token after each prompt: of these ids or, if `top` is not 0, of the
-        likeliest `top` ids. The prompts are sorted.
-        """
+        """Returns log-probabilities (natural) after each of the sorted prompts: of these ids or the likeliest `top`."""
 
     @abstractmethod
     def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
         """Returns the greedy continuation of each prompt, as token ids. The prompts are sorted."""
 
     def _wake(self) -> None:
-        """Called at the beginning of the outermost `with judge:`, after `_open`."""
+        """Called at the beginning of the outermost `with judge:`."""
+        self.start()
 
     def _sleep(self) -> None:
         """Called at the end of the outermost `with judge:`."""

@@ -3,9 +3,6 @@
     judge = TransformersJudge("smollm2")                     # or a hub id, or a folder
     judge.rate([Question([{"role": "user", "content": "Rate from 1 to 5: ..."}])])
 
-    judge = TransformersJudge("Qwen/Qwen2.5-VL-7B-Instruct", dtype="bfloat16")
-    judge.rate([Question([{"role": "user", "content": "Rate from 1 to 5: ..."}], images=(picture,))])
-
 It takes text models, also encoder-decoder models such as Flan-T5, and image-text models (by their configuration), and
 is tested with the LLaVA, Qwen2.5-VL and T5 architectures. A common beginning of a call's prompts is computed once, so a
 picture is encoded once for all questions that begin with it. The model stays on its device between calls. Under ZeRO-3,
@@ -43,9 +40,7 @@ class TransformersJudge(LocalJudge):
         batch_size: prompts in one forward pass. A batch that does not fit into memory is halved.
         device: None is the rank's GPU (LOCAL_RANK, which torchrun and accelerate set), or the CPU without CUDA.
         adapter: the folder of a LoRA adapter that peft saved.
-        max_length: see LocalJudge.
-        min_mass: see LocalJudge.
-        chat_template: see LocalJudge.
+        max_length, min_mass, chat_template: see LocalJudge.
     """
 
     def __init__(
@@ -64,14 +59,11 @@ class TransformersJudge(LocalJudge):
         self.device = device or (f"cuda:{rank_index()}" if torch.cuda.is_available() else "cpu")
         on_cuda = self.device.startswith("cuda")
         self.dtype = ("bfloat16" if on_cuda else "float32") if dtype == "auto" else dtype
+        self.kind = f"transformers-{self.dtype}"
         self._model: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_model": None}
-
-    @property
-    def kind(self) -> str:
-        return f"transformers-{self.dtype}"
 
     def start(self) -> None:
         """Loads the model. Raises as `load_model` does."""
@@ -164,7 +156,6 @@ class TransformersJudge(LocalJudge):
     @torch.inference_mode()
     def _after(self, suffixes: list[tuple[int, ...]], cache: Any) -> torch.Tensor:
         """Returns log-probabilities (len(suffixes), vocabulary) of the token after each suffix of what is in the cache.
-
         The padding is on the right, where a causal model does not see it, so no mask is needed.
         """
         if self.config.is_encoder_decoder:
@@ -184,7 +175,6 @@ class TransformersJudge(LocalJudge):
         self, prompts: list[tuple[int, ...]], shared: int, cache: Any, max_tokens: int
     ) -> list[Sequence[int]]:
         """Returns the greedy continuations, without the end token, of prompts that begin with what is in the cache.
-
         The padding is between the shared beginning and the rest, because generation needs the ends in one column.
         """
         if self.config.is_encoder_decoder:

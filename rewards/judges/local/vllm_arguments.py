@@ -11,7 +11,7 @@ from typing import Any
 from spanreward.rewards.judges.encoding.prompt import Prompt
 
 CPU_KV_CACHE_BYTES = 1 << 30  # vLLM's default is a large part of the machine's memory
-CPU_BLOCK_SIZE = 32
+CPU_BLOCK_SIZE = 32  # tokens; vLLM's 128 would lose most of what short questions have in common
 LEAST_UTILIZATION = 0.01
 # vLLM's defaults on smaller GPUs. Its defaults on large ones, 16,384 and 1,024, take 2 to 5 GB of activations and
 # logits beside the cache. training/plan/memory.py counts these.
@@ -22,16 +22,16 @@ BYTES = {"float32": 4, "float": 4}  # per number, by dtype; 2 for the others
 LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # the values that vLLM accepts
 
 
-def cache_arguments(memory: float | int | None, block_size: int | None = None) -> dict[str, Any]:
-    """The KV cache (see VllmJudge for `memory` and `block_size`), and sleep mode where the platform has it."""
+def cache_arguments(memory: float | int | None) -> dict[str, Any]:
+    """The KV cache (see VllmJudge for `memory`), and sleep mode where the platform has it."""
     from vllm.platforms import current_platform
 
     arguments: dict[str, Any] = {
         "enable_prefix_caching": True,
         "enable_sleep_mode": current_platform.is_sleep_mode_available(),
     }
-    if block_size is not None or current_platform.is_cpu():
-        arguments["block_size"] = block_size or CPU_BLOCK_SIZE
+    if current_platform.is_cpu():
+        arguments["block_size"] = CPU_BLOCK_SIZE
     if memory is None:
         if current_platform.is_cpu() and not os.environ.get("VLLM_CPU_KVCACHE_SPACE"):
             arguments["kv_cache_memory_bytes"] = CPU_KV_CACHE_BYTES
@@ -83,15 +83,12 @@ def reading_arguments(dtype: str, sees_pictures: bool) -> dict[str, Any]:
 
 
 def adapter_arguments(adapter: Path | None) -> dict[str, Any]:
-    """Room for a LoRA adapter, if there is one. Raises as `lora_rank` does."""
-    return {} if adapter is None else {"enable_lora": True, "max_lora_rank": lora_rank(adapter)}
-
-
-def lora_rank(adapter: Path) -> int:
-    """vLLM's max_lora_rank for the adapter.
+    """Room for a LoRA adapter, if there is one.
 
     Raises FileNotFoundError if the folder has no adapter_config.json, ValueError for a rank that is too large.
     """
+    if adapter is None:
+        return {}
     path = adapter / "adapter_config.json"
     if not path.is_file():
         raise FileNotFoundError(f"the judge's adapter {adapter} has no {path.name}: give the folder peft has saved to")
@@ -99,12 +96,10 @@ def lora_rank(adapter: Path) -> int:
     rank = max(config["r"], *config.get("rank_pattern", {}).values(), 0)
     if rank > LORA_RANKS[-1]:
         raise ValueError(f"the judge's adapter {adapter} has rank {rank}, and vLLM takes {LORA_RANKS[-1]} at most")
-    return min(largest for largest in LORA_RANKS if largest >= rank)
+    return {"enable_lora": True, "max_lora_rank": min(largest for largest in LORA_RANKS if largest >= rank)}
 
 
 def as_request(prompt: Prompt) -> dict[str, Any]:
     """A prompt as a request of vLLM. The ids have one placeholder per picture, which vLLM itself expands."""
-    if prompt.short is None:
-        return {"prompt_token_ids": list(prompt.ids)}
-    images = [picture.image for picture in prompt.pictures]
-    return {"prompt_token_ids": list(prompt.short), "multi_modal_data": {"image": images}}
+    pictures = {"multi_modal_data": {"image": [one.image for one in prompt.pictures]}} if prompt.pictures else {}
+    return {"prompt_token_ids": list(prompt.short or prompt.ids), **pictures}

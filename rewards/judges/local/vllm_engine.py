@@ -81,13 +81,6 @@ def family(pid: int) -> list[int]:
     return [pid, *(member for child in children for member in family(child))]
 
 
-def peak_memory(pid: int) -> int:
-    """The most main memory that the process has held, in bytes; 0 on a system without /proc."""
-    status = Path(f"/proc/{pid}/status")
-    lines = status.read_text().splitlines() if status.is_file() else []
-    return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
-
-
 @contextmanager
 def environment(**values: str) -> Iterator[None]:
     """Sets environment variables, which the engine's processes inherit, and restores them at the end."""

@@ -47,7 +47,6 @@ from spanreward.rewards.judges.local.vllm_engine import (
     family,
     free_memory,
     one_at_a_time,
-    peak_memory,
     watched,
 )
 
@@ -80,13 +79,10 @@ class VllmJudge(LocalJudge):
         max_model_len: the most tokens of a prompt with its answer; None is the model's context.
         dtype: of the weights, as vLLM spells it; "auto" is float32 on a CPU, where bfloat16 without hardware support is
             ten times slower.
-        block_size: tokens per block of the prefix cache. None is vLLM's default on a GPU, and 32 on a CPU, where vLLM's
-            128 would lose most of what short questions have in common.
         adapter: the folder of a LoRA adapter that peft saved. vLLM applies it at every question.
         deadline: seconds from the outermost `with judge:`. Then an engine without an answer is ended, and its questions
             are TIMEOUTs.
-        min_mass: see LocalJudge.
-        chat_template: see LocalJudge.
+        min_mass, chat_template: see LocalJudge.
     """
 
     deadline: float
@@ -98,7 +94,6 @@ class VllmJudge(LocalJudge):
         tensor_parallel: int = 1,
         max_model_len: int | None = None,
         dtype: str = "auto",
-        block_size: int | None = None,
         adapter: str | None = None,
         deadline: float = DEADLINE,
         min_mass: float = MIN_MASS,
@@ -108,7 +103,7 @@ class VllmJudge(LocalJudge):
         self.memory = memory
         self.tensor_parallel = tensor_parallel
         self.dtype = dtype
-        self.block_size = block_size
+        self.kind = f"vllm-{dtype}"
         self.deadline = deadline
         self._engine: Any = None
         self._processes: list[Any] = []  # the engine's, as objects of multiprocessing
@@ -126,10 +121,6 @@ class VllmJudge(LocalJudge):
         if self._depth == 0:
             self._end = time.monotonic() + self.deadline
         return super().__enter__()
-
-    @property
-    def kind(self) -> str:
-        return f"vllm-{self.dtype}"
 
     @property
     def context(self) -> int:
@@ -151,7 +142,6 @@ class VllmJudge(LocalJudge):
 
     def _open(self, then_sleep: bool = False) -> None:
         """Starts the engine if it does not run. then_sleep: it sleeps before another engine on its GPU may start.
-
         Raises ModuleNotFoundError without vLLM, RuntimeError for a vLLM that lacks what is needed of it,
         FileNotFoundError for a folder without an adapter, ValueError for too large a LoRA rank and for a
         tensor-parallel engine on any LOCAL_RANK but 0 (the engines would share devices), and what vLLM raises when it
@@ -185,7 +175,7 @@ class VllmJudge(LocalJudge):
                 finally:
                     self._processes = [child for child in multiprocessing.active_children() if child not in others]
                 self._guard = Guard(pid for child in self._processes for pid in family(child.pid))
-                self._count_memory(free - free_memory())
+                self.usage.peak_memory_bytes = max(self.usage.peak_memory_bytes, free - free_memory())
                 self._asleep = False
                 # vLLM reads an adapter at this first question.
                 self._at_start = self._answer_to_check(time.monotonic() + self.deadline)
@@ -214,7 +204,7 @@ class VllmJudge(LocalJudge):
             "model": str(self.folder),
             "tensor_parallel_size": self.tensor_parallel,
             "max_model_len": self.context,
-            **cache_arguments(self.memory, self.block_size),
+            **cache_arguments(self.memory),
             **reading_arguments(self.dtype, self.sees_pictures),
             **adapter_arguments(self.adapter),
         }
@@ -227,16 +217,22 @@ class VllmJudge(LocalJudge):
         return {"CUDA_VISIBLE_DEVICES": visible.split(",")[index] if visible else str(index)}
 
     def _wake(self) -> None:
+        self._open()
         if not self._asleep:
             return
         torch.cuda.empty_cache()  # the policy's unused memory
         try:
             watched(self._engine.wake_up, self._processes, self._end)
-            self._check(self._end)
+            now = self._answer_to_check(self._end, tuple(self._at_start))
+            worst = max(abs(now[token] - before) for token, before in self._at_start.items())
+            if not worst <= CHECK_DIFFERENCE:  # also for NaN: its weights were not restored (vLLM #53888)
+                raise RuntimeError(
+                    f"after waking its log-probabilities differ by {worst:.3g} from those before its sleep"
+                )
         except Exception as error:
             self._fail(
                 f"it did not wake up ({type(error).__name__}: {error}; where the device's memory is short, give the "
-                "judge less of it with memory=, or place it on rank 0 only, or behind a server)"
+                "judge less of it with memory=, or place it behind a server)"
             )
         self._asleep = False
 
@@ -250,8 +246,6 @@ class VllmJudge(LocalJudge):
         self._failures = []
         if self._engine is None:
             return
-        if not torch.cuda.is_available():
-            self._count_memory(sum(peak_memory(pid) for child in self._processes for pid in family(child.pid)))
         from vllm.platforms import current_platform
 
         if not current_platform.is_sleep_mode_available():
@@ -264,18 +258,6 @@ class VllmJudge(LocalJudge):
         except Exception:
             log.exception("the judge %s could not be put to sleep and is closed", self.model)
             self.close()
-
-    def _count_memory(self, held: int) -> None:
-        self.usage.peak_memory_bytes = max(self.usage.peak_memory_bytes, held)
-
-    def _check(self, end: float) -> None:
-        """Raises RuntimeError if the woken engine's log-probabilities differ from those of the new engine. Then its
-        weights, or its adapter's, were not restored as they were before its sleep (vLLM #53888).
-        """
-        now = self._answer_to_check(end, tuple(self._at_start))
-        worst = max(abs(now[token] - before) for token, before in self._at_start.items())
-        if not worst <= CHECK_DIFFERENCE:  # also for NaN
-            raise RuntimeError(f"after waking its log-probabilities differ by {worst:.3g} from those before its sleep")
 
     def _answer_to_check(self, end: float, tokens: Sequence[int] = ()) -> dict[int, float]:
         """Log-probabilities after the check prompt: of these tokens, or of the likeliest ones."""
@@ -309,10 +291,7 @@ class VllmJudge(LocalJudge):
         )
 
     def _generate(self, prompts: Sequence[Prompt], **asked: Any) -> list[Any]:
-        """Returns vLLM's output for each prompt, or a Failure. An exception of the engine is not raised.
-
-        asked: arguments of SamplingParams.
-        """
+        """Returns vLLM's output for each prompt, or a Failure. asked: arguments of SamplingParams."""
         from vllm import SamplingParams
 
         params = SamplingParams(temperature=0.0, detokenize=False, **asked)

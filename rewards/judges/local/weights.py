@@ -31,20 +31,17 @@ def load_model(folder: Path, dtype: str, device: str, adapter: Path | None = Non
     model: Any = (AutoModelForImageTextToText if seeing else text_model).from_pretrained(folder, dtype=dtype)
     model = model.to(device)
     if adapter is not None:
-        model = _adapted(model, adapter)
+        for name in ("adapter_config.json", "adapter_model.safetensors"):
+            if not (adapter / name).is_file():
+                raise FileNotFoundError(
+                    f"the judge's adapter {adapter} has no {name}: give the folder peft has saved to"
+                )
+        from peft import PeftModel  # in the extra `train`, which judges without an adapter do not need
+
+        model = PeftModel.from_pretrained(model, str(adapter)).merge_and_unload()  # type: ignore[operator]
     # A model's own settings may have a repetition penalty, which changes greedy texts.
     ends = model.generation_config.eos_token_id
     end = ends[0] if isinstance(ends, list) else ends
     start = model.generation_config.decoder_start_token_id
     model.generation_config = GenerationConfig(eos_token_id=ends, pad_token_id=end, decoder_start_token_id=start)
     return model.eval()
-
-
-def _adapted(model: Any, adapter: Path) -> Any:
-    for name in ("adapter_config.json", "adapter_model.safetensors"):
-        if not (adapter / name).is_file():
-            raise FileNotFoundError(f"the judge's adapter {adapter} has no {name}: give the folder peft has saved to")
-    from peft import PeftModel  # in the extra `train`, which judges without an adapter do not need
-
-    adapted: Any = PeftModel.from_pretrained(model, str(adapter))
-    return adapted.merge_and_unload()

@@ -15,37 +15,26 @@ does not find synonyms, nor most of what the parser got wrong. All the probabili
        count or one of two opposites that the text does not give, and for a relation that the text gives otherwise
 
 Of several things with the name, those count that share most attributes and relations with the thing in the question's
-source text. One that fits is enough. rate_answer.py, rate_criteria.py, compare_texts.py and read_text.py answer other
-probes.
+source text. One that fits is enough. rate_answer.py rates LAVE's answers.
 """
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.from_scores import rating_of
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
-from spanreward.rewards.judges.match.compare_texts import Comparison, compare, ranking, values_of
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, rating_of
 from spanreward.rewards.judges.match.rate_answer import rate_answer
-from spanreward.rewards.judges.match.rate_criteria import rate_criteria
-from spanreward.rewards.judges.match.read_text import read_text
 from spanreward.rewards.judges.match.text_index import TextIndex
-from spanreward.rewards.judges.probe import (
-    AnswerProbe,
-    CriterionProbe,
-    PhraseProbe,
-    PresenceProbe,
-    RankingProbe,
-    ReadProbe,
-)
+from spanreward.rewards.judges.probe import AnswerProbe, PhraseProbe, PresenceProbe
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.language.parse import describe, reader_name
-from spanreward.rewards.language.rules import Mode
 
 REMEMBERED_GRAPHS = 256  # until the `with` ends
-REMEMBERED_TEXTS = 4096
-REMEMBERED_CHARACTERS = 500_000  # of all texts together; an index takes about 240 bytes per character
+NO_PROSE = Failure(
+    Status.UNPARSED,
+    "match compares words for posh and lave, and answers no other question: give a judge that reads prose, such as "
+    "vllm:MODEL or server:URL#MODEL",
+)
 
 
 class MatchJudge(Judge):
@@ -60,11 +49,10 @@ class MatchJudge(Judge):
     def __init__(self, pipeline: Any = None, coref: Any = "rules") -> None:
         self.pipeline = pipeline
         self.coref = coref
-        self._indexes: OrderedDict[tuple[str, Mode], TextIndex] = OrderedDict()  # least recently used first
         self._given: dict[int, TextIndex] = {}  # by the id of a probe's graph, which the index holds
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "usage": Usage(), "_indexes": OrderedDict(), "_given": {}}
+        return {**self.__dict__, "usage": Usage(), "_given": {}}
 
     def __exit__(self, *error: Any) -> None:
         self._given = {}
@@ -75,61 +63,24 @@ class MatchJudge(Judge):
         return f"match {reader_name(self.pipeline, self.coref)}"
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
-        """Returns one rating per question, and a Failure (UNPARSED) where it does not answer the kind of probe."""
+        """Returns one rating per question, and NO_PROSE for all but presence and answers."""
         self.usage.questions += len(questions)
-        answers: dict[int, Rating | Failure] = {}  # by the question's number
-        presences: dict[int, PresenceProbe] = {}
-        criteria: dict[int, CriterionProbe] = {}
-        comparisons: dict[int, Comparison] = {}
-        for number, probe in enumerate(question.probe for question in questions):
-            if isinstance(probe, PresenceProbe):
-                presences[number] = probe
-            elif isinstance(probe, CriterionProbe):
-                criteria[number] = probe
-            elif isinstance(probe, Comparison):
-                comparisons[number] = probe
-            elif isinstance(probe, AnswerProbe):
-                answers[number] = rating_of(rate_answer(probe)[0], scale)
-            else:
-                why = f"the match judge answers typed questions (probes) only, got {probe!r}"
-                answers[number] = Failure(Status.UNPARSED, why)
+        probes = [question.probe for question in questions]
+        presences = {number: probe for number, probe in enumerate(probes) if isinstance(probe, PresenceProbe)}
         with self.usage.clock("seconds"):
             asked = list(presences.values())
-            levels = self.levels(asked, self._indexes_of(asked))
-            answers |= {number: rating_of(level, scale) for number, level in zip(presences, levels, strict=True)}
-            rated = rate_criteria(list(criteria.values()), scale, self._parse, self.levels)
-            answers |= zip(criteria, rated, strict=True)
-            values = self._values(list(comparisons.values()))
-            for (number, comparison), of_texts in zip(comparisons.items(), values, strict=True):
-                answers[number] = compare(comparison, of_texts, scale)
-        return [answers[number] for number in range(len(questions))]
+            levels = dict(zip(presences, self.levels(asked, self._indexes_of(asked)), strict=True))
+        levels |= {n: rate_answer(probe)[0] for n, probe in enumerate(probes) if isinstance(probe, AnswerProbe)}
+        return [rating_of(levels[n], scale) if n in levels else NO_PROSE for n in range(len(probes))]
 
     def levels(self, probes: Sequence[PresenceProbe], indexes: Sequence[TextIndex]) -> list[float]:
         """Returns the ratings, 1 to 5. `indexes` has the index of each probe's text."""
         return [index.rating(probe) for probe, index in zip(probes, indexes, strict=True)]
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Returns a PhraseProbe's noun phrase, a rationale and rating for an AnswerProbe, an order for a RankingProbe,
-        and a ReadProbe's answer.
-
-        Other probes get a Failure (UNPARSED).
-        """
+        """Returns a PhraseProbe's noun phrase, a rationale and rating for an AnswerProbe, and else NO_PROSE."""
         self.usage.questions += len(questions)
-        probes = [question.probe for question in questions]
-        with self.usage.clock("seconds"):
-            compared = iter(self._values([probe for probe in probes if isinstance(probe, RankingProbe)]))
-            read = self._parse([probe.text for probe in probes if isinstance(probe, ReadProbe)])
-        return [
-            read_text(probe.question, read[probe.text])
-            if isinstance(probe, ReadProbe)
-            else ranking(next(compared))
-            if isinstance(probe, RankingProbe)
-            else written(probe)
-            for probe in probes
-        ]
-
-    def _values(self, probes: Sequence[Comparison]) -> list[list[float] | Failure]:
-        return values_of(probes, lambda asked: rate_criteria(asked, RATING_SCALE, self._parse, self.levels))
+        return [written(question.probe) for question in questions]
 
     def _indexes_of(self, probes: Sequence[PresenceProbe]) -> list[TextIndex]:
         """Returns per probe the index of its text. Texts without a graph are parsed together."""
@@ -137,32 +88,16 @@ class MatchJudge(Judge):
         if len(self._given) > REMEMBERED_GRAPHS:
             self._given = {}
         self._given |= {key: TextIndex(graph) for key, graph in graphs.items() if key not in self._given}
-        parsed = self._parse([probe.text for probe in probes if probe.graph is None])
+        texts = list(dict.fromkeys(probe.text for probe in probes if probe.graph is None))
+        described = describe(texts, self.pipeline, self.coref) if texts else []
+        parsed = {text: TextIndex(graph) for text, graph in zip(texts, described, strict=True)}
         return [parsed[probe.text] if probe.graph is None else self._given[id(probe.graph)] for probe in probes]
-
-    def _parse(self, texts: Sequence[str], mode: Mode = "default") -> dict[str, TextIndex]:
-        """Returns an index per text. Texts that it does not remember are parsed together."""
-        wanted = list(dict.fromkeys(texts))
-        indexes = {text: self._indexes[text, mode] for text in wanted if (text, mode) in self._indexes}
-        new = [text for text in wanted if text not in indexes]
-        graphs = describe(new, pipeline=self.pipeline, coref=self.coref, mode=mode) if new else []
-        indexes.update({text: TextIndex(graph) for text, graph in zip(new, graphs, strict=True)})
-        for text in wanted:
-            self._indexes[text, mode] = indexes[text]
-            self._indexes.move_to_end((text, mode))
-        characters = sum(len(text) for text, _ in self._indexes)
-        while len(self._indexes) > REMEMBERED_TEXTS or characters > REMEMBERED_CHARACTERS:
-            (text, _), _ = self._indexes.popitem(last=False)
-            characters -= len(text)
-        return indexes
 
 
 def written(probe: Any) -> str | Failure:
-    """Returns the written answer to a probe that is no ranking."""
     if isinstance(probe, PhraseProbe):
         return probe.by_rule
     if isinstance(probe, AnswerProbe):
         rating, reason = rate_answer(probe)
         return f"The candidate answer is rated so because {reason}. So rating={rating:.0f}"
-    kind = type(probe).__name__  # without its words, which may be a whole completion
-    return Failure(Status.UNPARSED, f"the match judge writes noun phrases and rationales only, got the probe {kind}")
+    return NO_PROSE

@@ -102,15 +102,14 @@ class TextIndex:
         return meant
 
     def rating(self, probe: PresenceProbe) -> float:
-        """Returns the rating of one question about this text. Raises ValueError for a relation to nothing."""
+        """Returns the rating of one question about this text."""
         how, subjects = self.resolve(probe.mention)
         if probe.kind in ("entity", "denied") or how == ABSENT:
             return how
         words = lemmas(probe.words)
         if probe.kind == "attribute":
             return max((self._described(number, words) for number in subjects), default=self._loose(words))
-        if probe.other is None:
-            raise ValueError(f"a relation probe needs the other mention, got {probe}")
+        assert probe.other is not None
         other, objects = self.resolve(probe.other)
         if other == ABSENT:
             return ABSENT
@@ -266,9 +265,7 @@ def agreement(asked: frozenset[str], said: frozenset[str]) -> float:
 
 
 def _core(words: frozenset[str]) -> frozenset[str]:
-    """Returns a relation's words without postures, with one name for each place: "next to" is "near", and "on top of"
-    "on".
-    """
+    """Returns a relation's words without postures, with one name for each place: "next to" is "near"."""
     core = frozenset(SAME_PLACE.get(word, word) for word in words if word not in POSTURE)
     core = core - {"top"} if "on" in words else core
     return core - {"to"} if "near" in core else core

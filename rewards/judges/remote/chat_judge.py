@@ -10,10 +10,11 @@ likeliest tokens of each answer are seen. A question that is too long is a Failu
 
 import json
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from spanreward.rewards.judges.encoding.chat import encodable
+from spanreward.rewards.judges.encoding.prompt import ask_once
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS, Answer, Body
 from spanreward.rewards.judges.remote.remote_judge import RemoteJudge
@@ -29,35 +30,28 @@ class ChatJudge(RemoteJudge):
 
     path = "chat/completions"
     asked_as = "chat"
+    extras: ClassVar[Body] = {"chat_template_kwargs": {"enable_thinking": False}}
 
     def _rating_request(self, scale: Sequence[str], top: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        _refuse_ambiguous(scale)
+        for entry in scale:
+            longer = [other for other in scale if other != entry and other.startswith(entry)]
+            if longer:
+                raise ValueError(
+                    f"the scale's {longer[0]!r} begins like {entry!r}, and a chat shows one token: choose entries that "
+                    "do not, or ask with the model's tokenizer."
+                )
         return {"logprobs": True, "top_logprobs": top or MAX_LOGPROBS}, {}
 
-    def _budget(self, questions: Sequence[Question], reserve: int) -> int | None:
-        return None
+    def _ask_once(
+        self, questions: Sequence[Question], reserve: int, ask: Callable[[list[str]], list[Answer]]
+    ) -> tuple[list[Answer], list[int]]:
+        def encode(question: Question) -> tuple[str, int]:
+            messages = [{"role": one["role"], "content": neutralised(one["content"])} for one in question.messages]
+            return json.dumps({"messages": messages}), 0
 
-    def _input(self, question: Question, budget: int | None) -> tuple[str, int]:
-        messages = [
-            {"role": message["role"], "content": neutralised(message["content"])} for message in question.messages
-        ]
-        return json.dumps({"messages": messages}), 0
-
-    def _ask(self, questions: Sequence[Question], fields: Body, extras: Body) -> tuple[list[Answer], list[int]]:
-        return super()._ask(questions, fields, {**extras, "chat_template_kwargs": {"enable_thinking": False}})
+        return ask_once(questions, encode, ask)
 
 
 def neutralised(content: str) -> str:
     """Adds a space inside everything that may be a control token or a placeholder, such as `<|im_end|>` or `[INST]`."""
     return OPENING.sub(r"\1 ", encodable(content))
-
-
-def _refuse_ambiguous(scale: Sequence[str]) -> None:
-    """Raises ValueError if one entry may be the first token of another, as `1` of `10`."""
-    for entry in scale:
-        longer = [other for other in scale if other != entry and other.startswith(entry)]
-        if longer:
-            raise ValueError(
-                f"the scale's {longer[0]!r} begins like {entry!r}, and a chat shows one token: choose entries that do "
-                "not, or ask with the model's tokenizer."
-            )

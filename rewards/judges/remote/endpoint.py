@@ -13,11 +13,9 @@ Retry-After, and keeps its place meanwhile, so that a troubled server gets fewer
 
 import asyncio
 import random
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx2 as httpx
@@ -33,6 +31,7 @@ Body = Mapping[str, Any]  # the JSON of a request, or some of its fields
 
 ATTEMPTS = 6  # for errors that the question itself probably causes
 SHORTEST, LONGEST = 0.5, 10.0  # seconds, of the longest first and the longest later pause
+CONNECT = 5.0  # seconds, to connect to the server, and for its list of models
 BUSY = (408, 425, 429, 502, 503, 504)
 NO_ACCESS = (401, 403, 404)
 UNKNOWN_FIELDS = (400, 422)
@@ -43,10 +42,8 @@ LIST = 1 << 22  # bytes of a list of models
 
 
 class Trouble(Exception):
-    """An error that another attempt may not meet.
-
-    patient: it comes from the server's state, not from the question, so the question may be asked until the deadline.
-    after: seconds that the server asks to wait.
+    """An error that another attempt may not meet. patient: it comes from the server's state, not from the question, so
+    the question may be asked until the deadline. after: seconds that the server asks to wait.
     """
 
     def __init__(self, message: str, patient: bool, after: float = 0.0) -> None:
@@ -73,19 +70,11 @@ class Call:
 class Endpoint:
     """One OpenAI-compatible server. RemoteJudge says what the arguments are, and what is raised."""
 
-    def __init__(
-        self,
-        url: str,
-        deadline: float = 300.0,
-        concurrency: int = 32,
-        connect_timeout: float = 5.0,
-        read_timeout: float = 60.0,
-    ) -> None:
+    def __init__(self, url: str, deadline: float = 300.0, concurrency: int = 32, read_timeout: float = 60.0) -> None:
         server = Server.at(url, "the judge's url")
         self.server = replace(server, url=server.url.removesuffix("/v1"))
         self.deadline = deadline
         self.concurrency = concurrency
-        self.connect_timeout = connect_timeout
         self.read_timeout = read_timeout
         self._takes_extras = True
 
@@ -94,9 +83,9 @@ class Endpoint:
         return self.server.url
 
     async def look_up(self, model: str) -> Served | None:
-        """Returns the model's entry in the server's list; None if there is none, or no list within connect_timeout."""
+        """Returns the model's entry in the server's list; None if there is none, or no list within CONNECT seconds."""
         try:
-            async with asyncio.timeout(self.connect_timeout), self._client() as client:
+            async with asyncio.timeout(CONNECT), self._client() as client:
                 response, content = await exchange(client, "GET", "/v1/models", None, LIST)
                 models = ServedList.model_validate_json(content if response.is_success else b"")
         except (TimeoutError, httpx.HTTPError, BadAnswer, ValidationError):
@@ -165,7 +154,8 @@ class Endpoint:
             call.refusal = Failure(Status.ERROR, refused)
             return call.refusal
         if status in BUSY or status >= 500:
-            raise Trouble(f"it answers {status}", status in BUSY, _seconds(response.headers.get("Retry-After", "0")))
+            after = response.headers.get("Retry-After", "")  # seconds; a date counts as none
+            raise Trouble(f"it answers {status}", status in BUSY, float(after) if after.isdecimal() else 0.0)
         if not response.is_success:
             return Failure(Status.ERROR, f"{self.url} refuses the question with {status}: {legible(content)}")
         try:
@@ -174,21 +164,9 @@ class Endpoint:
             raise Trouble("its answer is cut short or not of the OpenAI form", patient=False) from error
 
     def _client(self) -> httpx.AsyncClient:
-        """A client for `concurrency` connections, which open when they are needed."""
-        timeout = httpx.Timeout(self.read_timeout, connect=self.connect_timeout, pool=None)
-        return self.server.client(timeout, self.concurrency)
+        return self.server.client(httpx.Timeout(self.read_timeout, connect=CONNECT, pool=None), self.concurrency)
 
 
 def pause(attempt: int) -> float:
     """Random seconds to wait after this many failed attempts in a row (from 1): up to 0.5, 1, 2, 4, 8, 10, 10 ..."""
     return random.uniform(0.0, min(SHORTEST * 2.0 ** min(attempt - 1, 10), LONGEST))
-
-
-def _seconds(retry_after: str) -> float:
-    """Seconds to wait by a Retry-After header, which has seconds or a date; 0 for anything else."""
-    if retry_after.isdecimal():
-        return float(retry_after)
-    try:
-        return max(parsedate_to_datetime(retry_after).timestamp() - time.time(), 0.0)
-    except (ValueError, OverflowError):
-        return 0.0

@@ -10,16 +10,15 @@ import time
 import uuid
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files.http_client import run
 from spanreward.rewards.judges.encoding.chat import MIN_MASS, rating_from_logprobs, rating_from_top
-from spanreward.rewards.judges.encoding.prompt import ask_once
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, by_reading
 from spanreward.rewards.judges.remote.endpoint import Answer, Body, Endpoint
-from spanreward.rewards.judges.remote.wire import Served, ServerAnswer
+from spanreward.rewards.judges.remote.wire import Served, ServerAnswer, TokenCounts
 
 CALIBRATION = Question([{"role": "user", "content": "Answer with one digit from 1 to 5, and nothing else: 3"}])
 
@@ -37,13 +36,14 @@ class RemoteJudge(Judge):
         deadline: seconds for one call or, within `with judge:`, for all calls together. A question without an answer by
             then is a TIMEOUT.
         concurrency: the most questions under way at a time.
-        connect_timeout, read_timeout: seconds, per attempt.
+        read_timeout: seconds, per attempt.
 
     Raises:
         ValueError: for a url that is not http or https, or that is several.
     """
 
     path: str  # of the server's endpoint, below /v1/
+    extras: ClassVar[Body] = {}  # fields of every request that not every server takes
     remote = True
     text_only = True
 
@@ -54,12 +54,11 @@ class RemoteJudge(Judge):
         min_mass: float = MIN_MASS,
         deadline: float = 300.0,
         concurrency: int = 32,
-        connect_timeout: float = 5.0,
         read_timeout: float = 60.0,
     ) -> None:
         if "," in url:
             raise ValueError("a judge's url is that of one server, such as a load balancer before several: got a comma")
-        self.endpoint = Endpoint(url, deadline, concurrency, connect_timeout, read_timeout)
+        self.endpoint = Endpoint(url, deadline, concurrency, read_timeout)
         self.model = model
         self.min_mass = min_mass
         self.deadline = deadline
@@ -74,11 +73,8 @@ class RemoteJudge(Judge):
 
     @property
     def name(self) -> str:
-        """Model, its source, how it is asked, and settings. Judges with equal names give equal answers at any url.
-
-        The source is the model's entry in the server's list: origin of the weights and maximal length. A change of
-        weights under the same entry is not seen. If the server does not answer, the name is unique, and nothing is
-        raised.
+        """Model, its entry in the server's list (origin of the weights, length), how it is asked, and settings. If the
+        server does not answer, the name is unique, and nothing is raised.
         """
         served = self.served
         length = f" tokens<={served.max_model_len}" if served and served.max_model_len else ""
@@ -95,34 +91,24 @@ class RemoteJudge(Judge):
     @property
     @abstractmethod
     def asked_as(self) -> str:
-        """How a question is encoded, as a part of the judge's name."""
+        """How a question is encoded, for the judge's name."""
 
     @abstractmethod
     def _rating_request(self, scale: Sequence[str], top: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Returns a rating request's fields for this scale and `Question.top`, and the fields that not every server
-        takes. Raises ValueError for a scale that cannot be read from one token.
-        """
+        """Returns a rating's fields, and extras. Raises ValueError for a scale that cannot be read from one token."""
 
     def _word(self, token: str) -> str:
         """Returns the text of a token in the server's answer."""
         return token
 
     @abstractmethod
-    def _budget(self, questions: Sequence[Question], reserve: int) -> int | None:
-        """The most tokens of a question beside `reserve` for the answer; None if unknown or not needed."""
-
-    @abstractmethod
-    def _input(self, question: Question, budget: int | None) -> tuple[str, int]:
-        """Returns the question's part of a request, as JSON, and how many characters of its description were cut.
-
-        budget: as `_budget` returns it. Raises ValueError for a question that does not fit into it.
-        """
+    def _ask_once(
+        self, questions: Sequence[Question], reserve: int, ask: Callable[[list[str]], list[Answer]]
+    ) -> tuple[list[Answer], list[int]]:
+        """`ask_once` with each question's part of a request, as JSON, beside `reserve` tokens for the answer."""
 
     def start(self) -> None:
-        """Checks that the server has the model, and asks CALIBRATION.
-
-        Raises RuntimeError if the server does not have the model, or gives no distribution over the scale.
-        """
+        """Asks CALIBRATION. Raises RuntimeError if the server lacks the model, or gives no distribution."""
         if self.served is None:
             raise RuntimeError(
                 f"{self.endpoint.url}: /v1/models does not list the judge's model {self.model!r}, or does not answer: "
@@ -142,10 +128,8 @@ class RemoteJudge(Judge):
         self._depth -= 1
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
-        """Returns one Rating per question, in order, from the distribution of the answer's first token.
-
-        Raises ValueError for questions with images and for a scale that cannot be read from one token. Nothing else
-        is raised.
+        """Returns one Rating per question, in order. Raises ValueError for images, and for a scale that cannot be read
+        from one token, and nothing else.
         """
         return by_reading(questions, lambda asked, top: self._rate(asked, scale, top), self.usage)
 
@@ -182,38 +166,32 @@ class RemoteJudge(Judge):
         return [Failure(Status.UNPARSED, "the server gave no text") if text is None else text for text in texts]
 
     def _ask(self, questions: Sequence[Question], fields: Body, extras: Body) -> tuple[list[Answer], list[int]]:
-        """`ask_once`, with these fields in every request. extras: fields that not every server takes."""
+        """`_ask_once`, with these fields in every request. extras: fields that not every server takes."""
         if any(question.images for question in questions):
             raise ValueError("this version's server judges read text only, and a question has images")
 
         def ask(inputs: list[str]) -> list[Answer]:
             bodies = [{"model": self.model, "temperature": 0.0, **json.loads(one), **fields} for one in inputs]
-            return self._post(bodies, extras)
+            found, retries = run(self.endpoint.ask(self.path, bodies, {**self.extras, **extras}, self.left()))
+            self._count(found, retries)
+            return found
 
         self.usage.questions += len(questions)
         with self, self.usage.clock("seconds"):
-            budget = self._budget(questions, fields["max_tokens"])
-            return ask_once(self._ahead(questions, budget), lambda question: self._input(question, budget), ask)
-
-    def _ahead(self, questions: Sequence[Question], budget: int | None) -> Iterable[Question]:
-        """Yields the questions; a judge may prepare several at once."""
-        return questions
+            return self._ask_once(questions, fields["max_tokens"], ask)
 
     def left(self) -> float:
         """Seconds of the deadline that are left within `with judge:`."""
         return max(self._end - time.monotonic(), 0.0)
 
-    def _post(self, bodies: Sequence[Body], extras: Body) -> list[Answer]:
-        """Asks the server within the rest of the deadline, and counts."""
-        found, retries = run(self.endpoint.ask(self.path, bodies, extras, self.left()))
+    def _count(self, found: Sequence[Answer], retries: int) -> None:
         usage = self.usage
         usage.retries += retries
         for answer in found:
             if isinstance(answer, Failure):
                 usage.timeouts += answer.status is Status.TIMEOUT
-            elif answer.usage is not None:
+            elif isinstance(answer.usage, TokenCounts):
                 details = answer.usage.prompt_tokens_details
                 usage.prompt_tokens += answer.usage.prompt_tokens
                 usage.generated_tokens += answer.usage.completion_tokens
                 usage.cached_tokens += (details.cached_tokens or 0) if details is not None else 0
-        return found

@@ -13,7 +13,8 @@ otherwise it is a Failure.
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,14 @@ from typing import Any
 from transformers import AutoTokenizer
 
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
+from spanreward.rewards.judges.encoding.prompt import ask_once
 from spanreward.rewards.judges.judge import Question
-from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS
+from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS, Answer
 from spanreward.rewards.judges.remote.remote_judge import RemoteJudge
 from spanreward.rewards.judges.smollm2 import smollm2_folder
 
 TOKEN_ID = "token_id:"
+UNBOUNDED = sys.maxsize  # tokens
 ID = re.compile(f"{TOKEN_ID}(0|[1-9][0-9]{{0,8}})")
 
 
@@ -36,10 +39,8 @@ class ServerJudge(RemoteJudge):
     `rate` and `write` raise ValueError also for a scale with an entry of several tokens, and if there is no tokenizer.
 
     Args:
-        url: see RemoteJudge.
-        model: the server's name for the model.
         tokenizer: a folder, a hub id or `smollm2`; None is `model`.
-        settings: the other arguments of RemoteJudge.
+        url, model, settings: the arguments of RemoteJudge.
     """
 
     path = "completions"
@@ -77,24 +78,20 @@ class ServerJudge(RemoteJudge):
         return {"logprobs": top or MAX_LOGPROBS}, extras
 
     def _word(self, token: str) -> str:
-        """A server that knows `return_tokens_as_token_ids` names a token by its id; others name it by its text.
-
-        What is no id of the tokenizer is "", which is no rating.
-        """
+        """Reads an id, of a server that knows `return_tokens_as_token_ids`; "" for one that the tokenizer lacks."""
         if not token.startswith(TOKEN_ID):
             return token
         found = ID.fullmatch(token)
         return self.encoder.words[int(found[1])] if found and int(found[1]) < len(self.encoder.words) else ""
 
-    def _budget(self, questions: Sequence[Question], reserve: int) -> int | None:
+    def _ask_once(
+        self, questions: Sequence[Question], reserve: int, ask: Callable[[list[str]], list[Answer]]
+    ) -> tuple[list[Answer], list[int]]:
         served = self.served if any(start < end for start, end in (q.description for q in questions)) else None
-        return served.max_model_len - reserve if served is not None and served.max_model_len else None
+        budget = served.max_model_len - reserve if served is not None and served.max_model_len else UNBOUNDED
 
-    def _ahead(self, questions: Sequence[Question], budget: int | None) -> Iterable[Question]:
-        return self.encoder.ahead(questions, budget)
+        def encode(question: Question) -> tuple[str, int]:
+            ids, cut = self.encoder.fit(question, budget)
+            return json.dumps({"prompt": ids}), cut
 
-    def _input(self, question: Question, budget: int | None) -> tuple[str, int]:
-        if budget is None:
-            return json.dumps({"prompt": self.encoder.encode(question.messages)}), 0
-        ids, cut = self.encoder.fit(question, budget)
-        return json.dumps({"prompt": ids}), cut
+        return ask_once(self.encoder.ahead(questions, budget), encode, ask)

@@ -8,7 +8,7 @@ Odd counts of tokens do not spoil a good answer. Everything else of another form
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import AfterValidator, BaseModel, Field
 
 from spanreward.rewards.files.http_client import legible
 
@@ -52,14 +52,6 @@ class Choice(BaseModel):
 Count = Annotated[int, Field(ge=0, lt=1 << 40)]
 
 
-def if_sound(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
-    """Reads the value, or returns None if it has another form: the rest of the answer may still be good."""
-    try:
-        return read(value)
-    except ValidationError:
-        return None
-
-
 class PromptDetails(BaseModel):
     cached_tokens: Count | None = None
 
@@ -74,7 +66,7 @@ class ServerAnswer(BaseModel):
     """The fields of a completion's or a chat's answer that judges read."""
 
     choices: list[Choice] = Field(min_length=1)
-    usage: Annotated[TokenCounts | None, WrapValidator(if_sound)] = None
+    usage: TokenCounts | Any = None  # of another form: the rest of the answer may still be good
 
     def text(self) -> str | None:
         choice = self.choices[0]

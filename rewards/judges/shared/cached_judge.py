@@ -12,7 +12,6 @@ Failures are not kept. If the file cannot be used, the inner judge is asked (see
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -76,28 +75,24 @@ class CachedJudge(OuterJudge):
             self.judge.__exit__(*error)
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
-        """Returns the ratings in order; equal questions get equal ratings. Raises what the inner judge raises when it
-        is asked, and ValueError as the constructor does.
-        """
-        return self._answers(Rating, questions, {"scale": list(scale)}, lambda new: self.judge.rate(new, scale))
+        about = {"scale": list(scale)}
+        return self._answers(lambda kept: Rating(**kept), questions, about, lambda new: self.judge.rate(new, scale))
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         return self._answers(str, questions, {"write": max_tokens}, lambda new: self.judge.write(new, max_tokens))
 
     def _answers(
         self,
-        kind: type[T],
+        unpack: Callable[[Any], T],
         questions: Sequence[Question],
         about: Mapping[str, Any],
         ask: Callable[[list[Question]], list[T | Failure]],
     ) -> list[T | Failure]:
         made_by = {"spanreward": version("spanreward"), "code": code_hash(), "judge": self.name}
         keys = question_keys(questions, {**made_by, **about})
-        found = {key: _unpacked(value) for key, value in self.store.read(list(dict.fromkeys(keys))).items()}
-        answers: dict[str, T | Failure] = {key: answer for key, answer in found.items() if isinstance(answer, kind)}
+        found = self.store.read(list(dict.fromkeys(keys)))
+        answers: dict[str, T | Failure] = {key: unpack(json.loads(value)) for key, value in found.items()}
         unknown = {key: question for key, question in zip(keys, questions, strict=True) if key not in answers}
-        if garbled := found.keys() - answers.keys():
-            self.store.remove(garbled)
         if unknown:
             with self:
                 if not self._awake:  # once until the outermost `with` ends
@@ -113,10 +108,7 @@ class CachedJudge(OuterJudge):
 
 @cache
 def code_hash(package: Path = Path(__file__).parents[2]) -> str:
-    """Hash of the code that turns a question into an answer: judges, and what they read texts and pictures with.
-
-    package: the folder `rewards`.
-    """
+    """Hash of the code that turns a question into an answer: judges, and what they read texts and pictures with."""
     files = [file for name in ("files", "text", "language", "judges") for file in (package / name).rglob("*.py")]
     return _sha256(b"\0".join(path.read_bytes() for path in sorted(files)))
 
@@ -124,10 +116,7 @@ def code_hash(package: Path = Path(__file__).parents[2]) -> str:
 def rate_once(
     judge: Judge, questions: Sequence[Question | Failure], scale: Sequence[str] = RATING_SCALE
 ) -> list[Rating | Failure]:
-    """Rates all questions in one call, equal questions once. A Failure among the questions is returned in its place.
-
-    The judge is not called if there are no questions.
-    """
+    """Rates all questions in one call, equal ones once; none without questions. A Failure is returned in its place."""
     return _once(questions, lambda distinct: judge.rate(distinct, scale))
 
 
@@ -186,19 +175,6 @@ def _packed(answer: Rating | str) -> bytes:
     if isinstance(answer, Rating):
         return _json({"probabilities": dict(answer.probabilities), "mass": answer.mass, "cut": answer.cut})
     return _json(answer)
-
-
-def _unpacked(packed: bytes) -> Rating | str | None:
-    """Returns the answer, None if it is not as it was packed."""
-    try:
-        answer = json.loads(packed)
-        if isinstance(answer, str):
-            return answer
-        rating = Rating(**answer)
-        numbers = [*rating.probabilities.values(), rating.mass, rating.cut]
-        return rating if all(math.isfinite(number) for number in numbers) else None
-    except (ValueError, TypeError, AttributeError, RecursionError, OverflowError):
-        return None
 
 
 def _json(data: Any) -> bytes:

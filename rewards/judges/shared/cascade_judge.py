@@ -1,6 +1,6 @@
 """A judge of two: a student answers where it is sure, and a teacher answers the rest and audits the student.
 
-    judge = CascadeJudge("encoder:FOLDER", "vllm:MODEL", sure=0.9, audit=0.02)
+    judge = load_judge("cascade", student="encoder:FOLDER", teacher="vllm:MODEL", sure=0.9, audit=0.02)
     judge.usage.teacher, judge.usage.audited, judge.usage.agreed         # after judge.rate(questions)
 
 A policy that farms the student's mistakes is seen, because the two agree less and less (training/callbacks/audits.py).
@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import question_keys
 from spanreward.rewards.judges.shared.outer_judge import OuterJudge
@@ -25,23 +24,18 @@ class CascadeJudge(OuterJudge):
     The teacher answers what the student is not sure of, refuses or fails, all that is to be written, and the audits.
 
     Args:
-        student, teacher: judges or their names.
+        student, teacher: the two judges; `load_judge` takes their names too.
         sure: the student's rating counts where its largest probability is at least this; above 1 it never does.
         audit: share, in [0, 1], of the questions that the student is sure of and the teacher answers all the same.
-        seed: chooses the audited questions.
-
-    Raises:
-        ValueError: for another value.
+        seed: chooses the audited questions. Raises ValueError for another `sure` or `audit`.
     """
 
-    def __init__(
-        self, student: Judge | str, teacher: Judge | str, sure: float = 0.9, audit: float = 0.02, seed: int = 0
-    ) -> None:
+    def __init__(self, student: Judge, teacher: Judge, sure: float = 0.9, audit: float = 0.02, seed: int = 0) -> None:
         for name, value, most in (("sure", sure, math.inf), ("audit", audit, 1)):
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
                 raise ValueError(f"a cascade's {name} is {value!r}: give a number from 0 to 1.")
-        self.student, self.teacher = as_judge(student), as_judge(teacher)
-        super().__init__(self.student, self.teacher)
+        super().__init__(student, teacher)
+        self.student, self.teacher = student, teacher
         self.sure, self.audit, self.seed = sure, audit, seed
         self._counted = Usage()
 
@@ -50,7 +44,6 @@ class CascadeJudge(OuterJudge):
 
     @property
     def name(self) -> str:
-        """Both judges and the settings."""
         settings = f"sure={self.sure} audit={self.audit} seed={self.seed}"
         return f"cascade {settings} student=({self.student.name}) teacher=({self.teacher.name})"
 

@@ -34,8 +34,9 @@ from experiments.agreement.judging_measures import (
 from experiments.agreement.judging_sets import read_judging
 from experiments.agreement.stand_in_judges import FirstJudge, LongerJudge
 from experiments.labels.pair_statistics import pair_accuracies
+from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards.base.verdict import Sample, Status
-from spanreward.rewards.judges import CachedJudge, MatchJudge
+from spanreward.rewards.judges import CachedJudge
 from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.pairwise import PairwiseReward
 from tests.support.group_judges import GroupJudge
@@ -365,10 +366,10 @@ def test_the_measured_agreement_is_the_planted_one_in_pairs_and_batches(tmp_path
     assert ranked_.orders_agree == pytest.approx(accuracy**2 + (1 - accuracy) ** 2, abs=0.07)
 
 
-def test_match_judges_by_the_context_of_a_line(tmp_path: Path) -> None:
+def test_words_judge_by_the_context_of_a_line(tmp_path: Path) -> None:
     texts = {"answer1": {"name": "x", "answer": "A green lime is on a tray."}, "answer2": {"answer": "A red apple."}}
     folder = write(tmp_path, "pair", {**PAIR, **texts, "context": "A green lime lies on a tray."}, {**PAIR, "id": 2})
-    known, unknown = judge_pairs(MatchJudge(), read_judging(folder).pairs)
+    known, unknown = judge_pairs(WordJudge(), read_judging(folder).pairs)
     assert known.outcome == 1
     assert unknown.failure is not None
     assert "sees no pictures" in unknown.failure.message

@@ -27,7 +27,7 @@ from experiments.agreement.span_agreement import (
 from experiments.commands.agreement.command import main
 from experiments.scenes.referee import judge_description
 from experiments.scenes.world import Scene, Thing, make_scenes
-from spanreward.training.evaluation.span_reliability import advice, reliability
+from spanreward.training.evaluation.statistics.span_reliability import advice, reliability
 
 SCENE = Scene((Thing("star", "red", "small", "top", "left"), Thing("square", "blue", "large", "bottom", "right")), "s")
 TEXT = "A blue star in the top left corner."

@@ -9,7 +9,8 @@ import pytest
 
 from experiments.agreement.caption_sets import load_thumb
 from experiments.agreement.thumb import measure_thumb, rate
-from spanreward.rewards import HarmonicReward, MatchJudge
+from experiments.scenes.word_judge import WordJudge
+from spanreward.rewards import HarmonicReward
 from spanreward.rewards.labels.statistics import pearson
 from tests.support.command import experiments
 from tests.support.fakes import FakeJudge, certain, criterion_of
@@ -105,6 +106,6 @@ def test_the_floor_repeats_the_data_s_readme() -> None:
 
 @present
 def test_the_match_judge_on_a_part() -> None:
-    rows = measure_thumb(DATA, HarmonicReward(MatchJudge(), evidence="context", spans="none"), images=6)
+    rows = measure_thumb(DATA, HarmonicReward(WordJudge(), evidence="context", spans="none"), images=6)
     assert {row.n for row in rows} == {30, 24}
     assert all(row.interval.low < row.ours < row.interval.high for row in rows if row.measure.startswith("correctness"))

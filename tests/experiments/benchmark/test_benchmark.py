@@ -111,11 +111,7 @@ def test_a_group_of_eight_costs_less_than_seven(
 
 @pytest.mark.parametrize(
     ("line", "arguments", "message"),
-    [
-        ('{"completion": "A cat."}', [], "line 1 needs 'reference' as a text, it has None"),
-        ("", [], "holds no pair"),
-        ('{"completion": "A cat.", "reference": "A dog."}', ["--block-size", 16], "--block-size is for vllm: judges"),
-    ],
+    [('{"completion": "A cat."}', [], "line 1 needs 'reference' as a text, it has None"), ("", [], "holds no pair")],
 )
 def test_what_a_user_gets_wrong_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch, benchmark: Any, files: Any, line: str, arguments: Any, message: str

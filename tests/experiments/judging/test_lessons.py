@@ -15,8 +15,7 @@ from experiments.scenes.referee_judge import says
 from experiments.scenes.world import Scene, make_scenes
 from spanreward.rewards import LaveReward, MatchJudge, PairwiseReward, PoshReward
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.judges.from_scores import rating_of
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Question, Rating, rating_of
 from spanreward.rewards.judges.probe import PairProbe
 from spanreward.rewards.reward.reward import Reward
 

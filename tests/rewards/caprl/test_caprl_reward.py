@@ -12,8 +12,9 @@ from experiments.hacking.hostile_texts import HOSTILE
 from experiments.scenes.language import describe
 from experiments.scenes.questions import several
 from experiments.scenes.referee_judge import RefereeJudge
+from experiments.scenes.word_judge import WordJudge
 from experiments.scenes.world import make_scenes
-from spanreward import CaprlReward, MatchJudge, Sample, Status
+from spanreward import CaprlReward, Sample, Status
 from spanreward.rewards.caprl.reward import find_answer
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import ReadProbe
@@ -56,7 +57,7 @@ def said(text: str, verdict: Any) -> list[tuple[str, float]]:
     return [(text[span.start : span.end], span.credit) for span in verdict.spans if span.kind == "answer"]
 
 
-@pytest.mark.parametrize("judge", [MatchJudge(), RefereeJudge({})], ids=["match", "referee"])
+@pytest.mark.parametrize("judge", [WordJudge(), RefereeJudge({})], ids=["words", "referee"])
 def test_what_the_text_answers_is_right(judge: Judge) -> None:
     verdict, silent, wrong, bare = CaprlReward(judge).assess(
         [row(), row("A red star."), row("A blue star sits in the center."), row("It is nice.")]
@@ -85,7 +86,7 @@ def test_the_reader_sees_the_text_and_no_answer() -> None:
 
 
 def test_one_answer_and_several_as_columns() -> None:
-    reward = CaprlReward("match")
+    reward = CaprlReward(WordJudge())
     questions = [[question for question, _ in ASKED], ["What color is the star?"], None, ["Is it?"]]
     answers = [[list(accepted) for _, accepted in ASKED], ["red"], None, [[]]]
     assert reward(["Describe it."] * 4, [TEXT] * 4, questions=questions, answers=answers) == [0.75, 1.0, None, None]
@@ -99,8 +100,8 @@ def test_one_answer_and_several_as_columns() -> None:
 def test_batch_is_single_and_the_order_does_not_matter() -> None:
     texts = [TEXT, "A red star.", "", "Two squares.", TEXT]
     samples = [row(text) for text in texts]
-    reward = CaprlReward("match")
-    alone = [CaprlReward("match").assess([sample])[0] for sample in samples]
+    reward = CaprlReward(WordJudge())
+    alone = [CaprlReward(WordJudge()).assess([sample])[0] for sample in samples]
     assert reward.assess(samples) == alone
     assert reward.assess(samples[::-1])[::-1] == alone
     (turned,) = reward.assess([row(asked=ASKED[::-1])])
@@ -138,7 +139,7 @@ def test_no_answer_earns_nothing_even_where_people_had_none(reply: str) -> None:
     ],
 )
 def test_what_describes_nothing_answers_nothing(text: str) -> None:
-    (verdict,) = CaprlReward("match").assess([row(text, ASKED[:1])])
+    (verdict,) = CaprlReward(WordJudge()).assess([row(text, ASKED[:1])])
     assert verdict.score == 0.0
 
 
@@ -166,7 +167,7 @@ def test_the_judge_reads_only_what_the_text_asserts(text: str, read: str) -> Non
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_texts_have_a_score(name: str) -> None:
-    (verdict,) = CaprlReward("match").assess([row(HOSTILE[name])])
+    (verdict,) = CaprlReward(WordJudge()).assess([row(HOSTILE[name])])
     assert verdict.status in (Status.OK, Status.EMPTY)
     assert verdict.score is not None
     assert verdict.score <= 0.25
@@ -177,9 +178,9 @@ def test_filler_and_unread_text_are_penalised() -> None:
     padded, published, long = (
         reward.assess([row(text)])[0]
         for reward, text in (
-            (CaprlReward("match"), f"{TEXT}{' in' * 21}"),
-            (CaprlReward("match", mode="published"), f"{TEXT}{' in' * 21}"),
-            (CaprlReward("match"), TEXT + " Far, far away a bird sings." * 400),
+            (CaprlReward(WordJudge()), f"{TEXT}{' in' * 21}"),
+            (CaprlReward(WordJudge(), mode="published"), f"{TEXT}{' in' * 21}"),
+            (CaprlReward(WordJudge()), TEXT + " Far, far away a bird sings." * 400),
         )
     )
     assert published.score == 0.75
@@ -193,7 +194,7 @@ def test_a_text_that_knows_nothing_of_its_picture_earns_nothing_by_contrast() ->
     rng = random.Random(0)
     asked = [tuple((question.text, question.answers) for question in several(scene, rng, 4)) for scene in scenes]
     samples = [row(describe(scene, rng), of_scene) for scene, of_scene in zip(scenes, asked, strict=True)]
-    reward = CaprlReward("match")
+    reward = CaprlReward(WordJudge())
     verdicts = reward.assess(samples)
     own = sum(verdict.score or 0 for verdict in verdicts) / len(verdicts)
     found = contrasts(reward, samples, verdicts, range(24), others=2)

@@ -9,13 +9,13 @@ import pytest
 from PIL import Image
 from transformers import AutoTokenizer
 
+from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import HarmonicReward, build_reward
 from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.harmonic import aggregate
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
 from spanreward.rewards.judges.encoding.prompt import runs
 from spanreward.rewards.judges.judge import Failure, Rating
-from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.rewards.text.filler import FILLER
 from spanreward.rewards.text.length import JUDGED_CHARACTERS
@@ -424,7 +424,7 @@ def test_reasons_on_demand() -> None:
 
 
 def test_configuration_survives_pickling() -> None:
-    reward = HarmonicReward(MatchJudge(), gamma=0.5, criteria=SEEING, evidence="context")
+    reward = HarmonicReward(WordJudge(), gamma=0.5, criteria=SEEING, evidence="context")
     again = pickle.loads(pickle.dumps(reward))
     assert again.assess([sample(context=TEXT)]) == reward.assess([sample(context=TEXT)])
     assert (again.__name__, again.wording) == ("harmonic", reward.wording)

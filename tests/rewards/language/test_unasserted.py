@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from experiments.scenes.language import as_existence, noun_phrase, place_phrase
 from experiments.scenes.referee import judge_description
+from experiments.scenes.word_judge import WordJudge
 from experiments.scenes.world import COLORS, COLUMNS, ROWS, SHAPES, SIZES, make_scenes
 from spanreward.rewards import HarmonicReward, MatchJudge, PoshReward, Sample
 from spanreward.rewards.base.verdict import Status
@@ -22,7 +23,7 @@ from spanreward.rewards.language.words import read_words
 
 NLP = load_pipeline(None)
 POSH = PoshReward(MatchJudge())
-HARMONIC = HarmonicReward(MatchJudge(), evidence="context", spans="none")
+HARMONIC = HarmonicReward(WordJudge(), evidence="context", spans="none")
 SCENES = make_scenes("test", 1, 12)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward, Sample, Status
 from spanreward.rewards.base.verdict import Span, Verdict
 from spanreward.rewards.posh.penalty import penalised_parts
@@ -146,7 +147,7 @@ def sample(text: str, **columns: Any) -> Sample:
 
 REWARDS = {
     "posh": lambda mode: PoshReward(MatchJudge(), mode=mode),
-    "harmonic": lambda mode: HarmonicReward(MatchJudge(), evidence="context", spans="none", mode=mode),
+    "harmonic": lambda mode: HarmonicReward(WordJudge(), evidence="context", spans="none", mode=mode),
 }
 TWELVE = {  # the measurements, each in growing amounts
     "in": lambda n: HONEST + " in" * n,

@@ -23,7 +23,7 @@ from spanreward.training.callbacks.span_table import (
     write_page,
 )
 from spanreward.training.callbacks.span_trackers import send
-from spanreward.training.evaluation.coloured_text import legible
+from spanreward.training.evaluation.page.coloured_text import legible
 from spanreward.training.grpo.recorder import Recorder
 from tests.support.hostile_row import HOSTILE, hostile_row
 from tests.support.page import Page

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from experiments.scenes.parts import TINY
+from experiments.scenes.parts import TINY, WORDS
+from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, Status
 from spanreward.rewards.reward.row import read_sample
 from spanreward.training.data.load import load_data, most_frequent
@@ -63,7 +64,7 @@ def test_rewards_go_by_the_columns_of_a_row(folder: Path) -> None:
     samples = [read_sample(row, "red", row["prompt"]) for row in dataset]
     lave = LaveReward(MatchJudge()).assess(samples)
     assert [verdict.status for verdict in lave] == [Status.NOT_APPLICABLE, Status.OK, Status.NOT_APPLICABLE]
-    harmonic = HarmonicReward(MatchJudge(), evidence="context").assess(samples)
+    harmonic = HarmonicReward(WordJudge(), evidence="context").assess(samples)
     assert [verdict.status for verdict in harmonic] == [Status.NOT_APPLICABLE, Status.NOT_APPLICABLE, Status.OK]
 
 
@@ -167,7 +168,7 @@ def test_bytes_that_are_no_text_are_named_with_their_line(folder: Path) -> None:
 def recipe(folder: Path, metric: str, data: JsonlPart, **options: Any) -> Recipe:
     trainer = {"use_cpu": True, "bf16": False, "max_steps": 2, "logging_steps": 1, "num_generations": 4}
     trainer |= {"per_device_train_batch_size": 8, "max_completion_length": 8, "report_to": "none"}
-    rewards = [{"metric": metric, "judge": "match", "options": options}]
+    rewards = [{"metric": metric, "judge": WORDS, "options": options}]
     fields = {"algorithm": "dapo", "output": str(folder / "out"), "policy": {"model": TINY}, "trainer": trainer}
     return check_recipe({**fields, "data": data.model_dump(), "rewards": rewards})
 

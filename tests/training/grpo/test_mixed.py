@@ -10,9 +10,11 @@ from experiments.scenes.parts import TINY, scenes_part
 from experiments.scenes.truth import Truth
 from spanreward.rewards import LaveReward, MatchJudge, PoshReward, Sample, Status, Verdict
 from spanreward.training.data.load import load_data
-from spanreward.training.evaluation.evaluate import answer, evaluate
-from spanreward.training.evaluation.held_out import held_out
-from spanreward.training.evaluation.prompts import prompts_of
+from spanreward.training.evaluation.answers.held_out import held_out
+from spanreward.training.evaluation.answers.prompts import prompts_of
+from spanreward.training.evaluation.answers.setup import Setup
+from spanreward.training.evaluation.judged.answer import judged_answer
+from spanreward.training.evaluation.judged.evaluate import evaluate
 from spanreward.training.policy import load_policy
 from tests.support.tiny_trainer import advantages_of, make_trainer
 
@@ -75,7 +77,8 @@ def test_questions_are_evaluated_by_vqa_accuracy(tmp_path: Path) -> None:
     processor.save_pretrained(tmp_path)
     data = held_out(scenes_part(ask="both", split="test", count=16), 6)
     judged = [*rewards(), Truth()]
-    scores = evaluate({"base": [str(tmp_path)]}, prompts_of(data), judged, max_tokens=4).scores["base"]
+    setup = Setup({"base": [str(tmp_path)]}, [0], prompts_of(data), parts=[], rewards=judged, max_tokens=4)
+    scores = evaluate(setup, tmp_path / "answers").scores["base"]
     described = [True, False] * 3
     for metric, there in (("truth_f1", True), ("posh_f1", True), ("vqa_accuracy", False), ("lave_score", False)):
         assert np.isnan(scores[metric][0]).tolist() == [row is not there for row in described], metric
@@ -83,8 +86,9 @@ def test_questions_are_evaluated_by_vqa_accuracy(tmp_path: Path) -> None:
 
 
 def test_vqa_accuracy_of_an_answer() -> None:
-    verdicts = {"lave": (Verdict(0.5, parts={"score": 0.5}), ("score",))}
-    one = answer(Sample("How many?", "Two.", answers=("2",) * 2 + ("3",) * 8), 1, verdicts)
+    lave, verdict = LaveReward(MatchJudge(), rationale=False), Verdict(0.5, parts={"score": 0.5})
+    one = judged_answer(Sample("How many?", "Two.", answers=("2",) * 2 + ("3",) * 8), 1, [lave], [verdict])
     looks = {"overlap": 1.0, "words": 1.0, "length": 1.0, "truncated": 0.0, "degenerate": 0.0}
     assert one.scores == {"vqa_accuracy": pytest.approx(0.6), "lave_score": 0.5, **looks}
-    assert "vqa_accuracy" not in answer(Sample("How many?", "2", answers=("2",)), 1, verdicts).scores
+    few = judged_answer(Sample("How many?", "2", answers=("2",)), 1, [lave], [verdict])
+    assert "vqa_accuracy" not in few.scores

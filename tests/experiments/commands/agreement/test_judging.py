@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tests.support.command import experiments
 
+WORDS = "experiments/scenes/word_judge.py:WordJudge"  # the default
 PAIR = {"id": 1, "instruction": "Which fruit is it?", "human_answer": "A", "original_dataset": "coco"}
 PAIR |= {"answer1": {"name": "[b]x[/b]", "answer": "A fruit."}, "answer2": {"name": "<y>", "answer": "A dog runs."}}
 SCORE = {"id": 1, "instruction": "Which fruit is it?", "name": "x", "answer": "A fruit.", "human": 4}
@@ -22,18 +23,18 @@ def test_numbers_tables_and_votes(tmp_path: Path) -> None:
     folder = write(tmp_path, pair=PAIR, score=SCORE, batch=BATCH)
     numbers, votes = tmp_path / "numbers.json", tmp_path / "votes.jsonl"
     files = ("--json", numbers, "--votes", votes)
-    done = experiments("agreement", "judge", folder, "--judge", "match", "--request-as-context", *files)
+    done = experiments("agreement", "judge", folder, "--request-as-context", *files)
     assert done.code == 0, done.err
     assert "Rankings, from both ends" in done.out
     assert "[b]x[/b]" in done.out  # a name is no markup
     judges = json.loads(numbers.read_text())["judges"]
-    assert list(judges) == ["match", "always the first", "always the longer"]
-    (pairs,) = judges["match"]["pairs"]
+    assert list(judges) == [WORDS, "always the first", "always the longer"]
+    (pairs,) = judges[WORDS]["pairs"]
     assert (pairs["n"], pairs["right"], pairs["orders_agree"]) == (1, 1, 1.0)
     assert judges["always the first"]["pairs"][0]["decided"] == 0
     lines = [json.loads(line) for line in votes.read_text().splitlines()]
     assert len(lines) == 3 * (2 + 1 + 2)
-    own = [line for line in lines if line["judge"] == "match"]
+    own = [line for line in lines if line["judge"] == WORDS]
     assert [line["order"] for line in own if line["kind"] == "pair"] == [[0, 1], [1, 0]]
     assert [line["choice"] for line in own if line["kind"] == "pair"] == [1, 1]
     assert own[0]["draws"] == ["A"] * 6
@@ -42,10 +43,10 @@ def test_numbers_tables_and_votes(tmp_path: Path) -> None:
     assert [line["ranking"] for line in own if line["kind"] == "ranking"] == [[0, 1], [0, 1]]
 
 
-def test_without_a_context_match_fails_and_that_is_counted(tmp_path: Path) -> None:
+def test_without_a_context_words_fail_and_that_is_counted(tmp_path: Path) -> None:
     done = experiments("agreement", "judge", write(tmp_path, pair=PAIR), "--json", tmp_path / "numbers.json")
     assert done.code == 0, done.err
-    (pairs,) = json.loads((tmp_path / "numbers.json").read_text())["judges"]["match"]["pairs"]
+    (pairs,) = json.loads((tmp_path / "numbers.json").read_text())["judges"][WORDS]["pairs"]
     assert (pairs["n"], pairs["failed"], pairs["with_ties"]) == (0, 1, None)
 
 

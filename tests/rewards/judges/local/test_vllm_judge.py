@@ -111,7 +111,7 @@ def test_usage_adds_up_and_order_is_kept(judge: VllmJudge, caplog: pytest.LogCap
     assert usage.questions == usage.generated_tokens == FEW
     assert usage.prompt_tokens == sum(len(judge.encoder.prompt(one, judge.context)[0].ids) for one in questions)
     assert 0.5 * usage.prompt_tokens < usage.cached_tokens < usage.prompt_tokens
-    assert 5e8 < usage.peak_memory_bytes < 2e10  # 135 M weights of 4 bytes, and more
+    assert usage.peak_memory_bytes == 0  # of a CPU it is not known
     assert "vLLM cannot sleep on this platform, the judge stays awake" in caplog.text
     backwards = judge.rate(questions[::-1])[::-1]
     with judge:

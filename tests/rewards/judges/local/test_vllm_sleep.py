@@ -18,7 +18,7 @@ import pytest
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges import Failure, Question, Rating
-from spanreward.rewards.judges.local.vllm_arguments import lora_rank
+from spanreward.rewards.judges.local.vllm_arguments import adapter_arguments
 from spanreward.rewards.judges.local.vllm_engine import Guard, one_at_a_time
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from tests.support.fake_vllm import GB, install
@@ -236,7 +236,7 @@ def test_out_of_memory_on_wake_says_what_to_do_and_fails_the_step_only(
     assert isinstance(failure, Failure)
     assert failure.status is Status.ERROR
     assert "did not wake up (RuntimeError: CUDA out of memory; where the device's memory is short" in failure.message
-    assert "give the judge less of it with memory=, or place it on rank 0 only, or behind a server" in failure.message
+    assert "give the judge less of it with memory=, or place it behind a server" in failure.message
     with judge:
         assert isinstance(judge.rate(ASK)[0], Rating)
     assert len(fake.built) == 2
@@ -442,7 +442,7 @@ def test_a_hanging_engine_is_given_up_at_the_deadline(monkeypatch: pytest.Monkey
 )
 def test_room_for_an_adapter(tmp_path: Path, config: Any, room: int) -> None:
     (tmp_path / "adapter_config.json").write_text(json.dumps(config))
-    assert lora_rank(tmp_path) == room
+    assert adapter_arguments(tmp_path)["max_lora_rank"] == room
 
 
 def test_an_adapter_that_is_none_or_too_large(monkeypatch: pytest.MonkeyPatch, model: str, tmp_path: Path) -> None:

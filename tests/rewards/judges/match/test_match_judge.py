@@ -8,7 +8,7 @@ import pytest
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.judges.match.match_judge import MatchJudge
-from spanreward.rewards.judges.probe import CriterionProbe, Link, Mention, PresenceProbe
+from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.language.lemmas import lemma, lemmas
 from spanreward.rewards.language.parse import describe
 
@@ -174,22 +174,3 @@ def test_different_words_stay_apart(pair: str) -> None:
 def test_lemmas_leave_out_articles() -> None:
     assert lemmas("sits in the corners") == {"sit", "in", "corner"}
     assert lemmas("of") == {"of"}
-
-
-def test_remembered_texts_are_bounded_in_characters(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The least recently used go first, and answers are the same; a text that is longer than all is read, too."""
-    monkeypatch.setattr("spanreward.rewards.judges.match.match_judge.REMEMBERED_CHARACTERS", 100)
-
-    def asked(number: int, length: int = 1) -> Question:
-        text = f"Dog {number} sits by a red circle. " * length
-        return Question([], probe=CriterionProbe("completeness", text, "A red circle."))
-
-    judge = MatchJudge()
-    numbers = [0, 1, 2, 3, 0, 4, 5, 0]
-    for number in numbers:
-        assert judge.rate([asked(number)]) == MatchJudge().rate([asked(number)])
-        assert sum(len(text) for text, _ in judge._indexes) <= 100
-    assert any("Dog 0" in text for text, _ in judge._indexes)
-    assert judge.rate([asked(number) for number in numbers]) == MatchJudge().rate([asked(number) for number in numbers])
-    assert judge.rate([asked(9, length=10)]) == MatchJudge().rate([asked(9, length=10)])
-    assert sum(len(text) for text, _ in judge._indexes) <= 100

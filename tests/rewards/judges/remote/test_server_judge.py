@@ -197,20 +197,16 @@ def test_only_what_failed_is_asked_again(server: Any, judge: Any) -> None:
     assert len(asked) == 5 + judge.usage.retries
 
 
-def test_retry_after_in_all_its_forms() -> None:
-    long_ago, words = "Wed, 21 Oct 2015 07:28:00 GMT", ("", "soon", "-1", "\u00b2")
-    assert endpoint_module._seconds("7") == 7.0
-    assert [endpoint_module._seconds(word) for word in (long_ago, *words)] == [0.0] * 5
-
-
-@pytest.mark.parametrize("pause", ["1", "date"])
-def test_retry_after_is_honoured(server: Any, judge: Any, pause: str) -> None:
-    def after() -> str:
-        return "1" if pause == "1" else time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + 2))
-
-    server.behave = lambda body, number: (429, {"Retry-After": after()}) if number == 0 else None
+def test_retry_after_is_honoured(server: Any, judge: Any) -> None:
+    server.behave = lambda body, number: (429, {"Retry-After": "1"}) if number == 0 else None
     assert rated(judge.rate([give(4)])) == ["4"]
     assert server.times[1] - server.times[0] > 0.9
+
+
+@pytest.mark.parametrize("after", ["Wed, 21 Oct 2015 07:28:00 GMT", "", "soon", "-1", "\u00b2"])
+def test_other_words_than_seconds_wait_for_no_longer(server: Any, judge: Any, after: str) -> None:
+    server.behave = lambda body, number: (429, {"Retry-After": after}) if number == 0 else None
+    assert rated(judge.rate([give(4)])) == ["4"]
 
 
 @pytest.mark.parametrize("trouble", [500, b'{"choices": ['])

@@ -259,7 +259,7 @@ def test_what_else_is_refused() -> None:
     with pytest.raises(ValueError, match=r"a cascade's audit is 1\.5: give a number from 0 to 1\."):
         pair(audit=1.5)
     with pytest.raises(ValueError, match=r"a judge is a Judge or its name, such as 'match' or 'vllm:MODEL', got 3"):
-        CascadeJudge(MatchJudge(), 3)
+        load_judge("cascade", student=MatchJudge(), teacher=3)
     with pytest.raises(ValueError, match=r"the judge cascade is not complete: missing a required argument: 'teacher'"):
         load_judge("cascade", student="match")
 

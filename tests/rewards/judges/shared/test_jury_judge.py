@@ -12,7 +12,7 @@ from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.probe import Mention, PresenceProbe
 from spanreward.rewards.judges.shared.jury_judge import JuryJudge, pooled
 from spanreward.rewards.posh import PoshReward
-from spanreward.training.evaluation.referees import identities
+from spanreward.training.evaluation.judged.metrics import identities
 from spanreward.training.recipe import JudgePart, RewardPart
 from tests.support.fakes import FakeJudge, asked, certain, hashed_rating
 

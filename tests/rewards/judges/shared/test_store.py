@@ -135,7 +135,7 @@ def test_what_a_killed_process_left_is_not_mixed_into_a_new_file(path: Path, cap
 
 def write_and_wait(store: Store, reached: Any) -> None:
     store.write(rows("old", 1000))
-    with store._connection() as connection:  # the last one to be closed would tidy up
+    with closing(sqlite3.connect(store.path)) as connection:  # the last one to be closed would tidy up
         connection.execute("SELECT 1 FROM answers").fetchall()
         store.write(rows("older", 1000))
         reached.set()
@@ -342,19 +342,20 @@ def test_a_damaged_value_is_none_and_makes_room_for_another(
     assert store.damaged == 1
 
 
-def test_a_damaged_file_is_set_aside_and_a_new_one_begins(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_file_is_said_once_and_left_as_it_is(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     Store(path, MIB).write(rows("row", 1000))
     whole = path.read_bytes()
     damaged = whole[:4096] + b"\xa5" * (len(whole) - 4096)
     path.write_bytes(damaged)
-    path.with_name("ratings.sqlite.damaged-1").touch()  # of an earlier time
     store, new = Store(path, MIB), rows("new", 1000)
     assert store.read(list(rows("row", 1000))) == {}
     store.write(new)
-    assert store.read([*new, "row-1"]) == new
+    assert store.read([*new, "row-1"]) == {}
     (message,) = warnings(caplog)
-    assert "(database disk image is malformed): it is now ratings.sqlite.damaged-2, and a new one begins." in message
-    assert path.with_name("ratings.sqlite.damaged-2").read_bytes() == damaged
+    assert "ratings.sqlite cannot be used (database disk image is malformed): the judge is asked instead." in message
+    path.unlink()
+    store.write(new)
+    assert store.read(list(new)) == new
 
 
 READ_AND_WRITE = """
@@ -362,12 +363,18 @@ import sys
 from pathlib import Path
 from spanreward.rewards.judges.shared.store import Store
 
+read = refused = 0
 for path in sorted(Path(sys.argv[1]).glob("*.sqlite")):
-    store = Store(path, 1 << 20)
+    try:
+        store = Store(path, 1 << 20)
+    except ValueError:  # before a run begins
+        refused += 1
+        continue
     found = store.read([f"row-{number}" for number in range(300)] + ["by the first"])
     assert all(value == f"row says {key[4:]}".encode() * 4 for key, value in found.items() if key != "by the first")
     store.write({"by the second": b"2"})
-    assert store.read(["by the second"]) == {"by the second": b"2"}, path
+    read += store.read(["by the second"]) == {"by the second": b"2"}
+assert read > 100 and refused < 40, (read, refused)
 """
 
 
@@ -384,7 +391,11 @@ def test_one_flipped_bit_anywhere_stops_nobody(tmp_path: Path) -> None:
         content[place] ^= 1 << chance.randrange(8)
         path = tmp_path / f"{number}.sqlite"
         path.write_bytes(content)
-        store = Store(path, MIB)
+        try:
+            store = Store(path, MIB)
+        except ValueError:
+            assert place < 72  # the marks in its header
+            continue
         found = store.read(list(values))
         assert found.items() <= values.items()
         store.write(values)
@@ -416,9 +427,6 @@ def test_a_file_damaged_under_several_processes_stops_none(path: Path) -> None:
     for process in processes:
         process.join()
     assert [process.exitcode for process in processes] == [0, 0, 0]
-    assert len(list(path.parent.glob("ratings.sqlite.damaged-*[0-9]"))) >= 1
-    Store(path, 16 * MIB).write({"after": b"1"})
-    assert Store(path, 16 * MIB).read(["after"]) == {"after": b"1"}
 
 
 def other_database(path: Path) -> None:

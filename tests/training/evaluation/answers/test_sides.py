@@ -1,0 +1,32 @@
+"""What is compared: the mistakes are in tests/training/commands/test_compare.py."""
+
+from pathlib import Path
+
+import pytest
+
+from spanreward.training.evaluation.answers.sides import read_seeds, read_sides
+
+
+@pytest.fixture
+def policies(tmp_path: Path) -> Path:
+    for name in ("a0", "a1", "a2", "b0"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text("{}")
+    (tmp_path / "lora").mkdir()
+    (tmp_path / "lora" / "adapter_config.json").write_text("{}")
+    (tmp_path / "answers.jsonl").write_text("")
+    return tmp_path
+
+
+def test_a_single_run_stands_beside_every_seed(policies: Path) -> None:
+    seeds = ",".join(str(policies / name) for name in ("a0", "a1", "a2"))
+    sides = read_sides([f"a={seeds}", f"b={policies / 'b0'}", f"api={policies / 'answers.jsonl'}"])
+    assert sides["b"] == [str(policies / "b0")] * 3
+    assert sides["api"] == [str(policies / "answers.jsonl")] * 3
+    assert read_seeds(None, sides) == [0, 1, 2]
+    assert read_seeds([4, 4, 2], sides) == [4, 4, 2]
+
+
+def test_an_adapter_is_a_policy(policies: Path) -> None:
+    sides = read_sides([f"base={policies / 'b0'}", f"lora={policies / 'lora'}"])
+    assert list(sides) == ["base", "lora"]

@@ -1,0 +1,222 @@
+"""The report page: nothing lost, nothing let through, nothing fetched. The data is invented."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from spanreward.rewards.base.verdict import Span, Status, Verdict
+from spanreward.rewards.comparison.figures import label
+from spanreward.training.evaluation.judged.answer import JudgedAnswer
+from spanreward.training.evaluation.judged.compute import Compute
+from spanreward.training.evaluation.page.coloured_text import LEVELS, Segment, level, segments
+from spanreward.training.evaluation.page.report import bounds, interval, write_report
+from spanreward.training.evaluation.page.shown import ShownPrompt
+from spanreward.training.evaluation.statistics.estimates import Estimate
+from spanreward.training.evaluation.statistics.pairs import first_pairs
+from spanreward.training.evaluation.statistics.slices import Slice
+from tests.support.comparisons import BEFORE, comparison_of
+from tests.support.invented_report import write_invented
+from tests.support.page import Page
+
+
+def minimal_report(
+    path: Path,
+    text: str,
+    verdict: Verdict,
+    model: str = "dapo",
+    prompt: str = "Describe.",
+    image: Any = None,
+    wrong: Any = (),
+) -> Any:
+    comparison = comparison_of({**BEFORE, model: {"truth_f1": [[0.5, 0.7]]}}, facts={"seeds": "0"})
+    answer = JudgedAnswer(text, verdict, {"truth_f1": 0.5}, wrong)
+    write_report(path, comparison, [ShownPrompt(image, prompt, ("A red circle.",), {model: answer})])
+    return path.read_text(encoding="utf-8")
+
+
+ONE = comparison_of({**BEFORE, "dapo": {"truth_f1": [[0.5, 0.6]]}})
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+
+
+@st.composite
+def marked_texts(draw: Any) -> Any:
+    text = draw(texts)
+    ranges = st.tuples(st.integers(0, len(text)), st.integers(0, len(text))).filter(lambda r: r[0] < r[1])
+    pairs = draw(st.lists(ranges, max_size=6)) if text else []
+    spans = [Span(a, b, draw(st.floats(0, 1)), 0.0, "entity", f"note {i}", i) for i, (a, b) in enumerate(pairs)]
+    return text, spans
+
+
+@given(marked_texts())
+def test_segments_lose_nothing_and_the_lowest_score_wins(case: Any) -> None:
+    text, spans = case
+    pieces = segments(text, spans)
+    assert "".join(piece.text for piece in pieces) == text
+    assert [piece.start for piece in pieces[1:]] == [piece.end for piece in pieces[:-1]]
+    for piece in pieces:
+        assert piece.text == text[piece.start : piece.end] != ""
+        for i in range(piece.start, piece.end):
+            scores = [span.score for span in spans if span.start <= i < span.end]
+            assert piece.score == (min(scores) if scores else None)
+
+
+def test_segments_of_overlapping_spans_by_hand() -> None:
+    text = "a red circle"
+    whole = Span(2, 12, 0.75, 0.0, "entity", "the circle", 0)
+    red = Span(2, 5, 0.0, 0.0, "attribute", "not red", 1)
+    assert segments(text, [whole, red], marks=[(2, 5)]) == [
+        Segment(0, 2, "a ", None, ()),
+        Segment(2, 5, "red", 0.0, ("the circle", "not red"), marked=True),
+        Segment(5, 12, " circle", 0.75, ("the circle",)),
+    ]
+    assert segments("", []) == []
+
+
+def test_segments_count_code_points() -> None:
+    text = "👩‍🎨 e\u0301tait 円"
+    pieces = segments(text, [Span(0, 3, 1.0, 0.0, "entity", "", 0), Span(4, 6, 0.0, 0.0, "entity", "", 1)])
+    assert [piece.text for piece in pieces] == ["👩‍🎨", " ", "e\u0301", "tait 円"]
+
+
+def test_a_span_outside_its_text_is_named() -> None:
+    with pytest.raises(ValueError, match="from 2 to 9, text has 5 characters"):
+        segments("a red", [Span(2, 9, 0.0, 0.0, "entity", "", 0)])
+
+
+def test_levels_are_the_ratings() -> None:
+    assert [level((rating - 1) / 4) for rating in range(1, 6)] == [0, 1, 2, 3, 4]
+    assert len({(look.line, look.width, look.fill) for look in LEVELS}) == 5
+
+
+def test_hostile_text_stays_text(tmp_path: Path) -> None:
+    hostile = '<script>alert(1)</script> "\' onmouseover="alert(2)" {{ 7 * 7 }} </p></mark>&amp;\u202e'
+    verdict = Verdict(
+        score=0.1,
+        reference=0,
+        spans=(Span(0, len(hostile), 0.0, 0.0, "entity", hostile, 0),),
+        missed=(Span(2, 5, 0.0, 0.0, "attribute", hostile, 1),),
+        note=hostile,
+    )
+    html = minimal_report(tmp_path / "r.html", hostile, verdict, model=hostile, prompt=hostile, wrong=((3, 9),))
+    page = Page(html)
+    assert "script" not in {tag for tag, _ in page.tags}
+    assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
+    assert page.texts == [hostile, "A red circle."]
+    assert hostile in next(
+        a["title"] for tag, a in page.tags if tag == "mark" and a.get("class") == "s0" and "title" in a
+    )
+
+
+def test_a_steps_seconds_are_shown_the_longest_first(tmp_path: Path) -> None:
+    run = {"steps": 20, "seconds": {"decode": 1.25, "judge": 12.5, "push": 0.0}, "processes": 2}
+    compute = {"dapo": Compute(runs=1, tokens_written=None, training=[run, {"steps": 3}])}
+    write_report(tmp_path / "r.html", replace(ONE, compute=compute), [])
+    page = (tmp_path / "r.html").read_text()
+    assert "steps 20 · a step: judge 12.50 s, decode 1.25 s · processes 2" in page
+    assert "push" not in page.partition('id="compute"')[2]
+
+
+@pytest.mark.parametrize("text", ["  two\n\n lines ", "👩‍🎨 e\u0301 円", "\n", "a\ud800b", "nul \x00 there"])
+def test_odd_text_is_shown_as_it_is(tmp_path: Path, text: str) -> None:
+    verdict = Verdict(0.5, spans=(Span(0, 1, 0.5, 0.0, "entity", "", 0),))
+    shown = Page(minimal_report(tmp_path / "r.html", text, verdict)).texts[0]
+    legible = text.replace("\ud800", "\ufffd").replace("\x00", "\ufffd")  # a browser would drop NUL without a trace
+    assert shown == (legible if text.strip() else "(nothing written)")
+
+
+def test_page_is_complete_in_itself(tmp_path: Path) -> None:
+    page = Page(write_invented(tmp_path / "r.html").read_text(encoding="utf-8"))
+    links = [a[name] for _, a in page.tags for name in ("src", "href", "srcset", "data", "action") if name in a]
+    assert len([link for link in links if link.startswith("data:")]) == 9  # six pictures, two of them twice, the icon
+    places = {f"#{a['id']}" for _, a in page.tags if "id" in a}
+    assert all(link in places for link in links if not link.startswith("data:"))
+    assert {tag for tag, _ in page.tags}.isdisjoint({"script", "iframe", "object", "embed", "base", "form"})
+    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "url(" not in html
+    assert "@import" not in html
+    assert "http://" not in html
+    assert "https://" not in html
+
+
+def test_a_failed_verdict_is_not_counted_and_never_0(tmp_path: Path) -> None:
+    html = minimal_report(
+        tmp_path / "r.html", "A red circle.", Verdict(None, Status.NOT_APPLICABLE, note="no reference")
+    )
+    assert "not applicable: not counted" in html
+    assert "no reference" in html
+    assert "0.00" not in html.partition('id="pairs"')[2].partition('id="models"')[0]
+    assert "0.00 (empty" in minimal_report(tmp_path / "e.html", "", Verdict(0.0, Status.EMPTY))
+
+
+def test_missed_lies_on_the_reference_it_was_judged_by(tmp_path: Path) -> None:
+    left_out, half_said = Span(4, 8, 0.0, 0.0, "attribute", "", 0), Span(9, 15, 0.5, 0.0, "entity", "", 1)
+    verdict = Verdict(0.5, reference=1, missed=(left_out, half_said))
+    example = ShownPrompt(
+        None, "Describe.", ("No.", "One blue square."), {"dapo": JudgedAnswer("A square.", verdict, {})}
+    )
+    write_report(tmp_path / "r.html", ONE, [example])
+    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert Page(html).texts == ["A square.", "One blue square."]
+    assert re.search(r'One <mark class="s0"[^>]*>blue</mark> square\.', html)
+
+
+def test_the_pairs_that_come_first() -> None:
+    def named(models: str) -> list[str]:
+        pairs = comparison_of({model: {"f1": [[0.5] * 4]} for model in models}).pairs
+        return [f"{pair.later} {pair.earlier}" for pair in first_pairs(pairs)]
+
+    assert named("ab") == ["b a"]
+    assert named("abc") == ["c b", "c a", "b a"]
+    assert named("abcd") == ["d c", "d b", "d a"]  # of six
+
+
+def test_headlines_are_of_the_last_model(tmp_path: Path) -> None:
+    """What was learnt, and beside what."""
+    comparison = comparison_of({model: {"truth_f1": [[0.5] * 4] * 2} for model in ("base", "sft", "dapo")})
+    write_report(tmp_path / "r.html", comparison, [])
+    told = re.findall(r'<p class="headline">(.*?)</p>', (tmp_path / "r.html").read_text())
+    assert told == ["dapo against sft, in short.", "dapo against base, in short."]
+
+
+def test_numbers_in_words() -> None:
+    assert interval(Estimate(-0.0412, -0.06, 0.02, []), 3).replace("\N{MINUS SIGN}", "-") == "-0.041 [-0.060, 0.020]"
+    assert interval(Estimate(None, None, None, []), 3) == "\N{EN DASH}"
+    assert [label(name) for name in ("truth_f1", "posh_recall", "length")] == ["truth F1", "PoSh recall", "length"]
+
+
+def test_differences_share_a_range_unless_they_are_lengths() -> None:
+    one = {"f1": [[0.5, 0.5]], "recall": [[0.5, 0.5]], "length": [[10, 10]]}
+    two = {"f1": [[0.6, 0.6]], "recall": [[0.3, 0.3]], "length": [[14, 14]]}
+    drawn = bounds(comparison_of({"sft": one, "dapo": two}))
+    assert drawn["f1"] == drawn["recall"] == pytest.approx((-0.2, 0.1))
+    assert drawn["length"] == (0, 4)
+
+
+def test_results_without_numbers_still_make_a_page(tmp_path: Path) -> None:
+    nothing = [[np.nan, np.nan]]
+    write_report(tmp_path / "r.html", comparison_of({"sft": {"f1": nothing}, "dapo": {"f1": nothing}}), [])
+    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "2 failed, not counted" in html
+    assert "nan" not in html
+
+
+def test_a_metric_without_a_score_in_a_slice_is_a_dash(tmp_path: Path) -> None:
+    pair = ONE.pairs[0]
+    found = pair.metrics["truth_f1"]
+    rows = [
+        Slice("kind", value, metric, found.difference, None, found.outcome)
+        for value, metric in (("a", "truth_f1"), ("b", "truth_f1"), ("b", "overlap"))
+    ]
+    decided = {**ONE.metrics, "overlap": ONE.metrics["truth_f1"]}
+    models = {model: {**table, "overlap": table["truth_f1"]} for model, table in ONE.models.items()}
+    sliced = replace(ONE, metrics=decided, models=models, pairs=[replace(pair, slices=rows)])
+    write_report(tmp_path / "r.html", sliced, [])
+    table = (tmp_path / "r.html").read_text().partition('id="slices"')[2].partition("</table>")[0]
+    assert table.count("<td>\N{EN DASH}</td>") == 1

@@ -1,0 +1,36 @@
+"""Prompts that two referees give to different models, and models that are shown to be alike."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from spanreward.rewards.comparison.crossed import crossed, equivalence
+from spanreward.training.evaluation.statistics.estimates import Difference
+from spanreward.training.evaluation.statistics.flips import flips
+from spanreward.training.evaluation.statistics.outcomes import equivalences
+
+
+def test_flips_are_counted_by_hand() -> None:
+    later = {"a": np.array([[1.0, 0.0, 0.5, np.nan]]), "b": np.array([[0.0, 1.0, 1.0, 0.0]])}
+    earlier = {"a": np.array([[0.5, 0.8, 0.5, 0.0]]), "b": np.array([[0.2, 0.1, 0.0, 1.0]])}
+    (found,) = flips(later, earlier, ["a", "b"], ["w", "x", "y", "z"])
+    assert (found.count, found.of) == (2, 3)
+    assert [name for name, _, _ in found.first] == ["x", "w"]
+    assert found.first[0][1] == pytest.approx(-0.8)
+
+
+def test_two_one_sided_tests_are_scipys() -> None:
+    values = np.random.default_rng(0).normal(0.01, 0.1, 200)
+    found = crossed(values[None])
+    assert found is not None
+    lower = stats.ttest_1samp(values, -0.05, alternative="greater").pvalue
+    upper = stats.ttest_1samp(values, 0.05, alternative="less").pvalue
+    assert equivalence(found.mean, found.error, found.freedom, 0.05) == pytest.approx(max(lower, upper))
+
+
+@pytest.mark.parametrize(("worst", "holds"), [(None, True), ([-0.02, 0.02], True), ([-0.2, 0.02], False)])
+def test_failed_judgments_may_forbid_equivalence(worst: list[float] | None, holds: bool) -> None:
+    found = Difference(0.001, None, None, [], error=0.005, freedom=50.0, counted=50, worst_case=worst)
+    ((_, told),) = equivalences({("b", "a"): {"f1": found}}, ["f1"], 0.05).items()
+    assert told.holds is holds
+    assert told.p < 0.001

@@ -1,0 +1,197 @@
+"""When "better" may be said, on entries written by hand."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spanreward.training.evaluation.judged.metrics import Metric, lost_by
+from spanreward.training.evaluation.statistics.estimates import Difference
+from spanreward.training.evaluation.statistics.outcomes import Compared, judge_pair
+from spanreward.training.evaluation.statistics.sentences import contradictions, counted, headline, sentence
+from spanreward.training.evaluation.statistics.summary import summarise_models
+
+METRICS = {
+    "truth_f1": Metric("judgeless", "the picture's contents", True),
+    "posh_f1": Metric("trained", "posh by match", True),
+    "posh_recall": Metric("trained", "posh by match", False),
+    "harmonic_overall": Metric("untrained", "harmonic by match", True),
+    "overlap": Metric("judgeless", "the references, by content words", True),
+    "words": Metric("judgeless", "", False),
+}
+
+
+def entry(mean: Any, prompts: Any, both: Any = None, counted: int = 100, trained: int = 3, **more: Any) -> Difference:
+    """both: over prompts and seeds together; over seeds alone it is the same."""
+    (low, high), (runs_low, runs_high) = prompts or (None, None), both or (None, None)
+    ends = {"runs_low": runs_low, "runs_high": runs_high, "both_low": runs_low, "both_high": runs_high}
+    return Difference(mean, low, high, [], **ends, counted=counted, trained=trained, failed=9, **more)
+
+
+def compared(found: Difference, metric: str, **more: Any) -> Compared:
+    return Compared(found, judge_pair(found, metric, **more))
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict", "over_prompts", "over_seeds", "why"),
+    [
+        (entry(0.1, (0.05, 0.15), (0.01, 0.2)), "better", "higher", "higher", ""),
+        (entry(-0.1, (-0.15, -0.05), (-0.2, -0.01)), "worse", "lower", "lower", ""),
+        (
+            entry(0.1, (0.05, 0.15), (-0.1, 0.3)),
+            "undecided",
+            "higher",
+            "undecided",
+            "seeds together: the interval holds",
+        ),
+        (entry(0.1, (-0.1, 0.3), (0.05, 0.15)), "undecided", "undecided", "higher", "over prompts: the interval holds"),
+        (
+            entry(0.1, (0.05, 0.15), None, trained=2),
+            "undecided",
+            "higher",
+            "undecided",
+            "2 seeds, 3 or more are needed",
+        ),
+        (entry(0.1, (0.05, 0.15), None, trained=1), "undecided", "higher", "undecided", "1 seed, 3 or more are needed"),
+        (entry(0.1, (0.1, 0.1), (0.1, 0.1), counted=5), "undecided", "undecided", "higher", "5 prompts, 6 or more"),
+        (entry(0.0, (0.0, 0.0), (0.0, 0.0)), "undecided", "undecided", "undecided", "over prompts"),  # all ties
+        (entry(0.3, None, None, counted=1), "undecided", "undecided", "undecided", "1 prompt, 6 or more are needed"),
+        (
+            (entry(0.1, (0.05, 0.15), (0.01, 0.2)), 0.07),
+            "undecided",
+            "undecided",
+            "higher",
+            "one of several differences, with an adjusted p of 0.07 (Holm)",
+        ),
+        ((entry(0.1, (0.05, 0.15), (0.01, 0.2)), 0.04), "better", "higher", "higher", ""),
+        (
+            entry(0.1, (0.05, 0.15), (0.01, 0.2), worst_case=[-0.03, 0.2]),
+            "undecided",
+            "undecided",
+            "higher",
+            "the 9 failed judgments could turn it, to -0.030",
+        ),
+        (entry(0.1, (0.05, 0.15), (0.01, 0.2), worst_case=[0.03, 0.2]), "better", "higher", "higher", ""),
+        (entry(None, None, None, counted=0, trained=0), "undecided", "undecided", "undecided", "0 prompts"),
+    ],
+)
+def test_better_needs_every_condition(given: Any, verdict: str, over_prompts: str, over_seeds: str, why: str) -> None:
+    found, holm = given if isinstance(given, tuple) else (given, None)
+    said = judge_pair(found, "posh_f1", holm)
+    assert (said.verdict, said.over_prompts, said.over_seeds) == (verdict, over_prompts, over_seeds)
+    assert why in said.why
+    assert bool(said.why) == (verdict == "undecided")
+
+
+def test_a_lone_run_is_higher_at_most_and_a_fixed_system_needs_no_seeds() -> None:
+    found = entry(0.1, (0.05, 0.15), (0.01, 0.2))
+    said = judge_pair(found, "posh_f1", lone="sft")
+    assert (said.verdict, said.over_prompts) == ("undecided", "higher")
+    assert said.why == "undecided over seeds: sft is one training run"
+    assert judge_pair(entry(0.1, (0.05, 0.15), trained=1), "posh_f1", fixed=True).verdict == "better"
+
+
+@pytest.mark.parametrize(
+    ("metric", "higher", "alone"),
+    [("words", "longer", "longer"), ("degenerate", "worse", "more"), ("truncated", "worse", "more")],
+)
+def test_more_is_not_always_better(metric: str, higher: str, alone: str) -> None:
+    assert judge_pair(entry(1.0, (0.5, 1.5), (0.1, 2.0)), metric).verdict == higher
+    assert judge_pair(entry(1.0, (0.5, 1.5), None, trained=1), metric).over_prompts == alone
+
+
+def test_verdicts_are_symmetric_under_relabelling() -> None:
+    rng = np.random.default_rng(4)
+    for gain in (0.0, 0.05, 0.3):
+        one = rng.normal(0.5, 0.1, (3, 40))
+        two = one + gain + rng.normal(0, 0.05, (3, 40)) + rng.normal(0, 0.02, (3, 1))
+        forth = summarise_models({"a": {"f1": one}, "b": {"f1": two}}).differences["b", "a"]["f1"]
+        back = summarise_models({"b": {"f1": two}, "a": {"f1": one}}).differences["a", "b"]["f1"]
+        opposite = {"better": "worse", "worse": "better", "undecided": "undecided"}
+        assert judge_pair(back, "f1").verdict == opposite[judge_pair(forth, "f1").verdict]
+        assert back.low == pytest.approx(-forth.high, abs=0.003)
+
+
+def entries(posh: Any, truth: Any, words: float = 3.0) -> dict[str, Any]:
+    found = {"truth_f1": truth, "posh_f1": posh, "words": entry(words, (1.0, 5.0), (1.0, 5.0))}
+    return {metric: compared(one, metric) for metric, one in found.items()}
+
+
+def test_a_sentence_says_who_says_so() -> None:
+    both = entry(0.1, (0.05, 0.15), (0.01, 0.2)), entry(-0.1, (-0.15, -0.05), (-0.2, -0.01))
+    said = sentence("dapo", "sft", entries(*both), METRICS)
+    assert said == (
+        "dapo against sft: better by PoSh F1 +0.100 [0.050, 0.150] {0.010, 0.200} (a reward that was trained on); "
+        "worse by truth F1 \N{MINUS SIGN}0.100 [\N{MINUS SIGN}0.150, \N{MINUS SIGN}0.050] "
+        "{\N{MINUS SIGN}0.200, \N{MINUS SIGN}0.010} (no judge); 3.0 words more."
+    )
+    alone = entry(0.1, (0.05, 0.15), trained=1), entry(0.0, (-0.05, 0.05), trained=1)
+    few = entries(*alone, words=-2.0)
+    few["words"] = compared(entry(-2.0, (1.0, 5.0), trained=1), "words")
+    assert sentence("dapo", "sft", entries(*both), METRICS, lone="sft").startswith(
+        "dapo against sft: undecided over seeds (sft is one training run). On these prompts alone: higher by PoSh F1"
+    )
+    unknown = METRICS | {"posh_f1": Metric("unknown", "posh by match", True)}
+    fixed = {metric: compared(one.difference, metric, fixed=True) for metric, one in few.items()}
+    assert sentence("b", "a", fixed, unknown, fixed=True).startswith(
+        "b against a: better by PoSh F1 +0.100 [0.050, 0.150];"
+    )
+    assert sentence("dapo", "sft", few, METRICS) == (
+        "dapo against sft: undecided over seeds (1 seed, 3 or more are needed). On these prompts alone: higher by "
+        "PoSh F1 +0.100 [0.050, 0.150] (a reward that was trained on); undecided by truth F1 +0.000 "
+        "[\N{MINUS SIGN}0.050, 0.050] (no judge); 2.0 words fewer."
+    )
+
+
+def test_a_pair_in_a_few_words() -> None:
+    up, down, no = (
+        entry(0.1, (0.05, 0.15), (0.01, 0.2)),
+        entry(-0.1, (-0.15, -0.05), (-0.2, -0.01)),
+        entry(0.0, (-1, 1)),
+    )
+    assert headline("b", "a", entries(up, down), METRICS) == "b is better than a by PoSh F1, and worse by truth F1."
+    assert headline("b", "a", entries(no, down), METRICS) == "b is worse than a by truth F1."
+    once = entry(0.1, (0.05, 0.15), trained=1)
+    assert (
+        headline("b", "a", entries(once, once), METRICS)
+        == "b is higher than a by truth F1 and PoSh F1, on these prompts."
+    )
+    assert headline("b", "a", entries(no, no), METRICS) == "b against a: no difference that is beyond chance."
+    assert counted(["x", "y"], 2) == "x and y"
+    assert counted(["x", "y", "z"], 3) == "all 3 metrics"
+    assert counted(["x", "y", "z"], 4) == "3 of 4 metrics"
+
+
+def test_a_reward_that_is_pleased_and_a_truth_that_is_not() -> None:
+    up, down = entry(0.1, (0.05, 0.15)), entry(-0.1, (-0.15, -0.05))
+    (warning,), notes = contradictions("dapo", "sft", entries(up, down), METRICS)
+    assert warning.startswith(
+        "dapo against sft: PoSh F1 (a reward that was trained on) +0.100, but truth F1 (no judge) "
+        "\N{MINUS SIGN}0.100: it"
+    )
+    assert notes == []
+    perhaps = entry(-0.01, (-0.05, 0.03))
+    warnings, (note,) = contradictions("dapo", "sft", entries(up, perhaps), METRICS)
+    assert warnings == []
+    assert note.endswith("; one of the signs may be chance")
+    judged = entries(up, perhaps) | {"harmonic_overall": compared(perhaps, "harmonic_overall")}
+    _, (note,) = contradictions("dapo", "sft", judged, METRICS)  # one for both
+    assert note.count("dapo") == 1
+    assert note.count("\N{MINUS SIGN}0.010") == 2
+    assert contradictions("dapo", "sft", entries(up, up), METRICS) == ([], [])
+    unknown = entry(None, None, counted=0)
+    assert contradictions("dapo", "sft", entries(up, unknown), METRICS) == ([], [])
+
+
+def test_any_two_metrics_that_contradict_are_told() -> None:
+    found = {"truth_f1": entry(0.1, (0.05, 0.15)), "harmonic_overall": entry(-0.1, (-0.15, -0.05))}
+    judged = {metric: compared(one, metric) for metric, one in found.items()}
+    (warning,), _ = contradictions("dapo", "sft", judged, METRICS)
+    assert warning.endswith(
+        "harmonic overall (a judge that was not) \N{MINUS SIGN}0.100: look at what each of them sees"
+    )
+
+
+def test_the_trained_reward_says_last_who_lost() -> None:
+    assert lost_by(METRICS) == ["truth_f1", "harmonic_overall", "overlap", "posh_f1"]
+    assert lost_by({"posh_f1": METRICS["posh_f1"], "words": METRICS["words"]}) == ["posh_f1"]

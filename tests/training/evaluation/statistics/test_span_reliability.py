@@ -1,0 +1,71 @@
+"""r of a labelled sample: by hand, what it ignores, and what it advises."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spanreward.rewards.base.verdict import Span
+from spanreward.training.evaluation.statistics.span_reliability import Labelled, advice, pearson, reliability
+
+TEXT = "a red cat and a blue dog"
+WORDS = {"red": (2, 5), "cat": (6, 9), "blue": (16, 20), "dog": (21, 24)}
+
+
+def row(credit: dict[str, float], wrong: list[str], group: int = 0, **others: Any) -> Labelled:
+    spans = tuple(
+        Span(*WORDS[word], 0.5, value, "attribute" if word in ("red", "blue") else "entity", "", number, **others)
+        for number, (word, value) in enumerate(credit.items())
+    )
+    return Labelled(TEXT, spans, tuple(WORDS[word] for word in wrong), group)
+
+
+def test_credit_that_follows_the_labels_has_r_near_1_and_its_opposite_near_minus_1() -> None:
+    rows = [row({"red": 0.2, "cat": 0.2, "blue": -0.1, "dog": 0.2}, ["blue"], group) for group in range(6)]
+    rows += [row({"red": -0.1, "cat": 0.2, "blue": 0.2, "dog": -0.1}, ["red", "dog"], group) for group in range(6)]
+    found = reliability(rows)
+    assert [found[kind]["r"] for kind in ("all", "attribute", "entity")] == pytest.approx([1, 1, 1])
+    assert (found["all"]["phrases"], found["attribute"]["phrases"]) == (48, 24)
+    assert found["all"]["wrong"] == found["all"]["blamed"] == pytest.approx(18 / 48)
+    assert found["all"]["low"] <= 1 + 1e-9
+    turned = [replace(one, spans=tuple(replace(span, credit=-span.credit) for span in one.spans)) for one in rows]
+    assert reliability(turned)["all"]["r"] == pytest.approx(-1)
+
+
+def test_blaming_the_kind_that_is_wrong_most_often_is_no_reliability() -> None:
+    """All attributes are blamed and no entity is; half of the attributes are wrong."""
+    rows = [
+        row({"red": -0.1, "cat": 0.2, "blue": -0.1, "dog": 0.2}, [["red"], ["blue"]][number % 2], number)
+        for number in range(40)
+    ]
+    plain = pearson(np.array([-0.1, 0.2, -0.1, 0.2] * 2), np.array([0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0]))
+    assert plain == pytest.approx(0.577, abs=1e-3)
+    assert abs(reliability(rows)["all"]["r"]) < 0.15
+
+
+def test_phrases_that_nobody_was_asked_about_are_left_out() -> None:
+    rows = [row({"red": 0.2, "cat": -0.2}, ["cat"]), row({"blue": 0.0, "dog": 0.0}, [], asked=False)]
+    assert reliability(rows)["all"]["phrases"] == 2
+
+
+def test_nothing_wrong_is_no_sample() -> None:
+    found = reliability([row({"red": 0.2, "cat": 0.1}, [])] * 3)
+    assert (found["all"]["r"], found["all"]["low"], found["all"]["high"]) == (None, None, None)
+    assert advice(found["all"]).startswith(
+        "No advice: label a sample in which something is right and something is wrong"
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (0.25, 0.8, "span_coef=0.5 with span_rule=add_centred: r 0.50 [0.25, 0.80] is 0.25 or more."),
+        (0.1, 0.2, "span_coef=0: r 0.50 [0.10, 0.20] is below 0.25."),
+        (0.2, 0.6, "span_coef=0 until more is labelled: r 0.50 [0.20, 0.60] does not tell"),
+    ],
+)
+def test_the_advice(low: float, high: float, said: str) -> None:
+    assert advice({"r": 0.5, "low": low, "high": high, "completions": 20}).startswith(said)
+    few = advice({"r": 0.5, "low": low, "high": high, "completions": 19})
+    assert few == "No advice from 19 completions: label 20 or more."

@@ -1,0 +1,242 @@
+"""The statistics behind "RL beat SFT", on cases computed by hand."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from hypothesis.extra.numpy import arrays
+
+from spanreward.training.evaluation.statistics.estimates import (
+    estimate_of,
+    independent,
+    interval_over_seeds,
+    paired_difference,
+)
+from spanreward.training.evaluation.statistics.summary import summarise_models, worst_case
+
+NAN = float("nan")
+
+
+def tally(a: Any, b: Any) -> tuple[int, int, int]:
+    found = paired_difference(a, b, resamples=50)
+    return found.win, found.tie, found.loss
+
+
+def test_difference_by_hand() -> None:
+    a = [[0.6, 0.8, 0.4], [0.7, 0.9, 0.5]]
+    b = [[0.5, 0.6, 0.4], [0.5, 0.8, 0.2]]  # differences 0.1 0.2 0.0 and 0.2 0.1 0.3
+    difference = paired_difference(a, b)
+    assert difference.mean == pytest.approx(0.15)
+    assert difference.per_seed == pytest.approx([0.1, 0.2])
+    assert difference.low == pytest.approx(0.15)  # the average over seeds is 0.15 on every prompt:
+    assert difference.high == pytest.approx(0.15)  # another draw of these prompts moves nothing
+
+
+def test_interval_against_the_normal_approximation() -> None:
+    values = np.random.default_rng(1).normal(0.05, 0.2, size=(1, 400))
+    estimate = estimate_of(values)
+    half_width = 1.96 * values.std(ddof=1) / 20
+    assert estimate.low == pytest.approx(values.mean() - half_width, abs=0.002)
+    assert estimate.high == pytest.approx(values.mean() + half_width, abs=0.002)
+
+
+@pytest.mark.parametrize("prompts", [20, 80])
+def test_intervals_over_prompts_cover_what_they_say(prompts: int) -> None:
+    """95 % intervals of scores in [0, 1] whose seeds share their prompt, by simulation: 93 to 97 % of 1,000."""
+    rng = np.random.default_rng(2)
+    covered = 0
+    for _ in range(1000):
+        shared = rng.beta(2, 1, size=(1, prompts))  # mean 2/3, skewed
+        seeds = rng.random((3, prompts)) < shared
+        estimate = estimate_of(seeds.astype(float), resamples=999)
+        covered += estimate.low <= 2 / 3 <= estimate.high
+    assert 0.93 <= covered / 1000 <= 0.97
+
+
+def test_pairing_removes_what_prompts_share() -> None:
+    rng = np.random.default_rng(3)
+    hard_or_easy = rng.uniform(0, 1, size=(2, 100))
+    better = hard_or_easy + 0.02 + rng.normal(0, 0.01, size=(2, 100))
+    difference, alone = paired_difference(better, hard_or_easy), estimate_of(better)
+    assert difference.low > 0.015
+    assert alone.high - alone.low > 10 * (difference.high - difference.low)
+
+
+def test_all_equal() -> None:
+    same = np.full((3, 5), 0.7)
+    difference = paired_difference(same, same)
+    assert (difference.mean, difference.low, difference.high, difference.per_seed) == (0, 0, 0, [0, 0, 0])
+    assert tally(same, same) == (0, 15, 0)
+
+
+def test_one_prompt_has_no_interval() -> None:
+    difference = paired_difference([[0.9], [0.7]], [[0.5], [0.5]])
+    assert difference.mean == pytest.approx(0.3)
+    assert (difference.low, difference.high) == (None, None)
+
+
+def test_failed_verdicts_are_left_out_pairwise() -> None:
+    a = [[0.5, NAN, 0.9], [0.5, NAN, None]]
+    b = [[0.4, 0.1, NAN], [0.2, 0.1, 0.1]]  # pairs on prompt 0 alone
+    difference = paired_difference(a, b)
+    assert difference.mean == pytest.approx(0.2)
+    assert difference.per_seed == pytest.approx([0.1, 0.3])
+    assert tally(a, b) == (2, 0, 0)
+
+
+def test_a_prompt_weighs_the_same_however_many_seeds_judged_it() -> None:
+    assert estimate_of([[1.0, 0.0], [1.0, NAN], [1.0, NAN]]).mean == pytest.approx(0.5)
+
+
+def test_nothing_could_be_judged() -> None:
+    estimate = estimate_of([[NAN, NAN], [NAN, NAN]])
+    assert (estimate.mean, estimate.low, estimate.high, estimate.per_seed) == (None, None, None, [None, None])
+    partly = estimate_of([[NAN, NAN], [0.25, 0.75]])
+    assert partly.mean == 0.5
+    assert partly.per_seed == [None, 0.5]
+
+
+def test_win_tie_loss_margin() -> None:
+    a, b = [[0.50, 0.54, 0.46, 0.6, 0.3]], [[0.5, 0.5, 0.5, 0.5, 0.5]]
+    assert tally(a, b) == (2, 1, 2)
+    assert tally(a, np.add(a, 1e-10)) == (0, 5, 0)
+
+
+@given(arrays(np.float64, (2, 6), elements=st.floats(0, 1)), arrays(np.float64, (2, 6), elements=st.floats(0, 1)))
+def test_difference_is_antisymmetric_and_blind_to_prompt_order(a: Any, b: Any) -> None:
+    one, other = paired_difference(a, b, resamples=50), paired_difference(b, a, resamples=50)
+    assert one.mean == pytest.approx(-other.mean)
+    assert one.low - 1e-9 <= one.high
+    wins, losses = tally(a, b), tally(b, a)
+    assert wins == losses[::-1]
+    assert paired_difference(a[:, ::-1], b[:, ::-1], resamples=50).mean == pytest.approx(one.mean)
+
+
+def scores(rng_seed: int = 0, models: Any = ("base", "sft", "dapo")) -> Any:
+    rng = np.random.default_rng(rng_seed)
+    return {model: {"truth_f1": rng.uniform(0, 1, (2, 8)), "length": rng.integers(5, 40, (2, 8))} for model in models}
+
+
+def test_summary_has_the_promised_form() -> None:
+    table = scores()
+    table["dapo"]["truth_f1"][1, 3] = NAN
+    summary = summarise_models(table, seeds=[7, 9])
+    assert list(summary.models) == ["base", "sft", "dapo"]
+    assert list(summary.differences) == [("sft", "base"), ("dapo", "base"), ("dapo", "sft")]
+    gain = summary.differences["dapo", "sft"]["truth_f1"]
+    assert (gain.runs_low, gain.runs_high) == (None, None)  # of two seeds there is none
+    assert gain.win + gain.tie + gain.loss == 15
+    assert summary.models["dapo"]["truth_f1"].failed == 1
+    assert summary.models["sft"]["truth_f1"].failed == 0
+
+
+def test_an_interval_over_seeds_by_hand() -> None:
+    # means of three seeds .1, .2, .3: mean .2, standard error .1 / sqrt 3, t of 2 degrees of freedom 4.3027
+    half = 4.302652729911275 * 0.1 / 3**0.5
+    assert interval_over_seeds([0.1, 0.2, 0.3]) == pytest.approx((0.2 - half, 0.2 + half))
+    assert interval_over_seeds([0.5] * 3) == (0.5, 0.5)
+    assert interval_over_seeds([0.1, 0.2]) == (None, None)
+
+    def over(per_seed: Any, seeds: Any) -> Any:
+        values = [[mean] for mean in per_seed]
+        estimate = estimate_of(values, seeds)
+        return estimate.runs_low, estimate.runs_high, estimate.trained
+
+    # two environments of a seed are one seed: means .1, .2, .3 again
+    twice = [0.05, 0.15, 0.2, 0.2, 0.35, 0.25]
+    assert over(twice, [0, 0, 1, 1, 2, 2]) == pytest.approx((0.2 - half, 0.2 + half, 3))
+    assert over([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1]) == (None, None, 2)
+    assert over([0.1, None, 0.3], [0, 1, 2]) == (None, None, 2)
+
+
+def test_intervals_over_seeds_cover_what_they_say() -> None:
+    """95 % intervals over 10 seeds of two environments each, by simulation: 93 to 97 % of 2,000."""
+    rng = np.random.default_rng(0)
+    seeds = [seed for seed in range(10) for _ in range(2)]
+    covered = 0
+    for _ in range(2000):
+        runs = np.repeat(rng.normal(0.8, 0.05, 10), 2) + rng.normal(0, 0.01, 20)
+        estimate = estimate_of(runs[:, None], seeds)
+        covered += estimate.runs_low <= 0.8 <= estimate.runs_high
+    assert 0.93 <= covered / 2000 <= 0.97
+
+
+def test_a_fixed_model_beside_three_seeds_is_one_run() -> None:
+    assert independent([0, 1, 2], [("a", "x"), ("b", "x"), ("c", "x")]) == [0, 1, 2]
+    assert independent([0, 1, 2], [("api", "x"), ("api", "x"), ("api", "x")]) == [0, 0, 0]
+    assert independent([0, 0, 1], ["base0", "base0", "base1"]) == [0, 0, 1]
+    fixed, trained = np.full((3, 4), 0.5), np.array([[0.6] * 4, [0.7] * 4, [0.8] * 4])
+    table = {"api": {"f1": fixed}, "hub": {"f1": fixed + 0.1}, "dapo": {"f1": trained}}
+    runs = {"api": ["a"] * 3, "hub": ["h"] * 3, "dapo": ["d0", "d1", "d2"]}
+    summary = summarise_models(table, runs=runs, resamples=50)
+    assert summary.models["api"]["f1"].trained == 1
+    trained_seeds = {pair: entries["f1"].trained for pair, entries in summary.differences.items()}
+    assert trained_seeds == {("hub", "api"): 1, ("dapo", "api"): 3, ("dapo", "hub"): 3}
+    assert summary.differences["hub", "api"]["f1"].runs_low is None
+
+
+def test_the_worst_case_of_what_failed_by_hand() -> None:
+    a, b = np.array([[0.5, NAN, 0.9, NAN]]), np.array([[0.4, 0.2, NAN, NAN]])
+    failed_a, failed_b = np.array([[False, True, False, False]]), np.array([[False, False, True, False]])
+    # differences .1, (0 or 1) - .2, .9 - (1 or 0); the last prompt has no score on either side, and nobody failed
+    ends = worst_case(a, b, failed_a, failed_b)
+    assert ends == pytest.approx(((0.1 - 0.2 - 0.1) / 3, (0.1 + 0.8 + 0.9) / 3))
+    rated = worst_case(a, b, failed_a, failed_b, scale=(1.0, 5.0))
+    assert rated == pytest.approx(((0.1 + 0.8 - 4.1) / 3, (0.1 + 4.8 - 0.1) / 3))
+    assert worst_case(a, b, failed_a & False, failed_b & False) is None
+
+
+def test_failures_are_counted_apart_from_what_there_cannot_be() -> None:
+    table = {"a": {"f1": [[0.5, NAN, NAN]]}, "b": {"f1": [[0.5, 0.5, NAN]]}}
+    failed = {"a": {"f1": [[False, True, False]]}, "b": {"f1": [[False, False, False]]}}
+    summary = summarise_models(table, failed=failed, resamples=50)
+    assert [summary.models[model]["f1"].failed for model in "ab"] == [1, 0]
+    entry = summary.differences["b", "a"]["f1"]
+    assert (entry.failed, entry.counted, entry.worst_case) == (1, 1, pytest.approx([-0.25, 0.25]))
+    assert (entry.win, entry.tie, entry.loss) == (0, 1, 0)  # what failed is no tie
+
+
+def test_models_are_shown_over_the_same_answers() -> None:
+    """The second prompt has no score of `a`, for whatever reason: `b` is not praised for it."""
+    table = {"a": {"f1": [[0.5, NAN]]}, "b": {"f1": [[0.25, 1.0]]}}
+    models = summarise_models(table, resamples=50).models
+    assert [models[name]["f1"].mean for name in "ab"] == [0.5, 0.25]
+
+
+def test_prompts_of_one_picture_are_drawn_together() -> None:
+    """Four questions about each of 64 pictures, correlated by .5: 93 to 97 % of 400 intervals hold, both kinds."""
+    rng = np.random.default_rng(5)
+    clusters = np.repeat(np.arange(64), 4)
+    held = {"clusters": [0, 0], "prompts": [0, 0]}
+    for _ in range(400):
+        shared = rng.normal(0, 0.5**0.5, 64).repeat(4)
+        values = (shared + rng.normal(0, 0.5**0.5, 256))[None]
+        for name, together in (("clusters", clusters.tolist()), ("prompts", None)):
+            one = paired_difference(values, np.zeros_like(values), [0], resamples=499, clusters=together)
+            held[name][0] += one.low <= 0 <= one.high
+            held[name][1] += one.both_low <= 0 <= one.both_high
+    assert all(0.93 <= count / 400 <= 0.97 for count in held["clusters"])
+    assert all(count / 400 < 0.9 for count in held["prompts"])
+
+
+def test_summary_is_deterministic_and_each_part_independent_of_the_others() -> None:
+    assert summarise_models(scores()) == summarise_models(scores())
+    alone = summarise_models({m: t for m, t in scores().items() if m != "base"})
+    everyone = summarise_models(scores())
+    assert alone.differences["dapo", "sft"] == everyone.differences["dapo", "sft"]
+
+
+def test_summary_without_failures_is_the_plain_mean() -> None:
+    table = scores()
+    summary = summarise_models(table)
+    length = summary.models["base"]["length"]
+    assert length.mean == pytest.approx(table["base"]["length"].mean())
+    assert length.mean == pytest.approx(np.mean(length.per_seed))
+
+
+def test_mistakes_are_named() -> None:
+    with pytest.raises(ValueError, match=r"\(2, 3\) and \(1, 3\)"):
+        paired_difference(np.zeros((2, 3)), np.zeros((1, 3)))
+    with pytest.raises(ValueError, match=r"got \(3,\)"):
+        estimate_of([0.1, 0.2, 0.3])

@@ -1,0 +1,1 @@
+"""What models write: who is compared, what they are asked, and their answers."""

@@ -1,0 +1,90 @@
+"""How the rows are sliced, and which of them are drawn together: by columns of the data, pictures and lengths.
+
+slices, clusters = parted(rows, found, columns=["level"], cluster="", where="rows.jsonl")
+slices["level"]         # [("1",), ("2",), ...], one entry per row
+clusters                # [0, 0, 1, ...]: the first two rows have one picture
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from datasets import Dataset
+from numpy import quantile
+
+from spanreward.training.data.custom import custom_records
+from spanreward.training.data.hub import load_split
+from spanreward.training.data.jsonl import read_records
+from spanreward.training.recipe import DataPart, FilePart, HubPart, JsonlPart, RecipeError
+
+Values = tuple[str, ...]  # of one row in one slice: usually one, several where a column holds a list, none
+
+
+def parted(
+    rows: Sequence[Mapping[str, Any]],
+    found: Mapping[str, list[Values]],
+    columns: Sequence[str],
+    cluster: str,
+    where: str,
+) -> tuple[dict[str, list[Values]], list[int]]:
+    """Returns the slices and the clusters. found: each row's values in `columns` and `cluster`. Raises RecipeError for
+    a column that no row has.
+    """
+    for name, values in found.items():
+        if not any(values):
+            raise RecipeError(f"--slice {name}: no row of {where} has this column.")
+    groups = found[cluster] if cluster else [picture_of(row) for row in rows]
+    return {**slices_of(rows), **{name: found[name] for name in columns}}, numbered(groups)
+
+
+def picture_of(row: Mapping[str, Any]) -> Any:
+    """Returns what tells a row's picture from others; the row's id without one."""
+    image = row.get("image")
+    return row["id"] if image is None else (image.mode, image.size, hashlib.blake2b(image.tobytes()).digest())
+
+
+def numbered(values: Sequence[Any]) -> list[int]:
+    """Returns a number for each value, in order of appearance."""
+    numbers: dict[Any, int] = {}
+    return [numbers.setdefault(value, len(numbers)) for value in values]
+
+
+def slices_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Values]]:
+    """Slices by what is asked, and into thirds by the length of the longest reference. Both are known before any model
+    answers, so no slice depends on what is compared.
+    """
+    kinds: list[Values] = [("question",) if row.get("question") else ("description",) for row in rows]
+    lengths = [max((len(text.split()) for text in row.get("reference") or ()), default=None) for row in rows]
+    known = [length for length in lengths if length is not None]
+    short, long = (round(float(edge)) for edge in quantile(known, [1 / 3, 2 / 3])) if known else (0, 0)
+    names = (f"up to {short}", f"{short + 1} to {long}", f"over {long}")
+    bins: list[Values] = [() if length is None else (names[(length > short) + (length > long)],) for length in lengths]
+    return {"asked for": kinds, "words of the reference": bins}
+
+
+def columns_of(data: DataPart, ids: Sequence[str], columns: Sequence[str]) -> dict[str, list[Values]]:
+    """Returns these columns of the data's own files, per row."""
+    if not columns:
+        return {}
+    places = [(int(part or 0), int(number)) for part, _, number in (row.rpartition("/") for row in ids)]
+    last = max((number for _, number in places), default=0)
+    records = [records_of(part, last) for part in data.parts]
+    chosen = [records[part][number - 1] for part, number in places]
+    return {name: [values_of(record.get(name)) for record in chosen] for name in columns}
+
+
+def records_of(part: JsonlPart | HubPart | FilePart, last: int) -> Any:
+    """Returns a block's records as they were written, at least up to the row `last`; row `id` is at place id - 1."""
+    if isinstance(part, FilePart):  # whose function may give rows without end
+        return list(islice(custom_records(part), last))
+    if isinstance(part, JsonlPart):
+        return [record for _, record in read_records(Path(part.path))]
+    split = load_split(part)
+    return split if isinstance(split, Dataset) else list(split.take(part.count or 0))
+
+
+def values_of(value: Any) -> Values:
+    """Returns a column's value as texts: those of a list, or the one."""
+    return tuple(str(entry) for entry in (value if isinstance(value, list) else [value]) if entry is not None)

@@ -1,0 +1,99 @@
+"""What checkpoints are asked: the rows that all of them answer.
+
+prompts = prompts_of_recipe(recipe, as_written, count=256)      # rows that the recipe does not train on
+prompts = prompts_of_file("rows.jsonl", count=256)              # ids, references: enough for files of answers
+prompts.slices["asked for"]                                     # [("question",), ...], one entry per row
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from spanreward.rewards.files.pictures import loaded, open_file
+from spanreward.training.data.jsonl import read_records, readable_picture
+from spanreward.training.data.load import load_data
+from spanreward.training.data.rows import prompt_for, read_values
+from spanreward.training.evaluation.answers.columns import Values, columns_of, parted, values_of
+from spanreward.training.evaluation.answers.held_out import held_out, held_out_data
+from spanreward.training.recipe import DataPart, Recipe, RecipeError
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """rows: with `id`, `prompt`, `image` and what they are judged by. slices: {name: each row's values}. source: the
+    data block as plain data. clusters: a number for each row, the same for rows that are drawn together; None where
+    each is by itself. told: sentences that a reader must know. noted: those that matter less.
+    """
+
+    rows: list[dict[str, Any]]
+    slices: Mapping[str, list[Values]]
+    source: dict[str, Any]
+    clusters: list[int] | None = None
+    told: Sequence[str] = ()
+    noted: Sequence[str] = ()
+
+
+def prompts_of_recipe(
+    recipe: Recipe, as_written: Recipe, count: int, columns: Sequence[str] = (), cluster: str = ""
+) -> Prompts:
+    """Returns the first `count` rows that the recipe does not train on. as_written: see held_out.py."""
+    data, told = held_out_data(recipe, as_written)
+    prompts = prompts_of(held_out(data, count), columns, told, cluster)
+    return replace(prompts, noted=first_of(len(prompts.rows), count, None))
+
+
+def prompts_of(data: DataPart, columns: Sequence[str] = (), told: Sequence[str] = (), cluster: str = "") -> Prompts:
+    """Returns every row of a data block, also sliced by these columns of its files. Rows with the same value in the
+    column `cluster` are drawn together, without one those with the same picture.
+    """
+    rows = list(load_data(data))
+    found = columns_of(data, [row["id"] for row in rows], [*columns, *filter(None, [cluster])])
+    where = " and ".join(part.source for part in data.parts)
+    slices, clusters = parted(rows, found, columns, cluster, where)
+    return Prompts(rows, slices, data.model_dump(), clusters, told)
+
+
+def prompts_of_file(path: str, count: int, columns: Sequence[str] = (), cluster: str = "") -> Prompts:
+    """Returns the first `count` rows of a JSONL file. A row has an `id` (default: the line's number) and those of
+    `image`, `prompt`, `question`, `reference`, `answers`, `context`, ... that the metric needs. cluster: as for
+    `prompts_of`. Raises RecipeError, naming the line, for a row that cannot be used or repeats an id.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise RecipeError(f"there is no data file {path}: give the path of a JSONL file with --data.")
+    lines = list(islice(read_records(file), count))
+    if not lines:
+        raise RecipeError(f"{path} holds no row: it needs a JSON object a line.")
+    rows: dict[str, dict[str, Any]] = {}
+    for number, (where, record) in enumerate(lines, start=1):
+        name = str(record.get("id", number))
+        if name in rows:
+            raise RecipeError(f"{where} has the id {name!r} of an earlier line: give every row an id of its own.")
+        rows[name] = row_of(record, name, where, file.parent)
+    names = [*columns, *filter(None, [cluster])]
+    found = {name: [values_of(record.get(name)) for _, record in lines] for name in names}
+    slices, clusters = parted([*rows.values()], found, columns, cluster, path)
+    with file.open(encoding="utf-8") as text:
+        there = sum(1 for line in text if line.strip())
+    source = {"source": "rows", "path": path, "count": count}
+    return Prompts([*rows.values()], slices, source, clusters, noted=first_of(len(rows), count, there))
+
+
+def row_of(record: Mapping[str, Any], name: str, where: str, folder: Path) -> dict[str, Any]:
+    """Returns a line of the file as a row. folder: where its picture's path begins."""
+    values = read_values(record, {}, where)
+    image = record.get("image")
+    picture = None if image is None else loaded(open_file(readable_picture(folder / str(image), where)))
+    asked = values.pop("prompt") or prompt_for(values["question"], None)
+    return {"id": name, "image": picture, "prompt": [{"role": "user", "content": asked}], **values}
+
+
+def first_of(taken: int, count: int, there: int | None) -> list[str]:
+    """Returns a sentence where --prompts took not all rows. there: how many there are, None if not known."""
+    if taken < count or there == taken:
+        return []
+    of = "the first rows" if there is None else f"the first of {there:,} rows"
+    more = f"{there or 'N'} takes more{'' if there else ', where there are more'}"
+    return [f"compared on {taken:,} prompts, {of} in the data's order: --prompts {more}"]

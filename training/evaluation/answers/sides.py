@@ -1,0 +1,103 @@
+"""What is compared: each side has a name and runs, one for every training seed.
+
+    sides = read_sides(["sft=outputs/sft0,outputs/sft1", "api=answers.jsonl"])
+    sides["api"]                    # ["answers.jsonl", "answers.jsonl"]: the same answers beside each seed
+    read_answers("answers.jsonl", rows)     # the completions, in the rows' order
+
+A run is a folder with a policy or an adapter over one, a hub model, or a JSONL file of answers that another model has
+written, {"id": "1", "completion": "A dog on grass."}.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from spanreward.training.data.jsonl import read_records
+from spanreward.training.policy import policy_folder
+from spanreward.training.recipe import RecipeError
+
+POLICY_FILES = ("config.json", "adapter_config.json")
+
+
+def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
+    """Returns {name: runs}, all of the same number: a single run stands beside every seed of the others. Raises
+    ValueError for fewer than two sides, unequal numbers of seeds, or a run that is not there.
+    """
+    sides: dict[str, list[str]] = {}
+    for spec in specs:
+        name, _, listed = spec.partition("=")
+        if not (name and listed):
+            raise ValueError(f"a model is written NAME=FOLDER, got {spec!r}.")
+        if name in sides:
+            raise ValueError(f"two models are called {name!r}: give them different names.")
+        sides[name] = [policy_folder(run) for run in listed.split(",")]
+    if len(sides) < 2:
+        raise ValueError(f"a comparison needs two models or more, got {list(specs)}.")
+    counts = {name: len(runs) for name, runs in sides.items()}
+    if len(set(counts.values()) - {1}) > 1:
+        raise ValueError(
+            f"every model needs as many folders (training seeds) as the others, or a single one, got {counts}."
+        )
+    for name, runs in sides.items():
+        for run in runs:
+            check_run(name, run)
+    return {name: runs * max(counts.values()) if len(runs) == 1 else runs for name, runs in sides.items()}
+
+
+def check_run(name: str, run: str) -> None:
+    """Raises ValueError for what is neither a policy's folder, nor a file of answers, nor a hub model."""
+    path = Path(run)
+    if any((path / file).is_file() for file in POLICY_FILES) or (is_answers(run) and path.is_file()):
+        return
+    if path.exists():
+        raise ValueError(
+            f"model {name!r}: {run!r} is not a folder with a trained policy (no config.json or adapter_config.json)."
+        )
+    if is_answers(run) or not on_hub(run):
+        raise ValueError(
+            f"model {name!r}: {run!r} is no folder, no file of answers (.jsonl), and no model that the hub has."
+        )
+
+
+def on_hub(model: str) -> bool:
+    """Whether the hub, or its local cache, has a model of this id."""
+    from transformers import AutoConfig
+
+    try:
+        return bool(AutoConfig.from_pretrained(model))
+    except (OSError, ValueError):
+        return False
+
+
+def read_seeds(seeds: Sequence[int] | None, sides: Mapping[str, Sequence[str]]) -> list[int]:
+    """Raises ValueError for more or fewer seeds than runs."""
+    (count,) = {len(runs) for runs in sides.values()}
+    if seeds is not None and len(seeds) != count:
+        raise ValueError(f"every model has {count} folders, and --seeds names {len(seeds)}: {list(seeds)}.")
+    return list(range(count)) if seeds is None else list(seeds)
+
+
+def is_answers(run: str) -> bool:
+    """Whether a side's run is a file of answers."""
+    return run.endswith(".jsonl")
+
+
+def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Returns a completion per row; other keys and rows of the file are ignored. Raises RecipeError, naming the line or
+    the row, for an answer without text, a repeated one, and a missing one.
+    """
+    texts: dict[str, str] = {}
+    for where, record in read_records(Path(path)):
+        name, text = record.get("id"), record.get("completion")
+        if name is None or not isinstance(text, str):
+            raise RecipeError(f"{where} needs an id and a completion, a text, and has {sorted(record)}.")
+        if str(name) in texts:
+            raise RecipeError(f"{where} answers the row {name!r} a second time: keep one answer a row.")
+        texts[str(name)] = text
+    missing = [str(row["id"]) for row in rows if str(row["id"]) not in texts]
+    if missing:
+        raise RecipeError(
+            f"{path} has no answer to {len(missing)} of the {len(rows)} rows, the first of them {missing[0]!r}: give "
+            "the ids of completions.jsonl, which are the rows' numbers from 1 for a file or a dataset."
+        )
+    return [texts[str(row["id"])] for row in rows]

@@ -1,0 +1,70 @@
+"""What each side cost: tokens written in the comparison, and what the run folder says of the training.
+
+training_of("outputs/dapo")    # {"algorithm": "dapo", "steps": 50, "tokens": 1.2e6, "hours": .05, "processes": 1, ...}
+
+Nothing is estimated: figures that a folder does not hold are left out.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from spanreward.training.evaluation.answers.runs import logged, recipe_of
+
+SECONDS = "seconds/"  # what phases' keys begin with
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """tokens_written: None where unknown. training: of each run, by the name of what is told (`training_of`)."""
+
+    runs: int
+    tokens_written: int | None
+    training: list[dict[str, Any]]
+
+
+def compute_of(sides: Mapping[str, Sequence[str]], lengths: Mapping[str, np.ndarray | None]) -> dict[str, Compute]:
+    """Returns what each side cost. lengths: in tokens, (seeds, prompts), NaN where unknown."""
+    found = {}
+    for side, runs in sides.items():
+        own = {run: number for number, run in enumerate(runs)}  # a run beside several seeds wrote once
+        tokens = lengths[side]
+        written = np.array([math.nan]) if tokens is None else tokens[list(own.values())]
+        count = None if np.isnan(written).any() else int(written.sum())
+        found[side] = Compute(len(own), count, [training_of(run) for run in own])
+    return found
+
+
+def training_of(run: str) -> dict[str, Any]:
+    """Returns what recipe.yaml, versions.json and metrics.jsonl of a run folder say; {} without a recipe. steps, tokens
+    (prompts and completions of all processes, as TRL counts them): the last that were logged. hours: of the whole run;
+    left out for a resumed run, whose log covers its last part only. seconds: of a step, by phase
+    (training/grpo/phases.py), mean of the logged ones; left out where none were logged.
+    """
+    folder = Path(run)
+    recipe = recipe_of(run)
+    if not recipe:
+        return {}
+    lines = logged(run)
+    versions = json.loads((folder / "versions.json").read_text("utf-8")) if (folder / "versions.json").is_file() else {}
+    last = {key: line[key] for line in lines for key in ("step", "num_tokens", "train_runtime") if key in line}
+    hours = last["train_runtime"] / 3600 if "train_runtime" in last and not versions.get("resumed") else None
+    phases = sorted({key for line in lines for key in line if key.startswith(SECONDS)})
+    seconds = {key.removeprefix(SECONDS): fmean(line[key] for line in lines if key in line) for key in phases}
+    known = {
+        "algorithm": recipe.get("algorithm"),
+        "from": (recipe.get("policy") or {}).get("model"),
+        "steps": last.get("step"),
+        "tokens": None if "num_tokens" not in last else int(last["num_tokens"]),
+        "hours": hours,
+        "seconds": seconds or None,
+        "processes": versions.get("processes"),
+        "machine": versions.get("machine"),
+    }
+    return {key: value for key, value in known.items() if value is not None}

@@ -1,0 +1,101 @@
+"""What programs read of a comparison: results.json and completions.jsonl. docs/compare.md says what the keys mean.
+
+results_of(comparison)["difference"]["dapo_minus_sft"]["posh_f1"]["mean"]       # 0.04
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from spanreward.rewards.scoring import to_json
+from spanreward.training.evaluation.answers.setup import Setup
+from spanreward.training.evaluation.judged.evaluate import Answers
+from spanreward.training.evaluation.statistics.comparison import Comparison
+from spanreward.training.evaluation.statistics.estimates import Estimate
+from spanreward.training.evaluation.statistics.flips import Flips
+from spanreward.training.evaluation.statistics.leaderboard import Ranked
+from spanreward.training.evaluation.statistics.outcomes import Compared
+from spanreward.training.evaluation.statistics.slices import Slice
+from spanreward.training.evaluation.statistics.summary import Summary
+
+SCHEMA = 1  # a new number where a key changes its meaning or goes
+WHOLE = ("win", "tie", "loss", "failed", "worst_case")  # what is told of all prompts, and not of slices
+
+
+def results_of(comparison: Comparison) -> dict[str, Any]:
+    """Returns what results.json holds: plain numbers, texts, lists and None."""
+    setup, metrics = comparison.setup, comparison.metrics
+    size = {"seeds": setup.seeds, "prompts": len(setup.prompts.rows)}
+    pairs = {f"{pair.later}_minus_{pair.earlier}": pair for pair in comparison.pairs}
+    return {
+        "schema": SCHEMA,
+        **size,
+        "models": tables(comparison.models),
+        "difference": {
+            name: {metric: compared(entry, metrics[metric].main) for metric, entry in pair.metrics.items()}
+            for name, pair in pairs.items()
+        },
+        "fixed": setup.fixed,
+        "sides": setup.sides,
+        "title": setup.title,
+        "facts": setup.facts,
+        "columns": list(setup.columns),
+        "slices": {name: [sliced(row) for row in pair.slices] for name, pair in pairs.items()},
+        "sentences": {name: pair.sentence for name, pair in pairs.items()},
+        "headlines": {name: pair.headline for name, pair in pairs.items()},
+        "flips": {name: [flipped(row) for row in pair.flips] for name, pair in pairs.items()},
+        "referees": {name: asdict(metric) for name, metric in metrics.items()},
+        "lost_by": comparison.lost_by,
+        "leaderboard": {"metric": comparison.lost_by[0], "rows": [ranked(row) for row in comparison.ranking]},
+        "parts": size | parts(comparison.parts) if comparison.parts.models else {},
+        "compute": {side: asdict(one) for side, one in comparison.compute.items()},
+        "data": setup.prompts.source,
+        "max_tokens": setup.max_tokens,
+        "readers": setup.readers,
+        "notes": comparison.notes,
+        "warnings": comparison.warnings,
+    }
+
+
+def tables(found: Mapping[str, Mapping[str, Estimate]]) -> dict[str, Any]:
+    return {name: {metric: asdict(one) for metric, one in table.items()} for name, table in found.items()}
+
+
+def compared(entry: Compared, main: bool) -> dict[str, Any]:
+    found = asdict(entry)
+    told = {name: found[name] for name in ("holm", "equivalent") if found[name] is not None}
+    return found["difference"] | told | found["outcome"] | ({"win_rate": found["win_rate"]} if main else {})
+
+
+def sliced(row: Slice) -> dict[str, Any]:
+    found = asdict(row)
+    difference, outcome = found.pop("difference"), found.pop("outcome")
+    return found | {name: value for name, value in difference.items() if name not in WHOLE} | outcome
+
+
+def flipped(row: Flips) -> dict[str, Any]:
+    return asdict(row) | {"first": [{"id": name, "one": one, "other": other} for name, one, other in row.first]}
+
+
+def ranked(row: Ranked) -> dict[str, Any]:
+    names = ("mean",) if row.rank is None else ("mean", "low", "high", "counted", "failed")
+    numbers = asdict(row.mean)
+    return {"model": row.model, "rank": row.rank, **{name: numbers[name] for name in names}, "tied": row.tied}
+
+
+def parts(found: Summary) -> dict[str, Any]:
+    differences = {f"{later}_minus_{earlier}": table for (later, earlier), table in found.differences.items()}
+    return {"models": tables(found.models), "difference": tables(differences)}
+
+
+def write_completions(path: Path, setup: Setup, answers: Answers) -> None:
+    """Writes a line per side, run and prompt: the completion, its scores and the shown verdict."""
+    with path.open("w", encoding="utf-8") as file:
+        for side, of_seeds in answers.items():
+            for run, (seed, of_run) in enumerate(zip(setup.seeds, of_seeds, strict=True), start=1):
+                for row, answer in zip(setup.prompts.rows, of_run, strict=True):
+                    line = {"model": side, "run": run, "seed": seed, "id": row["id"], "completion": answer.text}
+                    line |= {"scores": answer.scores, "wrong": answer.wrong, "verdict": to_json(answer.verdict)}
+                    file.write(json.dumps({**line, "judge": answer.judge}) + "\n")

@@ -1,0 +1,166 @@
+"""Means and paired differences with error bars, from scores of shape (seeds, prompts).
+
+    paired_difference(dapo, sft, seeds=[0, 1, 2])       # Difference(mean=0.04, low=0.02, high=0.06, ...)
+
+Row s, column p of every array is the same training seed and the same held-out prompt in every model and metric. NaN (or
+None) is a failed verdict, or a score that this prompt cannot have. It is left out together with its partner.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from spanreward.rewards.comparison.crossed import crossed
+from spanreward.rewards.comparison.resampling import DRAWS, Array, ratio_interval
+
+Flags = NDArray[np.bool_]
+MIN_SEEDS = 3
+MARGIN = 1e-9  # absorbs rounding: scores that are nearer to each other are a tie
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over prompts with its 95 % interval, and the mean of each seed, in the metric's unit.
+
+    mean: None where no prompt has a score. low, high: None for fewer than two prompts. per_seed: None for a seed
+    without a prompt. runs_low, runs_high: the 95 % interval over training seeds, None for fewer than MIN_SEEDS.
+    both_low, both_high: over prompts and seeds together (comparison/crossed.py), with its p, standard error
+    and degrees of freedom; for fewer than MIN_SEEDS over prompts alone. counted: prompts. trained: training seeds.
+    failed: judgments that failed.
+    """
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    per_seed: list[float | None]
+    runs_low: float | None = None
+    runs_high: float | None = None
+    both_low: float | None = None
+    both_high: float | None = None
+    p: float | None = None
+    error: float | None = None
+    freedom: float | None = None
+    counted: int = 0
+    trained: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Difference(Estimate):
+    """A later model's scores less an earlier one's. win, tie, loss: (seed, prompt) pairs where the later is higher,
+    within MARGIN, and lower. failed: pairs left out. worst_case: the lowest and highest mean that failed judgments
+    allow; None where nothing failed.
+    """
+
+    win: int = 0
+    tie: int = 0
+    loss: int = 0
+    worst_case: list[float] | None = None
+
+
+def estimate_of(
+    values: ArrayLike, seeds: Sequence[int] | None = None, resamples: int = DRAWS, clusters: Sequence[int] | None = None
+) -> Estimate:
+    """Returns the mean of `values`, (rows, prompts), each prompt counting once; one of nothing but NaN is left out.
+
+    The interval over prompts (a bootstrap) holds the trained models fixed: it says how far other prompts could move the
+    mean, NOT how far another training seed could. Prompts of one cluster (a number for each) are drawn together. seeds:
+    of the rows (default: each its own). Rows of one seed are averaged first: they start from the same policy in several
+    numerical environments and are not independent.
+    """
+    array = as_scores(values)
+    prompts = per_prompt(array)
+    per_seed = [None if np.isnan(mean) else float(mean) for mean in nan_means(array)]
+    if not len(prompts):
+        return Estimate(None, None, None, per_seed)
+    interval = ratio_interval(*in_clusters(array, clusters), draws=resamples)
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    trained = of_seeds(array, range(len(array)) if seeds is None else seeds)
+    trained = trained[~np.isnan(trained).all(axis=1)]
+    runs_low, runs_high = interval_over_seeds(nan_means(trained).tolist())
+    counts = {"counted": len(prompts), "trained": len(trained)}
+    found = Estimate(float(prompts.mean()), low, high, per_seed, runs_low, runs_high, **counts)
+    both = crossed(trained if len(trained) >= MIN_SEEDS else nan_means(array.T)[None], clusters)
+    if both is None:
+        return found
+    return replace(found, both_low=both.low, both_high=both.high, p=both.p, error=both.error, freedom=both.freedom)
+
+
+def paired_difference(
+    a: ArrayLike,
+    b: ArrayLike,
+    seeds: Sequence[int] | None = None,
+    resamples: int = DRAWS,
+    clusters: Sequence[int] | None = None,
+) -> Difference:
+    """Returns a - b over the pairs that both have, as `estimate_of`. Which of the others failed is not known here."""
+    gaps = differences(a, b)
+    wins, losses = int((gaps > MARGIN).sum()), int((gaps < -MARGIN).sum())
+    ties = int((np.abs(gaps) <= MARGIN).sum())
+    return Difference(**asdict(estimate_of(gaps, seeds, resamples, clusters)), win=wins, tie=ties, loss=losses)
+
+
+def in_clusters(values: Array, clusters: Sequence[int] | None) -> tuple[Array, Array]:
+    """Returns the sum of the prompts' means in each cluster, and its number of prompts. Without clusters each prompt is
+    one.
+    """
+    means = nan_means(values.T)
+    known = ~np.isnan(means)
+    if clusters is None:
+        return means[known], np.ones(known.sum())
+    _, of_prompt = np.unique(np.asarray(clusters)[known], return_inverse=True)
+    return np.bincount(of_prompt, means[known]).astype(np.float64), np.bincount(of_prompt).astype(np.float64)
+
+
+def interval_over_seeds(means: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
+    """Returns the 95 % t interval of the mean of independent seeds; (None, None) for fewer than MIN_SEEDS."""
+    if len(means) < MIN_SEEDS:
+        return None, None
+    if np.ptp(means) == 0:
+        return means[0], means[0]
+    low, high = stats.t.interval(0.95, len(means) - 1, loc=np.mean(means), scale=stats.sem(means))
+    return float(low), float(high)
+
+
+def independent(seeds: Sequence[int], runs: Sequence[Any]) -> list[int]:
+    """Returns each row's seed: that of the first row of the same run. A fixed model beside three seeds is one run."""
+    first: dict[Any, int] = {}
+    return [first.setdefault(run, seed) for seed, run in zip(seeds, runs, strict=True)]
+
+
+def as_scores(values: ArrayLike) -> Array:
+    """Returns a float array, None as NaN. Raises ValueError unless it has the two axes (seeds, prompts)."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 2 or array.size == 0:
+        raise ValueError(f"scores must have the shape (seeds, prompts), neither of them 0, got {array.shape}")
+    return array
+
+
+def differences(a: ArrayLike, b: ArrayLike) -> Array:
+    """Returns a - b, NaN where either is. Raises ValueError when the shapes differ (numpy would broadcast)."""
+    first, second = as_scores(a), as_scores(b)
+    if first.shape != second.shape:
+        raise ValueError(f"paired scores need one shape (seeds, prompts), got {first.shape} and {second.shape}")
+    return first - second
+
+
+def of_seeds(values: Array, seeds: Sequence[int]) -> Array:
+    """Returns the mean over the rows of each training seed, in order of appearance."""
+    return np.stack([nan_means(values[np.equal(seeds, seed)].T) for seed in dict.fromkeys(seeds)])
+
+
+def per_prompt(values: Array) -> Array:
+    """Returns the mean over the seeds of every prompt that has a number."""
+    means = nan_means(values.T)
+    return means[~np.isnan(means)]
+
+
+def nan_means(rows: Array) -> Array:
+    """Returns the mean of every row over its numbers; NaN for a row without any."""
+    present = ~np.isnan(rows)
+    counts = present.sum(axis=1)
+    return np.where(counts > 0, np.nansum(rows, axis=1) / np.maximum(counts, 1), np.nan)

@@ -1,0 +1,123 @@
+"""Every later model against every earlier one: differences, verdicts, win rates, slices, and sentences on them.
+
+pairs = compare_pairs(setup, evaluation, summary, metrics)
+pairs[-1].metrics["posh_f1"].outcome.verdict        # "better"
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from spanreward.rewards.comparison.length import LengthControl, control_length, style_counts
+from spanreward.training.evaluation.answers.runs import recipe_of
+from spanreward.training.evaluation.answers.setup import Setup
+from spanreward.training.evaluation.judged.answer import JudgedAnswer
+from spanreward.training.evaluation.judged.evaluate import Evaluation
+from spanreward.training.evaluation.judged.metrics import Metric
+from spanreward.training.evaluation.statistics.estimates import MARGIN, Array, differences, independent
+from spanreward.training.evaluation.statistics.flips import Flips, flips
+from spanreward.training.evaluation.statistics.outcomes import Compared, adjust, equivalences, judge_pair
+from spanreward.training.evaluation.statistics.sentences import headline, sentence
+from spanreward.training.evaluation.statistics.slices import Slice, compare_slices
+from spanreward.training.evaluation.statistics.summary import Summary
+
+FEW_PAIRS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A later model against an earlier one, by each metric, and what that comes to in sentences."""
+
+    later: str
+    earlier: str
+    metrics: dict[str, Compared]
+    slices: list[Slice]
+    flips: list[Flips]
+    sentence: str
+    headline: str
+
+
+def first_pairs(pairs: Sequence[Pair]) -> list[Pair]:
+    """Returns the pairs that a reader sees first, the last one first: all of up to FEW_PAIRS, else those of the last
+    model.
+    """
+    return [pair for pair in reversed(pairs) if pair.later == pairs[-1].later or len(pairs) <= FEW_PAIRS]
+
+
+def compare_pairs(setup: Setup, evaluation: Evaluation, summary: Summary, metrics: Mapping[str, Metric]) -> list[Pair]:
+    """Returns the pairs, the first models' first."""
+    mains = [name for name, metric in metrics.items() if metric.main]
+    adjusted = adjust(summary.differences, mains)
+    equal = {} if setup.within is None else equivalences(summary.differences, mains, setup.within)
+    style = {side: style_of(answers) for side, answers in evaluation.answers.items()}
+    pairs = []
+    for sides, table in summary.differences.items():
+        lone = lone_run(setup, *sides)
+        one, two = (evaluation.scores[side] for side in sides)
+        shape = one["words"], two["words"], setup.prompts.clusters, (style[sides[0]], style[sides[1]])
+        rates = {metric: win_rate(one[metric], two[metric], *shape) for metric in mains}
+        entries = {}
+        for metric, found in table.items():
+            p = adjusted.get((sides, metric))
+            outcome = judge_pair(found, metric, p, setup.fixed, lone)
+            entries[metric] = Compared(found, outcome, p, equal.get((sides, metric)), rates.get(metric))
+        said = sentence(*sides, entries, metrics, setup.fixed, lone), headline(*sides, entries, metrics)
+        pairs.append(Pair(*sides, entries, *parts_of(setup, evaluation, sides, mains), *said))
+    return pairs
+
+
+def parts_of(
+    setup: Setup, evaluation: Evaluation, sides: tuple[str, str], mains: Sequence[str]
+) -> tuple[list[Slice], list[Flips]]:
+    """Returns what is said of some of the prompts: slices, and prompts that change sides."""
+    one, two = (evaluation.scores[side] for side in sides)
+    seeds, prompts = seeds_of(setup, *sides), setup.prompts
+    ids = [str(row.get("id", number)) for number, row in enumerate(prompts.rows, start=1)]
+    return compare_slices(one, two, prompts.slices, mains, seeds, prompts.clusters), flips(one, two, mains, ids)
+
+
+def win_rate(
+    later: Array,
+    earlier: Array,
+    words_later: Array,
+    words_earlier: Array,
+    clusters: Sequence[int] | None = None,
+    style: tuple[Array, Array] | None = None,
+) -> LengthControl | None:
+    """Returns how often the later model wins, as it is and at equal length (comparison/length.py); None where no answer
+    has a partner. The seeds of a prompt are drawn together, and the prompts of a cluster. Pairs without both scores are
+    left out. style: `style_counts` of both sides, each of shape (seeds, prompts, elements), or empty.
+    """
+    difference = differences(later, earlier)
+    known = ~np.isnan(difference)
+    if not known.any():
+        return None
+    outcomes = 0.5 * (1 + np.sign(np.where(np.abs(difference) > MARGIN, difference, 0.0)))
+    prompts = np.broadcast_to(np.arange(known.shape[1]) if clusters is None else clusters, known.shape)
+    lengths = list(zip(words_later[known], words_earlier[known], strict=True))
+    told = None if style is None or not style[0].size else (style[0][known], style[1][known])
+    return control_length(outcomes[known].tolist(), lengths, prompts[known].tolist(), told)
+
+
+def seeds_of(setup: Setup, later: str, earlier: str) -> list[int]:
+    """Returns the independent training seed of each row of a pair."""
+    return independent(setup.drawn, list(zip(setup.sides[later], setup.sides[earlier], strict=True)))
+
+
+def style_of(answers: Sequence[Sequence[JudgedAnswer]]) -> np.ndarray:
+    """Returns a side's counts of Markdown elements (`style_counts`), of shape (seeds, prompts, elements)."""
+    return np.array([[style_counts(one.text) for one in of_run] for of_run in answers], dtype=float)
+
+
+def lone_run(setup: Setup, later: str, earlier: str) -> str:
+    """Returns the name of a side that is one training run beside several of the other, "" for none. A run that the
+    others began from is fixed and no lone one.
+    """
+    for name, other in ((later, earlier), (earlier, later)):
+        runs, others = setup.sides[name], setup.sides[other]
+        began = {Path(str((recipe_of(run).get("policy") or {}).get("model", ""))).resolve() for run in set(others)}
+        if len(set(runs)) == 1 < len(set(others)) and recipe_of(runs[0]) and Path(runs[0]).resolve() not in began:
+            return name
+    return ""

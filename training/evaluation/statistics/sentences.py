@@ -1,0 +1,128 @@
+"""What the differences of a pair come to, in sentences.
+
+sentence("dapo", "sft", entries, metrics)   # "dapo against sft: better by truth F1 +0.040 [...] ...; 3.0 words more."
+headline("dapo", "sft", entries, metrics)   # "dapo is better than sft by truth F1."
+contradictions("dapo", "sft", entries, metrics)         # where two metrics prefer different sides
+"""
+
+from collections.abc import Mapping, Sequence
+
+from spanreward.rewards.comparison.figures import NONE, estimate, interval, label, number, typeset
+from spanreward.training.evaluation.judged.metrics import KINDS, Metric
+from spanreward.training.evaluation.statistics.estimates import MIN_SEEDS, Estimate
+from spanreward.training.evaluation.statistics.outcomes import UNDECIDED, Compared, Equivalence, too_few
+
+ORDER = ("better", "higher", "worse", "lower")
+
+Entries = Mapping[str, Compared]
+Metrics = Mapping[str, Metric]
+
+
+def sentence(later: str, earlier: str, entries: Entries, metrics: Metrics, fixed: bool = False, lone: str = "") -> str:
+    """Returns a sentence on a pair: by which metrics the later model is better, worse or neither, and its length."""
+    seeds = max(entry.difference.trained for entry in entries.values())
+    limit = too_few(seeds) if seeds < MIN_SEEDS else f"{lone} is one training run" if lone else ""
+    limit = "" if fixed else limit
+    groups: dict[str, list[str]] = {}
+    for metric, entry in entries.items():
+        if metrics[metric].main:
+            kind = metrics[metric].kind
+            who = "" if fixed and kind == "unknown" else f" ({KINDS[kind]})"
+            word = entry.outcome.over_prompts if limit else entry.outcome.verdict
+            groups.setdefault(word, []).append(f"{label(metric)} {with_interval(entry)}{who}")
+    said = "; ".join(f"{word} by {listed(groups[word])}" for word in (*ORDER, UNDECIDED) if word in groups)
+    length = in_length(entries["words"].difference.mean)
+    if not limit:
+        return f"{later} against {earlier}: {said}; {length}."
+    return f"{later} against {earlier}: undecided over seeds ({limit}). On these prompts alone: {said}; {length}."
+
+
+def with_interval(entry: Compared) -> str:
+    """Returns `in_figures` of a difference, typeset, or "not judged"."""
+    found = entry.difference
+    if found.mean is None:
+        return "not judged"
+    return typeset(in_figures(found, 3 if abs(found.mean) < 1 else 1, sign="+"))
+
+
+def in_length(mean: float | None) -> str:
+    if mean is None:
+        return "of unknown length"
+    return f"{abs(mean):.1f} words {'more' if mean > 0 else 'fewer'}" if abs(mean) >= 0.05 else "as many words"
+
+
+def headline(later: str, earlier: str, entries: Entries, metrics: Metrics) -> str:
+    """Returns the sentence in a few words, without figures."""
+    mains = [metric for metric in entries if metrics[metric].main]
+    sure = any(entries[metric].outcome.verdict != UNDECIDED for metric in mains)
+    groups: dict[str, list[str]] = {}
+    for metric in mains:
+        outcome = entries[metric].outcome
+        groups.setdefault(outcome.verdict if sure else outcome.over_prompts, []).append(label(metric))
+    found = [f"{word} {{}}by {counted(groups[word], len(mains))}" for word in ORDER if word in groups]
+    if not found:
+        return f"{later} against {earlier}: no difference that is beyond chance."
+    said = ", and ".join(found).replace("{}", f"than {earlier} ", 1).replace("{}", "")
+    return f"{later} is {said}{'' if sure else ', on these prompts'}."
+
+
+def counted(names: Sequence[str], of: int) -> str:
+    """Returns up to two names, or how many of the metrics they are."""
+    few = f"all {of} metrics" if len(names) == of else f"{len(names)} of {of} metrics"
+    return listed(names) if len(names) < 3 else few
+
+
+def contradictions(later: str, earlier: str, entries: Entries, metrics: Metrics) -> tuple[list[str], list[str]]:
+    """Returns warnings and notes on any two metrics whose differences have opposite signs. It is a warning if both
+    intervals over prompts exclude 0. Of the others one note tells both sides: a sign may be chance. Where one of them
+    was trained on, it says so.
+    """
+    means = {metric: entries[metric].difference.mean for metric in entries if metrics[metric].main}
+    signs = {metric: mean for metric, mean in means.items() if mean is not None}
+    ordered = sorted(signs, key=lambda metric: metrics[metric].kind != "trained")
+    warnings: list[str] = []
+    doubtful = False
+    for place, metric in enumerate(ordered, start=1):
+        against = [other for other in ordered[place:] if signs[metric] * signs[other] < 0]
+        one = entries[metric].outcome.over_prompts
+        sure = [m for m in against if {one, entries[m].outcome.over_prompts} == {"higher", "lower"}]
+        learned = "it has learned to please its reward, or the reward sees what the others do not"
+        why = learned if metrics[metric].kind == "trained" else "look at what each of them sees"
+        if sure:
+            said, others = as_said([metric], signs, metrics), as_said(sure, signs, metrics)
+            warnings.append(f"{later} against {earlier}: {said}, but {others}: {why}")
+        doubtful = doubtful or len(against) > len(sure)
+    if not doubtful:
+        return warnings, []
+    plus, minus = (as_said([m for m in signs if way * signs[m] > 0], signs, metrics) for way in (1, -1))
+    return warnings, [f"{later} against {earlier}: {plus}, but {minus}; one of the signs may be chance"]
+
+
+def as_said(names: Sequence[str], means: Mapping[str, float], metrics: Metrics) -> str:
+    return listed([f"{label(m)} ({KINDS[metrics[m].kind]}) {typeset(number(means[m], sign='+'))}" for m in names])
+
+
+def listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def p_value(p: float) -> str:
+    """Returns a p-value of two digits: 0.034, or < .001."""
+    return "< .001" if p < 0.001 else f"{p:.2g}" if p < 0.095 else f"{p:.2f}"
+
+
+def equivalence(found: Equivalence | None) -> str:
+    """Returns what two one-sided tests say of a difference: `equivalent within 0.02 (p 0.003)`; "" where not asked."""
+    if found is None:
+        return ""
+    word = "equivalent within" if found.holds else "not shown to be equivalent within"
+    return f"{word} {found.within:g}" + ("" if found.p is None else f" (p {p_value(found.p)})")
+
+
+def in_figures(found: Estimate, digits: int = 3, sign: str = "") -> str:
+    """Returns `0.040 [0.020, 0.060] {0.010, 0.070}`: the mean, its interval over prompts, and that over prompts and
+    seeds together, where there are seeds.
+    """
+    both = NONE if found.runs_low is None else interval(found.both_low, found.both_high, digits)
+    braces = "" if both == NONE else f" {{{both[1:-1]}}}"
+    return estimate(found.mean, found.low, found.high, digits, sign) + braces

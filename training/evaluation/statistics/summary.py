@@ -1,0 +1,97 @@
+"""Did RL beat SFT? Every model's means and every pair's differences, from scores.
+
+scores = {"sft": {"truth_f1": sft}, "dapo": {"truth_f1": dapo}}     # arrays of shape (seeds, prompts)
+summary = summarise_models(scores, seeds=[0, 1, 2])
+summary.differences["dapo", "sft"]["truth_f1"].mean                 # 0.04
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spanreward.rewards.comparison.resampling import DRAWS
+from spanreward.training.evaluation.statistics.estimates import (
+    Array,
+    Difference,
+    Estimate,
+    Flags,
+    as_scores,
+    estimate_of,
+    independent,
+    paired_difference,
+    per_prompt,
+)
+
+Tables = Mapping[str, Mapping[str, ArrayLike]]  # {model: {metric: (seeds, prompts)}}, models in training order
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """models: {model: {metric: mean}}. differences: {(later, earlier): {metric: difference}}, of every two models."""
+
+    models: dict[str, dict[str, Estimate]]
+    differences: dict[tuple[str, str], dict[str, Difference]]
+
+
+def summarise_models(
+    scores: Tables,
+    seeds: Sequence[int] | None = None,
+    failed: Tables | None = None,
+    runs: Mapping[str, Sequence[str]] | None = None,
+    scales: Mapping[str, tuple[float, float]] | None = None,
+    clusters: Sequence[int] | None = None,
+    resamples: int = DRAWS,
+) -> Summary:
+    """Returns the means of every model and the differences of every later model from every earlier one.
+
+    A model's mean is over the answers that all models with any score have one for. seeds: the rows' names (default 0,
+    1, ...); rows of one name are one training seed in several numerical environments. failed: where a judge failed
+    (default: every NaN). runs: the run of each row; rows that compare the same two runs count once. scales: of metrics
+    that are not in [0, 1]. clusters: which prompts belong together (default: none).
+    """
+    metrics = list(next(iter(scores.values())))
+    arrays = {metric: {model: as_scores(table[metric]) for model, table in scores.items()} for metric in metrics}
+    names = list(seeds or range(len(next(iter(arrays[metrics[0]].values())))))
+    of_run = {model: list(runs[model]) if runs else list(map(str, range(len(names)))) for model in scores}
+
+    def lost(model: str, metric: str) -> Flags:
+        return np.isnan(arrays[metric][model]) if failed is None else np.asarray(failed[model][metric], dtype=bool)
+
+    def mean(model: str, metric: str) -> Estimate:
+        gaps = [np.isnan(array) for array in arrays[metric].values()]
+        everywhere = ~np.any([gap for gap in gaps if not gap.all()], axis=0)
+        values = np.where(everywhere, arrays[metric][model], np.nan)
+        found = estimate_of(values, independent(names, of_run[model]), resamples, clusters)
+        return replace(found, failed=int(lost(model, metric).sum()))
+
+    def difference(later: str, earlier: str, metric: str) -> Difference:
+        a, b = arrays[metric][later], arrays[metric][earlier]
+        failed_a, failed_b = lost(later, metric), lost(earlier, metric)
+        compared = list(zip(of_run[later], of_run[earlier], strict=True))
+        found = paired_difference(a, b, independent(names, compared), resamples, clusters)
+        ends = worst_case(a, b, failed_a, failed_b, (scales or {}).get(metric, (0.0, 1.0)))
+        return replace(found, failed=int((failed_a | failed_b).sum()), worst_case=ends)
+
+    return Summary(
+        {model: {metric: mean(model, metric) for metric in metrics} for model in scores},
+        {
+            (later, earlier): {metric: difference(later, earlier, metric) for metric in metrics}
+            for earlier, later in combinations(scores, 2)
+        },
+    )
+
+
+def worst_case(
+    a: Array, b: Array, failed_a: Flags, failed_b: Flags, scale: tuple[float, float] = (0.0, 1.0)
+) -> list[float] | None:
+    """Returns the lowest and highest mean of a - b that failed verdicts allow; None where nothing failed. Lowest: every
+    failed `a` has the scale's lowest score and every failed `b` its highest. Highest: the reverse.
+    """
+    if not (failed_a.any() or failed_b.any()):
+        return None
+    pairs = [scale, scale[::-1]]
+    ends = [per_prompt(np.where(failed_a, one, a) - np.where(failed_b, other, b)) for one, other in pairs]
+    return [float(end.mean()) for end in ends] if len(ends[0]) else None
