@@ -10,10 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from spanreward.rewards.comparison.length import LengthControl, control_length, style_counts
+from spanreward.rewards.comparison.length import LengthControl, control_length
 from spanreward.training.evaluation.answers.runs import recipe_of
 from spanreward.training.evaluation.answers.setup import Setup
-from spanreward.training.evaluation.judged.answer import JudgedAnswer
 from spanreward.training.evaluation.judged.evaluate import Evaluation
 from spanreward.training.evaluation.judged.metrics import Metric
 from spanreward.training.evaluation.statistics.estimates import MARGIN, Array, differences, independent
@@ -51,12 +50,11 @@ def compare_pairs(setup: Setup, evaluation: Evaluation, summary: Summary, metric
     mains = [name for name, metric in metrics.items() if metric.main]
     adjusted = adjust(summary.differences, mains)
     equal = {} if setup.within is None else equivalences(summary.differences, mains, setup.within)
-    style = {side: style_of(answers) for side, answers in evaluation.answers.items()}
     pairs = []
     for sides, table in summary.differences.items():
         lone = lone_run(setup, *sides)
         one, two = (evaluation.scores[side] for side in sides)
-        shape = one["words"], two["words"], setup.prompts.clusters, (style[sides[0]], style[sides[1]])
+        shape = one["words"], two["words"], setup.prompts.clusters
         rates = {metric: win_rate(one[metric], two[metric], *shape) for metric in mains}
         entries = {}
         for metric, found in table.items():
@@ -79,16 +77,11 @@ def parts_of(
 
 
 def win_rate(
-    later: Array,
-    earlier: Array,
-    words_later: Array,
-    words_earlier: Array,
-    clusters: Sequence[int] | None = None,
-    style: tuple[Array, Array] | None = None,
+    later: Array, earlier: Array, words_later: Array, words_earlier: Array, clusters: Sequence[int] | None = None
 ) -> LengthControl | None:
     """Returns how often the later model wins, as it is and at equal length (comparison/length.py); None where no answer
     has a partner. The seeds of a prompt are drawn together, and the prompts of a cluster. Pairs without both scores are
-    left out. style: `style_counts` of both sides, each of shape (seeds, prompts, elements), or empty.
+    left out.
     """
     difference = differences(later, earlier)
     known = ~np.isnan(difference)
@@ -97,18 +90,12 @@ def win_rate(
     outcomes = 0.5 * (1 + np.sign(np.where(np.abs(difference) > MARGIN, difference, 0.0)))
     prompts = np.broadcast_to(np.arange(known.shape[1]) if clusters is None else clusters, known.shape)
     lengths = list(zip(words_later[known], words_earlier[known], strict=True))
-    told = None if style is None or not style[0].size else (style[0][known], style[1][known])
-    return control_length(outcomes[known].tolist(), lengths, prompts[known].tolist(), told)
+    return control_length(outcomes[known].tolist(), lengths, prompts[known].tolist())
 
 
 def seeds_of(setup: Setup, later: str, earlier: str) -> list[int]:
     """Returns the independent training seed of each row of a pair."""
     return independent(setup.drawn, list(zip(setup.sides[later], setup.sides[earlier], strict=True)))
-
-
-def style_of(answers: Sequence[Sequence[JudgedAnswer]]) -> np.ndarray:
-    """Returns a side's counts of Markdown elements (`style_counts`), of shape (seeds, prompts, elements)."""
-    return np.array([[style_counts(one.text) for one in of_run] for of_run in answers], dtype=float)
 
 
 def lone_run(setup: Setup, later: str, earlier: str) -> str:
