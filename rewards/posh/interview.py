@@ -8,7 +8,6 @@ interview.entities[4].rating, interview.attributes[4, 0].rating, interview.relat
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from spanreward.rewards.files.templates import fill, places
 from spanreward.rewards.judges.judge import Failure
@@ -74,18 +73,9 @@ class Interview:
         names = Counter(name for entity in self.target_graph.entities for name in {lemmas(h) for h in entity.heads})
         self.repeated = frozenset(name for name, count in names.items() if count > 1)
 
-    def fail(self, failure: Failure) -> None:
-        """Keeps the first failure."""
-        self.failure = self.failure or failure
-
     def cut_of(self, source: bool) -> int:
         """How many characters of the source, or else of the target, the judge did not read."""
         return self.cut if self.cuts_source is source else 0
-
-    def answers(self, kind: str) -> dict[Any, Any]:
-        """The answers to the questions about components of one kind, by the components' keys."""
-        by_kind: dict[str, dict[Any, Any]] = {"entity": self.entities, "attribute": self.attributes}
-        return (by_kind | {"relation": self.relations, "denied": self.denied})[kind]
 
     def agrees(self, denial: Denial) -> bool:
         """Whether the target denies the same thing."""

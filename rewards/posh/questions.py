@@ -9,7 +9,6 @@ conduct.py asks the questions and keeps the answers. In default mode a name in a
 characters.
 """
 
-from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -59,22 +58,11 @@ def entity_named(interview: Interview, candidate: Candidate, identifier: str) ->
 
 
 def details(interview: Interview, published: bool) -> list[Component]:
-    """Returns what is said of present entities, and denied things."""
-    present = {number for number, found in interview.entities.items() if found.present}
-    components = said_of(interview, present, published)
-    for number, denial in enumerate(interview.denials):
-        if interview.can_tell(denial):
-            name, mention = denied_thing(denial)
-            spans = tuple(denial.text_spans)
-            components.append(Component("denied", number, {"entity_identifier": name}, mention, spans))
-    return components
-
-
-def said_of(interview: Interview, present: Set[int], published: bool = False) -> list[Component]:
-    """Returns the attributes of these entities and the relations between them.
+    """Returns the attributes of present entities, the relations between present entities, and denied things.
 
     Relations are ordered by the first appearance of their entities in relations (2.5).
     """
+    present = {number for number, found in interview.entities.items() if found.present}
     components = []
     for number in sorted(present):
         for place, attribute in enumerate(interview.source.entities[number].attributes):
@@ -90,6 +78,11 @@ def said_of(interview: Interview, present: Set[int], published: bool = False) ->
             names = {"entity1_identifier": first, "entity2_identifier": second, "relation": relation.text}
             spans = relation.spans
             components.append(Component("relation", relation.number, names, subject, spans, relation.text, other))
+    for number, denial in enumerate(interview.denials):
+        if interview.can_tell(denial):
+            name, mention = denied_thing(denial)
+            spans = tuple(denial.text_spans)
+            components.append(Component("denied", number, {"entity_identifier": name}, mention, spans))
     return components
 
 
@@ -106,7 +99,11 @@ def question_text(interview: Interview, component: Component, published: bool) -
         "relation": wording.ask_relation,
         "denied": wording.ask_denied or wording.ask_entity,
     }
-    return fill(templates[component.kind], **(component.names if published else short_names(component.names)))
+    names = component.names
+    if not published:
+        lines = {key: one_line(name) for key, name in names.items()}
+        names = {key: name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…" for key, name in lines.items()}
+    return fill(templates[component.kind], **names)
 
 
 def presence_question(
@@ -140,9 +137,3 @@ def rewrite_question(interview: Interview, candidate: Candidate) -> Question:
     template = wording.rewrite_attribute if candidate.kind == "attribute" else wording.rewrite_relation
     prompt = fill(template, entity_identifier=candidate.phrase)
     return Question([{"role": "user", "content": prompt}], probe=PhraseProbe(candidate.phrase, candidate.fluent))
-
-
-def short_names(names: dict[str, str]) -> dict[str, str]:
-    """Returns the names on one line each, without double quotes and cut after LONGEST_NAME characters."""
-    lines = {key: one_line(name) for key, name in names.items()}
-    return {key: name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…" for key, name in lines.items()}
