@@ -16,7 +16,6 @@ the longer one.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from spanreward.rewards.base.checks import Mode
 from spanreward.rewards.base.verdict import Status
@@ -126,12 +125,7 @@ class _Asker:
         asked = [(interview, component) for interview in interviews for component in details(interview, self.published)]
         for (interview, component), answer in zip(asked, self._rate(asked), strict=True):
             if answer is not None:
-                answers: dict[str, dict[Any, ComponentRating]] = {
-                    "attribute": interview.attributes,
-                    "relation": interview.relations,
-                    "denied": interview.denied,
-                }
-                answers[component.kind][component.key] = answer
+                interview.details[component.kind, *component.numbers] = answer
 
     def _rate(self, asked: Sequence[tuple[Interview, Component]]) -> list[ComponentRating | None]:
         """Returns the mean rating of each component, from one call to the judge. None for a failure, which the

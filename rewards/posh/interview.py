@@ -2,7 +2,7 @@
 
 interview = Interview(sample=0, source=view, source_text=..., target_text=..., target_graph=..., wording=...)
 interview.bearer(4, "top", published=False)      # 'corner as in "circle sits in corner"', and the same as data
-interview.entities[4].rating, interview.attributes[4, 0].rating, interview.relations[2].rating     # after `conduct`
+interview.entities[4].rating, interview.details["attribute", 4, 0].rating     # after `conduct`
 """
 
 from collections import Counter
@@ -34,9 +34,9 @@ class ComponentRating:
 class Interview:
     """One direction of one pair: are the source's components in the target? `conduct` fills in the answers.
 
-    entities, attributes, relations: the answers by numbers of the source's view, attributes by (entity, attribute). A
-    component with an absent entity is not asked about. denials: what the source says is not there. denied: by number,
-    whether the target has it all the same; what the target denies too is not asked about.
+    denials: what the source says is not there. entities: the answers by number in the source's view. details: those on
+    ("attribute", entity, place), ("relation", number) and ("denied", number), whether the target has it all the same.
+    What has an absent entity is not asked about, nor what the target denies too.
     failure: the judge's first failure, after which answers are missing. cut: the most characters that the judge did not
     read of the longer text in the prompt, which is the source if `cuts_source` and else the target.
     """
@@ -50,9 +50,7 @@ class Interview:
     presence_threshold: float = PRESENCE_THRESHOLD
     denials: Sequence[Denial] = ()
     entities: dict[int, Found] = field(default_factory=dict)
-    attributes: dict[tuple[int, int], ComponentRating] = field(default_factory=dict)
-    relations: dict[int, ComponentRating] = field(default_factory=dict)
-    denied: dict[int, ComponentRating] = field(default_factory=dict)
+    details: dict[tuple[str | int, ...], ComponentRating] = field(default_factory=dict)
     failure: Failure | None = None
     cut: int = 0
     prefix: str = field(init=False)

@@ -10,7 +10,7 @@ characters.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from spanreward.rewards.files.templates import fill
 from spanreward.rewards.judges.judge import Question
@@ -28,12 +28,12 @@ PUBLISHED_TOP = 20  # the published code reads a rating from so many of the like
 class Component:
     """What a question asks about.
 
-    key: where its answer belongs in the interview's answers of this kind. names: for the question's template. mention,
-    words, other: the same as data, see PresenceProbe. spans: its words in the source.
+    numbers: which one of its kind, see `Interview.details`. names: for the question's template. mention, words, other:
+    the same as data, see PresenceProbe. spans: its words in the source.
     """
 
     kind: Literal["entity", "attribute", "relation", "denied"]
-    key: Any
+    numbers: tuple[int, ...]
     names: dict[str, str]
     mention: Mention
     spans: tuple[CharacterSpan, ...] = ()
@@ -54,7 +54,7 @@ def entity_named(interview: Interview, candidate: Candidate, identifier: str) ->
     """Returns an entity by one of its names, which is worded as `identifier`."""
     mention = interview.mention(candidate.entity, candidate.mention)
     spans = interview.source.entities[candidate.entity].spans
-    return Component("entity", candidate.entity, {"entity_identifier": identifier}, mention, spans)
+    return Component("entity", (candidate.entity,), {"entity_identifier": identifier}, mention, spans)
 
 
 def details(interview: Interview, published: bool) -> list[Component]:
@@ -68,21 +68,21 @@ def details(interview: Interview, published: bool) -> list[Component]:
         for place, attribute in enumerate(interview.source.entities[number].attributes):
             name, mention = interview.bearer(number, attribute.text, published)
             names = {"entity_identifier": name, "attribute": attribute.text}
-            key = (number, place)
-            components.append(Component("attribute", key, names, mention, attribute.spans, attribute.text))
+            numbers = (number, place)
+            components.append(Component("attribute", numbers, names, mention, attribute.spans, attribute.text))
     view = interview.source
     ends = dict.fromkeys(end for relation in view.relations for end in (relation.subject, relation.object))
     for relation in dict.fromkeys(relation for end in ends for relation in view.entities[end].relations):
         if {relation.subject, relation.object} <= present:
             (first, subject), (second, other) = interview.ends(relation, published)
             names = {"entity1_identifier": first, "entity2_identifier": second, "relation": relation.text}
-            spans = relation.spans
-            components.append(Component("relation", relation.number, names, subject, spans, relation.text, other))
+            numbers, spans = (relation.number,), relation.spans
+            components.append(Component("relation", numbers, names, subject, spans, relation.text, other))
     for number, denial in enumerate(interview.denials):
         if interview.can_tell(denial):
             name, mention = denied_thing(denial)
-            spans = tuple(denial.text_spans)
-            components.append(Component("denied", number, {"entity_identifier": name}, mention, spans))
+            names, spans = {"entity_identifier": name}, tuple(denial.text_spans)
+            components.append(Component("denied", (number,), names, mention, spans))
     return components
 
 

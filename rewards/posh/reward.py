@@ -40,13 +40,21 @@ from spanreward.rewards.posh.components import RatedComponent, best_of, componen
 from spanreward.rewards.posh.conduct import conduct
 from spanreward.rewards.posh.graph_view import GraphView, view_graph
 from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
-from spanreward.rewards.posh.penalty import penalise, penalise_unread
 from spanreward.rewards.posh.prompts import PromptSource, load_prompts
 from spanreward.rewards.posh.repeats import surplus
-from spanreward.rewards.posh.scores import KINDS, SCORES, coarse_scores, credit, direction_score, f1
+from spanreward.rewards.posh.scores import (
+    KINDS,
+    SCORES,
+    coarse_scores,
+    credit,
+    direction_score,
+    f1,
+    penalise,
+    penalise_unread,
+)
 from spanreward.rewards.reward.answer_cache import AnswerCache
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.text.length import judged_part
+from spanreward.rewards.reward.rows import judged
 
 REMEMBERED_REFERENCES = 4096
 QUESTIONS_PER_WORD = 0.56  # 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words
@@ -142,7 +150,7 @@ class PoshReward(Reward):
         """Parses every distinct text once and returns one Verdict per sample, in order."""
         if self.mode == "published":
             return self._assess_texts(samples)
-        verdicts = self._assess_texts([judged_part(sample) for sample in samples])
+        verdicts = self._assess_texts([replace(sample, completion=judged(sample)) for sample in samples])
         return [penalise_unread(v, sample, self.score) for v, sample in zip(verdicts, samples, strict=True)]
 
     def _assess_texts(self, samples: Sequence[Sample]) -> list[Verdict]:

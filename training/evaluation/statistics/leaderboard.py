@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from spanreward.rewards.comparison.multiplicity import holm
+from spanreward.rewards.comparison.crossed import holm
 from spanreward.training.evaluation.statistics.estimates import Array, Estimate, differences, in_clusters
 from spanreward.training.evaluation.statistics.outcomes import LEVEL
 from spanreward.training.evaluation.statistics.slices import sign_flips
