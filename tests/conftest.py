@@ -1,7 +1,7 @@
 """SIGINT is Ctrl-C in all tests, also where a shell runs them in its background and lets them ignore it.
 
-`make quick` leaves out what launches processes, trains, or reads much: the files of SLOW are marked so. The files of FIRST take
-longest, so they start first: at the end of a run no core waits for one of them (with --no-loadscope-reorder).
+`make quick` leaves out what launches processes, trains, or reads much: the files of SLOW are marked so. The
+files of FIRST take longest and start first: at the end of a run no core waits for one (with --no-loadscope-reorder).
 """
 
 import signal
