@@ -7,19 +7,17 @@ comparison.warnings                                             # what a reader 
 
 from dataclasses import dataclass
 
-from spanreward.training.evaluation.answers.held_out import leaks
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.compute import Compute, compute_of
 from spanreward.training.evaluation.judged.evaluate import Evaluation
 from spanreward.training.evaluation.judged.metrics import Metric, lost_by, metrics_of, names_of
-from spanreward.training.evaluation.statistics.cautions import alike, caveats, looks, lopsided, unsound
+from spanreward.training.evaluation.statistics.cautions import alike, caveats, leaks, looks, lopsided, unsound
 from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.leaderboard import Ranked, leaderboard
 from spanreward.training.evaluation.statistics.needs import needs
 from spanreward.training.evaluation.statistics.pairs import Pair, compare_pairs
-from spanreward.training.evaluation.statistics.parts import parts_by_kind
 from spanreward.training.evaluation.statistics.sentences import contradictions
-from spanreward.training.evaluation.statistics.summary import Summary, summarise_models
+from spanreward.training.evaluation.statistics.summary import Summary, parts_by_kind, summarise_models
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +55,13 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         raise ValueError(f"the rewards {names} apply to none of these answers, and no metric without a judge does.")
     scales = {name: reward.scale for reward in setup.rewards for name in names_of(reward)}
     summary = summarise_models(scores, setup.drawn, evaluation.failed, setup.sides, scales, prompts.clusters)
-    pairs = compare_pairs(setup, evaluation, summary, metrics)
+    pairs = compare_pairs(setup, evaluation, summary.differences, metrics)
     decisive, *_ = order = lost_by(metrics)
     of_scores = {side: table[decisive] for side, table in scores.items()}
     of_models = {model: table[decisive] for model, table in summary.models.items()}
     cut, perhaps = looks(setup, summary.models)
     opposed = [contradictions(pair.later, pair.earlier, pair.metrics, metrics) for pair in pairs]
-    leaked = leaks(setup.sides, prompts.rows, prompts.source)
-    warnings = [*lopsided(evaluation.failed), *alike(evaluation.answers), *prompts.told, *leaked]
+    warnings = [*lopsided(evaluation.failed), *alike(evaluation.answers), *prompts.told, *leaks(setup)]
     warnings += [*unsound(setup, metrics), *cut, *(text for told, _ in opposed for text in told)]
     notes = [*perhaps, *prompts.noted, *caveats(setup, metrics), *(text for _, told in opposed for text in told)]
     return Comparison(
