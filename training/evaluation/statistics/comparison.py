@@ -73,6 +73,6 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         ranking=leaderboard(of_scores, of_models, prompts.clusters),
         parts=parts_by_kind(setup, evaluation.answers),
         compute=compute_of(setup.sides, {side: table.get("length") for side, table in scores.items()}),
-        notes=notes + needs(setup, of_scores, pairs, decisive),
+        notes=[*notes, *needs(setup, of_scores, pairs, decisive)],
         warnings=warnings,
     )

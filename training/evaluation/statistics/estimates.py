@@ -7,7 +7,7 @@ None) is a failed verdict, or a score that this prompt cannot have. It is left o
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -78,16 +78,18 @@ def estimate_of(
     if not len(prompts):
         return Estimate(None, None, None, per_seed)
     interval = ratio_interval(*in_clusters(array, clusters), draws=resamples)
-    low, high = (None, None) if interval is None else (interval.low, interval.high)
     trained = of_seeds(array, range(len(array)) if seeds is None else seeds)
     trained = trained[~np.isnan(trained).all(axis=1)]
-    runs_low, runs_high = interval_over_seeds(nan_means(trained).tolist())
-    counts = {"counted": len(prompts), "trained": len(trained)}
-    found = Estimate(float(prompts.mean()), low, high, per_seed, runs_low, runs_high, **counts)
     both = crossed(trained if len(trained) >= MIN_SEEDS else nan_means(array.T)[None], clusters)
-    if both is None:
-        return found
-    return replace(found, both_low=both.low, both_high=both.high, p=both.p, error=both.error, freedom=both.freedom)
+    return Estimate(
+        float(prompts.mean()),
+        *((None, None) if interval is None else (interval.low, interval.high)),
+        per_seed,
+        *interval_over_seeds(nan_means(trained).tolist()),
+        *((None,) * 5 if both is None else (both.low, both.high, both.p, both.error, both.freedom)),
+        counted=len(prompts),
+        trained=len(trained),
+    )
 
 
 def paired_difference(
@@ -99,9 +101,9 @@ def paired_difference(
 ) -> Difference:
     """Returns a - b over the pairs that both have, as `estimate_of`. Which of the others failed is not known here."""
     gaps = differences(a, b)
-    wins, losses = int((gaps > MARGIN).sum()), int((gaps < -MARGIN).sum())
-    ties = int((np.abs(gaps) <= MARGIN).sum())
-    return Difference(**asdict(estimate_of(gaps, seeds, resamples, clusters)), win=wins, tie=ties, loss=losses)
+    counts = {"win": gaps > MARGIN, "tie": np.abs(gaps) <= MARGIN, "loss": gaps < -MARGIN}
+    estimate = asdict(estimate_of(gaps, seeds, resamples, clusters))
+    return Difference(**estimate, **{name: int(chosen.sum()) for name, chosen in counts.items()})
 
 
 def in_clusters(values: Array, clusters: Sequence[int] | None) -> tuple[Array, Array]:

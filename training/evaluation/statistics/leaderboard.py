@@ -33,10 +33,9 @@ def leaderboard(
     known = {model: found.mean for model, found in means.items() if found.mean is not None}
     pairs = list(combinations(known, 2))
     gaps = [in_clusters(differences(scores[one], scores[two]), clusters)[0] for one, two in pairs]
-    chances = [sign_flips(gap) if len(gap) else None for gap in gaps]
-    adjusted = holm([1.0 if chance is None else chance for chance in chances])
+    chances = holm([1.0 if (chance := sign_flips(gap)) is None else chance for gap in gaps])
     higher: dict[str, set[str]] = {model: set() for model in known}
-    for pair, gap, chance in zip(pairs, gaps, adjusted, strict=True):
+    for pair, gap, chance in zip(pairs, gaps, chances, strict=True):
         if chance < LEVEL:
             upper, lower = pair if gap.mean() > 0 else pair[::-1]
             higher[lower].add(upper)

@@ -73,12 +73,8 @@ def summarise_models(
         return replace(found, failed=int(lost(model, metric).sum()))
 
     def difference(later: str, earlier: str, metric: str) -> Difference:
-        a, b, failed_a, failed_b = (
-            arrays[later][metric],
-            arrays[earlier][metric],
-            lost(later, metric),
-            lost(earlier, metric),
-        )
+        a, b = arrays[later][metric], arrays[earlier][metric]
+        failed_a, failed_b = lost(later, metric), lost(earlier, metric)
         together = independent(names, list(zip(of_run[later], of_run[earlier], strict=True)))
         ends = worst_case(a, b, failed_a, failed_b, (scales or {}).get(metric, (0.0, 1.0)))
         found = paired_difference(a, b, together, resamples, clusters)
