@@ -12,9 +12,8 @@ from typing import Any
 from spanreward.rewards.scoring import to_json
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.evaluate import Answers
-from spanreward.training.evaluation.statistics.comparison import Comparison
+from spanreward.training.evaluation.statistics.comparison import Comparison, Ranked
 from spanreward.training.evaluation.statistics.estimates import Estimate
-from spanreward.training.evaluation.statistics.leaderboard import Ranked
 from spanreward.training.evaluation.statistics.outcomes import Compared
 from spanreward.training.evaluation.statistics.slices import Slice
 

@@ -1,23 +1,40 @@
-"""A whole comparison: every number, sentence and warning, from judged answers.
+"""A whole comparison: every number, sentence and warning, and the ranking of all models, from judged answers.
 
 comparison = summarise(setup, evaluation)
 comparison.pairs[-1].metrics["posh_f1"].outcome.verdict         # "better"
 comparison.warnings                                             # what a reader must know first
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
+from spanreward.rewards.comparison.multiplicity import holm
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.compute import Compute, compute_of
 from spanreward.training.evaluation.judged.evaluate import Evaluation
 from spanreward.training.evaluation.judged.metrics import Metric, lost_by, metrics_of, names_of
 from spanreward.training.evaluation.statistics.cautions import alike, caveats, leaks, looks, lopsided, unsound
-from spanreward.training.evaluation.statistics.estimates import Estimate
-from spanreward.training.evaluation.statistics.leaderboard import Ranked, leaderboard
+from spanreward.training.evaluation.statistics.estimates import Array, Estimate, differences, in_clusters
 from spanreward.training.evaluation.statistics.needs import needs
+from spanreward.training.evaluation.statistics.outcomes import LEVEL
 from spanreward.training.evaluation.statistics.pairs import Pair, compare_pairs
 from spanreward.training.evaluation.statistics.sentences import contradictions
+from spanreward.training.evaluation.statistics.slices import sign_flips
 from spanreward.training.evaluation.statistics.summary import Summary, parts_by_kind, summarise_models
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """rank: 1 plus the number of models that are higher beyond chance over prompts, at LEVEL, adjusted over all pairs
+    (Holm); None without a score. tied: the models that are neither higher nor lower beyond chance. Of other training
+    seeds this says nothing.
+    """
+
+    model: str
+    rank: int | None
+    mean: Estimate
+    tied: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +45,7 @@ class Comparison:
         models: {model: {metric: mean}}.
         pairs: every later model against every earlier one.
         lost_by: the main metrics in the order in which they say who lost a prompt.
-        ranking: the models by the first of them.
+        ranking: the models by the first of them, the best first.
         parts: of the metrics that are split by kind.
         notes: what limits the figures.
         warnings: what a reader must know before them.
@@ -76,3 +93,23 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         notes=[*notes, *needs(setup, of_scores, pairs, decisive)],
         warnings=warnings,
     )
+
+
+def leaderboard(
+    scores: Mapping[str, Array], means: Mapping[str, Estimate], clusters: Sequence[int] | None = None
+) -> list[Ranked]:
+    """Returns the models by their mean of one metric; those without a score come last. scores: (seeds, prompts)."""
+    known = {model: found.mean for model, found in means.items() if found.mean is not None}
+    pairs = list(combinations(known, 2))
+    gaps = [in_clusters(differences(scores[one], scores[two]), clusters)[0] for one, two in pairs]
+    chances = holm([1.0 if (chance := sign_flips(gap)) is None else chance for gap in gaps])
+    higher: dict[str, set[str]] = {model: set() for model in known}
+    for pair, gap, chance in zip(pairs, gaps, chances, strict=True):
+        if chance < LEVEL:
+            upper, lower = pair if gap.mean() > 0 else pair[::-1]
+            higher[lower].add(upper)
+    rows = []
+    for model in sorted(known, key=lambda model: -known[model]):
+        tied = [o for o in known if o != model and o not in higher[model] and model not in higher[o]]
+        rows.append(Ranked(model, 1 + len(higher[model]), means[model], tied))
+    return rows + [Ranked(model, None, means[model], []) for model in means if model not in known]
