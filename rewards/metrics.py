@@ -11,7 +11,7 @@ import yaml
 from spanreward.rewards.base.checks import check_known, unknown
 from spanreward.rewards.caprl import CaprlReward
 from spanreward.rewards.criteria import CriteriaReward
-from spanreward.rewards.files.custom_file import custom_class, custom_instance, is_custom
+from spanreward.rewards.files.custom_file import custom_part, is_custom
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.lave import LaveReward
@@ -32,16 +32,16 @@ METRICS: dict[str, type[Reward]] = {
 def build_reward(metric: str, judge: Judge | None, options: dict[str, Any]) -> Reward:
     """Returns the metric with this judge and these arguments of its class. None for a metric without a judge.
 
-    metric: one of METRICS, or FILE.py:NAME (see own_file.py). NAME is a class, which gets the judge if it takes one, or
+    metric: one of METRICS, or FILE.py:NAME (custom_file.py). NAME is a class, which gets the judge if it takes one, or
     a reward that `@reward` made, which takes no options.
 
     Raises ValueError for an unknown metric or option, an invalid value, and a metric that lacks its judge.
     """
-    if (custom := custom_instance(metric, Reward, options)) is not None:
-        return custom
     if not is_custom(metric) and metric not in METRICS:
         raise ValueError(f"{unknown('metric', metric, METRICS)} A metric of your own is FILE.py:NAME.")
-    kind = custom_class(metric, Reward) if is_custom(metric) else METRICS[metric]
+    kind = custom_part(metric, Reward, options) if is_custom(metric) else METRICS[metric]
+    if isinstance(kind, Reward):
+        return kind
     parameters = inspect.signature(kind).parameters
     valid = [name for name in parameters if name != "judge"]
     check_known(f"option of {metric}", options, valid)

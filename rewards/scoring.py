@@ -112,21 +112,19 @@ def read_rows(source: Path) -> list[InputRow]:
 
 
 def read_row(number: int, line: bytes) -> InputRow:
-    """The row, with the reason in place of the sample when it cannot be judged."""
+    """Returns the row, with the reason in place of the sample when it cannot be judged."""
+    where = f"line {number}"
     try:
-        row = read_object(line, f"line {number}")
+        row = read_object(line, where)
     except ValueError as error:
-        return InputRow(number, f"line {number}", frozenset(), str(error))
-    identity = str(number) if row.get("id") is None else str(row["id"])
-    sample: Sample | str
+        return InputRow(number, where, frozenset(), str(error))
+    sample: Sample | str = f"{where} needs the key 'completion' with a text, got {row.get('completion')!r}"
     if isinstance(row.get("completion"), str):
         try:
             sample = read_sample(row, row["completion"], row.get("prompt", ""))
         except ValueError as error:
-            sample = f"line {number}: {error}"
-    else:
-        sample = f"line {number} needs the key 'completion' with a text, got {row.get('completion')!r}"
-    return InputRow(number, identity, frozenset(row), sample)
+            sample = f"{where}: {error}"
+    return InputRow(number, str(number if row.get("id") is None else row["id"]), frozenset(row), sample)
 
 
 def _check_columns(reward: Reward, rows: Sequence[InputRow], source: Path) -> None:
@@ -162,20 +160,21 @@ def _finished_rows(output: Path, settings: dict[str, Any], rows: Sequence[InputR
     remedy = "choose another --output, or remove the file to start anew."
     if not beside.is_file():
         raise ScoringError(f"{output} exists and nothing says what made it (there is no {beside}): {remedy}")
-    made_with = _parsed(beside.read_bytes())
-    if not isinstance(made_with, dict):
+    made_with = _object(beside.read_bytes())
+    if not made_with:
         raise ScoringError(f"{beside}, which says what made {output}, cannot be read: {remedy}")
     if made_with != wanted:
         differing = [key for key in {**made_with, **wanted} if made_with.get(key) != wanted.get(key)]
         had, asked = ({key: side.get(key) for key in differing} for side in (made_with, wanted))
         raise ScoringError(f"{output} was made with {had}, and you ask for {asked}: {remedy}")
-    written = output.read_bytes()
-    complete = written[: written.rfind(b"\n") + 1]
-    verdicts = [_parsed(line) for line in complete.split(b"\n")[:-1]]
-    for number, verdict in enumerate(verdicts, start=1):
-        if not (isinstance(verdict, dict) and {"id", "score", "status"} <= verdict.keys()):
+    complete = output.read_bytes()
+    complete = complete[: complete.rfind(b"\n") + 1]
+    ids = []
+    for number, line in enumerate(complete.split(b"\n")[:-1], start=1):
+        verdict = _object(line)
+        if not {"id", "score", "status"} <= verdict.keys():
             raise ScoringError(f"line {number} of {output} is no verdict: {remedy}")
-    ids = [verdict["id"] for verdict in verdicts]
+        ids.append(verdict["id"])
     if ids != [row.id for row in rows[: len(ids)]]:
         raise ScoringError(f"{output} holds the verdicts of other rows: {remedy}")
     with output.open("r+b") as file:
@@ -183,12 +182,12 @@ def _finished_rows(output: Path, settings: dict[str, Any], rows: Sequence[InputR
     return len(ids)
 
 
-def _parsed(content: bytes) -> Any:
-    """Returns the JSON's value, None for invalid JSON."""
+def _object(content: bytes) -> dict[str, Any]:
+    """Returns a JSON object, empty for anything else."""
     try:
-        return json.loads(content)
-    except (ValueError, RecursionError):
-        return None
+        return read_object(content, "")
+    except ValueError:
+        return {}
 
 
 def _judge_rows(reward: Reward, rows: Sequence[InputRow]) -> Iterator[Verdict]:

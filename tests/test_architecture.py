@@ -1,100 +1,91 @@
-"""docs/architecture.md's picture: which folder may use which. Nothing imports upwards, and there is no circle."""
+"""docs/architecture.md's picture, read off the imports: nothing imports upwards, and there is no circle of files.
 
-import ast
+Imports count wherever they stand, also under TYPE_CHECKING and inside a function (tests/import_graph.py).
+"""
+
 from pathlib import Path
 
 import pytest
 
+from tests.import_graph import circles, file_graph, files_of, imported, room_graph
 from tests.support.paths import ROOT
 
-METRICS = {"rewards.posh", "rewards.harmonic", "rewards.lave", "rewards.pairwise", "rewards.criteria", "rewards.caprl"}
-# Below what a folder may use, itself aside: files that lie directly in rewards/ or training/ have their own rules.
-USES = {
-    "rewards.language": set(),
-    "rewards.judges": {"rewards.language"},  # its own rooms: INSIDE_JUDGES
-    "rewards.posh": {"rewards.language", "rewards.judges"},
-    "rewards.harmonic": {"rewards.language", "rewards.judges"},
-    "rewards.lave": {"rewards.language", "rewards.judges"},
-    "rewards.comparison": set(),
-    "rewards.pairwise": {"rewards.judges", "rewards.comparison"},
-    "rewards.criteria": {"rewards.judges", "rewards.pairwise"},
-    "rewards.caprl": {"rewards.language", "rewards.judges", "rewards.lave", "rewards.pairwise"},
-    "rewards.labels": set(),
-    "training.grpo": {"rewards.judges"},
-    "training.data": {"rewards.language"},
-    "training.evaluation": {
-        *("rewards.judges", "rewards.comparison", "rewards.labels"),  # labels: what needs no judge
-        *("training.data", "training.grpo"),  # grpo: where a reasoning ends
-    },
-    "training.callbacks": {"training.grpo", "training.evaluation"},
-    "training.judge": {"rewards.judges", "rewards.labels", "rewards.language"},
-    "training.plan": {"rewards.judges"},  # whose KV cache it reckons
-    "training.commands": {  # what a person calls: it may use everything
-        *METRICS,
-        *("rewards.language", "rewards.judges", "rewards.comparison", "rewards.labels"),
-        *("training.callbacks", "training.data", "training.evaluation", "training.grpo"),
-        *("training.judge", "training.plan"),
-    },
+# From the ground up: a room may import those that stand before it.
+FLOORS = {
+    "rewards": (
+        *("base", "files", "text", "language", "judges", "reward", "comparison"),
+        *("posh", "harmonic", "lave", "pairwise", "criteria", "caprl", "labels", "metrics", "ready", "scoring"),
+    ),
+    "rewards.judges": (
+        *("usage", "probe", "judge", "smollm2", "model_files", "encoding"),
+        *("function_judge", "match", "local", "remote", "encoder", "shared", "by_name"),
+    ),
+    "training": (
+        *("needs", "recipe_file", "trainer_settings", "grpo", "recipe", "run_checks", "data", "policy", "run_folder"),
+        *("evaluation", "callbacks", "judge", "run", "plan", "commands"),
+    ),
+    "training.evaluation": ("answers", "judged", "statistics", "page"),
 }
-
-INSIDE_JUDGES = {
-    **{"match": set(), "encoding": set(), "local": {"encoding"}, "remote": {"encoding"}, "shared": set()},
-    "encoder": {"local"},  # which GPU is this rank's
-}
+METRICS = ("posh", "harmonic", "lave", "pairwise", "criteria", "caprl")
+FILES = file_graph()
 
 
-def folder_of(module: str) -> str:
-    """ "rewards.judges" of "spanreward.rewards.judges.shared.store", "rewards" of "spanreward.rewards.base.verdict"."""
-    parts = module.removeprefix("spanreward.").split(".")
-    return ".".join(parts[:2]) if len(parts) > 1 and (ROOT / parts[0] / parts[1]).is_dir() else parts[0]
+@pytest.mark.parametrize("folder", FLOORS)
+def test_a_room_imports_what_stands_below(folder: str) -> None:
+    rooms = room_graph(FILES, folder)
+    assert set(rooms) == set(FLOORS[folder])
+    floor = {room: number for number, room in enumerate(FLOORS[folder])}
+    assert [(room, one) for room, uses in rooms.items() for one in uses if floor[one] > floor[room]] == []
 
 
-def imported(path: Path) -> set[str]:
-    nodes = list(ast.walk(ast.parse(path.read_text())))
-    modules = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
-    return modules | {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+def test_no_file_imports_itself_through_others() -> None:
+    assert circles(FILES) == []
 
 
-@pytest.mark.parametrize("folder", USES)
-def test_a_folder_uses_only_what_lies_below(folder: str) -> None:
-    path = ROOT / folder.replace(".", "/")
-    used = {module for file in path.rglob("*.py") for module in imported(file)}
-    ours = {folder_of(module) for module in used if module.startswith("spanreward.")}
-    assert ours - {folder, "rewards", "training"} <= USES[folder]
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "from spanreward.rewards.hub import offline",
+        "if TYPE_CHECKING:\n    from spanreward.rewards.hub import offline",
+        "def later():\n    import spanreward.rewards.hub",
+        "def later():\n    from spanreward.rewards import hub",
+    ],
+)
+def test_a_planted_circle_is_found(planted: str, tmp_path: Path) -> None:
+    (tmp_path / "rewards").mkdir()
+    (tmp_path / "rewards/hub.py").write_text("from spanreward.rewards.verdict import Sample\n")
+    (tmp_path / "rewards/verdict.py").write_text("class Sample: ...\n")
+    assert circles(file_graph(tmp_path)) == []
+    (tmp_path / "rewards/verdict.py").write_text(f"{planted}\n")
+    ((first, second, third),) = circles(file_graph(tmp_path))
+    assert {first, second} == {"rewards.hub", "rewards.verdict"}
+    assert first == third
 
 
-@pytest.mark.parametrize("room", INSIDE_JUDGES)
-def test_a_judge_uses_only_the_rooms_below(room: str) -> None:
-    files = (ROOT / "rewards/judges" / room).glob("*.py")
-    parts = [module.split(".") for file in files for module in imported(file)]
-    used = {part[3] for part in parts if part[:3] == ["spanreward", "rewards", "judges"] and len(part) > 4}
-    assert used - {room} <= INSIDE_JUDGES[room]
+def test_few_metrics_use_another() -> None:
+    rooms = room_graph(FILES, "rewards")
+    used = {room: rooms[room] & set(METRICS) for room in METRICS if rooms[room] & set(METRICS)}
+    assert used == {"criteria": {"pairwise"}, "caprl": {"lave"}}
 
 
-def test_every_folder_is_in_the_picture() -> None:
-    folders = {
-        f"{top}.{path.name}" for top in ("rewards", "training") for path in (ROOT / top).iterdir() if path.is_dir()
-    }
-    assert {name for name in folders if not name.endswith("__pycache__")} == set(USES)
-
-
-def test_there_is_no_circle() -> None:
-    left = dict(USES)
-    while free := [name for name, uses in left.items() if not uses & set(left)]:
-        for name in free:
-            del left[name]
-    assert not left
+def test_judges_know_no_metric_and_language_no_judge() -> None:
+    rooms = room_graph(FILES, "rewards")
+    assert not rooms["judges"] & {*METRICS, "reward"}
+    assert not rooms["language"] & {"judges", "reward"}
+    assert not rooms["base"]
 
 
 def test_what_a_completion_is_worth_knows_no_trainer() -> None:
-    for file in (ROOT / "rewards").rglob("*.py"):
-        assert not {name for name in imported(file) if name.startswith(("spanreward.training", "trl", "scripts"))}, file
+    for name, path in files_of(ROOT).items():
+        if name.startswith("rewards"):
+            modules = [module for module, _ in imported(path)]
+            assert not [one for one in modules if one.startswith(("spanreward.training", "trl", "scripts"))], path
 
 
 def test_the_product_knows_no_experiment() -> None:
     """experiments/ proves claims about the product and is in no wheel."""
-    files = [file for top in ("rewards", "training", "scripts", "spanreward") for file in (ROOT / top).rglob("*.py")]
-    assert len(files) > 200
-    for file in files:
-        tops = {name.split(".")[0] for name in imported(file)}
-        assert not tops & {"experiments", "tests", "rewards", "training"}, file
+    paths = [*files_of(ROOT).values(), *(ROOT / "scripts").glob("*.py")]
+    assert len(paths) > 150
+    for path in paths:
+        tops = {module.partition(".")[0] for module, _ in imported(path)}
+        assert not tops & {"experiments", "tests", "rewards", "training"}, path

@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    AutoProcessor,
+    AutoTokenizer,
+    PretrainedConfig,
+)
 from transformers.modeling_utils import PreTrainedModel
 from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 from transformers.processing_utils import ProcessorMixin
@@ -63,10 +70,9 @@ def saved_policy(model: str, dtype: str) -> tuple[PreTrainedModel, Processor]:
     """Returns the policy in a folder, or of a hub id. Raises OSError and ValueError as transformers does."""
     if not Path(model).is_dir():
         offline_without_hub()
-    pictures = type(AutoConfig.from_pretrained(base_of(model))) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
-    kind: Any = AutoModelForImageTextToText if pictures else AutoModelForCausalLM
+    kind = model_class(AutoConfig.from_pretrained(base_of(model)))
     policy = kind.from_pretrained(model, dtype=getattr(torch, dtype))
-    if not pictures:
+    if kind is AutoModelForCausalLM:
         tokenizer = AutoTokenizer.from_pretrained(processor_folder(model, TOKENIZER_FILES))
         tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token  # as TRL does
         return policy, tokenizer
@@ -74,6 +80,11 @@ def saved_policy(model: str, dtype: str) -> tuple[PreTrainedModel, Processor]:
     if is_torchvision_available():
         return policy, AutoProcessor.from_pretrained(source)
     return policy, load_processor(source, policy.config)
+
+
+def model_class(config: PretrainedConfig) -> Any:
+    pictures = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+    return AutoModelForImageTextToText if pictures else AutoModelForCausalLM
 
 
 def policy_folder(model: str) -> str:

@@ -73,6 +73,14 @@ class JsonlPart(RowsPart):
     source: Literal["jsonl"]
     path: str
 
+    @property
+    def file(self) -> Path:
+        """Raises RecipeError where there is none."""
+        if not Path(self.path).is_file():
+            where = "give its path with data.path=PATH, from the folder that you start in."
+            raise RecipeError(f"there is no data file {self.path}: {where}")
+        return Path(self.path)
+
 
 class HubPart(RowsPart):
     """A Hugging Face hub dataset, or a folder on disk that `datasets` reads (training/data/hub.py).

@@ -17,7 +17,7 @@ from typing import Any
 
 from accelerate import Accelerator, PartialState
 from peft import LoraConfig
-from transformers import ProcessorMixin, ProgressCallback, Trainer
+from transformers import ProcessorMixin, ProgressCallback, Trainer, TrainerCallback
 from transformers.integrations import is_deepspeed_zero3_enabled
 from trl import SFTTrainer
 
@@ -40,6 +40,8 @@ from spanreward.training.run_folder import begin, check_new, checkpoint_to_resum
 
 log = logging.getLogger(__name__)
 
+PROCESSES = int(os.environ.get("WORLD_SIZE", "1"))
+
 
 class Unhealthy(RuntimeError):
     """A problem of the reward, which the message names, ended the run. Its policy is saved as it was then."""
@@ -60,7 +62,7 @@ def run(
     ends.
     """
     output = Path(recipe.output)
-    checkpoint = checkpoint_to_resume(recipe, processes()) if resume else None
+    checkpoint = checkpoint_to_resume(recipe, PROCESSES) if resume else None
     if not resume:
         check_new(recipe)
     rewards = build_rewards(recipe.rewards)
@@ -82,36 +84,32 @@ def run(
     return output
 
 
-def processes() -> int:
-    return int(os.environ.get("WORLD_SIZE", "1"))
-
-
 def train(
     trainer: Trainer, recipe: Recipe, checkpoint: Path | None, stop_on: Collection[str], read_by: Mapping[str, str]
 ) -> str:
     """Train, from a checkpoint if there is one, and write the run's files. Returns the problem that ended it, or ""."""
-    output = Path(recipe.output)
-    health = None
+    output, health = Path(recipe.output), None
     trainer.remove_callback(ProgressCallback)
-    trainer.add_callback(ProgressBar)
-    trainer.add_callback(MetricsFile(output / "metrics.jsonl"))
+    callbacks: list[TrainerCallback] = [ProgressBar(), MetricsFile(output / "metrics.jsonl")]
     if isinstance(trainer, SpanGRPOTrainer):
         health = RewardHealthCallback(trainer.recorders, stop_on=stop_on)  # where judges fail the trainer stops itself
-        trainer.add_callback(health)
-        trainer.add_callback(SpanTableCallback(trainer.recorders, recipe.spans_every, output / "spans"))
+        callbacks += [health, SpanTableCallback(trainer.recorders, recipe.spans_every, output / "spans")]
         if recipe.verdicts:
-            trainer.add_callback(VerdictFile(trainer.recorders, output))
+            callbacks.append(VerdictFile(trainer.recorders, output))
+    for callback in callbacks:
+        trainer.add_callback(callback)
     if trainer.is_world_process_zero():
-        begin(recipe, processes(), checkpoint, read_by)
+        begin(recipe, PROCESSES, checkpoint, read_by)
     trainer.accelerator.wait_for_everyone()
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-    return health.stopped if health is not None else ""
+    return "" if health is None else health.stopped
 
 
 def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
     """Returns TRL's SFTTrainer or a SpanGRPOTrainer with the rewards. Raises RecipeError for what they refuse."""
+    learned = recipe.algorithm == "sft"
     arguments: dict[str, Any] = {"output_dir": recipe.output, "seed": recipe.seed, **recipe.trainer}
-    if recipe.algorithm != "sft":
+    if not learned:
         arguments["reward_weights"] = [part.weight for part in recipe.rewards]
     with refusals():
         args = trainer_config(recipe.algorithm)(**arguments)
@@ -122,19 +120,15 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
             f"the policy {recipe.policy.model} cannot be made under ZeRO-3: run its recipe with "
             "accelerate_configs/cpu.yaml, and give policy.model the folder."
         )
-    if base_of(recipe.policy.model) != recipe.policy.model:  # peft would begin it anew, or freeze it
+    if (base := base_of(recipe.policy.model)) != recipe.policy.model:  # peft would begin it anew, or freeze it
         raise RecipeError(
-            f"policy.model {recipe.policy.model} is an adapter over {base_of(recipe.policy.model)}, and training does "
-            "not go on from one: merge it into its base (docs/recipes.md), and give the merged folder."
+            f"policy.model {recipe.policy.model} is an adapter over {base}, and training does not go on from one: "
+            "merge it into its base (docs/recipes.md), and give the merged folder."
         )
     model, processor = load_policy(recipe.policy.model, recipe.seed, recipe.policy.dtype)
-    learned = recipe.algorithm == "sft"
-    data, validation = recipe.data, recipe.validation_data
-    dataset = load_data(data, learned)
+    dataset, validation = load_data(recipe.data, learned), recipe.validation_data
     if isinstance(processor, ProcessorMixin) and "image" not in dataset.column_names:
-        log.warning("no row of %s has a picture: %s learns from text alone.", data.source, recipe.policy.model)
-    if recipe.algorithm != "sft":
-        check_columns(rewards, dataset.column_names, data.source)
+        log.warning("no row of %s has a picture: %s learns from text alone.", recipe.data.source, recipe.policy.model)
     shared: dict[str, Any] = {
         "model": model,
         "args": args,
@@ -144,9 +138,7 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
         "peft_config": lora_config(recipe.policy.lora) if recipe.policy.lora else None,
     }
     with refusals():
-        if recipe.algorithm == "sft":
-            return SupervisedTrainer(**shared)
-        return SpanGRPOTrainer(reward_funcs=rewards, **shared)
+        return SupervisedTrainer(**shared) if learned else SpanGRPOTrainer(reward_funcs=rewards, **shared)
 
 
 class SupervisedTrainer(CheckpointWeights, SFTTrainer):
@@ -165,29 +157,17 @@ def check_launch(accelerator: Accelerator) -> None:
             )
 
 
-def check_columns(rewards: Sequence[Reward], present: Sequence[str], source: str) -> None:
-    """Raises RecipeError for a reward whose column no row has, before the first step."""
-    for reward in rewards:
-        missing = reward.missing_column(present)
-        if missing:
-            raise RecipeError(
-                f"the reward {reward.__name__} needs the column {missing}, and the data of {source} has "
-                f"{sorted(present)}: say in data.columns which of the data's keys holds it, or choose another reward."
-            )
-
-
 def build_rewards(parts: Sequence[RewardPart]) -> list[Reward]:
     """Returns the recipe's rewards, equal judges made once. Raises RecipeError for unknown names and options."""
+    judges: dict[str, Judge] = {}
+    rewards = []
     with refusals():
-        judges: dict[str, Judge] = {}
-        rewards = []
         for part in parts:
-            asked = part.judge
-            key = json.dumps(asked.model_dump(), sort_keys=True, default=str)
+            key = json.dumps(part.judge.model_dump(), sort_keys=True, default=str)
             if key not in judges:
-                judges[key] = build_judge(asked)
+                judges[key] = build_judge(part.judge)
             rewards.append(build_reward(part.metric, judges[key], part.options))
-        return rewards
+    return rewards
 
 
 def build_judge(part: JudgePart) -> Judge:
@@ -203,10 +183,11 @@ def readers(rewards: Sequence[Reward]) -> dict[str, str]:
     found = {}
     for reward in rewards:
         try:
-            found[reward.__name__] = reward.reader()
+            if reader := reward.reader():
+                found[reward.__name__] = reader
         except ImportError as error:
             raise RecipeError(f"the reward {reward.__name__} cannot read texts: {error}") from error
-    return {name: reader for name, reader in found.items() if reader}
+    return found
 
 
 def start_judges(parts: Sequence[RewardPart], rewards: Sequence[Reward]) -> None:
@@ -216,8 +197,7 @@ def start_judges(parts: Sequence[RewardPart], rewards: Sequence[Reward]) -> None
     """
     pairs = zip(parts, rewards, strict=True)
     for part, judge in {id(judge): (part, judge) for part, reward in pairs for judge in reward.judges}.values():
-        what = f"the judge {part.judge.name} of {part.metric}"
-        rank = f"rank {os.environ.get('RANK', '0')}"
+        what, rank = f"the judge {part.judge.name} of {part.metric}", f"rank {os.environ.get('RANK', '0')}"
         local = not judge.remote and any(":" in one.name for one in part.judge.answering)
         if local:
             print(f"{rank}: {what} is starting", file=sys.stderr, flush=True)
@@ -225,8 +205,7 @@ def start_judges(parts: Sequence[RewardPart], rewards: Sequence[Reward]) -> None
         try:
             judge.start()
         except Exception as error:
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            raise RecipeError(f"{what} cannot start: {reason}") from error
+            raise RecipeError(one_line(f"{what} cannot start: {type(error).__name__}: {error}")) from error
         if local:
             print(f"{rank}: {what} is ready after {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
 
@@ -237,7 +216,11 @@ def refusals() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise RecipeError(" ".join(str(error).split())) from error
+        raise RecipeError(one_line(str(error))) from error
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def lora_config(part: LoraPart) -> LoraConfig:

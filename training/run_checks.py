@@ -9,8 +9,7 @@ report of the run shows them first. With `spanreward train --strict` a failed ch
 """
 
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
@@ -20,11 +19,12 @@ from rich.table import Column, Table
 
 from spanreward.training.recipe import Recipe
 
-LAST = "in the last tenth"
-LIMITS = {  # check: the logged key that it limits, and over which steps
-    "max_failed_fraction": ("judge/failed_fraction", "of all completions"),
-    "max_truncated_fraction": ("completions/clipped_ratio", LAST),
-    "max_degenerate_fraction": ("health/degenerate_fraction", LAST),
+KEYS = {  # check: the logged key that it looks at
+    "reward_rises": "reward",
+    "loss_falls": "loss",
+    "max_failed_fraction": "judge/failed_fraction",
+    "max_truncated_fraction": "completions/clipped_ratio",
+    "max_degenerate_fraction": "health/degenerate_fraction",
 }
 
 
@@ -44,47 +44,32 @@ def check_run(folder: str | Path, recipe: Recipe) -> list[CheckResult]:
         return []
     lines = [json.loads(line) for line in (Path(folder) / "metrics.jsonl").read_text().splitlines()]
     results = []
-    if recipe.check.reward_rises:
-        results.append(moves("reward_rises", lines, "reward", upwards=True))
-    if recipe.check.loss_falls:
-        results.append(moves("loss_falls", lines, "loss", upwards=False))
-    for name, (key, where) in LIMITS.items():
-        limit = getattr(recipe.check, name)
-        if limit is not None:
-            values = logged(lines, key)
-            results.append(at_most(name, last_tenth(values) if where == LAST else values, limit, where))
+    for name, asked in recipe.check:
+        if asked is not None and asked is not False:
+            values = [line[KEYS[name]] for line in lines if KEYS[name] in line]
+            results.append(at_most(name, values, asked) if name.startswith("max_") else moves(name, values))
     (Path(folder) / "check.json").write_text(json.dumps([asdict(result) for result in results], indent=2) + "\n")
     return results
 
 
-def logged(lines: Sequence[Mapping[str, float]], key: str) -> list[float]:
-    return [line[key] for line in lines if key in line]
-
-
-def tenth(values: Sequence[float]) -> int:
-    return max(1, len(values) // 10)
-
-
-def last_tenth(values: Sequence[float]) -> Sequence[float]:
-    return values[-tenth(values) :]
-
-
-def moves(name: str, lines: Sequence[Mapping[str, float]], key: str, upwards: bool) -> CheckResult:
-    values = logged(lines, key)
-    wanted = "more at last than at first" if upwards else "less at last than at first"
+def moves(name: str, values: Sequence[float]) -> CheckResult:
+    upwards = name == "reward_rises"
+    wanted = f"{'more' if upwards else 'less'} at last than at first"
     if len(values) < 2:
         return CheckResult(name, f"{len(values)} logged steps", wanted, None)
-    first, last = fmean(values[: tenth(values)]), fmean(last_tenth(values))
-    passed = last > first if upwards else last < first
-    return CheckResult(name, f"{key} {first:.4g} -> {last:.4g} over {len(values)} logged steps", wanted, passed)
+    tenth = max(1, len(values) // 10)
+    first, last = fmean(values[:tenth]), fmean(values[-tenth:])
+    found = f"{KEYS[name]} {first:.4g} -> {last:.4g} over {len(values)} logged steps"
+    return CheckResult(name, found, wanted, last > first if upwards else last < first)
 
 
-def at_most(name: str, values: Sequence[float], limit: float, where: str) -> CheckResult:
-    wanted = f"at most {limit:.4g} {where}"
+def at_most(name: str, values: Sequence[float], limit: float) -> CheckResult:
+    whole = name == "max_failed_fraction"
+    wanted = f"at most {limit:.4g} {'of all completions' if whole else 'in the last tenth'}"
     if not values:
         return CheckResult(name, "not logged", wanted, None)
-    mean = fmean(values)
-    return CheckResult(name, f"{mean:.4g}", wanted, not math.isnan(mean) and mean <= limit)
+    mean = fmean(values if whole else values[-max(1, len(values) // 10) :])
+    return CheckResult(name, f"{mean:.4g}", wanted, mean <= limit)
 
 
 def failed_checks(folder: str | Path) -> list[CheckResult]:

@@ -17,7 +17,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -126,20 +126,13 @@ def damage_of(checkpoint: Path) -> str:
 def begin(
     recipe: Recipe, processes: int, checkpoint: Path | None = None, read_by: Mapping[str, str] | None = None
 ) -> None:
-    """Write what is known before the first step. A new run removes the checkpoints of an earlier one.
-
-    read_by: what reads the texts, by the reward's name.
+    """Write what is known before the first step. A new run removes the checkpoints of an earlier one. read_by: what
+    reads the texts, by the reward's name.
     """
-    read_by = read_by or {}
-    output = Path(recipe.output)
+    output, read_by = Path(recipe.output), dict(read_by or {})
     output.mkdir(parents=True, exist_ok=True)
-    made: dict[str, Any] = {
-        **versions(),
-        "git": git_state(Path(__file__)),
-        "processes": processes,
-        "machine": machine(),
-        "readers": dict(read_by),
-    }
+    about = {"git": git_state(Path(__file__)), "processes": processes, "machine": machine(), "readers": read_by}
+    made: dict[str, Any] = {**versions(), **about}
     if checkpoint is None:
         for folder in checkpoints(output):
             shutil.rmtree(folder)
@@ -168,11 +161,11 @@ def continue_lines(path: Path, step: int) -> None:
 
 def step_of(line: str) -> float:
     """Returns a line's step; infinity for a cut line and for the summary of a run."""
-    try:
+    with suppress(ValueError, TypeError, KeyError, RecursionError, OverflowError):
         numbers = json.loads(line)
-        return math.inf if "train_runtime" in numbers else float(numbers["step"])
-    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
-        return math.inf
+        if "train_runtime" not in numbers:
+            return float(numbers["step"])
+    return math.inf
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -189,8 +182,7 @@ def write_whole(path: Path, text: str) -> None:
 def read_versions(output: Path) -> dict[str, Any]:
     try:
         made: dict[str, Any] = json.loads((output / "versions.json").read_text())
-        _ = made["processes"], made["resumed"]
-        return made
+        return made | {name: made[name] for name in ("processes", "resumed")}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecipeError(
             f"{output}/versions.json cannot be read ({error!r}), and says how the run began: begin anew with "
@@ -206,7 +198,6 @@ def machine() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Returns the versions of Python and of the installed PACKAGES."""
     here = {"python": platform.python_version()}
     for package in PACKAGES:
         with suppress(PackageNotFoundError):
@@ -216,32 +207,29 @@ def versions() -> dict[str, str]:
 
 def git_state(file: Path) -> dict[str, Any] | None:
     """Returns the commit of the file's clone and whether tracked files differ from it; None outside a clone."""
+
+    def git(*arguments: str) -> str:
+        return subprocess.check_output(["git", *arguments], cwd=file.parent, stderr=subprocess.DEVNULL, text=True)
+
     try:
-        git(file, "ls-files", "--error-unmatch", file.name)  # an installed copy may lie in somebody else's repository
-        return {"commit": git(file, "rev-parse", "HEAD"), "dirty": bool(git(file, "status", "--porcelain", "-uno"))}
+        git("ls-files", "--error-unmatch", file.name)  # an installed copy may lie in somebody else's repository
+        return {"commit": git("rev-parse", "HEAD").strip(), "dirty": bool(git("status", "--porcelain", "-uno"))}
     except (OSError, subprocess.CalledProcessError):
         return None
 
 
-def git(file: Path, *arguments: str) -> str:
-    command = ["git", "-C", str(file.parent), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
-
-def leaves(value: Any, path: str = "") -> dict[str, Any]:
-    """Returns {path: value} of what is neither a mapping nor a list in a tree of plain data."""
-    if not isinstance(value, dict | list):
-        return {path: value}
-    children = value.items() if isinstance(value, dict) else enumerate(value)
-    found: dict[str, Any] = {}
-    for key, child in children:
-        found |= leaves(child, f"{path}.{key}" if path else str(key))
-    return found
+def leaves(value: Any, *path: str) -> Iterator[tuple[str, Any]]:
+    """Yields (path, value) of what is neither a mapping nor a list in a tree of plain data."""
+    if isinstance(value, dict | list):
+        for key, child in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(child, *path, str(key))
+    else:
+        yield ".".join(path), value
 
 
 def differences(first: Any, second: Any) -> dict[str, tuple[Any, Any]]:
     """Returns {path: (first value, second value)} where two trees of plain data differ; None for a missing value."""
-    one, two = leaves(first), leaves(second)
+    one, two = dict(leaves(first)), dict(leaves(second))
     return {path: (one.get(path), two.get(path)) for path in {**one, **two} if one.get(path) != two.get(path)}
 
 

@@ -2,7 +2,7 @@
 
     soft_vqa_accuracy("dog", ["dogs"] * 10)                      # 0.75
 
-They compare normalised answers, as rewards/vqa.py does.
+They compare normalised answers, as rewards/lave/vqa.py does.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from rapidfuzz.distance import Levenshtein
 
 from spanreward.rewards.language.answer_text import normalise
-from spanreward.rewards.vqa import AGREED
+from spanreward.rewards.lave.vqa import AGREED
 
 
 def soft_vqa_accuracy(answer: str, answers: Sequence[str]) -> float:

@@ -21,9 +21,9 @@ from experiments.agreement import answer_metrics, answer_sets
 from experiments.agreement.captions import CHUNK
 from experiments.agreement.measures import RIGHT_ABOVE, cohen_kappa
 from experiments.labels.statistics import pair_accuracy
-from spanreward.rewards import vqa
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.comparison.resampling import Interval, bootstrap
+from spanreward.rewards.lave import vqa
 from spanreward.rewards.reward.reward import Reward
 
 Metric = Callable[[str, Sequence[str]], float]

@@ -18,8 +18,8 @@ from experiments.agreement.measures import absent_words, auroc, flag_retrieval, 
 from experiments.labels.statistics import kendall_tau_c, pair_accuracy
 from spanreward.rewards.base.verdict import Sample, Span, Verdict
 from spanreward.rewards.comparison.resampling import Interval, bootstrap
-from spanreward.rewards.labels import bag_of_words
 from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.text import bag_of_words
 
 WRONG_BELOW = 0.5
 WORST = 3

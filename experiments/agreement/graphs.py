@@ -32,7 +32,7 @@ from spanreward.rewards.language.coref import coref_method
 from spanreward.rewards.language.extract import graph_of
 from spanreward.rewards.language.lemmas import lemmas
 from spanreward.rewards.language.pipeline import load_pipeline
-from spanreward.rewards.language.rules import Rules
+from spanreward.rewards.language.rules import DEFAULT, PUBLISHED, Rules
 from spanreward.rewards.language.scene_graph import SceneGraph
 
 SILENT = lemmas("be sit stand lie locate situate position place there")
@@ -100,7 +100,7 @@ def read_drawn(folder: Path, splits: Sequence[str] = SPLITS) -> list[DrawnText]:
 def measure_graphs(texts: Sequence[DrawnText]) -> list[GraphAgreement]:
     """A row per mode, split and way of matching."""
     rows = []
-    for mode, rules in (("default", Rules.default()), ("published", Rules.published())):
+    for mode, rules in (("default", DEFAULT), ("published", PUBLISHED)):
         ours = [said(text, rules) for text in texts]
         for split in ("all", *SPLITS):
             numbers = [number for number, text in enumerate(texts) if split in ("all", text.split)]
@@ -111,11 +111,11 @@ def measure_graphs(texts: Sequence[DrawnText]) -> list[GraphAgreement]:
 
 def measure_rules(texts: Sequence[DrawnText]) -> list[RuleEffect]:
     """A row per rule and split, in the order of `Rules`; last those of all rules together."""
-    published, default = matches(texts, Rules.published()), matches(texts, Rules.default())
+    published, default = matches(texts, PUBLISHED), matches(texts, DEFAULT)
     pairs = {
         field.name: (
-            matches(texts, replace(Rules.published(), **{field.name: True})),
-            matches(texts, replace(Rules.default(), **{field.name: False})),
+            matches(texts, replace(PUBLISHED, **{field.name: True})),
+            matches(texts, replace(DEFAULT, **{field.name: False})),
         )
         for field in fields(Rules)
     }

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from experiments.agreement.analysis import after_analysis
 from experiments.agreement.judging_measures import (
     class_agreement,
     consistency,
@@ -26,22 +27,19 @@ from experiments.agreement.judging_measures import (
 from experiments.agreement.judging_sets import Judged, Ordered, Preferred, Rated
 from experiments.agreement.measures import swap_consistency
 from experiments.labels.pair_statistics import pair_accuracies
-from spanreward.rewards.comparison.orders import first_slot_share
+from experiments.labels.statistics import pearson
 from spanreward.rewards.comparison.resampling import Interval, bootstrap, ratio_interval
 from spanreward.rewards.judges.judge import Failure, Judge, Rating
-from spanreward.rewards.judges.shared.cached_judge import rate_once
-from spanreward.rewards.labels.statistics import pearson
-from spanreward.rewards.pairwise.analysis import after_analysis
+from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
 from spanreward.rewards.pairwise.questions import PairPrompts, ask, ask_score, load_prompts
-from spanreward.rewards.pairwise.ranking import Ranking, rank
-from spanreward.rewards.pairwise.votes import PairVotes, cast
+from spanreward.rewards.pairwise.ranking import RANKING_TOKENS, Rankings, ask_rankings, read_rankings
+from spanreward.rewards.pairwise.votes import PairVotes, cast, first_slot_share
 
 CHUNK = 64
 REPETITIONS = 6
 SEED = 0
 
 T = TypeVar("T", bound=Judged)
-Rankings = tuple[Ranking | Failure, Ranking | Failure]
 
 
 def judge_pairs(judge: Judge, pairs: Sequence[Preferred], analyse: bool = False) -> list[PairVotes]:
@@ -50,7 +48,7 @@ def judge_pairs(judge: Judge, pairs: Sequence[Preferred], analyse: bool = False)
     votes: list[PairVotes] = []
     for chunk in chunks(pairs):
         questions = [ask(prompts, pair.shown, pair.texts[one], pair.texts[1 - one]) for pair in chunk for one in (0, 1)]
-        asked = after_analysis(judge, questions, prompts.answer, prompts) if analyse else questions
+        asked = after_analysis(judge, questions, prompts.answer) if analyse else questions
         votes += cast(judge, asked)
     return votes
 
@@ -60,7 +58,7 @@ def judge_scores(judge: Judge, texts: Sequence[Rated], analyse: bool = False) ->
     ratings: list[Rating | Failure] = []
     for chunk in chunks(texts):
         questions = [ask_score(prompts, one.shown, one.texts[0]) for one in chunk]
-        ratings += rate_once(judge, after_analysis(judge, questions, prompts.rating, prompts) if analyse else questions)
+        ratings += rate_once(judge, after_analysis(judge, questions, prompts.rating) if analyse else questions)
     return ratings
 
 
@@ -69,7 +67,10 @@ def judge_rankings(judge: Judge, groups: Sequence[Ordered], analyse: bool = Fals
     prompts: PairPrompts = load_prompts()
     rankings: list[Rankings] = []
     for chunk in chunks(groups):
-        rankings += rank(judge, [(group.shown, group.texts) for group in chunk], prompts, analyse)
+        questions = ask_rankings(prompts, [(group.shown, group.texts) for group in chunk])
+        asked = after_analysis(judge, questions, prompts.ranking) if analyse else questions
+        written = write_once(judge, asked, RANKING_TOKENS)
+        rankings += read_rankings(written, [len(group.texts) for group in chunk])
     return rankings
 
 
@@ -130,7 +131,7 @@ def pair_agreement(part: str, judged: Sequence[tuple[Preferred, PairVotes]]) -> 
             same, read = of_requests.get(pair.id, (0, 0))
             of_requests[pair.id] = (same + (outcome == pair.people), read + 1)
     sums = list(of_requests.values())
-    repeated = consistency(drawn([votes.one.answer for _, votes in judged]))
+    repeated = consistency(drawn([votes.one for _, votes in judged]))
     return PairAgreement(
         part=part,
         n=both.read,
@@ -142,8 +143,8 @@ def pair_agreement(part: str, judged: Sequence[tuple[Preferred, PairVotes]]) -> 
         decided=both.decided,
         recall=classes.recall if classes else None,
         f1=classes.f1 if classes else None,
-        one_order=pair_accuracies([votes.one.choice for _, votes in judged], people).with_ties,
-        orders_agree=swap_consistency([(votes.one.choice, votes.two.choice) for _, votes in judged]),
+        one_order=pair_accuracies([votes.choices[0] for _, votes in judged], people).with_ties,
+        orders_agree=swap_consistency([votes.choices for _, votes in judged]),
         first_slot=first_slot_share([slot for _, votes in judged for slot in votes.slots]),
         longer=longer_share(outcomes, lengths),
         longer_people=longer_share(people, lengths),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
-from spanreward.rewards.labels.bag_of_words import STOP_WORDS, WORD, content_words
+from spanreward.rewards.text.bag_of_words import STOP_WORDS, WORD, content_words
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from pathlib import Path
 from experiments.agreement import answer_metrics
 from experiments.agreement.embedding_baselines import FourGrams, GraphPieces
 from experiments.match_embed.word_vectors import Embedder
-from spanreward.rewards import vqa
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
-from spanreward.rewards.labels import bag_of_words
+from spanreward.rewards.lave import vqa
 from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.text import bag_of_words
 
 Overlap = Callable[[str, Sequence[str]], float]
 

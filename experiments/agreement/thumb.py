@@ -16,12 +16,11 @@ from pathlib import Path
 from experiments.agreement.caption_sets import RubricCaption, load_thumb
 from experiments.agreement.captions import CHUNK, Agreement
 from experiments.agreement.measures import token_precision
-from experiments.labels.statistics import kendall_tau_c
+from experiments.labels.statistics import kendall_tau_c, pearson
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.comparison.resampling import bootstrap
-from spanreward.rewards.labels import bag_of_words
-from spanreward.rewards.labels.statistics import pearson
 from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.text import bag_of_words
 
 COUNTERPARTS = {
     "overall": "human_score",

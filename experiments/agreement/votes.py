@@ -19,8 +19,8 @@ from experiments.agreement import iiw_votes, mllm_bench, wildvision_bench
 from experiments.agreement.measures import swap_consistency
 from experiments.agreement.vote_folder import SHOWN, Battle, Line, VoteFolder, read_lines
 from spanreward.rewards.comparison.length import LengthControl, control_length
-from spanreward.rewards.comparison.orders import first_slot_share
 from spanreward.rewards.comparison.resampling import Interval, ratio_interval
+from spanreward.rewards.pairwise.votes import first_slot_share
 
 READERS: dict[str, Callable[[Path, Sequence[Line]], VoteFolder]] = {  # by a key that no other layout has
     "vote_order1": mllm_bench.read,

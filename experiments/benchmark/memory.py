@@ -29,8 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
-    from spanreward.training.plan.known_models import size_by_name
-    from spanreward.training.plan.memory import Awake, Plan
+    from spanreward.training.plan.memory import Awake, Plan, size_by_name
 
     if min(arguments.gpus) < 1:
         raise ValueError(f"--gpus must be 1 or more, got {min(arguments.gpus)}")

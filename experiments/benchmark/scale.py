@@ -138,7 +138,7 @@ def rates_of(models: Sequence[str], given: float | None, calibration: Path | Non
     """Prompt tokens that one engine of each judge computes in a second; None where nobody measured. A rate is divided
     by the parameters, as a token costs two operations for each. Raises ValueError for a judge of unknown size.
     """
-    from spanreward.training.plan.known_models import size_by_name
+    from spanreward.training.plan.memory import size_by_name
 
     sizes: dict[str, int] = {}
     for model in models:
@@ -158,7 +158,7 @@ def rates_of(models: Sequence[str], given: float | None, calibration: Path | Non
 def calibrated(path: Path) -> float:
     """Parameters times tokens a second, of the first line of `benchmark judge --json` that has tokens."""
     from spanreward.rewards.judges.model_files import model_folder
-    from spanreward.training.plan.known_models import size_by_name
+    from spanreward.training.plan.memory import size_by_name
 
     line = next((line for line in json.loads(path.read_text())["lines"] if line["computed"]), None)
     if line is None:

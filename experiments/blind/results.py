@@ -24,8 +24,8 @@ from experiments.blind.correction import prediction_powered
 from experiments.blind.questions import QUESTIONS
 from experiments.blind.reliability import krippendorff_alpha
 from experiments.labels.pair_statistics import pair_accuracies
-from spanreward.rewards.comparison.orders import first_slot_share
 from spanreward.rewards.comparison.resampling import ratio_interval
+from spanreward.rewards.pairwise.votes import first_slot_share
 
 PAIR = ["prompt", "seed"]
 NAMES = {"much_better": 2, "slightly_better": 1, "equal": 0, "slightly_worse": -1, "much_worse": -2}

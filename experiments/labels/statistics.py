@@ -5,12 +5,22 @@
 A statistic that its data leave undefined (one class only, no pairs) is nan, so that a resample never raises.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import fmean
+from typing import Any
 
-from scipy.stats import kendalltau, spearmanr
+from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from spanreward.rewards.labels.statistics import correlation
+
+def correlation(of: Callable[..., Any], scores: Sequence[float], ratings: Sequence[float], **options: Any) -> float:
+    """Returns scipy's correlation in [-1, 1]; nan when either side is constant."""
+    if len(set(scores)) < 2 or len(set(ratings)) < 2:
+        return float("nan")
+    return float(of(scores, ratings, **options).statistic)
+
+
+def pearson(scores: Sequence[float], ratings: Sequence[float]) -> float:
+    return correlation(pearsonr, scores, ratings)
 
 
 def kendall_tau_c(scores: Sequence[float], ratings: Sequence[float]) -> float:

@@ -21,10 +21,9 @@ from experiments.labels.column_map import JudgedMap, load_map
 from experiments.labels.judgments import Judgment, read_judgments
 from experiments.labels.measures import Measure, OfTwo, pairs, ratings, statistic_of
 from experiments.labels.pair_statistics import three_way_accuracy
-from experiments.labels.statistics import kendall_tau_b, kendall_tau_c, spearman
+from experiments.labels.statistics import kendall_tau_b, kendall_tau_c, pearson, spearman
 from spanreward.rewards.base.verdict import Verdict
 from spanreward.rewards.comparison.resampling import Interval, bootstrap
-from spanreward.rewards.labels.statistics import pearson
 from spanreward.rewards.lave.references import is_binary
 from spanreward.rewards.reward.reward import Reward
 

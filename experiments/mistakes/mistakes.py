@@ -102,7 +102,7 @@ MISTAKES = [
     ),
     train("a data file that is not there", "nothing.jsonl", "data.path=nothing.jsonl"),
     train("a data key that no row has", "caption", "data.columns.reference=caption"),
-    train("a column that the reward needs and the data lack", "lave needs the column", "rewards.0.metric=lave"),
+    train("a column that the reward needs and the data lack", "lave needs the dataset column", "rewards.0.metric=lave"),
     train("a picture that is not there", "gone.png", "data.path=gone.jsonl"),
     train("a metric misspelt", "unknown metric 'pohs': did you mean 'posh'", "rewards.0.metric=pohs"),
     train(

@@ -26,8 +26,8 @@ from spanreward.rewards.language.answer_text import answer_words
 from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.lave import LaveReward
-from spanreward.rewards.pairwise.rows import judged, penalise
 from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.reward.rows import judged, penalise
 from spanreward.rewards.text.filler import FUNCTION_WORDS, WORD
 from spanreward.rewards.text.quoting import one_line
 
@@ -58,7 +58,7 @@ class CaprlReward(Reward):
         self.judge = as_judge(judge)
         self.judges = (self.judge,)
         self.mode = mode
-        self.prompt = read_texts(PROMPTS, PROMPTS, ("prompt",), {"prompt": {"text", "question"}})["prompt"]
+        self.prompt = read_texts(None, PROMPTS)["prompt"]
         self.lave = LaveReward(self.judge, rationale=False, evidence="none")
         self.wording = sha256(repr((self.prompt, self.lave.wording)).encode()).hexdigest()[:16]
 

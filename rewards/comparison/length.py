@@ -3,13 +3,10 @@
     control_length([1, 0, 0.5], [(40, 31), (12, 30), (25, 25)])      # outcomes; (words of ours, of the other)
 
 `controlled` is a logistic regression of the outcome on the length difference, read at a difference of 0. A judge that
-looks at length alone gives 50 %. Where texts have Markdown, the regression knows the style too: the differences in
-headings, list items and bold phrases, each as a share of both texts' together, as Arena-Hard does (Li et al., 2024,
-"Does style matter?"). Intervals hold near 0 and 100 % too: that of all pairs is Wilson's (1927) with as many pairs as
-their dependence leaves, that of the regression is on the scale of log odds.
+looks at length alone gives 50 %. Intervals hold near 0 and 100 % too: that of all pairs is Wilson's (1927) with as many
+pairs as their dependence leaves, that of the regression is on the scale of log odds.
 """
 
-import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
@@ -21,12 +18,7 @@ from spanreward.rewards.comparison.resampling import Array, Interval
 
 SUPPORT = 0.05  # ours must be the longer on this share of the prompts, and the shorter on this share
 FEWEST = 5  # and on at least so many prompts each
-STYLE = {
-    "headings": re.compile(r"^ {0,3}#{1,6}[ \t]", re.MULTILINE),
-    "list items": re.compile(r"^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]", re.MULTILINE),
-    "bold": re.compile(r"\*\*(?!\s)[^*\n]+(?<!\s)\*\*|__(?!\s)[^_\n]+(?<!\s)__"),
-}
-RIDGE = (0.0, 0.05, 0.005, *[0.05] * len(STYLE))  # keeps coefficients finite where length alone decides
+RIDGE = (0.0, 0.05, 0.005)  # keeps coefficients finite where length alone decides
 DRAW = 1.0  # weight of an imaginary draw at equal length, which keeps the intercept finite where one side always wins
 STEPS = 50
 
@@ -39,8 +31,7 @@ class LengthControl:
         raw: over all pairs.
         controlled: at equal length by regression; None where one side is nearly always the longer.
         longer: the share of pairs in which ours is the longer, equal lengths half.
-        note: why `controlled` is None, and which style could not be controlled for, else "".
-        style: the elements of style that the regression holds equal too.
+        note: why `controlled` is None, else "".
     """
 
     raw: float
@@ -49,27 +40,16 @@ class LengthControl:
     controlled_interval: Interval | None
     longer: float
     note: str
-    style: tuple[str, ...] = ()
-
-
-def style_counts(text: str) -> list[int]:
-    """Returns how many of each element of STYLE a text has."""
-    return [len(pattern.findall(text)) for pattern in STYLE.values()]
 
 
 def control_length(
-    outcomes: Sequence[float],
-    lengths: Sequence[tuple[float, float]],
-    prompts: Sequence[Hashable] | None = None,
-    style: tuple[Array, Array] | None = None,
+    outcomes: Sequence[float], lengths: Sequence[tuple[float, float]], prompts: Sequence[Hashable] | None = None
 ) -> LengthControl:
     """Returns the win rates of a comparison and what they are at equal length.
 
     outcomes: 1 where ours won, 0 where it lost, a tie in between. lengths: of ours and of the other's text, in words
     or tokens. prompts: which prompt each pair belongs to, by default its own; pairs of one prompt are drawn together.
-    style: `style_counts` of our texts and of the others', each of shape (pairs, elements). An element counts where each
-    side has more of it often enough. Raises ValueError without pairs, for lengths below 0, and where the numbers of
-    entries differ.
+    Raises ValueError without pairs, for lengths below 0, and where the numbers of entries differ.
     """
     won = np.asarray(outcomes, dtype=np.float64)
     pairs = np.asarray(lengths, dtype=np.float64).reshape(-1, 2)
@@ -87,45 +67,20 @@ def control_length(
     groups = np.array([numbers.setdefault(name, len(numbers)) for name in names])
     raw_interval = share_interval(per_prompt(won, groups), per_prompt(np.ones_like(won), groups))
     fewest = max(FEWEST, SUPPORT * len(np.unique(groups)))
-    controlled, controlled_interval, notes = None, None, []
-    elements, uneven = style_differences(style, groups, fewest) if style else ({}, [])
-    if uneven:
-        notes.append(f"nearly always the same side has more {', '.join(uneven)}: not held equal")
-    if fewer_side(difference, groups) < fewest:
-        notes.append(f"ours is the longer in {longer.sum():g} of {len(won)} pairs: too one-sided for equal length")
+    fewer_side = min(len(np.unique(groups[side * difference >= 0])) for side in (1, -1))  # equal lengths are on both
+    controlled, controlled_interval, note = None, None, ""
+    if fewer_side < fewest:
+        note = f"ours is the longer in {longer.sum():g} of {len(won)} pairs: too one-sided for equal length"
     else:
-        controlled, controlled_interval = regress(won, difference, longer, groups, [*elements.values()])
+        controlled, controlled_interval = regress(won, difference, longer, groups)
     return LengthControl(
         raw=float(won.mean()),
         raw_interval=raw_interval,
         controlled=controlled,
         controlled_interval=controlled_interval,
         longer=float(longer.mean()),
-        note="; ".join(notes),
-        style=tuple(elements) if controlled is not None else (),
+        note=note,
     )
-
-
-def fewer_side(difference: Array, groups: Array) -> int:
-    """Returns on how many prompts ours is longer, or shorter, whichever is less; equal lengths count for both."""
-    return min(len(np.unique(groups[side * difference >= 0])) for side in (1, -1))
-
-
-def style_differences(style: tuple[Array, Array], groups: Array, fewest: float) -> tuple[dict[str, Array], list[str]]:
-    """Returns the differences in each element of STYLE, in [-1, 1], that can be held equal, and the other elements that
-    there are. An element can be where each side has strictly more of it on `fewest` prompts.
-    """
-    usable: dict[str, Array] = {}
-    uneven = []
-    for place, name in enumerate(STYLE):
-        ours, other = style[0][:, place], style[1][:, place]
-        difference = (ours - other) / np.maximum(ours + other, 1)
-        told = difference != 0
-        if told.any() and fewer_side(difference[told], groups[told]) >= fewest:
-            usable[name] = difference
-        elif told.any():
-            uneven.append(name)
-    return usable, uneven
 
 
 def share_interval(won: Array, counts: Array) -> Interval | None:
@@ -145,16 +100,13 @@ def share_interval(won: Array, counts: Array) -> Interval | None:
     return Interval(max(middle - half, 0.0), min(middle + half, 1.0))
 
 
-def regress(
-    won: Array, difference: Array, longer: Array, groups: Array, style: Sequence[Array] = ()
-) -> tuple[float, Interval | None]:
+def regress(won: Array, difference: Array, longer: Array, groups: Array) -> tuple[float, Interval | None]:
     """Returns the win rate at equal length by logistic regression, and its interval. The regression knows which text is
-    longer and by which share of the longer one, and the differences in style; at equal length both sides weigh the
-    same. The interval is symmetric in log odds, from the larger of the variance that prompts show (a sandwich) and the
-    one that the model implies.
+    longer and by which share of the longer one; at equal length both sides weigh the same. The interval is symmetric in
+    log odds, from the larger of the variance that prompts show (a sandwich) and the one that the model implies.
     """
-    x = np.stack([np.ones_like(won), difference, np.sign(difference), *style], axis=1)
-    ridge = np.diag(RIDGE[: x.shape[1]])
+    x = np.stack([np.ones_like(won), difference, np.sign(difference)], axis=1)
+    ridge = np.diag(RIDGE)
     weights = len(won) / 2 * (longer / longer.sum() + (1 - longer) / (1 - longer).sum())
     draw = np.eye(1, x.shape[1]), np.array([0.5]), np.array([DRAW])
     coefficients = np.zeros(x.shape[1])

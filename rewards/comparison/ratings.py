@@ -4,8 +4,8 @@
     bradley_terry(pairs)              # {"dapo": .66, "sft": .42, "base": .46}: the chance to beat an average player
 
 Bradley-Terry comes from evalica, which gives all players the same strength, without a warning, where one of them
-always wins. So each player here also has a draw with an imaginary average player, of weight `prior`. It keeps strengths
-finite and connects players that never met.
+always wins. So each player here also has half a draw with an imaginary average player. It keeps strengths finite and
+connects players that never met.
 """
 
 from collections.abc import Sequence
@@ -13,37 +13,30 @@ from dataclasses import dataclass
 
 LIMIT = 10_000  # iterations
 TOLERANCE = 1e-9
+PRIOR = 0.5  # weight of that draw: it pulls a player of few pairs to one half and hardly moves one of many
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two players that met `weight` times. outcome: 1 where `one` won, -1 where `other` did, 0 for a draw."""
+    """Two players that met. outcome: 1 where `one` won, -1 where `other` did, 0 for a draw."""
 
     one: str
     other: str
     outcome: int
-    weight: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.outcome not in (-1, 0, 1) or not self.weight > 0 or self.one == self.other:
-            raise ValueError(
-                f"a pair is of two players, with an outcome of 1, 0 or -1 and a weight above 0, got {self}"
-            )
+        if self.outcome not in (-1, 0, 1) or self.one == self.other:
+            raise ValueError(f"a pair is of two players, with an outcome of 1, 0 or -1, got {self}")
 
 
-def bradley_terry(pairs: Sequence[Pair], prior: float = 0.5) -> dict[str, float]:
+def bradley_terry(pairs: Sequence[Pair]) -> dict[str, float]:
     """Returns each player's chance, in (0, 1), to beat an average one (Bradley and Terry, 1952). A draw is half a win.
 
-    Strength is s = chance / (1 - chance): one player beats another with s / (s + t). prior: the weight of the draw with
-    the average player. 0.5 pulls a player of few pairs to one half and hardly moves one of many. Raises ValueError for
-    a prior that is not above 0, and RuntimeError where no solution was found.
+    Strength is s = chance / (1 - chance): one player beats another with s / (s + t). Raises RuntimeError where no
+    solution was found.
     """
     from evalica import Winner, bradley_terry  # pandas comes with it, which takes a second
 
-    if not prior > 0:
-        raise ValueError(
-            f"prior is a weight above 0, got {prior}: without it a player that always wins has no strength"
-        )
     players = players_of(pairs)
     if not players:
         return {}
@@ -53,7 +46,7 @@ def bradley_terry(pairs: Sequence[Pair], prior: float = 0.5) -> dict[str, float]
         [players[pair.one] for pair in pairs] + list(players.values()),
         [players[pair.other] for pair in pairs] + [average] * len(players),
         [winners[pair.outcome] for pair in pairs] + [Winner.Draw] * len(players),
-        weights=[pair.weight for pair in pairs] + [prior] * len(players),
+        weights=[1.0] * len(pairs) + [PRIOR] * len(players),
         tolerance=TOLERANCE,
         limit=LIMIT,
     )

@@ -38,18 +38,6 @@ def drawn_places(count: int, draws: int = DRAWS, seed: int = 0) -> Iterator[NDAr
         yield generator.integers(count, size=(min(CHUNK, draws - start), count))
 
 
-def drawn_weights(prompts: int, draws: int = DRAWS, seed: int = 0) -> Iterator[Array]:
-    """Yields how often each draw takes each prompt, in the shape of `drawn_places`."""
-    for places in drawn_places(prompts, draws, seed):
-        flat = (places + prompts * np.arange(len(places))[:, None]).ravel()
-        yield np.bincount(flat, minlength=places.size).reshape(places.shape).astype(np.float64)
-
-
-def drawn_sums(values: Array, draws: int = DRAWS, seed: int = 0) -> Array:
-    """Returns each draw's sums, shape (draws, k), of `values` of shape (prompts, k)."""
-    return np.concatenate([weights @ values for weights in drawn_weights(len(values), draws, seed)])
-
-
 def ratio_interval(
     numerators: ArrayLike, denominators: ArrayLike | None = None, draws: int = DRAWS, seed: int = 0
 ) -> Interval | None:
@@ -65,9 +53,9 @@ def ratio_interval(
         raise ValueError(f"a ratio needs as many numerators as denominators, got {above.shape} and {below.shape}")
     if len(above) < 2:
         return None
-    sums = drawn_sums(np.stack([above, below], axis=1), draws, seed)
-    sums = sums[sums[:, 1] > 0]
-    return quantiles(sums[:, 0] / sums[:, 1], len(above))
+    drawn = [(above[places].sum(axis=1), below[places].sum(axis=1)) for places in drawn_places(len(above), draws, seed)]
+    ratios = np.concatenate([over[under > 0] / under[under > 0] for over, under in drawn])
+    return quantiles(ratios, len(above))
 
 
 def quantiles(values: Array, prompts: int) -> Interval | None:

@@ -4,13 +4,13 @@ read_criteria(("1. Names the bridge.\\n2. Says how old it is.",))      # ("Names
 """
 
 import re
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spanreward.rewards.files.templates import fill, read_texts
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import MeetsProbe
-from spanreward.rewards.pairwise.questions import PairPrompts, Shown, ask, head
+from spanreward.rewards.pairwise.questions import PairPrompts, Shown, ask, head, question_of
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 NUMBERED = re.compile(r"^\s*\d+[.)]\s+", re.MULTILINE)
@@ -28,13 +28,9 @@ class CriteriaPrompts:
     rating: str
 
 
-_NEEDED = {"vote": {"criteria"}, "text": {"text"}, "criterion": {"criterion"}}
-
-
 def load_prompts(path: str | Path | None = None) -> CriteriaPrompts:
     """Returns the prompts of a YAML file like prompts.yaml. Raises OSError, or ValueError for an invalid file."""
-    names = [field.name for field in fields(CriteriaPrompts)]
-    return CriteriaPrompts(**read_texts(DEFAULT if path is None else Path(path), DEFAULT, names, _NEEDED))
+    return CriteriaPrompts(**read_texts(path, DEFAULT))
 
 
 def read_criteria(column: tuple[str, ...]) -> tuple[str, ...]:
@@ -54,12 +50,7 @@ def ask_vote(
 
 def ask_criterion(prompts: CriteriaPrompts, pair: PairPrompts, shown: Shown, text: str, criterion: str) -> Question:
     """Returns the question how far a text meets one criterion, to be rated from 1 to 5."""
-    begin, end = prompts.text.split("{text}")
-    before = head(prompts.instructions, pair, shown) + begin
-    after = "\n\n".join([end, fill(prompts.criterion, criterion=criterion), prompts.rating])
-    return Question(
-        [{"role": "user", "content": before + text + after}],
-        images=shown.images,
-        probe=MeetsProbe(criterion, text, shown.request, shown.context),
-        description=(len(before), len(before) + len(text)),
-    )
+    before = head(prompts.instructions, pair, shown)
+    after = "\n\n".join(["", fill(prompts.criterion, criterion=criterion), prompts.rating])
+    probe = MeetsProbe(criterion, text, shown.request, shown.context)
+    return question_of(shown, probe, before, prompts.text, after, "text", text=text)

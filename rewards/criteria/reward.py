@@ -22,11 +22,11 @@ from spanreward.rewards.criteria.questions import CriteriaPrompts, ask_criterion
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once
-from spanreward.rewards.pairwise.questions import Shown, load_prompts as load_pair_prompts
-from spanreward.rewards.pairwise.rows import judged, penalise, sort_rows
+from spanreward.rewards.pairwise.questions import Shown, load_prompts as load_pair_prompts, opponents, show
 from spanreward.rewards.pairwise.votes import PairVotes, cast
 from spanreward.rewards.reward.evidence import EVIDENCE, Evidence, evidence_columns
 from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.reward.rows import judged, penalise, sort_rows
 
 CRITERIA = 3  # of a row, as `cost` assumes; MLLM-Bench has one to three
 SCALE = ("A", "B", "C", "D")
@@ -82,17 +82,18 @@ class CriteriaReward(Reward):
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. All questions are one call, equal ones once."""
-        shown, verdicts = sort_rows(samples, self.evidence, self._check)
+        shown, verdicts = sort_rows(samples, self._show)
         asked = {number: samples[number] for number in shown if number not in verdicts}
         found = self._vote(asked, shown) if self.form == "pairwise" else self._rate(asked, shown)
         return [verdicts.get(number) or found[number] for number in range(len(samples))]
 
-    def _check(self, sample: Sample) -> None:
-        """Raises NotApplicable for a row without criteria, or without an anchor in form "pairwise"."""
+    def _show(self, sample: Sample) -> Shown:
+        """Returns what the judge sees beside the text. Raises NotApplicable for a row that lacks something."""
         if not sample.criteria:
             raise NotApplicable("this row has no criteria")
-        if self.form == "pairwise" and not (sample.anchor or "").strip():
-            raise NotApplicable("this row has no anchor, a text to compare the completion with")
+        if self.form == "pairwise":
+            opponents(sample, "anchor")
+        return show(sample, self.evidence)
 
     def _rate(self, samples: dict[int, Sample], shown: dict[int, Shown]) -> dict[int, Verdict]:
         """Returns the verdicts of form "pointwise". One failure fails the verdict."""
@@ -156,5 +157,5 @@ def _first_that_decides(votes: PairVotes) -> int:
 
     Two orders that decide differently are a tie. If only one order decides, it counts.
     """
-    choices = {choice for choice in (votes.one.choice, votes.two.choice) if choice}
+    choices = {choice for choice in votes.choices if choice}
     return choices.pop() if len(choices) == 1 else 0

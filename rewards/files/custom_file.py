@@ -1,6 +1,6 @@
 """Loads a class or function from a file of your own: `my_rewards.py:ColourReward`, `my_data.py:rows`.
 
-    kind = custom_class("my_rewards.py:ColourReward", Reward)
+    kind = custom_part("my_rewards.py:ColourReward", Reward, {})
     rows = custom_function("my_data.py:rows")(split="train")
 
 The file becomes a submodule of this one, named by its full path. So a file `json.py` hides no other module, and a
@@ -40,38 +40,27 @@ def is_custom(name: str) -> bool:
     return name.rpartition(":")[0].endswith(".py")
 
 
-def _custom_object(name: str) -> Any:
-    """Returns the object of FILE.py:NAME, or None if the file lacks it. Raises ValueError for a missing file."""
-    path, _, wanted = name.rpartition(":")
-    return vars(_module_of(path)).get(wanted)
+def custom_part(name: str, base: type, options: Mapping[str, Any]) -> Any:
+    """Returns the class of FILE.py:NAME, or the object of that name that is a `base` already.
 
-
-def custom_instance(name: str, base: type, options: Mapping[str, Any]) -> Any:
-    """Returns the object of FILE.py:NAME if it is a `base` already, else None. Raises ValueError if it gets options."""
-    if not (is_custom(name) and isinstance(found := _custom_object(name), base)):
-        return None
-    if options:
-        raise ValueError(f"{name} is a {base.__name__.lower()} already and takes no options, got {options}")
-    return found
-
-
-def custom_class(name: str, base: type) -> type:
-    """Returns the class of FILE.py:CLASS. The file's path is relative to the working folder; it runs once per process.
-
-    Raises ValueError for a missing file or class, and for a class that does not derive from `base`.
+    The file's path is relative to the working folder; it runs once per process. Raises ValueError for a missing file,
+    for a name that is neither of `base` nor derives from it, and for options that an object gets.
     """
-    found = _custom_object(name)
-    if not (isinstance(found, type) and issubclass(found, base)):
-        path, _, wanted = name.rpartition(":")
+    path, _, wanted = name.rpartition(":")
+    found = vars(_module_of(path)).get(wanted)
+    if isinstance(found, base):
+        if options:
+            raise ValueError(f"{name} is a {base.__name__.lower()} already and takes no options, got {options}")
+    elif not (isinstance(found, type) and issubclass(found, base)):
         raise ValueError(f"{path} has no class {wanted} that is a {base.__name__}: derive it from {base.__module__}.")
     return found
 
 
 def custom_function(name: str) -> Callable[..., Any]:
     """Returns the function of FILE.py:FUNCTION. Raises ValueError for a missing file or function."""
-    found = _custom_object(name)
+    path, _, wanted = name.rpartition(":")
+    found = vars(_module_of(path)).get(wanted)
     if not callable(found):
-        path, _, wanted = name.rpartition(":")
         raise ValueError(f"{path} has no function {wanted}.")
     return found
 

@@ -8,9 +8,10 @@
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Set
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from spanreward.rewards.base.checks import unknown
 from spanreward.rewards.files.yaml_file import read_yaml_file
@@ -39,26 +40,43 @@ def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
     return found
 
 
-def read_texts(path: Path, like: Path, names: Sequence[str], needed: Mapping[str, set[str]]) -> dict[str, str]:
-    """Returns the texts of a YAML file, by name. needed: each text's placeholders, none where it is not named.
+def read_texts(path: str | Path | None, like: Path) -> dict[str, str]:
+    """Returns the texts of a YAML file, by name; those of the packaged file `like` without a path.
 
-    Raises OSError, and ValueError, which names the file `like` as an example, for a text that is missing, unknown or
-    without its placeholders.
+    Raises OSError, and ValueError unless the file has the texts of `like`, each with its placeholders.
     """
-    data = read_yaml_file(path)
+    ours: dict[str, str] = read_yaml_file(like)
+    if path is None:
+        return ours
+    texts = named_texts(read_yaml_file(Path(path)), ours, f"{path}")
+    for name, text in texts.items():
+        check_placeholders(text, placeholders(ours[name]), f"{path}: {name}")
+    return texts
+
+
+def named_texts(data: Any, names: Collection[str], where: str, kind: str = "text") -> dict[str, str]:
+    """Returns the texts in the order of their names. Raises ValueError unless `data` holds them and nothing else."""
     if not isinstance(data, dict):
-        raise ValueError(f"{path} must hold the texts {', '.join(names)}, and holds {type(data).__name__}.")
+        raise ValueError(f"{where} must hold the {kind}s {', '.join(names)}, and holds {type(data).__name__}.")
     for name in data:
         if name not in names:
-            raise ValueError(f"{path}: {unknown('text', str(name), names)}")
-    for name in names:
-        text, takes = data.get(name), needed.get(name, set())
-        if not isinstance(text, str):
-            raise ValueError(f"{path} lacks the text {name!r}: copy {like} and change what you like.")
-        if placeholders(text) != takes:
-            wanted = " and ".join(f"{{{entry}}}" for entry in sorted(takes)) or "no placeholder"
-            raise ValueError(f"{path}: {name} takes {wanted}, got {', '.join(sorted(placeholders(text))) or 'none'}.")
-    return data
+            raise ValueError(f"{where}: {unknown(kind, str(name), names)}")
+    missing = [name for name in names if not isinstance(data.get(name), str)]
+    if missing:
+        raise ValueError(f"{where} lacks the {kind} {', '.join(missing)}: add it.")
+    return {name: data[name] for name in names}
+
+
+def check_placeholders(template: str, needed: Set[str], where: str, free: Set[str] = frozenset()) -> None:
+    """Raises ValueError unless the template has the `needed` placeholders, and beside them only `free` ones."""
+    found = placeholders(template)
+    if not needed <= found <= needed | free:
+        may = f" and may have {_listed(free)}" if free else ""
+        raise ValueError(f"{where} takes {_listed(needed)}{may}, got {_listed(found)}.")
+
+
+def _listed(names: Set[str]) -> str:
+    return ", ".join(f"{{{name}}}" for name in sorted(names)) or "no placeholder"
 
 
 @lru_cache(maxsize=256)

@@ -14,21 +14,29 @@ A criteria file has a question and a text for each of the levels 1 to 5, per cri
 A completion that itself contains `{noun}` stays plain text.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.base.checks import unknown
-from spanreward.rewards.files.templates import fill, placeholders
+from spanreward.rewards.files.templates import check_placeholders, fill, named_texts
 from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.harmonic.scores import LEVELS
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 PUBLISHED = ("correctness", "completeness", "clarity", "fluency", "conciseness")  # HarmonicEval, table 1
-_KEYS = ("question", "levels", "sees", "adds")
-_LEVELS = tuple(map(str, LEVELS))
-_TASK_WORDS = {"noun", "aim", "subject", "matters"}
+PARTS = ("instructions", "evidence", "text", "criterion", "ask")
+TASK_WORDS = ("aim", "matters", "noun", "subject")  # may stand in all texts
+NEEDED = {  # the other placeholders; {criterion} may be in the scale
+    "context": {"context"},
+    "question": {"question"},
+    "level": {"level", "text"},
+    "scale": {"question", "levels"},
+    "sentence": {"sentence"},
+}
+KEYS: dict[str, Any] = {"question": None, "levels": None, "sees": False, "adds": False}  # of a criterion
+LEVEL_NAMES = tuple(map(str, LEVELS))
 Task = Mapping[str, str]  # what its texts are called, their aim, their subject, and what a complete one says
 
 
@@ -59,20 +67,6 @@ class Layout:
     scale: str
     whole: str
     sentence: str
-    why: str
-
-
-PARTS = ("instructions", "evidence", "text", "criterion", "ask")
-# The placeholders that each piece must have. The task's words may be anywhere, and {criterion} may be in the scale.
-_NEEDED = {
-    "context": {"context"},
-    "question": {"question"},
-    "level": {"level", "text"},
-    "scale": {"question", "levels"},
-    "sentence": {"sentence"},
-    "why": {"rating"},
-}
-_TEXTS = [field.name for field in fields(Layout) if field.name != "order"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +83,7 @@ def load_prompts(path: str | Path | None = None) -> HarmonicPrompts:
     for key in ("tasks", "layout", "criteria"):
         if not isinstance(data.get(key), dict):
             raise ValueError(f"{path} lacks {key!r}: copy {DEFAULT} and change what you like.")
-    tasks = {
-        name: _texts(words, sorted(_TASK_WORDS), f"{path}: the task {name}") for name, words in data["tasks"].items()
-    }
+    tasks = {name: named_texts(words, TASK_WORDS, f"{path}: the task {name}") for name, words in data["tasks"].items()}
     criteria = {name: _read_criterion(name, entry, path) for name, entry in data["criteria"].items()}
     return HarmonicPrompts(tasks, _read_layout(data["layout"], f"{path}: layout"), criteria)
 
@@ -105,10 +97,11 @@ def _read_layout(data: Mapping[str, Any], where: str) -> Layout:
             f"{where}: order must list text, criterion and any others of {', '.join(PARTS)}, "
             f"each once and as they follow in the prompt; got {order!r}."
         )
-    texts = _texts({name: text for name, text in data.items() if name != "order"}, _TEXTS, where)
+    names = [field.name for field in fields(Layout) if field.name != "order"]
+    texts = named_texts({name: text for name, text in data.items() if name != "order"}, names, where)
     for name, template in texts.items():
-        may = {"criterion"} if name == "scale" else set()
-        _check_placeholders(template, _NEEDED.get(name, set()), f"{where} {name}", may)
+        free = {*TASK_WORDS, "criterion"} if name == "scale" else {*TASK_WORDS}
+        check_placeholders(template, NEEDED.get(name, set()), f"{where} {name}", free)
     return Layout(order=tuple(order), **texts)
 
 
@@ -142,33 +135,26 @@ def _read_criterion(name: Any, data: Any, path: Path) -> Criterion:
     if not isinstance(data, dict):
         raise ValueError(f"{where} must hold a question and levels, got {data!r}.")
     for key in data:
-        if key not in _KEYS:
-            raise ValueError(f"{where}: {unknown('key', str(key), _KEYS)}")
-    question = data.get("question")
+        if key not in KEYS:
+            raise ValueError(f"{where}: {unknown('key', str(key), KEYS)}")
+    question, levels, sees, adds = (data.get(key, default) for key, default in KEYS.items())
     if not (isinstance(question, str) and question.strip()):
         raise ValueError(f"{where} needs a question, got {question!r}.")
-    given = data.get("levels")
-    levels = {str(level): text for level, text in given.items()} if isinstance(given, dict) else {}
-    missing = [level for level in _LEVELS if not (isinstance(levels.get(level), str) and levels[level])]
-    if missing:
-        raise ValueError(f"{where} lacks the level {', '.join(missing)}: describe each of 1 to 5 with a text.")
-    strange = levels.keys() - set(_LEVELS)
-    if strange:
-        raise ValueError(f"{where} has the level {', '.join(sorted(strange))}: there are 1 to 5.")
-    for key in ("sees", "adds"):
-        if not isinstance(data.get(key, False), bool):
-            raise ValueError(f"{where}: {key} is true or false, got {data[key]!r}.")
-    texts = tuple(levels[level] for level in _LEVELS)
+    described = {str(level): text for level, text in levels.items()} if isinstance(levels, dict) else levels
+    texts = tuple(named_texts(described, LEVEL_NAMES, where, "level").values())
+    for key, value in (("sees", sees), ("adds", adds)):
+        if not isinstance(value, bool):
+            raise ValueError(f"{where}: {key} is true or false, got {value!r}.")
     for text in (question, *texts):
-        _check_placeholders(text, set(), where)
-    return Criterion(name, question, texts, data.get("sees", False), data.get("adds", False))
+        check_placeholders(text, set(), where, {*TASK_WORDS})
+    return Criterion(name, question, texts, sees, adds)
 
 
 def scale_of(criterion: Criterion, layout: Layout, task: Task) -> str:
     """Returns the criterion with its question and one line per level, in the task's words."""
     levels = "\n".join(
         fill(layout.level, level=level, text=fill(text, **task), **task)
-        for level, text in zip(_LEVELS, criterion.levels, strict=True)
+        for level, text in zip(LEVEL_NAMES, criterion.levels, strict=True)
     )
     question = fill(criterion.question, **task)
     return fill(layout.scale, criterion=criterion.name.capitalize(), question=question, levels=levels, **task)
@@ -179,27 +165,3 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise ValueError(f"{path} must hold criteria by name, and holds {type(data).__name__}.")
     return data
-
-
-def _texts(data: Any, names: Sequence[str], where: str) -> dict[str, str]:
-    """Returns the texts of these names. Raises ValueError for a missing or an unknown one."""
-    given: Mapping[str, Any] = data if isinstance(data, dict) else {}
-    for name in names:
-        if not isinstance(given.get(name), str):
-            raise ValueError(f"{where} lacks the text {name!r}.")
-    for name in given:
-        if name not in names:
-            raise ValueError(f"{where}: {unknown('text', str(name), names)}")
-    return {name: given[name] for name in names}
-
-
-def _check_placeholders(template: str, needed: set[str], where: str, may: Set[str] = frozenset()) -> None:
-    """Raises ValueError unless the template has the `needed` placeholders, and only allowed ones beside them."""
-    found, allowed = placeholders(template), may | _TASK_WORDS
-    if not needed <= found <= needed | allowed:
-        must = f"must have the placeholders {_listed(needed)} and may have" if needed else "may have the placeholders"
-        raise ValueError(f"{where} {must} {_listed(allowed)}; it has {_listed(found) or 'none'}.")
-
-
-def _listed(names: Set[str]) -> str:
-    return ", ".join(f"{{{name}}}" for name in sorted(names))

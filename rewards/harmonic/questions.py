@@ -1,4 +1,4 @@
-"""Builds the questions about a text: a criterion of the whole text or of one sentence, or the reason for a rating.
+"""Builds the questions about a text: a criterion of the whole text or of one sentence.
 
     shown = show(sample, "ic", task, "picture")        # what correctness and completeness see
     ask(prompts.layout, criterion, shown, text)        # a Question
@@ -52,25 +52,13 @@ def ask(
     layout: Layout, criterion: Criterion, shown: Shown, text: str, sentence: tuple[int, int] | None = None
 ) -> Question:
     """Returns the rating question about the text, or about the sentence at its characters [start, end)."""
-    if sentence is None:
-        return _question(layout, criterion, shown, text, fill(layout.whole, **shown.task), "")
-    said = text[slice(*sentence)]
+    said = "" if sentence is None else text[slice(*sentence)]
     line = " ".join(masked(said, layout.end).split())
-    return _question(layout, criterion, shown, text, fill(layout.sentence, sentence=line, **shown.task), said)
-
-
-def ask_why(layout: Layout, criterion: Criterion, shown: Shown, text: str, rating: float) -> Question:
-    """Returns the question for the reason of a rating."""
-    return _question(layout, criterion, shown, text, fill(layout.why, rating=f"{rating:.1f}", **shown.task), "")
-
-
-def _question(layout: Layout, criterion: Criterion, shown: Shown, text: str, last: str, sentence: str) -> Question:
-    words = shown.task
     parts = {
-        "instructions": fill(layout.instructions, **words),
+        "instructions": fill(layout.instructions, **shown.task),
         "evidence": _evidence(layout, criterion, shown),
         "criterion": scale_of(criterion, layout, shown.task),
-        "ask": last,
+        "ask": fill(layout.sentence, sentence=line, **shown.task) if sentence else fill(layout.whole, **shown.task),
     }
     place = layout.order.index("text")
     above = [parts[name] for name in layout.order[:place] if parts[name]]
@@ -80,7 +68,7 @@ def _question(layout: Layout, criterion: Criterion, shown: Shown, text: str, las
     return Question(
         [{"role": "user", "content": before + masked(text, layout.end) + after}],
         images=shown.images if criterion.sees else (),
-        probe=probe.CriterionProbe(criterion.name, text, shown.context if criterion.sees else "", sentence),
+        probe=probe.CriterionProbe(criterion.name, text, shown.context if criterion.sees else "", said),
         description=(len(before), len(before) + len(text)),
     )
 

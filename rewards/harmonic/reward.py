@@ -12,33 +12,30 @@ Harmonic weights make a reward flatter: three criteria with sure ratings outweig
 RL, try gamma=1, which weighs all criteria alike (recipes/quickstart/scenes-harmonic-uniform-dapo.yaml).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 from spacy.language import Language
 
 from spanreward.rewards.base.checks import MODES, Mode, check_choice, check_known, unknown
 from spanreward.rewards.base.cost import Cost, tokens_in
-from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Verdict
 from spanreward.rewards.harmonic.prompts import Criterion, chosen_criteria, load_prompts
-from spanreward.rewards.harmonic.questions import Shown, ask, ask_why, show
-from spanreward.rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, aggregate, check_weighting, unit
-from spanreward.rewards.harmonic.spans import Place, ablation_spans, at_most, penalised_parts, sentence_spans, without
+from spanreward.rewards.harmonic.questions import Shown, ask, show
+from spanreward.rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, aggregate, check_weighting, penalised_parts, unit
+from spanreward.rewards.harmonic.spans import Place, ablation_spans, at_most, only_span, sentence_spans, without
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
-from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
+from spanreward.rewards.judges.shared.cached_judge import rate_once
 from spanreward.rewards.language.parse import split_sentences
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
 from spanreward.rewards.reward.evidence import EVIDENCE, Evidence, evidence_columns
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
-from spanreward.rewards.text.length import judged_part, penalise_unread
+from spanreward.rewards.reward.rows import judged, penalise, sort_rows
 
-T = TypeVar("T")
-REASON_TOKENS = 120
 # Share of the prompt tokens that a prefix cache lacks (docs/evidence/cost.md), by `spans`.
 COMPUTED = {"none": 0.71, "sentences": 0.43, "ablation": 0.67}
 SENTENCES = 4  # of a completion, as `cost` assumes
@@ -143,54 +140,23 @@ class HarmonicReward(Reward):
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. A judge gets all its questions in one call, equal ones once."""
-        verdicts: dict[int, Verdict] = {}
-        shown: dict[int, Shown] = {}
-        for number, sample in enumerate(samples):
-            try:
-                evidence = self._shown(sample)
-            except NotApplicable as reason:
-                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
-                continue
-            if judged_part(sample).completion.strip():
-                shown[number] = evidence
-            else:
-                lowest = dict.fromkeys(self.main_parts, float(LEVELS[0]))
-                verdicts[number] = Verdict(0.0, Status.EMPTY, lowest, note="the completion says nothing")
-        texts = {number: judged_part(samples[number]).completion for number in shown}
+        lowest = dict.fromkeys(self.main_parts, float(LEVELS[0]))
+        shown, verdicts = sort_rows(samples, self._shown, lowest)
+        asked = [number for number in shown if number not in verdicts]
+        texts = [judged(samples[number]) for number in asked]
         places: Sequence[Sequence[Place]] = [()] * len(texts)
         if self.spans != "none" and texts:
-            places = split_sentences(list(texts.values()), self.pipeline)
+            places = split_sentences(texts, self.pipeline)
         inquiries = [
-            Inquiry(samples[number], shown[number], texts[number], tuple(at_most(found)))
-            for number, found in zip(shown, places, strict=True)
+            Inquiry(samples[number], shown[number], text, tuple(at_most(found)))
+            for number, text, found in zip(asked, texts, places, strict=True)
         ]
-        questions = [(criterion, question) for inquiry in inquiries for criterion, question in self._questions(inquiry)]
-        answers = iter(self._answers(questions, rate_once))
+        answers = iter(self._answers([one for inquiry in inquiries for one in self._questions(inquiry)]))
         read_by = self.reader() if inquiries else ""
-        for number, inquiry in zip(shown, inquiries, strict=True):
+        for number, inquiry in zip(asked, inquiries, strict=True):
             rows = [[next(answers) for _ in self.criteria] for _ in range(1 + inquiry.details)]
             verdicts[number] = replace(self._verdict(inquiry, rows), parsed_by=read_by)
         return [verdicts[number] for number in range(len(samples))]
-
-    def explain(
-        self, samples: Sequence[Sample], verdicts: Sequence[Verdict], max_tokens: int = REASON_TOKENS
-    ) -> list[dict[str, str | Failure]]:
-        """Returns the judge's reason for each rating of `assess`, per sample and criterion, if a verdict is OK."""
-        by_sample = [self._why(sample, verdict) for sample, verdict in zip(samples, verdicts, strict=True)]
-        asked = [one for of_sample in by_sample for one in of_sample]
-        reasons = iter(self._answers(asked, lambda judge, questions: write_once(judge, questions, max_tokens)))
-        return [{criterion.name: next(reasons) for criterion, _ in of_sample} for of_sample in by_sample]
-
-    def _why(self, sample: Sample, verdict: Verdict) -> list[tuple[Criterion, Question]]:
-        """Returns the question for the reason of each rating, none where what the judge saw is no longer there."""
-        if verdict.status is not Status.OK:
-            return []
-        try:
-            shown = self._shown(sample)
-        except NotApplicable:
-            return []
-        layout, text = self.prompts.layout, judged_part(sample).completion
-        return [(c, ask_why(layout, c, shown, text, verdict.parts[c.name])) for c in self.criteria]
 
     def _judge_of(self, criterion: Criterion) -> Judge:
         return self.judge if criterion.sees else self.text_judge
@@ -215,19 +181,17 @@ class HarmonicReward(Reward):
             for criterion in self.criteria
         ]
 
-    def _answers(
-        self, asked: Sequence[tuple[Criterion, Question]], ask: Callable[[Judge, list[Question]], Sequence[T | Failure]]
-    ) -> list[T | Failure]:
+    def _answers(self, asked: Sequence[tuple[Criterion, Question]]) -> list[Rating | Failure]:
         """Returns an answer per question, in order. Each judge is awake only for its own questions.
 
         With several judges, each is woken even without questions, see `Reward.judges_to_wake`.
         """
-        answers: dict[int, T | Failure] = {}
+        answers: dict[int, Rating | Failure] = {}
         for judge in self.judges:
             numbers = [number for number, (criterion, _) in enumerate(asked) if self._judge_of(criterion) is judge]
             if numbers or judge not in self.judges_to_wake:
                 with judge:
-                    answers |= zip(numbers, ask(judge, [asked[number][1] for number in numbers]), strict=True)
+                    answers |= zip(numbers, rate_once(judge, [asked[number][1] for number in numbers]), strict=True)
         return [answers[number] for number in range(len(asked))]
 
     def _verdict(self, inquiry: Inquiry, rows: Sequence[Sequence[Rating | Failure]]) -> Verdict:
@@ -241,7 +205,9 @@ class HarmonicReward(Reward):
                 ratings[-1][criterion.name] = answer
         tables = [{name: rating.probabilities for name, rating in row.items()} for row in ratings]
         whole, *details = [aggregate(table, self.gamma, smooth=not self.likeliest) for table in tables]
-        if self.spans == "ablation":
+        if not details:
+            spans = tuple(only_span(place, whole) for place in inquiry.places)
+        elif self.spans == "ablation":
             spans = ablation_spans(inquiry.places, whole, details)
         else:
             spans = sentence_spans(inquiry.places, whole, [detail.means for detail in details], self.adds)
@@ -249,11 +215,8 @@ class HarmonicReward(Reward):
         for name, mean in whole.means.items():
             parts |= {name: mean, f"{name}_std": whole.stds[name], f"weight_{name}": whole.weights[name]}
         verdict = Verdict(unit(whole.overall), parts=parts, spans=spans)
-        if self.mode == "default":
-            found = find_filler(inquiry.text, beside(inquiry.sample))
-            verdict = penalise_filler(verdict, inquiry.text, found, penalised_parts)
-        read = len(inquiry.text) - max(rating.cut for rating in ratings[0].values())
-        return penalise_unread(verdict, read, len(inquiry.sample.completion), penalised_parts)
+        cut = max(rating.cut for rating in ratings[0].values())
+        return penalise(verdict, inquiry.sample, self.mode, cut, penalised_parts)
 
 
 def _needed_columns(task: str, evidence: Evidence) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -46,7 +46,7 @@ def aggregate(
     expected = {criterion: mean(p) for criterion, p in tables.items()}
     stds = {criterion: std(p, expected[criterion]) for criterion, p in tables.items()}
     weights = harmonic_weights(stds, gamma, sigma_floor)
-    means = expected if smooth else {criterion: _most_probable(p) for criterion, p in tables.items()}
+    means = expected if smooth else {criterion: float(LEVELS[p.index(max(p))]) for criterion, p in tables.items()}
     return Aggregate(overall(means, weights), weights, means, stds)
 
 
@@ -77,11 +77,6 @@ def std(p: Sequence[float], centre: float) -> float:
     return math.sqrt(math.fsum((level - centre) ** 2 * share for level, share in zip(LEVELS, p, strict=True)))
 
 
-def _most_probable(p: Sequence[float]) -> float:
-    """Returns the rating without smoothing."""
-    return float(LEVELS[p.index(max(p))])
-
-
 def harmonic_weights(stds: Mapping[str, float], gamma: float, sigma_floor: float = SIGMA_FLOOR) -> dict[str, float]:
     """Returns w = sigma^(-2 (1 - gamma) / gamma) / H with their sum H (equation 3)."""
     check_weighting(gamma, sigma_floor)
@@ -110,3 +105,9 @@ def overall(means: Mapping[str, float], weights: Mapping[str, float]) -> float:
 def unit(rating: float) -> float:
     """Returns a rating of 1 to 5 as 0 to 1."""
     return (rating - LEVELS[0]) / (LEVELS[-1] - LEVELS[0])
+
+
+def penalised_parts(parts: Mapping[str, float], kept: float) -> dict[str, float]:
+    """Returns the parts, with the share `kept` of every rating's distance from 1."""
+    rated = {"overall", *(part.removeprefix("weight_") for part in parts if part.startswith("weight_"))}
+    return {part: 1 + (value - 1) * kept if part in rated else value for part, value in parts.items()}

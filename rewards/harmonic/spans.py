@@ -47,8 +47,6 @@ def sentence_spans(
     ratings: per sentence the mean rating of each criterion, 1 to 5. adds: the criteria in which sentences add up, which
     a span's score leaves out if there are others. A span's kind is the criterion with the largest part of its credit.
     """
-    if len(places) <= 1:
-        return tuple(_only(place, whole) for place in places)
     credits = sentence_credit(whole, ratings, adds)
     weights = _weights_in_score(whole.weights, adds)
     spans = []
@@ -84,12 +82,9 @@ def sentence_credit(whole: Aggregate, ratings: Sequence[Mapping[str, float]], ad
 def ablation_spans(places: Sequence[Place], whole: Aggregate, others: Sequence[Aggregate]) -> tuple[Span, ...]:
     """Returns a span per sentence.
 
-    others: per sentence the aggregate of the text without it; () for a text of one sentence. A span's score is
-    (1 + credit) / 2, above 0.5 if the text is better with the sentence. Its kind is the criterion that the sentence
-    changes most, by the text's weights.
+    others: per sentence the aggregate of the text without it. A span's score is (1 + credit) / 2, above 0.5 if the text
+    is better with the sentence. Its kind is the criterion that the sentence changes most, by the text's weights.
     """
-    if len(places) <= 1:
-        return tuple(_only(place, whole) for place in places)
     spans = []
     for number, (place, other) in enumerate(zip(places, others, strict=True)):
         credit = unit(whole.overall) - unit(other.overall)  # each text has its own weights
@@ -98,13 +93,7 @@ def ablation_spans(places: Sequence[Place], whole: Aggregate, others: Sequence[A
     return tuple(spans)
 
 
-def penalised_parts(parts: Mapping[str, float], kept: float) -> dict[str, float]:
-    """Returns the parts, with the share `kept` of every rating's distance from 1."""
-    rated = {"overall", *(part.removeprefix("weight_") for part in parts if part.startswith("weight_"))}
-    return {part: 1 + (value - 1) * kept if part in rated else value for part, value in parts.items()}
-
-
-def _only(place: Place, whole: Aggregate) -> Span:
+def only_span(place: Place, whole: Aggregate) -> Span:
     """Returns the span of a text's only sentence, with the text's ratings and whole score."""
     score = unit(whole.overall)
     moved = {c: w * unit(whole.means[c]) for c, w in whole.weights.items()}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.base.checks import check_known, members, unknown
-from spanreward.rewards.files.custom_file import custom_class, custom_instance, is_custom
+from spanreward.rewards.files.custom_file import custom_part, is_custom
 from spanreward.rewards.files.http_client import without_secret
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.judges.shared.cached_judge import CachedJudge
@@ -72,9 +72,9 @@ def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
             raise ValueError(f"the jury {without_secret(spec)} takes no options, got {', '.join(options)}.")
         made = [_make(name, {}) for name in names]
         return JuryJudge(*(judge for judge, _ in made)), any(model for _, model in made)
-    if (custom := custom_instance(spec, Judge, options)) is not None:
-        return custom, False
-    judge_class, given = _parts(spec)
+    judge_class, given = (custom_part(spec, Judge, options), {}) if is_custom(spec) else _parts(spec)
+    if isinstance(judge_class, Judge):
+        return judge_class, False
     valid = [option for option in options_of(judge_class) if option not in given]
     check_known(f"option of the judge {without_secret(spec)}:", options, valid)
     if spec == "cascade":
@@ -91,8 +91,6 @@ def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
 
 def _parts(spec: str) -> tuple[type[Judge], dict[str, str]]:
     """Returns the judge's class, and the arguments that its name gives."""
-    if is_custom(spec):
-        return custom_class(spec, Judge), {}
     kind, colon, given = spec.partition(":")
     if kind not in KINDS:
         raise ValueError(f"{unknown('judge', kind, KINDS, without_secret(spec))} A judge is {FORMS}.")

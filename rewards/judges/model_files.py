@@ -29,7 +29,7 @@ def model_folder(model: str, download: bool = True) -> Path:
         if download:
             offline_without_hub()
         return Path(snapshot_download(model, allow_patterns=list(FILES), local_files_only=not download))
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a path that no hub id may be
         raise FileNotFoundError(
             f"the judge's model {model!r} is not on this machine, and the hub did not give it "
             f"({type(error).__name__}): give a folder, or `hf download {model}` where the hub can be reached"

@@ -14,7 +14,7 @@ from spanreward.rewards.language.words import NOUNS, OBJECTS, SUBJECTS, Word, wo
 
 NO = word_set("no zero 0 neither nor")
 OWNING = word_set("have wear carry hold lack")
-GONE = SEEN | word_set("missing absent nonexistent")
+GONE = SEEN | word_set("missing absent nonexistent")  # they say that something is there to be seen, or is not
 EXISTING = word_set("exist appear")
 DESCRIBING = ("amod", "compound", "nummod")
 
@@ -24,7 +24,7 @@ def absences(words: Sequence[Word], denied: Set[int]) -> Iterator[Denial]:
     for word in words:
         if word.index not in denied:
             continue
-        if word.dep == "acomp" and word.head.is_copula and word.head.has_child("neg") and not shown(word):
+        if word.dep == "acomp" and word.head.is_copula and word.head.has_child("neg") and word.text.lower() not in GONE:
             for subject in word.head.subjects:
                 if subject.pos in NOUNS:
                     yield denial(subject, [], [word])
@@ -43,7 +43,8 @@ def is_absent(noun: Word) -> bool:
         return verb.lemma == "lack" or (verb.lemma in OWNING and verb.has_child("neg"))
     if noun.dep == "attr":
         return verb.has_child("expl")
-    return noun.dep in SUBJECTS and (verb.lemma in EXISTING or any(shown(child) for child in verb.children))
+    shown = not GONE.isdisjoint(child.text.lower() for child in verb.children)
+    return noun.dep in SUBJECTS and (verb.lemma in EXISTING or shown)
 
 
 def owners(noun: Word) -> list[Word]:
@@ -87,8 +88,3 @@ def adjectives_of(noun: Word) -> list[Word]:
 
 def named(noun: Word) -> list[str]:
     return [word.text.lower() for word in (*adjectives_of(noun), noun)]
-
-
-def shown(word: Word) -> bool:
-    """Whether the word says that something is there to be seen, or is not: "visible", "missing"."""
-    return word.text.lower() in GONE

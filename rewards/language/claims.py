@@ -94,10 +94,9 @@ def claims(verb: Word, past: bool) -> bool:
         return "as" in said  # "as if"
     if verb.dep in ("relcl", "acl"):
         return True
+    # taggers take "turned" in "sits, its back turned" for the past
     present = finite.text.endswith("ed") and any(child.tag in ("VBZ", "VBP") for child in verb.children)
-    if (
-        finite.tag == "VBD" and not past and not present
-    ):  # taggers take "turned" in "sits, its back turned" for the past
+    if finite.tag == "VBD" and not past and not present:
         return False
     if subject is None or verb.dep == "advcl":
         return True

@@ -17,13 +17,11 @@ RUN_BREAKS = ("\u2019s", "'s", "s", "-")
 class References:
     """The clusters of a text: `cluster_of` maps a word to its cluster, `words_of` maps a cluster to its words.
 
-    `left` and `right` number the clusters of "our left" and "our right".
+    A cluster is its number, or "left" or "right" for every "our left" and "our right".
     """
 
-    cluster_of: dict[int, int] = field(default_factory=dict)
-    words_of: dict[int, list[int]] = field(default_factory=dict)
-    left: int = -1
-    right: int = -1
+    cluster_of: dict[int, int | str] = field(default_factory=dict)
+    words_of: dict[int | str, list[int]] = field(default_factory=dict)
 
 
 def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
@@ -46,8 +44,11 @@ def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
                     found.cluster_of[index] = number
     for index in sorted(found.cluster_of):
         found.words_of.setdefault(found.cluster_of[index], []).append(index)
-    found.left = _add_side(words, found, "left")
-    found.right = _add_side(words, found, "right")
+    for before, word in pairwise(words):
+        side = word.text.lower()
+        if before.text.lower() == "our" and side in ("left", "right"):
+            found.cluster_of[word.index] = side
+            found.words_of.setdefault(side, []).append(word.index)
     return found
 
 
@@ -64,13 +65,3 @@ def _representatives(words: Sequence[Word], first: int, last: int) -> list[int]:
             break
     pronouns = [word for word in mention if word.pos == "PRON"]
     return [word.index for word in run or pronouns[:1] or mention]
-
-
-def _add_side(words: Sequence[Word], found: References, side: str) -> int:
-    """Adds a cluster of every "our left" (or "our right") and returns its number, also where there is none."""
-    number = 1 + max(found.words_of, default=-1)
-    for before, word in pairwise(words):
-        if before.text.lower() == "our" and word.text.lower() == side:
-            found.cluster_of[word.index] = number
-            found.words_of.setdefault(number, []).append(word.index)
-    return number

@@ -80,12 +80,12 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
             take(Kind.NOUN, word, [child for child in compounds if child.index not in adjectival])
     for word in words:
         if word.index not in places and (_is_adjective(word, rules) or word.index in adjectival):
-            children = [child for child in word.children if _joins_adjective(child) or child.index in adjectival]
-            take(Kind.ADJECTIVE, word, children)
+            parts = {c.index for c in word.children if c.dep.startswith("compound") and c.pos in ("ADJ", "ADV", *NOUNS)}
+            take(Kind.ADJECTIVE, word, [c for c in word.children if c.index in parts | adjectival])
     for word in words:
         if word.index in places:
             continue
-        if _is_silent(word, rules):
+        if (rules.copula_relations and word.is_copula) or (rules.seen_is_there and word.is_seen):
             take(Kind.VERB, word)
             found[-1].silent = True
         elif word.pos == "VERB" and word.dep != "amod":
@@ -122,11 +122,6 @@ def _is_noun(word: Word, rules: Rules) -> bool:
     return word.pos == "PRON" or names_something(word, rules)
 
 
-def _is_silent(word: Word, rules: Rules) -> bool:
-    """Whether it is a verb that only says that something is there."""
-    return (rules.copula_relations and word.is_copula) or (rules.seen_is_there and word.is_seen)
-
-
 def _is_adjective(word: Word, rules: Rules) -> bool:
     if rules.hyphens and not any(character.isalnum() for character in word.text):
         return False
@@ -159,10 +154,6 @@ def _hyphenated(words: Sequence[Word]) -> dict[Word, list[Word]]:
         anchor = next((word for word in reversed(run) if word.head not in run or word.head is word), run[-1])
         joined[anchor] = [word for word in run if word is not anchor]
     return joined
-
-
-def _joins_adjective(child: Word) -> bool:
-    return child.dep.startswith("compound") and child.pos in ("ADJ", "ADV", *NOUNS)
 
 
 def _compound_prepositions(words: Sequence[Word]) -> dict[Word, list[Word]]:

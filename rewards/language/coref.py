@@ -4,14 +4,21 @@
 
 "rules" is the default and needs no model. "none" finds nothing. "maverick" is the published metric's neural model, in
 the extra `coref`. A function from Docs to clusters is a method too.
+
+Maverick loads its weights from the Hugging Face hub at the first text: 2 GB (a pickled checkpoint, CC BY-NC-SA 4.0).
+The adapter was never run with the real model. It follows the source of maverick-coref 1.0.7, and the tests use a
+stand-in with known clusters. maverick-coref needs protobuf==3.20, so it cannot be installed beside vLLM: the judge
+stands behind a server then (server:URL#MODEL).
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
 
 from spacy.tokens import Doc
 
 from spanreward.rewards.language.clusters import Cluster
-from spanreward.rewards.language.coref_maverick import maverick_class, maverick_clusters
 from spanreward.rewards.language.coref_rules import clusters_by_rule
 from spanreward.rewards.language.words import read_words
 
@@ -19,7 +26,7 @@ Resolver = Callable[[Sequence[Doc]], Sequence[Sequence[Cluster]]]
 
 
 def coref_method(method: str | Resolver) -> Resolver:
-    """Returns the method of that name, or the given function. Maverick loads its weights at its first text.
+    """Returns the method of that name, or the given function.
 
     A method returns per Doc its clusters. A cluster is a list of mentions [first, last]: token numbers, both inclusive.
 
@@ -29,23 +36,40 @@ def coref_method(method: str | Resolver) -> Resolver:
     if not isinstance(method, str):
         return method
     if method == "maverick":
-        maverick_class()
-        return maverick_clusters
+        _maverick_class()
+        return lambda docs: [_by_maverick(doc) if len(doc) else [] for doc in docs]
     if method == "rules":
-        return _by_rule
+        return lambda docs: [clusters_by_rule(read_words(doc)[0]) for doc in docs]
     if method == "none":
         return no_clusters
     raise ValueError(f"coref is 'rules', 'none', 'maverick' or a function, got {method!r}")
-
-
-def coref_name(method: str | Resolver) -> str:
-    """Returns the method's name for a record."""
-    return method if isinstance(method, str) else "own function"
 
 
 def no_clusters(docs: Sequence[Doc]) -> list[list[Cluster]]:
     return [[] for _ in docs]
 
 
-def _by_rule(docs: Sequence[Doc]) -> list[list[Cluster]]:
-    return [clusters_by_rule(read_words(doc)[0]) for doc in docs]
+def _by_maverick(doc: Doc) -> list[Cluster]:
+    """Returns the clusters of a text with words, without mentions that end outside it (on the model's own marks).
+
+    The published code asks text by text too, with the words of every sentence.
+    """
+    answer = _maverick().predict([[token.text for token in sentence] for sentence in doc.sents])
+    return [
+        [[first, last] for first, last in cluster if first is not None and last is not None]
+        for cluster in answer["clusters_token_offsets"]
+    ]
+
+
+@lru_cache(maxsize=1)
+def _maverick() -> Any:
+    import torch
+
+    return _maverick_class()(device="cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _maverick_class() -> Any:
+    try:
+        return import_module("maverick").Maverick
+    except ImportError as error:
+        raise ImportError(f"coref='maverick' cannot be used ({error}): pip install 'spanreward[coref]'") from error

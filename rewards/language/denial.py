@@ -53,7 +53,8 @@ def denied(texts: Sequence[str], tags: Sequence[str]) -> set[int]:
     while at < len(texts):
         end = scope(texts, tags, at, leads=there or at == begin)
         if end > at:
-            found.update(range(denial_start(texts, at, begin), end))
+            start = begin if denies_what_stands_before(texts, at) else at
+            found.update(range(0 if answers_no(texts, at) else start, end))
             at = begin = end
             there = False
         else:
@@ -62,13 +63,6 @@ def denied(texts: Sequence[str], tags: Sequence[str]) -> set[int]:
             there = (there or tags[at] == "EX") and tags[at] not in NOUNS
             at += 1
     return found
-
-
-def denial_start(texts: Sequence[str], at: int, clause: int) -> int:
-    """Returns where the words begin that the word at place `at` denies. clause: where its clause begins."""
-    if answers_no(texts, at):
-        return 0
-    return clause if denies_what_stands_before(texts, at) else at
 
 
 def scope(texts: Sequence[str], tags: Sequence[str], at: int, leads: bool) -> int:

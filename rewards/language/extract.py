@@ -10,7 +10,7 @@ from spanreward.rewards.language.clusters import Cluster, References, resolve
 from spanreward.rewards.language.components import Component, Kind, Places, Role, find_components
 from spanreward.rewards.language.grammar import misplaced
 from spanreward.rewards.language.links import add_links, spread_over_conjunctions
-from spanreward.rewards.language.rules import Rules
+from spanreward.rewards.language.rules import PUBLISHED, Rules
 from spanreward.rewards.language.scene_graph import CharacterSpan, Entity, Relation, SceneGraph, Source
 from spanreward.rewards.language.unasserted import unasserted
 from spanreward.rewards.language.words import Word, read_words
@@ -21,17 +21,15 @@ Path = tuple[Component, ...]  # the prepositions that lead from a verb to one of
 
 
 def graph_of(
-    doc: Doc, clusters: Sequence[Cluster] = (), rules: Rules | None = None, offset: int = 0, alternatives: bool = False
+    doc: Doc, clusters: Sequence[Cluster] = (), rules: Rules = PUBLISHED, offset: int = 0, alternatives: bool = False
 ) -> SceneGraph:
     """Returns the scene graph of a parsed text.
 
     Args:
         clusters: coreference, as lists of mentions (first, last): token numbers, both inclusive.
-        rules: None is the published extractor.
         offset: how many characters were stripped from the start of the text before it was parsed.
         alternatives: whether to keep alternatives that the text leaves open by "or".
     """
-    rules = rules or Rules.published()
     words, sentences = read_words(doc, offset)
     places: Places = {}
     components: list[Component] = []
@@ -115,27 +113,29 @@ class _Builder:
                     for target in component.linked(Role.POBJ):
                         self._add_relation(subject, target, [component], "prep")
 
-    def _others(self, component: Component) -> dict[int, list[Component]]:
+    def _others(self, component: Component) -> dict[int | str, list[Component]]:
         """Returns the component's clusters with their other components, without clusters that have no others."""
-        clusters = {self.references.cluster_of.get(word.index, -1) for word in component.words} - {-1}
+        cluster_of, words_of = self.references.cluster_of, self.references.words_of
         others = {}
-        for cluster in clusters:
-            found = [self.places[word] for word in self.references.words_of[cluster] if word in self.places]
+        for cluster in {cluster_of[word.index] for word in component.words if word.index in cluster_of}:
+            found = [self.places[index] for index in words_of[cluster] if index in self.places]
             others[cluster] = [other for other in found if other is not component]
         return {cluster: found for cluster, found in others.items() if found}
 
     def _add_entity(self, component: Component) -> None:
         others = self._others(component)
         known = [self.entity_of[other] for found in others.values() for other in found if other in self.entity_of]
-        number = min(known, default=len(self.entities))
         if not known:
-            self.entities.append(Entity(component.text, [], [], [], is_us=component.text.lower() in VIEWER))
-            self.entities[number].is_left = self.references.left in others
-            self.entities[number].is_right = self.references.right in others
-        self.entities[number].heads.append(component.text)
-        self.entities[number].sentence_idxs.append(component.anchor.sentence)
-        self.entities[number].text_spans += component.spans
-        self.entity_of[component] = number
+            entity = Entity(component.text, [], [], [], is_us=component.text.lower() in VIEWER)
+            entity.is_right = "right" in others
+            # as published: in a text without "our left", "our right" is both
+            entity.is_left = "left" in others or (entity.is_right and "left" not in self.references.words_of)
+            self.entities.append(entity)
+        self.entity_of[component] = number = min(known, default=len(self.entities) - 1)
+        entity = self.entities[number]
+        entity.heads.append(component.text)
+        entity.sentence_idxs.append(component.anchor.sentence)
+        entity.text_spans += component.spans
 
     def _add_attribute(self, targets: Pieces, said: Pieces) -> None:
         """Gives every target that is an entity the attribute that the components `said` make up, in text order.
@@ -181,7 +181,7 @@ class _Builder:
         subjects = verb.linked(Role.SUBJ)
         if not subjects:
             return
-        reached = self._shortest(verb) if self.rules.own_prepositions else list(self._reached(verb))
+        reached = self._shortest(verb) if self.rules.own_prepositions else list(self._ways(verb))
         pieces = [verb, *(path[-1] for path in reached)]
         direct: list[tuple[Component, Path]] = [(target, ()) for target in _in_order(verb.linked(Role.DOBJ))]
         indirect = [(target, path) for path in reached for target in path[-1].linked(Role.POBJ)]
@@ -198,17 +198,16 @@ class _Builder:
             for target, path in direct or indirect:
                 self._add_verb_relation(verb, subject, target, pieces, path, about_subject=True)
 
-    def _reached(self, verb: Component) -> Iterator[Path]:
+    def _ways(self, verb: Component) -> Iterator[Path]:
         """Yields every way from a verb to a preposition that hangs from it or from another of its prepositions."""
-        waiting: list[tuple[Component, Path]] = [(verb, ())]
+        waiting: list[Path] = [(target,) for target in reversed(self._next(verb))]
         while waiting:
-            component, path = waiting.pop()
-            if path:
-                yield path
-            waiting += [(target, (*path, target)) for target in self._next(component)[::-1] if target not in path]
+            path = waiting.pop()
+            yield path
+            waiting += [(*path, target) for target in reversed(self._next(path[-1])) if target not in path]
 
     def _shortest(self, verb: Component) -> list[Path]:
-        """Returns the shortest way to each preposition, and of equal ones the first, in the order of `_reached`.
+        """Returns the shortest way to each preposition, and of equal ones the first, in text order.
 
         "over and under" is two prepositions and not "over under". There can be very many other ways.
         """
@@ -219,18 +218,8 @@ class _Builder:
                 if target not in shortest:
                     shortest[target] = (*shortest[component], target)
                     queue.append(target)
-        return [shortest[component] for component in self._depth_first(verb)]
-
-    def _depth_first(self, verb: Component) -> list[Component]:
-        """Returns the prepositions below a verb, each once, a preposition before those that hang from it."""
-        found: dict[Component, None] = {}
-        waiting = self._next(verb)[::-1]
-        while waiting:
-            component = waiting.pop()
-            if component not in found:
-                found[component] = None
-                waiting += self._next(component)[::-1]
-        return list(found)
+        del shortest[verb]
+        return sorted(shortest.values(), key=lambda path: [step.id for step in path])
 
     def _next(self, component: Component) -> list[Component]:
         """Returns the prepositions that hang from this verb or preposition directly, in text order."""

@@ -56,8 +56,10 @@ def stands_wrongly(words: Sequence[Word], number: int) -> bool:
 
 def opens_wrongly(words: Sequence[Word], number: int) -> bool:
     """Whether the sentence that begins here opens with its verb, is only a place, or has a noun without an article."""
-    tag = words[number].tag
-    return tag in ("VBZ", "VBD", "MD") or is_place(words, number) or is_bare(words, number) or leads_bare(words, number)
+    end = after_noun(words, number)
+    leads_bare = end > number and tag_at(words, end) in FINITE  # "Large is ..."
+    opens_with_verb = words[number].tag in ("VBZ", "VBD", "MD")
+    return opens_with_verb or leads_bare or is_place(words, number) or is_bare(words, number)
 
 
 def is_place(words: Sequence[Word], number: int) -> bool:
@@ -73,12 +75,6 @@ def is_bare(words: Sequence[Word], number: int) -> bool:
     """Whether a noun without an article fills the text up to the stop or the next verb: "(is) yellow star." """
     end = after_noun(words, number)
     return end > number and words[end - 1].tag == "NN" and tag_at(words, end) in (".", ",", "VBZ", "DT", "EX", "RB")
-
-
-def leads_bare(words: Sequence[Word], number: int) -> bool:
-    """Whether a verb's subject is adjectives and nouns without an article: "Large is ..."."""
-    end = after_noun(words, number)
-    return end > number and tag_at(words, end) in FINITE
 
 
 def after_noun(words: Sequence[Word], number: int) -> int:

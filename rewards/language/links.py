@@ -58,10 +58,9 @@ def _link_adjective(adjective: Component, places: Places, rules: Rules) -> None:
             elif candidate.pos == "AUX":
                 waiting += [child for child in candidate.children if child not in visited and child not in words]
     for word in adjective.words:
-        if not adjective.links:
-            for child in word.children:
-                if _can_be_described(child, places, rules):
-                    _link(adjective, Role.MOD_OF, places[child.index])
+        described = [] if adjective.links else [c for c in word.children if _can_be_described(c, places, rules)]
+        for child in described:
+            _link(adjective, Role.MOD_OF, places[child.index])
 
 
 def _climb_from(word: Word, places: Places, rules: Rules) -> list[Word]:
@@ -87,8 +86,9 @@ def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
         if word.pos != "VERB" and word is not verb.anchor:
             continue
         subjects = _subjects(word, places)
-        if rules.own_subjects and any(_is_own_subject(subject, word) for subject in subjects):
-            subjects = [subject for subject in subjects if subject.head is word]
+        own = [subject for subject in subjects if subject.head is word]
+        if rules.own_subjects and word.dep in ("relcl", "conj") and not all(subject.is_relative for subject in own):
+            subjects = own  # "the hat that the man wears", "a hat lies there and the man sits"
         inverted = [] if subjects else _inverted_subjects(word, places, rules)
         for subject in subjects + inverted:
             _link(verb, Role.SUBJ, places[subject.index])
@@ -100,23 +100,12 @@ def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
 def _subjects(verb: Word, places: Places) -> list[Word]:
     """Returns the verb's own subjects, the last first, then the noun that it describes or its auxiliary's subjects."""
     head = verb.head
-    describes_head = head.pos in (*NOUNS, "PRON") or head.dep in SUBJECTS  # "a man holding a book"
-    if describes_head and head.index in places:
-        others = [head]
+    found = verb.subjects[::-1]
+    if (head.pos in (*NOUNS, "PRON") or head.dep in SUBJECTS) and head.index in places:
+        found.append(head)  # "a man holding a book"
     elif head.pos == "AUX" and head is not verb:
-        others = _last_first(head.subjects, places)
-    else:
-        others = []
-    return _last_first(verb.subjects, places) + others
-
-
-def _last_first(words: Sequence[Word], places: Places) -> list[Word]:
-    return [word for word in reversed(words) if word.index in places]
-
-
-def _is_own_subject(subject: Word, verb: Word) -> bool:
-    """True for "the man" in "the hat that the man wears" and "a hat lies there and the man sits"."""
-    return verb.dep in ("relcl", "conj") and subject.head is verb and not subject.is_relative
+        found += reversed(head.subjects)
+    return [word for word in found if word.index in places]
 
 
 def _inverted_subjects(verb: Word, places: Places, rules: Rules) -> list[Word]:
@@ -145,16 +134,11 @@ def _link_preposition(preposition: Component, places: Places) -> None:
 
 def spread_over_conjunctions(words: Sequence[Word], places: Places, rules: Rules) -> None:
     """Gives the second of two conjuncts the links of the first ("red hats and coats"), in the whole text."""
-    pairs = [
-        (places[word.head.index], places[word.index], word)
-        for word in words
-        if word.dep == "conj"
-        and word.index in places
-        and word.head.index in places
-        and places[word.index].kind is places[word.head.index].kind
-        and abs(word.index - word.head.index) <= CONJUNCTION_WINDOW
-    ]
-    for first, second, word in pairs:
+    for word in words:
+        first, second = places.get(word.head.index), places.get(word.index)
+        near = abs(word.index - word.head.index) <= CONJUNCTION_WINDOW
+        if word.dep != "conj" or not near or first is None or second is None or first.kind is not second.kind:
+            continue
         if first.kind is Kind.PREPOSITION:
             _share_preposition(first, second)
         else:
@@ -170,8 +154,8 @@ def _withheld(first: Component, conjunct: Word, rules: Rules) -> list[Link]:
     if first.kind is Kind.VERB:
         roles, start, applies = COMPLEMENTS, first.anchor.index, rules.own_objects
     else:
-        roles, start = MODIFIERS, -1
-        applies = rules.tight_conjuncts and conjunct.has_child("det", "poss", "nummod", "predet")
+        determined = conjunct.has_child("det", "poss", "nummod", "predet")
+        roles, start, applies = MODIFIERS, -1, rules.tight_conjuncts and determined
     said = [link for link in first.links if link[1] in roles and start < link[0].anchor.index < conjunct.index]
     return said if applies else []
 

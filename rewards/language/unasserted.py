@@ -66,7 +66,8 @@ def unasserted(words: Sequence[Word], alternatives: bool = False) -> tuple[froze
             forward = not FORWARD.isdisjoint(texts)
             before = 0 if WHOLE.intersection(texts) else previous
             found.update(range(end, len(words)) if forward else range(before, start))
-        if "?" in stop or asks(texts, tags):
+        inverted = len(texts) > 1 and texts[0] in ASKING and tags[1] in ASKED_OF  # "is there a dog"
+        if "?" in stop or inverted:
             found.update(range(start + quoted(texts), end))
         plainly.update(start + place for place in denied(texts, tags))
         if not alternatives:
@@ -83,13 +84,6 @@ def segments(words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:
             yield start, place, word.text
             start = place + 1
     yield start, len(words), ""
-
-
-def asks(texts: Sequence[str], tags: Sequence[str]) -> bool:
-    """Whether it is a question: by its order ("is there a dog", "had there been a dog") or as "who says that"."""
-    if len(texts) < 2:
-        return False
-    return texts[0] in ASKING and tags[1] in ASKED_OF
 
 
 def announces(texts: Sequence[str], tags: Sequence[str], stop: str) -> bool:

@@ -19,7 +19,6 @@ from spanreward.rewards.files.yaml_file import read_yaml_file
 
 PROMPTS = Path(__file__).with_name("prompts.yaml")
 DEMONSTRATIONS = Path(__file__).with_name("demonstrations.yaml")
-INSTRUCTIONS = ("task", "context_task", "binary", "rationale", "rating")
 RATINGS = (1, 2, 3)
 _RATING = re.compile(r"(rating)\W*[=:]", re.IGNORECASE)
 
@@ -113,8 +112,7 @@ def load_prompts(
     if not isinstance(data, Mapping) or set(data) != {"general", "binary"}:
         raise ValueError(f"{where} must hold the keys 'general' and 'binary', each a list of demonstrations")
     general, binary = (_read(data[name], f"{where} {name}") for name in ("general", "binary"))
-    path = PROMPTS if instructions is None else Path(instructions)
-    return LavePrompts(read_texts(path, PROMPTS, INSTRUCTIONS, {}), general, binary)
+    return LavePrompts(read_texts(instructions, PROMPTS), general, binary)
 
 
 def _read(entries: Any, where: str) -> tuple[Demonstration, ...]:

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spanreward.rewards.comparison.orders import first_slot_share
 from spanreward.rewards.comparison.ratings import Pair, bradley_terry
 from spanreward.rewards.judges.judge import Rating
-from spanreward.rewards.pairwise.votes import PairVotes
+from spanreward.rewards.pairwise.votes import PairVotes, first_slot_share
 
 OUTCOMES = {"won": 1, "tied": 0, "lost": -1}
 
@@ -27,26 +26,20 @@ class Contest:
         return self.votes.outcome if self.votes else self.certain
 
     @property
-    def share(self) -> float | None:
-        """The mean probability of the sample over both orders, in [0, 1], None if a vote failed."""
-        return self.votes.share if self.votes else (1 + self.certain) / 2
-
-    @property
     def open(self) -> bool:
         """Whether a judge has to decide. Equal texts tie without a question."""
         return not self.certain and self.texts[0] != self.texts[1]
 
 
-def chances(contests: Sequence[Contest], smooth: bool = False) -> dict[str, float]:
-    """Returns each sample's Bradley-Terry chance over its readable contests. smooth: uses the votes' probabilities."""
-    pairs = []
-    for contest in contests:
-        names = (str(contest.sample), str(contest.other))
-        if contest.outcome is None or contest.share is None:
-            continue
-        found = ((1, contest.share), (-1, 1 - contest.share)) if smooth else ((contest.outcome, 1.0),)
-        pairs += [Pair(*names, outcome, weight) for outcome, weight in found if weight > 0]
-    return bradley_terry(pairs)  # groups never meet, so each group is rated separately
+def chances(contests: Sequence[Contest]) -> dict[str, float]:
+    """Returns each sample's Bradley-Terry chance over its readable contests. Groups never meet, so each is apart."""
+    return bradley_terry(
+        [
+            Pair(str(contest.sample), str(contest.other), contest.outcome)
+            for contest in contests
+            if contest.outcome is not None
+        ]
+    )
 
 
 def parts_of(outcomes: Sequence[int], contests: Sequence[Contest]) -> dict[str, float]:
@@ -77,5 +70,5 @@ def cut_of(contest: Contest, text: str) -> int:
     """Returns how many characters at the text's end did not fit. Only the longer text of a pair is ever cut."""
     if contest.votes is None or len(text) < max(map(len, contest.texts)):
         return 0
-    votes = (contest.votes.one, contest.votes.two)
-    return max((vote.answer.cut for vote in votes if isinstance(vote.answer, Rating)), default=0)
+    answers = (contest.votes.one, contest.votes.two)
+    return max((answer.cut for answer in answers if isinstance(answer, Rating)), default=0)

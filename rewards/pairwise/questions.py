@@ -5,11 +5,11 @@ ask(prompts, shown, "first text", "second text")      # a Question, to be answer
 ask_score(prompts, shown, "a text")                   # a Question, to be answered with 1 to 5
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.base.verdict import NotApplicable, Sample
 from spanreward.rewards.files.templates import fill, places, read_texts
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import PairProbe, QualityProbe
@@ -35,18 +35,6 @@ class PairPrompts:
     batch: str
     numbered: str
     ranking: str
-    analyse: str
-    analysis: str
-
-
-_NEEDED = {
-    "context": {"context"},
-    "request": {"request"},
-    "texts": {"first", "second"},
-    "text": {"text"},
-    "numbered": {"number", "text"},
-    "analysis": {"analysis"},
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +48,21 @@ class Shown:
 
 def load_prompts(path: str | Path | None = None) -> PairPrompts:
     """Returns the prompts of a YAML file like prompts.yaml. Raises OSError, or ValueError for an invalid file."""
-    names = [field.name for field in fields(PairPrompts)]
-    return PairPrompts(**read_texts(DEFAULT if path is None else Path(path), DEFAULT, names, _NEEDED))
+    return PairPrompts(**read_texts(path, DEFAULT))
 
 
 def show(sample: Sample, evidence: Evidence) -> Shown:
     """Returns what the judge sees beside the row's texts. Raises NotApplicable for a row that lacks it."""
     return Shown((sample.question or sample.prompt).strip(), *seen(sample, evidence))
+
+
+def opponents(sample: Sample, column: str) -> tuple[str, ...]:
+    """Returns the row's `anchor`, or its references. Raises NotApplicable for a row without."""
+    if column == "reference" and not sample.references:
+        raise NotApplicable("this row has no reference to compare the completion with")
+    if column == "anchor" and not (sample.anchor or "").strip():
+        raise NotApplicable("this row has no anchor, a text to compare the completion with")
+    return sample.references if column == "reference" else (sample.anchor or "",)
 
 
 def head(instructions: str, prompts: PairPrompts, shown: Shown) -> str:
@@ -82,24 +78,23 @@ def ask(
 ) -> Question:
     """Returns the question about two texts. The longer one may be cut. more: a part below them, such as criteria."""
     before = head(prompts.instructions, prompts, shown)
-    texts = fill(prompts.texts, first=first, second=second)
-    start, end = places(prompts.texts, first=first, second=second)["first" if len(first) >= len(second) else "second"]
     after = "\n\n".join(["", *([more] if more else []), prompts.answer])
-    return Question(
-        [{"role": "user", "content": before + texts + after}],
-        images=shown.images,
-        probe=PairProbe(shown.request, first, second, shown.context, criteria),
-        description=(len(before) + start, len(before) + end),
-    )
+    longer = "first" if len(first) >= len(second) else "second"
+    probe = PairProbe(shown.request, first, second, shown.context, criteria)
+    return question_of(shown, probe, before, prompts.texts, after, longer, first=first, second=second)
 
 
 def ask_score(prompts: PairPrompts, shown: Shown, text: str) -> Question:
     """Returns the question how well a text serves the request, to be rated from 1 to 5."""
-    before = head(prompts.score, prompts, shown)
-    start, end = places(prompts.text, text=text)["text"]
-    return Question(
-        [{"role": "user", "content": f"{before}{fill(prompts.text, text=text)}\n\n{prompts.rating}"}],
-        images=shown.images,
-        probe=QualityProbe(shown.request, text, shown.context),
-        description=(len(before) + start, len(before) + end),
-    )
+    before, probe = head(prompts.score, prompts, shown), QualityProbe(shown.request, text, shown.context)
+    return question_of(shown, probe, before, prompts.text, f"\n\n{prompts.rating}", "text", text=text)
+
+
+def question_of(
+    shown: Shown, probe: Any, before: str, template: str, after: str, longest: str, **texts: str
+) -> Question:
+    """Returns the question with the filled template between `before` and `after`. longest: the text that may be cut."""
+    start, end = places(template, **texts)[longest]
+    content = before + fill(template, **texts) + after
+    description = (len(before) + start, len(before) + end)
+    return Question([{"role": "user", "content": content}], shown.images, probe, description)

@@ -1,7 +1,7 @@
 """Batch ranking (MLLM-as-a-Judge, section 2): one question shows all texts of a group, and the answer is their order.
 
     forward, backward = rank(judge, [(shown, texts)], prompts)[0]    # [2, 0, 1]: places in `texts`, best first
-    votes_of(forward, backward, 3)[0, 2].outcome                     # -1: the third text is better than the first
+    votes_of((forward, backward), 0, 2).outcome                      # -1: the third text is better than the first
 
 The judge writes the ranking, as in the paper. Every group is shown twice, the second time in reverse. So every two
 texts are shown in both orders, and a ranking is a vote on each pair. A judge that repeats the order of the texts
@@ -10,22 +10,21 @@ decides nothing.
 
 import re
 from collections.abc import Sequence
-from itertools import combinations
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files.templates import fill, places
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import RankingProbe
 from spanreward.rewards.judges.shared.cached_judge import write_once
-from spanreward.rewards.pairwise.analysis import after_analysis
 from spanreward.rewards.pairwise.questions import PairPrompts, Shown, head
-from spanreward.rewards.pairwise.votes import FIRST, SCALE, SECOND, PairVotes, Vote
+from spanreward.rewards.pairwise.votes import FIRST, SCALE, SECOND, PairVotes
 
 RANKING_TOKENS = 96  # of an answer, at most; a group of 16 takes about 40
 NUMBER = re.compile(r"[0-9]+")
 LONGEST = 9  # digits of a number; Python refuses to read thousands of digits
 
-Ranking = list[int]
+Ranking = list[int]  # places in the group, best first
+Rankings = tuple[Ranking | Failure, Ranking | Failure]  # of the texts in order, and in reverse
 
 
 def ask_ranking(prompts: PairPrompts, shown: Shown, texts: Sequence[str]) -> Question:
@@ -61,21 +60,27 @@ def read_ranking(answer: str, count: int) -> Ranking | None:
     return order if sorted(order) == list(range(count)) else None
 
 
-def rank(
-    judge: Judge, groups: Sequence[tuple[Shown, Sequence[str]]], prompts: PairPrompts, analyse: bool = False
-) -> list[tuple[Ranking | Failure, Ranking | Failure]]:
-    """Returns two rankings per group, of its texts in order and in reverse, both as places in the group.
+def rank(judge: Judge, groups: Sequence[tuple[Shown, Sequence[str]]], prompts: PairPrompts) -> list[Rankings]:
+    """Returns two rankings per group, of its texts in order and in reverse.
 
     All questions are one call. Groups have at least two texts. An answer that is no ranking is a Failure (UNPARSED).
     """
-    questions = [ask_ranking(prompts, shown, way) for shown, texts in groups for way in (texts, texts[::-1])]
-    asked = after_analysis(judge, questions, prompts.ranking, prompts) if analyse else questions
-    written = iter(write_once(judge, asked, RANKING_TOKENS))
-    found = []
-    for _, texts in groups:
-        forward, backward = _ranking_of(next(written), len(texts)), _ranking_of(next(written), len(texts))
+    written = write_once(judge, ask_rankings(prompts, groups), RANKING_TOKENS)
+    return read_rankings(written, [len(texts) for _, texts in groups])
+
+
+def ask_rankings(prompts: PairPrompts, groups: Sequence[tuple[Shown, Sequence[str]]]) -> list[Question]:
+    """Returns two questions per group."""
+    return [ask_ranking(prompts, shown, way) for shown, texts in groups for way in (texts, texts[::-1])]
+
+
+def read_rankings(written: Sequence[str | Failure], counts: Sequence[int]) -> list[Rankings]:
+    """Returns the rankings in the answers to `ask_rankings`. counts: of each group's texts."""
+    found: list[Rankings] = []
+    for count, one, other in zip(counts, written[::2], written[1::2], strict=True):
+        forward, backward = _ranking_of(one, count), _ranking_of(other, count)
         if not isinstance(backward, Failure):
-            backward = [len(texts) - 1 - place for place in backward]
+            backward = [count - 1 - place for place in backward]
         found.append((forward, backward))
     return found
 
@@ -87,18 +92,15 @@ def _ranking_of(answer: str | Failure, count: int) -> Ranking | Failure:
     return read_ranking(answer, count) or unread
 
 
-def votes_of(forward: Ranking | Failure, backward: Ranking | Failure, count: int) -> dict[tuple[int, int], PairVotes]:
-    """Returns the votes of two rankings of `count` texts on every pair of places (one, other) with one < other."""
-    return {
-        (one, other): PairVotes(vote(forward, one, other, first=True), vote(backward, one, other, first=False))
-        for one, other in combinations(range(count), 2)
-    }
+def votes_of(rankings: Rankings, one: int, other: int) -> PairVotes:
+    """Returns the votes of a group's two rankings on the texts at two of its places."""
+    forward, backward = rankings if one < other else rankings[::-1]
+    return PairVotes(_vote(forward, one, other), _vote(backward, other, one))
 
 
-def vote(ranking: Ranking | Failure, one: int, other: int, first: bool) -> Vote:
-    """Returns a ranking's vote on two texts. first: whether `one` was shown before `other`."""
+def _vote(ranking: Ranking | Failure, first: int, second: int) -> Rating | Failure:
+    """Returns a ranking's answer on two texts, in the order in which they were shown."""
     if isinstance(ranking, Failure):
-        return Vote(ranking, first)
-    wins = ranking.index(one) < ranking.index(other)
-    letter = FIRST if wins == first else SECOND
-    return Vote(Rating({entry: float(entry == letter) for entry in SCALE}), first)
+        return ranking
+    better = FIRST if ranking.index(first) < ranking.index(second) else SECOND
+    return Rating({letter: float(letter == better) for letter in SCALE})

@@ -9,84 +9,61 @@ A judge that always prefers the first place decides nothing: its two votes disag
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spanreward.rewards.comparison.orders import settle
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once
 
 FIRST, SECOND = "A", "B"  # the answers for the text shown first and second
 SCALE = (FIRST, SECOND, "C")
+CHOICES = {FIRST: 1, SECOND: -1, None: None}  # other letters choose neither
 
 
-@dataclass(frozen=True, slots=True)
-class Vote:
-    """The answer of one order. first: whether the pair's first text was shown first."""
-
-    answer: Rating | Failure
-    first: bool
-
-    @property
-    def letter(self) -> str | None:
-        """The likeliest answer, "" if there are several, None for a failed vote."""
-        if isinstance(self.answer, Failure):
-            return None
-        best = max(self.answer.probabilities.values())
-        letters = [letter for letter, share in self.answer.probabilities.items() if share == best]
-        return letters[0] if len(letters) == 1 else ""
-
-    @property
-    def choice(self) -> int | None:
-        """1 for the pair's first text, -1 for its second, 0 for neither, None for a failed vote."""
-        if self.letter is None:
-            return None
-        chosen = {FIRST: 1, SECOND: -1}.get(self.letter, 0)
-        return chosen if self.first else -chosen
-
-    @property
-    def share(self) -> float | None:
-        """The probability of the pair's first text plus half that of neither, None for a failed vote."""
-        if isinstance(self.answer, Failure):
-            return None
-        shares = self.answer.probabilities
-        return (1 + (shares[FIRST] - shares[SECOND]) * (1 if self.first else -1)) / 2
+def letter_of(answer: Rating | Failure) -> str | None:
+    """Returns the likeliest answer, "" if there are several, None for a failed vote."""
+    if isinstance(answer, Failure):
+        return None
+    best = max(answer.probabilities.values())
+    letters = [letter for letter, share in answer.probabilities.items() if share == best]
+    return letters[0] if len(letters) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
 class PairVotes:
-    """Both orders of a pair."""
+    """The judge's answers on a pair: `one` where its first text was shown first, `two` where it was shown second."""
 
-    one: Vote
-    two: Vote
-
-    @property
-    def outcome(self) -> int | None:
-        """1 if both chose the pair's first text, -1 for its second, otherwise 0. None if a vote failed."""
-        return settle(self.one.choice, self.two.choice)
-
-    @property
-    def share(self) -> float | None:
-        """The mean share of both votes, None if a vote failed."""
-        one, two = self.one.share, self.two.share
-        return None if one is None or two is None else (one + two) / 2
-
-    @property
-    def disagree(self) -> bool:
-        """Whether both votes succeeded and are different."""
-        return None not in (self.one.choice, self.two.choice) and self.one.choice != self.two.choice
+    one: Rating | Failure
+    two: Rating | Failure
 
     @property
     def failure(self) -> Failure | None:
         """The first failed answer."""
-        return next((vote.answer for vote in (self.one, self.two) if isinstance(vote.answer, Failure)), None)
+        return next((answer for answer in (self.one, self.two) if isinstance(answer, Failure)), None)
 
     @property
     def letters(self) -> list[str | None]:
-        """Both answers as the judge gave them."""
-        return [self.one.letter, self.two.letter]
+        """Both answers as the judge gave them, see `letter_of`."""
+        return [letter_of(self.one), letter_of(self.two)]
 
     @property
     def slots(self) -> list[bool | None]:
         """Per vote whether it chose the text shown first, None if it chose neither or failed."""
-        return [None if not vote.choice else (vote.choice > 0) == vote.first for vote in (self.one, self.two)]
+        return [letter == FIRST if letter in (FIRST, SECOND) else None for letter in self.letters]
+
+    @property
+    def choices(self) -> tuple[int | None, int | None]:
+        """Per vote 1 for the pair's first text, -1 for its second, 0 for neither, None if it failed."""
+        one, two = (CHOICES.get(letter, 0) for letter in self.letters)
+        return one, None if two is None else -two
+
+    @property
+    def outcome(self) -> int | None:
+        """1 if both chose the pair's first text, -1 for its second, otherwise 0. None if a vote failed."""
+        return settle(*self.choices)
+
+    @property
+    def disagree(self) -> bool:
+        """Whether both votes succeeded and are different."""
+        one, two = self.choices
+        return None not in (one, two) and one != two
 
 
 def cast(judge: Judge, questions: Sequence[Question | Failure], scale: Sequence[str] = SCALE) -> list[PairVotes]:
@@ -95,7 +72,19 @@ def cast(judge: Judge, questions: Sequence[Question | Failure], scale: Sequence[
     questions: two per pair, with its first text shown first and then second; a Failure is a failed vote.
     """
     found = rate_once(judge, questions, scale)
-    return [
-        PairVotes(Vote(one, first=True), Vote(two, first=False))
-        for one, two in zip(found[::2], found[1::2], strict=True)
-    ]
+    return [PairVotes(one, two) for one, two in zip(found[::2], found[1::2], strict=True)]
+
+
+def settle(one: int | None, two: int | None) -> int | None:
+    """Returns 1, 0 or -1 where both orders say so, 0 where they differ, and None where one of them failed."""
+    if one is None or two is None:
+        return None
+    return one if one == two else 0
+
+
+def first_slot_share(chose_first: Sequence[bool | None]) -> float | None:
+    """Returns the share, in [0, 1], of decided votes for the text shown first, without ties (None); None for no vote.
+    With every pair in both orders, a judge without position bias has .5. In one order it depends on the texts too.
+    """
+    decided = [first for first in chose_first if first is not None]
+    return sum(decided) / len(decided) if decided else None

@@ -1,6 +1,6 @@
 """Finds the names by which the judge can be asked about an entity, the simplest name first.
 
-    candidates(view, 0, found={}, wording=wording, first_pass=True)     # circle, red circle, circle above square, ...
+    candidates(view, 0, found={}, wording=wording)     # circle, red circle, circle above square, ...
 
 A name must distinguish the entity from others with the same head: by an attribute, another head, the whole that it is
 part of, or a relation. `Candidate.phrase` is worded as in PoSh, for a judge to rewrite; `fluent` by rule.
@@ -12,28 +12,27 @@ from typing import Literal
 
 from spanreward.rewards.files.templates import fill
 from spanreward.rewards.judges.probe import Link, Mention
+from spanreward.rewards.language.words import word_set
 from spanreward.rewards.posh.graph_view import PART_OF, AttributeView, EntityView, GraphView, RelationView
 from spanreward.rewards.posh.prompts import DirectionPrompts
 
-_PRONOUNS = """he him his himself she her hers herself it its itself they them their theirs themselves
-who whom this that these those"""
-PRONOUNS = frozenset(_PRONOUNS.split())
+PRONOUNS = word_set(
+    """he him his himself she her hers herself it its itself they them their theirs themselves who whom this that these
+    those"""
+)
 
 CandidateKind = Literal["head", "attribute", "relation"]
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An entity after its question: its identifier and its rating (1..5).
-
-    asked: the number of the question, -1 for an entity that is never asked about.
-    """
+    """An entity after its question: its identifier and its rating (1..5). question: "" if it is never asked about."""
 
     identifier: str
     mention: Mention
     rating: float
     present: bool
-    asked: int
+    question: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +63,20 @@ class _Frame:
     def mention(self, head: str) -> Mention:
         return Mention(head, (), () if self.parent is None else (Link(PART_OF, self.parent.mention),))
 
+    def head(self, number: int, head: str, rank: int = 0) -> Candidate:
+        """Returns the entity's name by one of its heads."""
+        return Candidate(number, "head", self.name(head), self.name(head), self.mention(head), rank)
 
-def candidates(
-    view: GraphView, number: int, found: Mapping[int, Found], wording: DirectionPrompts, first_pass: bool
-) -> list[Candidate]:
+
+def candidates(view: GraphView, number: int, found: Mapping[int, Found], wording: DirectionPrompts) -> list[Candidate]:
     """Returns the ordered candidates of an entity without a fixed name. There is always at least one."""
     ranked: list[Candidate] = []
-    frames = _frames(view, number, found, wording, first_pass)
+    frames = _frames(view, number, found, wording)
     for frame in frames:
         rivals = [view.entities[other] for other in frame.group if other != number]
         by_words = _new(_by_words(view.entities[number], number, frame, rivals), ranked)
         ranked += by_words or _new(_by_relations(view, number, found, frame), ranked)
-    if not ranked:
-        text = view.entities[number].text
-        name = frames[0].name(text)
-        return [Candidate(number, "head", name, name, frames[0].mention(text))]
-    return sorted(ranked, key=lambda candidate: candidate.rank)
+    return sorted(ranked, key=lambda candidate: candidate.rank) or [frames[0].head(number, view.entities[number].text)]
 
 
 def _new(candidates: Iterable[Candidate], known: Sequence[Candidate]) -> list[Candidate]:
@@ -93,13 +90,11 @@ def _new(candidates: Iterable[Candidate], known: Sequence[Candidate]) -> list[Ca
     return new
 
 
-def _frames(
-    view: GraphView, number: int, found: Mapping[int, Found], wording: DirectionPrompts, first_pass: bool
-) -> list[_Frame]:
+def _frames(view: GraphView, number: int, found: Mapping[int, Found], wording: DirectionPrompts) -> list[_Frame]:
     """Returns the forms of name with the entities that share them (2.2, step 2)."""
     entity = view.entities[number]
     namesakes = view.namesakes[entity.text]
-    parents = [] if first_pass else sorted(p for p in entity.parents if p in found and found[p].present)
+    parents = sorted(parent for parent in entity.parents if parent in found and found[parent].present)
     frames = [_Frame(namesakes, wording)] if not parents or len(namesakes) == 1 else []
     for parent in parents:
         group = tuple(other for other in namesakes if parent in view.entities[other].parents)
@@ -111,7 +106,7 @@ def _by_words(entity: EntityView, number: int, frame: _Frame, rivals: Sequence[E
     """Yields names by head (rank 0), by an attribute (rank 1) or another head (rank 2) that no rival has."""
     plain, mention = frame.name(entity.text), frame.mention(entity.text)
     if not rivals:
-        yield Candidate(number, "head", plain, plain, mention)
+        yield frame.head(number, entity.text)
     taken = {attribute.text for rival in rivals for attribute in rival.attributes}
     for attribute in sorted(entity.attributes, key=lambda a: a.sentence):
         if attribute.text not in taken:
@@ -120,40 +115,35 @@ def _by_words(entity: EntityView, number: int, frame: _Frame, rivals: Sequence[E
     rival_heads = {head for rival in rivals for head in rival.heads}
     for head in entity.heads:
         if head not in PRONOUNS and head not in rival_heads:
-            yield Candidate(number, "head", frame.name(head), frame.name(head), frame.mention(head), 2)
+            yield frame.head(number, head, 2)
 
 
 def _by_relations(view: GraphView, number: int, found: Mapping[int, Found], frame: _Frame) -> Iterator[Candidate]:
     """Yields names by a relation that no rival has, as its subject (rank 3) and as its object (rank 4)."""
-    entity = view.entities[number]
-    relations = sorted((view.relation(r) for r in entity.relations), key=lambda r: r.sentence)
+    text = view.entities[number].text
     rivals = frozenset(frame.group) - {number}
+    relations = [relation for relation in view.entities[number].relations if relation.text != PART_OF]
+    relations.sort(key=lambda relation: relation.sentence)
     for relation in relations:
-        if relation.subject != number or relation.text == PART_OF:
-            continue
-        partner = _partner(view, relation.object, found)
-        if partner and rivals.isdisjoint(view.subjects[relation.text, relation.object]):
-            name, other = partner
-            phrase = f"{entity.text} {relation.text} {name}"
-            mention = Mention(entity.text, (), (Link(relation.text, other),))
-            yield Candidate(number, "relation", phrase, _related(entity.text, relation, name), mention, 3)
+        if relation.subject == number and rivals.isdisjoint(view.subjects[relation.text, relation.object]):
+            name, other = _named(view, relation.object, found)
+            if other is not None:
+                phrase, fluent = f"{text} {relation.text} {name}", _related(text, relation, name)
+                yield Candidate(number, "relation", phrase, fluent, Mention(text, (), (Link(relation.text, other),)), 3)
     for relation in relations:
-        if relation.object != number or relation.text == PART_OF:
-            continue
-        partner = _partner(view, relation.subject, found)
-        if partner and rivals.isdisjoint(view.objects[relation.text, relation.subject]):
-            name, other = partner
-            said = f"{name} {relation.text} {entity.text}"
-            phrase = fill(frame.wording.with_relation, formatted_entity=frame.name(entity.text), relation=said)
-            base = frame.mention(entity.text)
-            mention = replace(base, links=(*base.links, Link(relation.text, other, reverse=True)))
-            yield Candidate(number, "relation", phrase, phrase, mention, 4)
+        if relation.object == number and rivals.isdisjoint(view.objects[relation.text, relation.subject]):
+            name, other = _named(view, relation.subject, found)
+            if other is not None:
+                said, base = f"{name} {relation.text} {text}", frame.mention(text)
+                phrase = fill(frame.wording.with_relation, formatted_entity=frame.name(text), relation=said)
+                mention = replace(base, links=(*base.links, Link(relation.text, other, reverse=True)))
+                yield Candidate(number, "relation", phrase, phrase, mention, 4)
 
 
-def _partner(view: GraphView, number: int, found: Mapping[int, Found]) -> tuple[str, Mention] | None:
-    """Returns the name of the other end of a relation, or None if it was asked about and is absent."""
+def _named(view: GraphView, number: int, found: Mapping[int, Found]) -> tuple[str, Mention | None]:
+    """Returns the name of the other end of a relation, and None as data if it was asked about and is absent."""
     if number in found:
-        return (found[number].identifier, found[number].mention) if found[number].present else None
+        return found[number].identifier, found[number].mention if found[number].present else None
     entity = view.entities[number]
     if not entity.attributes:
         return entity.text, Mention(entity.text)

@@ -50,12 +50,12 @@ def components(
         kind: Kind, name: str, answer: ComponentRating | Found | None, spans: tuple[CharacterSpan, ...], *ends: int
     ) -> None:
         if not surplus.isdisjoint(ends):  # counts as asked, so its words get the blame
-            question, rating, asked = "Mentioned more often than in the other text.", ABSENT, True
+            again = "Mentioned more often than in the other text."
+            result.append(RatedComponent(kind, name, again, ABSENT, True, spans))
         elif answer is None:
-            question, rating, asked = "Not asked, because its entity is absent.", ABSENT, False
+            result.append(RatedComponent(kind, name, "Not asked, because its entity is absent.", ABSENT, False, spans))
         else:
-            question, rating, asked = interview.questions[answer.asked], answer.rating, True
-        result.append(RatedComponent(kind, name, question, rating, asked, spans))
+            result.append(RatedComponent(kind, name, answer.question, answer.rating, True, spans))
 
     for number, entity in enumerate(view.entities):
         if entity.fixed is not None:
@@ -64,16 +64,15 @@ def components(
         for place, attribute in enumerate(entity.attributes):
             answer = interview.attributes.get((number, place))
             add("attribute", f"{attribute.text} {entity.text}", answer, attribute.spans, number)
-        for relation_number in entity.relations:
-            if relation_number not in counted:
-                counted.add(relation_number)
-                relation = view.relation(relation_number)
+        for relation in entity.relations:
+            if relation.number not in counted:
+                counted.add(relation.number)
                 first, second = relation.subject, relation.object
                 spans, reached = relation.spans, view.entities[second]
                 if reaching and interview.tie(second) is relation and not reached.attributes:
                     spans = _to_object(spans, reached.spans)
                 name = f"{found[first].identifier} {relation.text} {found[second].identifier}"
-                add("relation", name, interview.relations.get(relation_number), spans, first, second)
+                add("relation", name, interview.relations.get(relation.number), spans, first, second)
     return result
 
 
@@ -88,15 +87,15 @@ def denials(interviews: Sequence[Interview]) -> list[RatedComponent]:
     for number, denial in enumerate(interviews[0].denials):
         name = f"no {denial.name}"
         spans = tuple(denial.text_spans)
-        answers = [(one, one.denied[number]) for one in interviews if number in one.denied]
+        answers = [one.denied[number] for one in interviews if number in one.denied]
         if any(one.agrees(denial) for one in interviews):
             if all((name, RIGHT) != (other.identifier, other.rating) for other in result):
                 result.append(RatedComponent("denial", name, "The other text denies it too.", RIGHT, True, spans))
         elif answers:
-            one, surest = max(answers, key=lambda pair: pair[1].rating)
+            surest = max(answers, key=lambda answer: answer.rating)
             if surest.rating >= PLAIN:
                 rating = ABSENT + RIGHT - surest.rating
-                result.append(RatedComponent("denial", name, one.questions[surest.asked], rating, True, spans))
+                result.append(RatedComponent("denial", name, surest.question, rating, True, spans))
     return result
 
 

@@ -31,7 +31,6 @@ from spanreward.rewards.posh.questions import (
     presence_question,
     question_text,
     rewrite_question,
-    with_source,
 )
 from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
 
@@ -51,7 +50,7 @@ def conduct(
     for interview in interviews:  # after pass 1, in which the published code uses the text's own word for the viewer
         for number, entity in enumerate(interview.source.entities):
             if entity.fixed is not None:
-                interview.entities[number] = Found(entity.fixed, Mention(entity.text), HIGHEST_RATING, True, -1)
+                interview.entities[number] = Found(entity.fixed, Mention(entity.text), HIGHEST_RATING, True, "")
     asker.ask_entities(_unfailed(interviews), parts=True)
     asker.ask_details(_unfailed(interviews))
 
@@ -96,14 +95,13 @@ class _Asker:
             for (interview, candidate), identifier in zip(named, identifiers, strict=True)
             if interview.failure is None
         ]
-        components = [(interview, entity_named(interview, candidate, name)) for interview, candidate, name in asked]
-        answers = self._rate(components)
+        answers = self._rate([(interview, entity_named(interview, name, said)) for interview, name, said in asked])
         for (interview, candidate, identifier), answer in zip(asked, answers, strict=True):
             best = interview.entities.get(candidate.entity)
             # 2.4: rounds half to even, keeps the first of equals
             if answer is not None and (best is None or round(answer.rating) > round(best.rating)):
                 present = answer.rating >= interview.presence_threshold  # unrounded
-                found = Found(identifier, candidate.mention, answer.rating, present, answer.asked)
+                found = Found(identifier, candidate.mention, answer.rating, present, answer.question)
                 interview.entities[candidate.entity] = found
 
     def _rewrite(self, named: Sequence[tuple[Interview, Candidate]]) -> list[str]:
@@ -115,9 +113,8 @@ class _Asker:
             questions, lambda new: self.judge.write(new, max_tokens=REWRITE_TOKENS), repeats=True
         )
         for place, text in zip(to_rewrite, written, strict=True):
-            interview = named[place][0]
             if isinstance(text, Failure):
-                interview.failure = interview.failure or text
+                named[place][0].fail(text)
             else:
                 identifiers[place] = text
         return identifiers
@@ -131,33 +128,27 @@ class _Asker:
 
     def _rate(self, asked: Sequence[tuple[Interview, Component]]) -> list[ComponentRating | None]:
         """Returns the mean rating of each component, from one call to the judge. None for a failure, which the
-        interview keeps. Published mode asks repeated questions again.
+        interview keeps. Published mode asks repeated questions again, and rates an answer without a digit among its
+        likeliest tokens as 1 (3).
         """
-        questions, numbers = [], []
-        for interview, component in asked:
-            text = question_text(interview, component, self.published)
-            question = presence_question(interview, component, text, self.published)
-            if self.judge.reads_source:
-                question = with_source(question, interview, component)
-            questions.append(question)
-            numbers.append(len(interview.questions))
-            interview.questions.append(text)
-        answers = self.cache.complete(questions, self._ask_judge, repeats=self.published)
-        return [
-            self._read(interview, answer, number)
-            for (interview, _), answer, number in zip(asked, answers, numbers, strict=True)
+        texts = [question_text(interview, component, self.published) for interview, component in asked]
+        questions = [
+            presence_question(interview, component, text, self.published, self.judge.reads_source)
+            for (interview, component), text in zip(asked, texts, strict=True)
         ]
+        answers = self.cache.complete(questions, self._ask_judge, repeats=self.published)
+        ratings: list[ComponentRating | None] = []
+        for (interview, _), text, answer in zip(asked, texts, answers, strict=True):
+            if not isinstance(answer, Failure):
+                interview.cut = max(interview.cut, answer.cut)
+                ratings.append(ComponentRating(answer.value, text))
+            elif self.published and answer.status is Status.UNPARSED:
+                ratings.append(ComponentRating(UNREADABLE, text))
+            else:
+                interview.fail(answer)
+                ratings.append(None)
+        return ratings
 
     def _ask_judge(self, questions: list[Question]) -> list[Rated | Failure]:
         ratings = self.judge.rate(questions)
         return [rating if isinstance(rating, Failure) else Rated(rating.mean, rating.cut) for rating in ratings]
-
-    def _read(self, interview: Interview, answer: Rated | Failure, number: int) -> ComponentRating | None:
-        """Published mode rates an answer without a digit among its likeliest tokens as 1 (3)."""
-        if not isinstance(answer, Failure):
-            interview.cut = max(interview.cut, answer.cut)
-            return ComponentRating(answer.value, number)
-        if self.published and answer.status is Status.UNPARSED:
-            return ComponentRating(UNREADABLE, number)
-        interview.failure = interview.failure or answer
-        return None

@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from spanreward.rewards.language.scene_graph import PART_OF, CharacterSpan, Entity, SceneGraph
+from spanreward.rewards.language.words import word_set
 
-_CONTAINS = "have has had having hold holds holding contain contains contained containing wear wears wore wearing"
-CONTAINS = frozenset(_CONTAINS.split())  # case-sensitive, as published
+CONTAINS = word_set(  # case-sensitive, as published
+    "have has had having hold holds holding contain contains contained containing wear wears wore wearing"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +23,9 @@ class AttributeView:
 
 @dataclass(frozen=True, slots=True)
 class RelationView:
-    """A distinct (subject, object, text). text: keeps its case. by_verb: whether it is a verb."""
+    """A distinct (subject, object, text). number: its place in the graph. text keeps its case."""
 
+    number: int
     subject: int
     object: int
     text: str
@@ -33,7 +36,7 @@ class RelationView:
 
 @dataclass(frozen=True, slots=True)
 class EntityView:
-    """relations: the numbers of the entity's relations. parents: the entities that it is part of.
+    """parents: the entities that it is part of.
 
     fixed: the identifier of an entity that is never asked about (the viewer, the viewer's left and right), else None.
     """
@@ -42,75 +45,63 @@ class EntityView:
     heads: tuple[str, ...]
     spans: tuple[CharacterSpan, ...]
     attributes: tuple[AttributeView, ...]
-    relations: tuple[int, ...]
+    relations: tuple[RelationView, ...]
     parents: frozenset[int]
     fixed: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class GraphView:
-    """relations: in the graph's order, None where a relation repeats an earlier one.
+    """relations: in the graph's order, without those that repeat an earlier one.
 
-    namesakes: entities by text, without those with a fixed name. subjects: by a relation's (text, object). objects: by
-    a relation's (text, subject).
+    namesakes: entities by text, without those with a fixed name; empty if the text names nothing. subjects: by a
+    relation's (text, object). objects: by a relation's (text, subject).
     """
 
     entities: tuple[EntityView, ...]
-    relations: tuple[RelationView | None, ...]
+    relations: tuple[RelationView, ...]
     namesakes: Mapping[str, Sequence[int]]
     subjects: Mapping[tuple[str, int], Set[int]]
     objects: Mapping[tuple[str, int], Set[int]]
 
-    def relation(self, number: int) -> RelationView:
-        """Returns the relation with this number. Raises ValueError for a repeat."""
-        relation = self.relations[number]
-        if relation is None:
-            raise ValueError(f"relation {number} repeats an earlier one")
-        return relation
-
 
 def view_graph(graph: SceneGraph) -> GraphView:
-    seen: set[tuple[int, int, str]] = set()
-    relations: list[RelationView | None] = []
-    listed: list[list[int]] = [[] for _ in graph.entities]
-    parents: list[set[int]] = [set() for _ in graph.entities]
+    distinct: dict[tuple[int, int, str], RelationView] = {}
     for number, said in enumerate(graph.relations):
         key = (said.subject, said.object, said.relation)
-        if key in seen:
-            relations.append(None)
-            continue
-        seen.add(key)
-        sentence = min(said.sentence_idxs, default=0)
-        relations.append(RelationView(*key, sentence, tuple(sorted(said.text_spans)), said.source == "verb"))
-        for entity in {said.subject, said.object}:
-            listed[entity].append(number)
-        if said.relation == PART_OF:
-            parents[said.subject].add(said.object)
-        if said.relation in CONTAINS:
-            parents[said.object].add(said.subject)
-    entities = [
+        if key not in distinct:
+            sentence, spans = min(said.sentence_idxs, default=0), tuple(sorted(said.text_spans))
+            distinct[key] = RelationView(number, *key, sentence, spans, said.source == "verb")
+    relations_of: list[list[RelationView]] = [[] for _ in graph.entities]
+    parents: list[set[int]] = [set() for _ in graph.entities]
+    subjects: dict[tuple[str, int], set[int]] = defaultdict(set)
+    objects: dict[tuple[str, int], set[int]] = defaultdict(set)
+    for relation in distinct.values():
+        subjects[relation.text, relation.object].add(relation.subject)
+        objects[relation.text, relation.subject].add(relation.object)
+        for number in {relation.subject, relation.object}:
+            relations_of[number].append(relation)
+        if relation.text == PART_OF:
+            parents[relation.subject].add(relation.object)
+        if relation.text in CONTAINS:
+            parents[relation.object].add(relation.subject)
+    entities = tuple(
         EntityView(
             text=entity.head.strip().lower(),
             heads=tuple(head.strip().lower() for head in entity.heads),
             spans=tuple(sorted(entity.text_spans)),
             attributes=_attributes(entity),
-            relations=tuple(listed[number]),
+            relations=tuple(relations_of[number]),
             parents=frozenset(parents[number]),
             fixed=_fixed(entity),
         )
         for number, entity in enumerate(graph.entities)
-    ]
+    )
     namesakes: dict[str, list[int]] = defaultdict(list)
     for number, view in enumerate(entities):
         if view.fixed is None:
             namesakes[view.text].append(number)
-    subjects: dict[tuple[str, int], set[int]] = defaultdict(set)
-    objects: dict[tuple[str, int], set[int]] = defaultdict(set)
-    for relation in relations:
-        if relation is not None:
-            subjects[relation.text, relation.object].add(relation.subject)
-            objects[relation.text, relation.subject].add(relation.object)
-    return GraphView(tuple(entities), tuple(relations), namesakes, subjects, objects)
+    return GraphView(entities, tuple(distinct.values()), namesakes, subjects, objects)
 
 
 def _attributes(entity: Entity) -> tuple[AttributeView, ...]:

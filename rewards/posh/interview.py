@@ -25,10 +25,10 @@ MOST_SAID = 16  # the most attributes, and the most places, that distinguish an 
 
 @dataclass(frozen=True, slots=True)
 class ComponentRating:
-    """The rating (1..5) of an attribute, relation or denied thing, and its number in `Interview.questions`."""
+    """The rating (1..5) of an attribute, relation or denied thing, and its question."""
 
     rating: float
-    asked: int
+    question: str
 
 
 @dataclass(slots=True)
@@ -37,8 +37,7 @@ class Interview:
 
     entities, attributes, relations: the answers by numbers of the source's view, attributes by (entity, attribute). A
     component with an absent entity is not asked about. denials: what the source says is not there. denied: by number,
-    whether the target has it all the same; what the target denies too is not asked about. questions: in the order
-    asked, with repeats.
+    whether the target has it all the same; what the target denies too is not asked about.
     failure: the judge's first failure, after which answers are missing. cut: the most characters that the judge did not
     read of the longer text in the prompt, which is the source if `cuts_source` and else the target.
     """
@@ -55,7 +54,6 @@ class Interview:
     attributes: dict[tuple[int, int], ComponentRating] = field(default_factory=dict)
     relations: dict[int, ComponentRating] = field(default_factory=dict)
     denied: dict[int, ComponentRating] = field(default_factory=dict)
-    questions: list[str] = field(default_factory=list)
     failure: Failure | None = None
     cut: int = 0
     prefix: str = field(init=False)
@@ -76,6 +74,14 @@ class Interview:
         names = Counter(name for entity in self.target_graph.entities for name in {lemmas(h) for h in entity.heads})
         self.repeated = frozenset(name for name, count in names.items() if count > 1)
 
+    def fail(self, failure: Failure) -> None:
+        """Keeps the first failure."""
+        self.failure = self.failure or failure
+
+    def cut_of(self, source: bool) -> int:
+        """How many characters of the source, or else of the target, the judge did not read."""
+        return self.cut if self.cuts_source is source else 0
+
     def answers(self, kind: str) -> dict[Any, Any]:
         """The answers to the questions about components of one kind, by the components' keys."""
         by_kind: dict[str, dict[Any, Any]] = {"entity": self.entities, "attribute": self.attributes}
@@ -83,10 +89,7 @@ class Interview:
 
     def agrees(self, denial: Denial) -> bool:
         """Whether the target denies the same thing."""
-        said = [lemmas(words) for words in (denial.head, *denial.attributes)]
-        return any(
-            said == [lemmas(words) for words in (one.head, *one.attributes)] for one in self.target_graph.denials
-        )
+        return _names(denial) in map(_names, self.target_graph.denials)
 
     def can_tell(self, denial: Denial) -> bool:
         """Whether to ask about a denied thing: not if the target denies it too, or has several that may be meant."""
@@ -96,7 +99,9 @@ class Interview:
         """Returns the entity's mention, with everything that the source says of it if the prompt shows the source."""
         if not self.quotes_source:
             return mention
-        details, ties = said_of(self.source, number)
+        entity = self.source.entities[number]
+        details = tuple(attribute.text for attribute in entity.attributes)
+        ties = tuple(tie_of(self.source, relation, number, described=False) for relation in entity.relations)
         return replace(mention, details=details, ties=ties)
 
     def bearer(self, number: int, attribute: str, published: bool) -> tuple[str, Mention]:
@@ -133,32 +138,39 @@ class Interview:
         if self.quotes_source or not self.wording.described or lemmas(mention.head) not in self.repeated:
             return found.identifier, mention
         named_by = {besides, *mention.attributes}
-        attributes = [attribute.text for attribute in entity.attributes if attribute.text not in named_by][:MOST_SAID]
-        words, ties = list(attributes), []
-        for relation in [relation for relation in self.tied(number) if relation is not without][:MOST_SAID]:
-            other = self.source.entities[relation.object]
-            of_other = tuple(attribute.text for attribute in other.attributes)
-            words.append(" ".join((relation.text, *of_other, other.text)))
-            ties.append(Link(relation.text, Mention(other.text, of_other)))
+        details = [attribute.text for attribute in entity.attributes if attribute.text not in named_by][:MOST_SAID]
+        tied = [relation for relation in self.tied(number) if relation is not without][:MOST_SAID]
+        ties = [tie_of(self.source, relation, number) for relation in tied]
+        words = [*details, *(" ".join((tie.relation, *tie.other.attributes, tie.other.head)) for tie in ties)]
         if not words:
             return found.identifier, mention
         name = fill(self.wording.described, entity_identifier=found.identifier, attributes=", ".join(words))
-        return name, replace(mention, details=tuple(attributes), ties=tuple(ties))
+        return name, replace(mention, details=tuple(details), ties=tuple(ties))
 
     def tied(self, number: int) -> Sequence[RelationView]:
         """Returns the entity's relations to objects that nothing else mentions."""
         if number not in self._tied:
-            relations = map(self.source.relation, self.source.entities[number].relations)
+            relations = self.source.entities[number].relations
             self._tied[number] = [r for r in relations if r.subject == number and self.tie(r.object) is r]
         return self._tied[number]
 
     def tie(self, number: int) -> RelationView | None:
         """Returns the only relation of an entity, if the entity is its object: "in" for "a circle in the corner"."""
-        numbers = self.source.entities[number].relations
-        if len(numbers) == 1:
-            relation = self.source.relation(numbers[0])
-            return relation if relation.object == number != relation.subject else None
-        return None
+        relations = self.source.entities[number].relations
+        only = relations[0] if len(relations) == 1 else None
+        return only if only is not None and only.object == number != only.subject else None
+
+
+def tie_of(view: GraphView, relation: RelationView, number: int, described: bool = True) -> Link:
+    """Returns a relation of the entity with this number as data. described: whether with the other end's attributes."""
+    reverse = relation.object == number
+    other = view.entities[relation.subject if reverse else relation.object]
+    attributes = tuple(attribute.text for attribute in other.attributes) if described else ()
+    return Link(relation.text, Mention(other.text, attributes), reverse)
+
+
+def _names(denial: Denial) -> list[frozenset[str]]:
+    return [lemmas(words) for words in (denial.head, *denial.attributes)]
 
 
 def denied_thing(denial: Denial) -> tuple[str, Mention]:
@@ -167,14 +179,3 @@ def denied_thing(denial: Denial) -> tuple[str, Mention]:
     links = tuple(Link(relation, Mention(other[-1], tuple(other[:-1]))) for relation, other in denial.links)
     name = f"{denial.name} ({where})" if where else denial.name
     return name, Mention(denial.head, tuple(denial.attributes), links)
-
-
-def said_of(view: GraphView, number: int) -> tuple[tuple[str, ...], tuple[Link, ...]]:
-    """Returns an entity's attributes, and its relations to other entities by name."""
-    entity = view.entities[number]
-    ties = []
-    for relation in (view.relation(r) for r in entity.relations):
-        reverse = relation.object == number
-        other = view.entities[relation.subject if reverse else relation.object].text
-        ties.append(Link(relation.text, Mention(other), reverse))
-    return tuple(attribute.text for attribute in entity.attributes), tuple(ties)

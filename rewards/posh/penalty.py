@@ -4,11 +4,9 @@ verdict = penalise(verdict, sample, graph)            # precision, recall and F1
 verdict = penalise_unread(verdict, sample, "f1")      # precision shrinks by the share past judged_length
 
 A judge may read less than the judged part (rewards/text/length.py). Recall then misses the cut words of the completion,
-which count as left out. Precision misses the cut words of a reference, which is not the completion's fault. The
-verdict's note says what was cut.
+which count as left out. Precision misses the cut words of a reference, which is not the completion's fault.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
@@ -53,10 +51,3 @@ def penalise_unread(verdict: Verdict, sample: Sample, score: str) -> Verdict:
     note = f"only the first {read:,} of {total:,} characters of the completion are judged"
     note = f"{note}; {verdict.note}" if verdict.note else note
     return replace(verdict, score=parts[score], parts=parts, spans=(*verdict.spans, unread), note=note)
-
-
-def read_note(texts: Sequence[tuple[str, int, int]]) -> str:
-    """Returns a sentence on what the judge read of each cut text, or "". texts: (name, length, characters cut)."""
-    return "; ".join(
-        f"the judge read {size - cut:,} of {size:,} characters of {name}" for name, size, cut in texts if cut
-    )

@@ -11,7 +11,6 @@ attributes and relations of those that a reference or the picture has.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from PIL import Image
 
@@ -20,11 +19,10 @@ from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.judges.probe import PresenceProbe
 from spanreward.rewards.judges.shared.cached_judge import rate_once
 from spanreward.rewards.posh.interview import ComponentRating, Interview
-from spanreward.rewards.posh.questions import Component, attributes_of, relation_of, short_names
+from spanreward.rewards.posh.questions import Component, said_of, short_names
 
 UNSETTLED = 3.0  # the middle of the scale
 WORDING = Path(__file__).with_name("picture.yaml")
-NEEDED = {"entity": {"entity"}, "attribute": {"entity", "attribute"}, "relation": {"subject", "object", "relation"}}
 PLACEHOLDERS = {"entity_identifier": "entity", "entity1_identifier": "subject", "entity2_identifier": "object"}
 
 
@@ -38,36 +36,31 @@ class PictureCheck:
     def entities(self) -> list[Component]:
         """Returns the unsettled entities."""
         first = self.interviews[0]
-        return [
+        named = [
             Component("entity", number, {"entity_identifier": found.identifier}, found.mention)
             for number, found in sorted(first.entities.items())
-            if first.source.entities[number].fixed is None and self._unsettled("entity", number)
+            if first.source.entities[number].fixed is None
         ]
+        return self._unsettled(named)
 
     def details(self) -> list[Component]:
         """Returns the unsettled attributes and relations of entities that a reference or the picture has."""
-        first = self.interviews[0]
-        view = first.source
-        numbers = [number for number in range(len(view.entities)) if self._has(number)]
-        components = [component for number in numbers for component in attributes_of(first, number, published=False)]
-        for number in sorted({number for entity in view.entities for number in entity.relations}):
-            relation = view.relation(number)
-            if self._has(relation.subject) and self._has(relation.object):
-                components.append(relation_of(first, number, published=False))
-        return [component for component in components if self._unsettled(component.kind, component.key)]
+        numbers = range(len(self.interviews[0].source.entities))
+        there = {number for number in numbers if any(one.entities[number].present for one in self.interviews)}
+        return self._unsettled(said_of(self.interviews[0], there))
 
-    def _unsettled(self, kind: str, key: Any) -> bool:
-        """Whether no reference rates the component at UNSETTLED or above."""
-        found = [interview.answers(kind).get(key) for interview in self.interviews]
-        return all(answer is None or answer.rating < UNSETTLED for answer in found)
+    def _unsettled(self, components: Sequence[Component]) -> list[Component]:
+        """Returns the components that no reference rates at UNSETTLED or above."""
 
-    def _has(self, entity: int) -> bool:
-        """Whether a reference or the picture has the entity."""
-        return any(interview.entities[entity].present for interview in self.interviews)
+        def settled(component: Component, interview: Interview) -> bool:
+            answer = interview.answers(component.kind).get(component.key)
+            return answer is not None and answer.rating >= UNSETTLED
+
+        return [one for one in components if not any(settled(one, interview) for interview in self.interviews)]
 
 
 def load_wording() -> dict[str, str]:
-    return read_texts(WORDING, WORDING, ("instructions", *NEEDED), NEEDED)
+    return read_texts(None, WORDING)
 
 
 def ask_pictures(checks: Sequence[PictureCheck], judge: Judge, wording: Mapping[str, str]) -> None:
@@ -76,15 +69,18 @@ def ask_pictures(checks: Sequence[PictureCheck], judge: Judge, wording: Mapping[
         asked = [(check, component) for check in checks for component in unsettled_in(check)]
         texts = [_question_text(component, wording) for _, component in asked]
         questions = [
-            _picture_question(check.pictures, component, f"{wording['instructions']}\n\n{text}")
+            Question(
+                [{"role": "user", "content": f"{wording['instructions']}\n\n{text}"}],
+                images=check.pictures,
+                probe=PresenceProbe("", component.kind, component.mention, component.words, component.other),
+            )
             for (check, component), text in zip(asked, texts, strict=True)
         ]
         for (check, component), text, rating in zip(asked, texts, rate_once(judge, questions), strict=True):
-            interview = check.interviews[0]
             if isinstance(rating, Failure):
-                interview.failure = interview.failure or rating
+                check.interviews[0].fail(rating)
             else:
-                _keep(interview, component, text, rating.mean)
+                _keep(check.interviews[0], component, ComponentRating(rating.mean, text))
 
 
 def _question_text(component: Component, wording: Mapping[str, str]) -> str:
@@ -92,20 +88,12 @@ def _question_text(component: Component, wording: Mapping[str, str]) -> str:
     return fill(wording[component.kind], **names)
 
 
-def _picture_question(pictures: tuple[Image.Image, ...], component: Component, prompt: str) -> Question:
-    """Returns the question whether the pictures show the component."""
-    probe = PresenceProbe("", component.kind, component.mention, component.words, component.other)
-    return Question([{"role": "user", "content": prompt}], images=pictures, probe=probe)
-
-
-def _keep(interview: Interview, component: Component, question: str, rating: float) -> None:
-    """Adds the question to the interview, and the rating if it is the component's highest."""
-    number = len(interview.questions)
-    interview.questions.append(question)
+def _keep(interview: Interview, component: Component, answer: ComponentRating) -> None:
+    """Keeps the answer if it is the component's highest."""
     answers = interview.answers(component.kind)
     old = answers.get(component.key)
     if old is None:
-        answers[component.key] = ComponentRating(rating, number)
-    elif rating > old.rating:
-        present = {"present": rating >= interview.presence_threshold} if component.kind == "entity" else {}
-        answers[component.key] = replace(old, rating=rating, asked=number, **present)
+        answers[component.key] = answer
+    elif answer.rating > old.rating:
+        present = {"present": answer.rating >= interview.presence_threshold} if component.kind == "entity" else {}
+        answers[component.key] = replace(old, rating=answer.rating, question=answer.question, **present)

@@ -65,7 +65,7 @@ def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
     Raises FileNotFoundError, or ValueError for a template that is missing or has the wrong placeholders.
     """
     if isinstance(source, tuple):
-        return _published(Path(file) for file in source)
+        return _published(map(Path, source))
     path = DEFAULT if source is None else Path(source)
     if not path.exists():
         raise FileNotFoundError(

@@ -9,8 +9,8 @@ conduct.py asks the questions and keeps the answers. In default mode a name in a
 characters.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Set
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from spanreward.rewards.files.templates import fill
@@ -18,7 +18,6 @@ from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import Mention, PhraseProbe, PresenceProbe
 from spanreward.rewards.language.scene_graph import CharacterSpan
 from spanreward.rewards.posh.candidates import Candidate, candidates
-from spanreward.rewards.posh.graph_view import GraphView
 from spanreward.rewards.posh.interview import Interview, denied_thing
 from spanreward.rewards.text.quoting import one_line
 
@@ -46,7 +45,7 @@ class Component:
 def names_to_ask(interview: Interview, parts: bool) -> list[list[Candidate]]:
     """Returns the names of each entity that is part of another one (parts=True), or of each that is not."""
     return [
-        candidates(interview.source, number, interview.entities, interview.wording, first_pass=not parts)
+        candidates(interview.source, number, interview.entities, interview.wording)
         for number, entity in enumerate(interview.source.entities)
         if entity.fixed is None and bool(entity.parents) == parts
     ]
@@ -60,14 +59,9 @@ def entity_named(interview: Interview, candidate: Candidate, identifier: str) ->
 
 
 def details(interview: Interview, published: bool) -> list[Component]:
-    """Returns the attributes of present entities, the relations between present entities (2.5), and denied things."""
-    found = interview.entities
-    present = [number for number in range(len(interview.source.entities)) if found[number].present]
-    components = [component for number in present for component in attributes_of(interview, number, published)]
-    for number in _relation_order(interview.source):
-        relation = interview.source.relation(number)
-        if found[relation.subject].present and found[relation.object].present:
-            components.append(relation_of(interview, number, published))
+    """Returns what is said of present entities, and denied things."""
+    present = {number for number, found in interview.entities.items() if found.present}
+    components = said_of(interview, present, published)
     for number, denial in enumerate(interview.denials):
         if interview.can_tell(denial):
             name, mention = denied_thing(denial)
@@ -76,25 +70,27 @@ def details(interview: Interview, published: bool) -> list[Component]:
     return components
 
 
-def attributes_of(interview: Interview, number: int, published: bool) -> Iterator[Component]:
-    """Yields an entity's attributes."""
-    for place, attribute in enumerate(interview.source.entities[number].attributes):
-        name, mention = interview.bearer(number, attribute.text, published)
-        names = {"entity_identifier": name, "attribute": attribute.text}
-        yield Component("attribute", (number, place), names, mention, attribute.spans, attribute.text)
+def said_of(interview: Interview, present: Set[int], published: bool = False) -> list[Component]:
+    """Returns the attributes of these entities and the relations between them.
 
-
-def relation_of(interview: Interview, number: int, published: bool) -> Component:
-    relation = interview.source.relation(number)
-    (first, subject), (second, other) = interview.ends(relation, published)
-    names = {"entity1_identifier": first, "entity2_identifier": second, "relation": relation.text}
-    return Component("relation", number, names, subject, relation.spans, relation.text, other)
-
-
-def _relation_order(view: GraphView) -> list[int]:
-    """Returns each relation once, ordered by the entities' first appearance in relations (2.5)."""
-    entities = dict.fromkeys(end for r in view.relations if r is not None for end in (r.subject, r.object))
-    return list(dict.fromkeys(number for entity in entities for number in view.entities[entity].relations))
+    Relations are ordered by the first appearance of their entities in relations (2.5).
+    """
+    components = []
+    for number in sorted(present):
+        for place, attribute in enumerate(interview.source.entities[number].attributes):
+            name, mention = interview.bearer(number, attribute.text, published)
+            names = {"entity_identifier": name, "attribute": attribute.text}
+            key = (number, place)
+            components.append(Component("attribute", key, names, mention, attribute.spans, attribute.text))
+    view = interview.source
+    ends = dict.fromkeys(end for relation in view.relations for end in (relation.subject, relation.object))
+    for relation in dict.fromkeys(relation for end in ends for relation in view.entities[end].relations):
+        if {relation.subject, relation.object} <= present:
+            (first, subject), (second, other) = interview.ends(relation, published)
+            names = {"entity1_identifier": first, "entity2_identifier": second, "relation": relation.text}
+            spans = relation.spans
+            components.append(Component("relation", relation.number, names, subject, spans, relation.text, other))
+    return components
 
 
 def question_text(interview: Interview, component: Component, published: bool) -> str:
@@ -113,8 +109,13 @@ def question_text(interview: Interview, component: Component, published: bool) -
     return fill(templates[component.kind], **(component.names if published else short_names(component.names)))
 
 
-def presence_question(interview: Interview, component: Component, question: str, published: bool) -> Question:
-    """Returns the prompt whether the target has the component. In default mode what prompts share comes first."""
+def presence_question(
+    interview: Interview, component: Component, question: str, published: bool, shows_source: bool = False
+) -> Question:
+    """Returns the prompt whether the target has the component. In default mode what prompts share comes first.
+
+    shows_source: whether the judge gets the source text and the component's places in it as data.
+    """
     instructions = interview.wording.instructions
     before = "" if published else f"{instructions}\n\n"
     after = f"\n\n{question}\n\n{instructions}" if published else f"\n\n{question}"
@@ -122,6 +123,8 @@ def presence_question(interview: Interview, component: Component, question: str,
     probe = PresenceProbe(
         *(interview.target_text, component.kind, component.mention, component.words, component.other),
         interview.target_graph,
+        source=interview.source_text if shows_source else "",
+        places=component.spans if shows_source else (),
     )
     return Question(
         [{"role": "user", "content": before + interview.prefix + after}],
@@ -129,11 +132,6 @@ def presence_question(interview: Interview, component: Component, question: str,
         description=(start, end),
         top=PUBLISHED_TOP if published else 0,
     )
-
-
-def with_source(question: Question, interview: Interview, component: Component) -> Question:
-    """Returns the question with the source text and the component's places in it, for a judge that reads them."""
-    return replace(question, probe=replace(question.probe, source=interview.source_text, places=component.spans))
 
 
 def rewrite_question(interview: Interview, candidate: Candidate) -> Question:

@@ -8,10 +8,11 @@ completion's.
 from collections import defaultdict
 from collections.abc import Sequence
 
+from spanreward.rewards.judges.probe import Link
 from spanreward.rewards.language.lemmas import is_plural, lemmas
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.posh.graph_view import GraphView
-from spanreward.rewards.posh.interview import Interview
+from spanreward.rewards.posh.interview import Interview, tie_of
 
 
 def surplus(interviews: Sequence[Interview]) -> frozenset[int]:
@@ -56,16 +57,12 @@ def _said_right(interview: Interview, number: int) -> float:
     """Returns the sum of (rating - 1) over an entity, its attributes and relations, which favours detailed mentions."""
     entity = interview.source.entities[number]
     answers = [interview.attributes.get((number, place)) for place in range(len(entity.attributes))]
-    answers += [interview.relations.get(relation) for relation in entity.relations]
+    answers += [interview.relations.get(relation.number) for relation in entity.relations]
     return interview.entities[number].rating - 1 + sum(answer.rating - 1 for answer in answers if answer is not None)
 
 
-def statements(view: GraphView, number: int) -> frozenset[tuple[str, ...]]:
+def statements(view: GraphView, number: int) -> frozenset[str | Link]:
     """Returns an entity's attributes, and its relations with the other entity's name and attributes."""
     entity = view.entities[number]
-    said: set[tuple[str, ...]] = {(attribute.text,) for attribute in entity.attributes}
-    for relation in (view.relation(r) for r in entity.relations):
-        first = relation.subject == number
-        other = view.entities[relation.object if first else relation.subject]
-        said.add((relation.text, str(first), other.text, *sorted(attribute.text for attribute in other.attributes)))
-    return frozenset(said)
+    said = {attribute.text for attribute in entity.attributes}
+    return frozenset(said | {tie_of(view, relation, number) for relation in entity.relations})

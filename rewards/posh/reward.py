@@ -17,7 +17,7 @@ the completion has its best rating over all references, and recall is that of th
 reference "a red or orange bird" supports both a red bird and an orange bird, and recall asks for neither colour.
 """
 
-import json
+import pickle
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -35,13 +35,14 @@ from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge
 from spanreward.rewards.language.coref import coref_method
 from spanreward.rewards.language.parse import describe, reader_name
+from spanreward.rewards.language.rules import Mode as GraphMode
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.posh.components import RatedComponent, best_of, components, denials, spans_of
 from spanreward.rewards.posh.conduct import conduct
 from spanreward.rewards.posh.graph_view import GraphView, view_graph
 from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
-from spanreward.rewards.posh.penalty import penalise, penalise_unread, read_note
+from spanreward.rewards.posh.penalty import penalise, penalise_unread
 from spanreward.rewards.posh.picture import PictureCheck, ask_pictures, load_wording
 from spanreward.rewards.posh.prompts import PromptSource, load_prompts
 from spanreward.rewards.posh.repeats import surplus
@@ -61,16 +62,14 @@ GIVEN = "given graphs"
 
 @dataclass(frozen=True, slots=True)
 class ParsedRow:
-    """A sample with the graphs of its completion and of each reference.
+    """A sample with the graph of its completion, and per reference its graph and that of everything that it supports.
 
-    supporting: per reference the graph of everything that it supports. It differs from the reference's own graph if the
-    reference leaves something open, such as "a red or orange bird".
+    The two differ if the reference leaves something open, such as "a red or orange bird".
     """
 
     sample: Sample
     graph: SceneGraph
-    references: tuple[SceneGraph, ...]
-    supporting: tuple[SceneGraph, ...]
+    references: tuple[tuple[SceneGraph, SceneGraph], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +140,7 @@ class PoshReward(Reward):
         self.coref = coref
         self.score = score
         self.presence_threshold = presence_threshold
-        self._references: OrderedDict[str, str] = OrderedDict()  # graphs as JSON, least recently used first
+        self._references: OrderedDict[str, bytes] = OrderedDict()  # pickled graphs, least recently used first
         self._answers = AnswerCache()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -184,35 +183,30 @@ class PoshReward(Reward):
     def _parse(self, samples: Sequence[Sample]) -> tuple[list[ParsedRow], str]:
         """Returns the samples with their graphs, and the parser's name. Open references are parsed twice."""
         judged = [sample for sample in samples if sample.references]
-        references = list(dict.fromkeys(text for sample in judged for text in sample.references))
-        known = {text: json.loads(self._references[text]) for text in references if text in self._references}
-        graphs = {text: SceneGraph.from_dict(graph) for text, (graph, _) in known.items()}
-        supporting = {text: SceneGraph.from_dict(graph) for text, (_, graph) in known.items() if graph}
-        new = [text for text in references if text not in graphs]
+        references = dict.fromkeys(text for sample in judged for text in sample.references)
+        new = [text for text in references if text not in self._references]
         completions = [sample.completion for sample in judged if sample.completion.strip()]
-        texts = list(dict.fromkeys([*new, *(text for text in completions if text not in graphs)]))
-        parsed = describe(texts, self.pipeline, self.coref, self.mode) if texts else []
-        graphs.update(zip(texts, parsed, strict=True))
-        leaving_open = [text for text in new if graphs[text].unasserted]
-        again = describe(leaving_open, self.pipeline, self.coref, "reference") if leaving_open else []
-        supporting.update(zip(leaving_open, again, strict=True))
-        for text in references:  # a graph takes a fifth of the memory as JSON
-            if text not in self._references:
-                other = supporting[text].to_dict() if text in supporting else None
-                self._references[text] = json.dumps([graphs[text].to_dict(), other])
+        graphs = self._graphs([*new, *completions], self.mode)
+        supporting = graphs | self._graphs([text for text in new if graphs[text].unasserted], "reference")
+        for text in new:
+            self._references[text] = pickle.dumps((graphs[text], supporting[text]))
+        known = {text: pickle.loads(self._references[text]) for text in references}
+        for text in references:
             self._references.move_to_end(text)
         while len(self._references) > REMEMBERED_REFERENCES:
             self._references.popitem(last=False)
         rows = [
             ParsedRow(
-                sample,
-                graphs.get(sample.completion) or SceneGraph(),
-                tuple(graphs[text] for text in sample.references),
-                tuple(supporting.get(text, graphs[text]) for text in sample.references),
+                sample, graphs.get(sample.completion) or SceneGraph(), tuple(known[text] for text in sample.references)
             )
             for sample in samples
         ]
         return rows, self.reader() if judged else ""
+
+    def _graphs(self, texts: Sequence[str], mode: GraphMode) -> dict[str, SceneGraph]:
+        """Returns the graph of each text."""
+        distinct = list(dict.fromkeys(texts))
+        return dict(zip(distinct, describe(distinct, self.pipeline, self.coref, mode) if distinct else [], strict=True))
 
     def assess_graphs(
         self, samples: Sequence[Sample], graphs: Sequence[SceneGraph], reference_graphs: Sequence[Sequence[SceneGraph]]
@@ -222,32 +216,35 @@ class PoshReward(Reward):
         A reference's graph serves both directions. Raises ValueError if the lengths differ.
         """
         rows = [
-            ParsedRow(sample, graph, tuple(parsed), tuple(parsed))
+            ParsedRow(sample, graph, tuple((one, one) for one in parsed))
             for sample, graph, parsed in zip(samples, graphs, reference_graphs, strict=True)
         ]
         for row in rows:
-            if len(row.sample.references) != len(row.references):
-                raise ValueError(
-                    f"got {len(row.references)} reference graphs for {len(row.sample.references)} references"
-                )
+            given, wanted = len(row.references), len(row.sample.references)
+            if given != wanted:
+                raise ValueError(f"got {given} reference graphs for {wanted} references")
         return self._assess_rows(rows, GIVEN, AnswerCache())
 
     def _assess_rows(self, rows: Sequence[ParsedRow], parsed_by: str, cache: AnswerCache) -> list[Verdict]:
-        distinct = {id(graph): graph for row in rows for graph in (row.graph, *row.references)}
+        distinct = {id(graph): graph for row in rows for graph in (row.graph, *(own for own, _ in row.references))}
         views = {key: view_graph(graph) for key, graph in distinct.items()}
+        default = self.mode == "default"
         verdicts: dict[int, Verdict] = {}
         pairs: dict[int, list[Pair]] = {}
         pictures: dict[int, tuple[Image.Image, ...]] = {}
         for number, row in enumerate(rows):
-            said, wanted = views[id(row.graph)], [views[id(graph)] for graph in row.references]
+            said, wanted = views[id(row.graph)], [views[id(own)] for own, _ in row.references]
+            # in the published code a reference without components has recall 1, and an empty completion precision 1
+            usable = [index for index, view in enumerate(wanted) if view.namesakes or not default]
             try:
-                usable = self._usable(wanted)
+                if not usable:
+                    raise NotApplicable("no reference that names anything")
                 if self.picture_wording:
                     pictures[number] = pictures_of(row.sample, "this row has no picture to ask")
             except NotApplicable as reason:
                 verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
                 continue
-            if self.mode == "default" and not (row.sample.completion.strip() and _names_something(said)):
+            if default and not (row.sample.completion.strip() and said.namesakes):
                 nothing = coarse_scores(0.0, 0.0)
                 verdicts[number] = Verdict(0.0, Status.EMPTY, nothing, note="the completion names nothing")
             else:
@@ -264,32 +261,22 @@ class PoshReward(Reward):
             sample = rows[number].sample
             if failure := _failure_of(several):
                 verdicts[number] = Verdict(None, failure.status, note=failure.message)
-            elif self.mode == "published":  # the published code takes one reference, so the best one counts
+            elif default:
+                verdicts[number] = penalise(self._verdict(sample, several), sample, rows[number].graph)
+            else:  # the published code takes one reference, so the best one counts
                 one_by_one = [self._verdict(sample, [pair]) for pair in several]
                 verdicts[number] = max(one_by_one, key=lambda verdict: verdict.parts["f1"])
-            else:
-                verdicts[number] = penalise(self._verdict(sample, several), sample, rows[number].graph)
         return [replace(verdicts[number], parsed_by=parsed_by) for number in range(len(rows))]
-
-    def _usable(self, references: Sequence[GraphView]) -> list[int]:
-        """Returns which references name something. Raises NotApplicable without one. In the published code a reference
-        without components has recall 1, and an empty completion precision 1.
-        """
-        usable = [i for i, view in enumerate(references) if self.mode == "published" or _names_something(view)]
-        if not usable:
-            raise NotApplicable("no reference that names anything")
-        return usable
 
     def _pair(self, number: int, row: ParsedRow, index: int, said: GraphView, wanted: GraphView) -> Pair:
         completion, reference, threshold = row.sample.completion, row.sample.references[index], self.presence_threshold
-        precision, recall = self.prompts.precision, self.prompts.recall
+        _, supporting = row.references[index]
         claimed = asserted(completion, row.graph) if self.mode == "default" else completion
+        prompts, denials = self.prompts, row.graph.denials
         return Pair(
             index,
-            Interview(
-                number, said, completion, reference, row.supporting[index], precision, threshold, row.graph.denials
-            ),
-            Interview(number, wanted, reference, claimed, row.graph, recall, threshold),
+            Interview(number, said, completion, reference, supporting, prompts.precision, threshold, denials),
+            Interview(number, wanted, reference, claimed, row.graph, prompts.recall, threshold),
         )
 
     def _verdict(self, sample: Sample, pairs: Sequence[Pair]) -> Verdict:
@@ -321,30 +308,22 @@ class PoshReward(Reward):
         )
 
 
-def _names_something(view: GraphView) -> bool:
-    """Returns whether the text has an entity beside the viewer and the viewer's left and right."""
-    return any(entity.fixed is None for entity in view.entities)
-
-
 def _failure_of(pairs: Sequence[Pair]) -> Failure | None:
     """Returns the judge's first failure in one sample's interviews."""
     return next((one.failure for pair in pairs for one in pair.both if one.failure), None)
 
 
 def _cuts(sample: Sample, pairs: Sequence[Pair]) -> str:
-    """Returns the note on what the judge did not read of the completion and the references."""
-    of_completion, of_references = 0, []
+    """Returns the note on what the judge did not read of the completion and the references, or ""."""
+    said = max(cut for pair in pairs for cut in (pair.precision.cut_of(source=True), pair.recall.cut_of(source=False)))
+    texts = [("the completion", sample.completion, said)]
     for pair in pairs:
-        of_reference = 0
-        completion_is_cut = (pair.precision.cuts_source, not pair.recall.cuts_source)  # precision asks about it
-        for interview, is_completion in zip(pair.both, completion_is_cut, strict=True):
-            if is_completion:
-                of_completion = max(of_completion, interview.cut)
-            else:
-                of_reference = max(of_reference, interview.cut)
         name = "the reference" if len(sample.references) == 1 else f"reference {pair.reference + 1}"
-        of_references.append((name, len(sample.references[pair.reference]), of_reference))
-    return read_note([("the completion", len(sample.completion), of_completion), *of_references])
+        cut = max(pair.precision.cut_of(source=False), pair.recall.cut_of(source=True))
+        texts.append((name, sample.references[pair.reference], cut))
+    return "; ".join(
+        f"the judge read {len(text) - cut:,} of {len(text):,} characters of {name}" for name, text, cut in texts if cut
+    )
 
 
 def _means_by_kind(direction: str, side: Sequence[RatedComponent]) -> dict[str, float]:

@@ -14,11 +14,11 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Container, Sequence
 from contextlib import ExitStack
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from spanreward.rewards.base.cost import Cost
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
-from spanreward.rewards.judges.judge import Failure, Judge
+from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.reward.row import read_sample
 
 log = logging.getLogger(__name__)
@@ -89,7 +89,7 @@ class Reward:
         """Returns the error for a missing column. where: the data that has the columns `present`."""
         needed = f"{self.__name__} needs the dataset column {missing}, and {where} has {present}"
         dropped = "" if present else ", and leave remove_unused_columns=False"
-        return ValueError(f"{needed}: rename the column that holds it to {missing}{dropped}.")
+        return ValueError(f"{needed}: rename the column that holds it, or name it in data.columns{dropped}.")
 
     def cost(self, words: float, references: int) -> Cost | None:
         """Returns the estimated cost of one completion of `words` words, or None if the metric gives no estimate.
@@ -155,15 +155,6 @@ def _checked(verdicts: Any, count: int) -> list[Verdict]:
     if wrong := [verdict for verdict in verdicts if not isinstance(verdict, Verdict)]:
         raise TypeError(f"assess must return a list of verdicts, got {wrong[0]!r:.80} in it")
     return verdicts
-
-
-@runtime_checkable
-class Explaining(Protocol):
-    """A reward that can explain its verdicts. Explanations are for reports and change no score."""
-
-    def explain(self, samples: Sequence[Sample], verdicts: Sequence[Verdict]) -> list[dict[str, str | Failure]]:
-        """Returns, per sample, the judge's reasons by criterion."""
-        ...
 
 
 def summarise(verdicts: Sequence[Verdict]) -> dict[str, float]:

@@ -9,7 +9,7 @@ from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLIm
 
 from spanreward.rewards.judges.encoding.picture_chat import load_processor
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
-from spanreward.training.plan.known_models import CONFIGS
+from spanreward.training.plan.memory import CONFIGS
 from tests.gpu.conftest import Machine
 from tests.support.tiny_models import QWEN_TEMPLATE, QWEN_TOKENS
 from tests.support.tokenizer import tokenizer

@@ -1,7 +1,7 @@
 """A reward and a judge as users write them, in a file that recipes and pickles name."""
 
 from spanreward import FunctionJudge, Sample, reward
-from spanreward.rewards.labels.bag_of_words import token_f1
+from spanreward.rewards.text.bag_of_words import token_f1
 
 
 @reward(columns=("reference",))

@@ -68,7 +68,7 @@ def test_without_the_extra_every_public_name_works_or_says_what_to_install() -> 
     lines = done.stdout.splitlines()
     assert all(line.endswith("is not installed: pip install 'spanreward[train]'.") for line in lines)
     refused = {line.partition(":")[0] for line in lines}
-    assert refused <= {name for name, module in spanreward.MODULES.items() if module.startswith("training.")}
+    assert refused <= {name for name, module in spanreward.MODULES.items() if module.startswith("spanreward.training.")}
     assert {"SpanGRPOTrainer", "SpanGRPOConfig", "Recorder", "RewardHealthCallback"} <= refused
 
 

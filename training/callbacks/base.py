@@ -31,7 +31,13 @@ class Watching(TrainerCallback):
     """
 
     def __init__(self, recorders: Sequence[Recorder]) -> None:
-        check_recorders(type(self).__name__, recorders)
+        others = [type(recorder).__name__ for recorder in recorders if not isinstance(recorder, Recorder)]
+        if others or not recorders:
+            raise ValueError(
+                f"{type(self).__name__} watches Recorders, got {others or 'none'}: make reward = "
+                "Recorder(PoshReward(judge)), and give this one object to the trainer, in reward_funcs, and to the "
+                "callback."
+            )
         self.recorders = list(recorders)
         self.fresh = False
         self._training = self._warned = False
@@ -71,13 +77,3 @@ class Watching(TrainerCallback):
 def group_size(args: TrainingArguments) -> int:
     """Returns the number of completions per prompt, which are neighbours in a batch; 1 for a trainer without groups."""
     return args.num_generations or 1 if isinstance(args, GRPOConfig) else 1
-
-
-def check_recorders(callback: str, recorders: Sequence[Any]) -> None:
-    """Raises ValueError where there are no recorders, or other objects among them."""
-    others = [type(recorder).__name__ for recorder in recorders if not isinstance(recorder, Recorder)]
-    if others or not recorders:
-        raise ValueError(
-            f"{callback} watches Recorders, got {others or 'none'}: make reward = Recorder(PoshReward(judge)), and "
-            "give this one object to the trainer, in reward_funcs, and to the callback."
-        )

@@ -36,6 +36,29 @@ SATURATED = 0.99
 TRUNCATED = "completions/clipped_ratio"  # TRL's key
 # As judge/failed_fraction, NAME/unscored_fraction, reward and completions/mean_length.
 LOGGED_ELSEWHERE = ("failed_fraction", "unscored_fraction", "reward", "length", "contrast")
+TOO_HIGH = {  # problem, by the name of its limit: the number whose mean is above it, and what is said then
+    "zero_variance": (
+        "zero_variance_groups",
+        "in {:.0%} of the groups all completions have the same reward, and teach nothing: raise the temperature or "
+        "num_generations, or use harder prompts or dynamic sampling.",
+    ),
+    "saturation": (
+        "saturated_fraction",
+        "{:.0%} of the completions have all of the reward, which has no more to teach: use harder prompts or a "
+        "stricter reward, or end the training here.",
+    ),
+    "repetition": (
+        "repetition",
+        "{:.0%} of the 4-grams in a completion are repeats: lower the learning rate, go back to an earlier checkpoint, "
+        "or make the reward charge for saying things twice.",
+    ),
+    "degenerate": (
+        "degenerate_fraction",
+        "{:.0%} of the completions are padded with words or signs that say nothing: look at them (spans/*.html shows "
+        "them first), use the metric's default mode, which charges for them, and soft_overlong_cache, or a lower "
+        "learning rate.",
+    ),
+}
 NGRAM = 4
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+|[^\w\s]")  # kana and CJK do not space their words
 
@@ -113,39 +136,33 @@ class RewardHealthCallback(Watching):
         check_known("problem in stop_on", stop_on, PROBLEMS)
         self.limits = limits or Limits()
         self.stop_on = frozenset(stop_on)
-        self.stopped = ""
-        self._group = 1
-        self._history: dict[str, list[float]] = {}
-        self._audits: list[tuple[int, int]] = []  # per batch, over all ranks
         self._judges = judges_of(recorder.reward for recorder in recorders)
-        self._found: dict[str, str] = {}  # in the current step
-        self._warned_of: set[str] = set()
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        self._group = group_size(args)
-        self._history = {}
-        self._audits = []
-        self._usage = total_usage(self._judges)
-        self._warned_of = set()
         self.stopped = ""
+        self._group = group_size(args)
+        self._history: dict[str, list[float]] = {}
+        self._audits: list[tuple[int, int]] = []  # per batch, over all ranks
+        self._usage = total_usage(self._judges)
+        self._found: dict[str, str] = {}  # in the current step
+        self._warned_of: set[str] = set()
 
     def observe(self, log_metric: LogMetric | None) -> None:
         before, self._usage = self._usage, total_usage(self._judges)
         used = self._usage.since(before)
-        ranks = gather_object([(self._rows(), used.audited, used.agreed)])
-        rows: list[CompletionRow] = [row for of_rank, *_ in ranks for row in of_rank]
-        self._audits.append((sum(rank[1] for rank in ranks), sum(rank[2] for rank in ranks)))
-        numbers = health(rows, self._group)
-        for name, value in numbers.items():
+        shares, audited, agreed = zip(*gather_object([(self._rows(), used.audited, used.agreed)]), strict=True)
+        rows: list[CompletionRow] = [row for of_rank in shares for row in of_rank]
+        self._audits.append((sum(audited), sum(agreed)))
+        for name, value in health(rows, self._group).items():
             self._history.setdefault(name, []).append(value)
             if log_metric is not None and name not in LOGGED_ELSEWHERE:
                 log_metric(f"health/{name}", value)
         if log_metric is not None and (bounds := interval(self._audits[-self.limits.window :])):
             log_metric("health/audit_low", bounds[0])
             log_metric("health/audit_high", bounds[1])
-        reasons = {"failed": [row.failed for row in rows], "unscored": [row.unscored for row in rows]}
-        why = {problem: next(filter(None, of_rows), "") for problem, of_rows in reasons.items()}
-        self._found |= problems(self._history, self.limits, why)
+        failed = next((row.failed for row in rows if row.failed), "")
+        unscored = next((row.unscored for row in rows if row.unscored), "")
+        self._found |= problems(self._history, self.limits, {"failed": failed, "unscored": unscored})
         if sentence := fall(self._audits, self.limits.window, self.limits.agreement):
             self._found["audit"] = sentence
 
@@ -267,31 +284,12 @@ def problems(history: Mapping[str, Sequence[float]], limits: Limits, why: Mappin
     batches = len(history["failed_fraction"])
     if batches < limits.window:
         return found
-    if recent.get("zero_variance_groups", 0) > limits.zero_variance:
-        found["zero_variance"] = (
-            f"in {recent['zero_variance_groups']:.0%} of the groups all completions have the same reward, and teach "
-            "nothing: raise the temperature or num_generations, or use harder prompts or dynamic sampling."
-        )
-    if recent["saturated_fraction"] > limits.saturation:
-        found["saturation"] = (
-            f"{recent['saturated_fraction']:.0%} of the completions have all of the reward, which has no more to "
-            "teach: use harder prompts or a stricter reward, or end the training here."
-        )
-    if recent["repetition"] > limits.repetition:
-        found["repetition"] = (
-            f"{recent['repetition']:.0%} of the 4-grams in a completion are repeats: lower the learning rate, go back "
-            "to an earlier checkpoint, or make the reward charge for saying things twice."
-        )
-    if recent["degenerate_fraction"] > limits.degenerate:
-        found["degenerate"] = (
-            f"{recent['degenerate_fraction']:.0%} of the completions are padded with words or signs that say nothing: "
-            "look at them (spans/*.html shows them first), use the metric's default mode, which charges for them, and "
-            "soft_overlong_cache, or a lower learning rate."
-        )
+    for problem, (name, sentence) in TOO_HIGH.items():
+        if recent.get(name, 0) > getattr(limits, problem):
+            found[problem] = sentence.format(recent[name])
     if batches < 2 * limits.window:
         return found
-    away = runaway(history, limits)
-    if away:
+    if away := runaway(history, limits):
         found["runaway"] = (
             f"{away}, and the reward does not fall: it may pay for what it does not read. Read some completions, set "
             "soft_overlong_cache, lower the learning rate or go back to an earlier checkpoint."

@@ -12,7 +12,7 @@ other file, and completions are escaped in it. W&B and trackio get it too, where
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
@@ -26,7 +26,6 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.text.filler import is_degenerate
 from spanreward.training.callbacks.base import Watching, group_size
-from spanreward.training.callbacks.span_trackers import send
 from spanreward.training.evaluation.page.render import render
 from spanreward.training.grpo.recorder import Received, Recorder
 from spanreward.training.run_folder import write_whole
@@ -39,29 +38,10 @@ Rewards = Sequence[float | None]  # of a batch's completions, None where a judge
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """A rank's part of a batch. verdicts: per completion, by the reward's name. advantages: None where not known.
-    tokens: what each token received, of the completions (by their index) that have span credit.
-    """
-
-    samples: list[Sample]
-    verdicts: list[dict[str, Verdict]]
-    advantages: list[float | None]
-    tokens: dict[int, Received]
-
-    def rewards(self) -> list[float | None]:
-        """Returns each completion's mean score, unweighted; None without a score, or where a judge failed."""
-        found: list[float | None] = []
-        for of_row in self.verdicts:
-            scores = [verdict.score for verdict in of_row.values() if verdict.score is not None]
-            failed = any(verdict.status.failed for verdict in of_row.values())
-            found.append(fmean(scores) if scores and not failed else None)
-        return found
-
-
-@dataclass(frozen=True, slots=True)
 class ShownRow:
-    """One completion on the page. kind: of KINDS. lead: the reward less its group's mean. tokens: see Batch."""
+    """One completion. kind: of KINDS, "" while none is chosen. reward: the mean of its scores, None without a score and
+    where a judge failed. lead: the reward less its group's mean. tokens: what each received, () without span credit.
+    """
 
     kind: str
     sample: Sample
@@ -117,89 +97,73 @@ class SpanTableCallback(Watching):
         self.folder = None if folder is None else Path(folder)
         self.best = best
         self.worst = worst
-        self._batch: Batch | None = None
+        self._rows: list[ShownRow] = []
         self._failed = False
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         super().on_step_end(args, state, control)
         if self.fresh:
-            self._batch = batch_of(self.recorders)
+            self._rows = rows_of(self.recorders)
         last = control.should_training_stop or state.global_step >= state.max_steps
-        if not (last or state.global_step % self.every == 0) or self._batch is None:
+        if not (last or state.global_step % self.every == 0) or not self._rows:
             return
-        rewards: list[Rewards] = gather_object([self._batch.rewards()])
-        padded: list[list[bool]] = gather_object([[is_degenerate(sample) for sample in self._batch.samples]])
-        rank = PartialState().process_index
-        rows: list[tuple[int, ShownRow]] = gather_object(
-            choose(self._batch, rewards, rank, group_size(args), self.best, self.worst, padded)
-        )
-        if state.is_world_process_zero:
-            folder = self.folder or Path(args.output_dir or ".") / "spans"
-            ordered = [row for _, row in sorted(rows, key=itemgetter(0))]
-            flat = [reward for of_rank in rewards for reward in of_rank]
-            self._write(folder, state.global_step, ordered, flat, args)
-
-    def _write(
-        self, folder: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards, args: TrainingArguments
-    ) -> None:
+        shares = gather_object([[(row.reward, is_degenerate(row.sample)) for row in self._rows]])  # one for each rank
+        rewards, padded = zip(*(pair for share in shares for pair in share), strict=True)
+        first = sum(map(len, shares[: PartialState().process_index]))
+        group, found = group_size(args), []
+        for place, (kind, i) in enumerate(choose(rewards, padded, group, self.best, self.worst)):
+            if first <= i < first + len(self._rows):
+                row = replace(self._rows[i - first], kind=kind, lead=lead_of(i, rewards, group))
+                found.append((place, row))
+        rows = [row for _, row in sorted(gather_object(found), key=itemgetter(0))]
+        if not state.is_world_process_zero:
+            return
+        path = (self.folder or Path(args.output_dir or ".") / "spans") / f"step-{state.global_step:06d}.html"
         try:
-            path = folder / f"step-{step:06d}.html"
-            send(args, step, write_page(path, step, rows, rewards))
+            send(args, state.global_step, write_page(path, state.global_step, rows, rewards))
         except Exception as error:  # only people read the page, and the other ranks would wait for this one
             if not self._failed:
                 what = f"{type(error).__name__}: {error}"
-                log.warning("the table of step %d could not be written, and the training goes on: %s", step, what)
+                message = "the table of step %d could not be written, and the training goes on: %s"
+                log.warning(message, state.global_step, what)
             self._failed = True
 
 
-def batch_of(recorders: Sequence[Recorder]) -> Batch:
-    """Returns the recorders' last batch. All have judged the same completions."""
-    first = recorders[0]
-    names = [recorder.__name__ for recorder in recorders]
-    by_row = zip(*(recorder.verdicts for recorder in recorders), strict=True)
-    return Batch(
-        samples=first.samples,
-        verdicts=[dict(zip(names, of_row, strict=True)) for of_row in by_row],
-        advantages=[None] * len(first.samples) if first.advantages is None else list(first.advantages),
-        tokens=first.token_advantages,
-    )
+def rows_of(recorders: Sequence[Recorder]) -> list[ShownRow]:
+    """Returns every completion of the recorders' last batch. All have judged the same completions."""
+    first, rows = recorders[0], []
+    unknown: Sequence[float | None] = [None] * len(first.samples)
+    advantages = unknown if first.advantages is None else first.advantages
+    for number, (sample, advantage) in enumerate(zip(first.samples, advantages, strict=True)):
+        verdicts = {recorder.__name__: recorder.verdicts[number] for recorder in recorders}
+        scores = [verdict.score for verdict in verdicts.values() if verdict.score is not None]
+        failed = any(verdict.status.failed for verdict in verdicts.values())
+        reward = fmean(scores) if scores and not failed else None
+        tokens = first.token_advantages.get(number, ())
+        rows.append(ShownRow("", sample, verdicts, reward, None, advantage, tokens))
+    return rows
 
 
-def choose(
-    batch: Batch,
-    rewards: Sequence[Rewards],
-    rank: int,
-    group: int,
-    best: int,
-    worst: int,
-    padded: Sequence[Sequence[bool]] = (),
-) -> list[tuple[int, ShownRow]]:
-    """Returns this rank's part of the page as (place on the page, row).
+def choose(rewards: Rewards, padded: Sequence[bool], group: int, best: int, worst: int) -> list[tuple[str, int]]:
+    """Returns (kind, number) of each completion on the page, in its order.
 
     The best are of different prompts, and so are the worst; where there are fewer prompts, a prompt's second follows.
     rewards, padded: of all ranks. group: completions per prompt, which are neighbours, across ranks too.
     """
-    flat = [reward for of_rank in rewards for reward in of_rank]
-    bad = [is_bad for of_rank in padded for is_bad in of_rank]
-    filled = [i for i, is_bad in enumerate(bad) if is_bad and flat[i] is not None][:worst]
-    ordered = [i for _, i in sorted((-r, i) for i, r in enumerate(flat) if r is not None and i not in filled)]
+    filled = [i for i, is_bad in enumerate(padded) if is_bad and rewards[i] is not None][:worst]
+    ordered = [i for _, i in sorted((-r, i) for i, r in enumerate(rewards) if r is not None and i not in filled)]
     high = of_different_groups(ordered, group)[:best]
     low = of_different_groups([i for i in reversed(ordered) if i not in high], group)[:worst]
-    missing = [i for i, reward in enumerate(flat) if reward is None][:FAILED]
-    places = [("degenerate", i) for i in filled] + [("best", i) for i in high]
-    places += [("worst", i) for i in low] + [("not judged", i) for i in missing]
-    begin = sum(len(of_rank) for of_rank in rewards[:rank])
-    chosen = []
-    for place, (kind, i) in enumerate(places):
-        mine = i - begin
-        if 0 <= mine < len(batch.samples):
-            of_group = [reward for reward in flat[i // group * group :][:group] if reward is not None]
-            reward = flat[i]
-            lead = None if reward is None or group == 1 else reward - fmean(of_group)
-            sample, verdicts = batch.samples[mine], batch.verdicts[mine]
-            tokens = batch.tokens.get(mine, ())
-            chosen.append((place, ShownRow(kind, sample, verdicts, reward, lead, batch.advantages[mine], tokens)))
-    return chosen
+    missing = [i for i, reward in enumerate(rewards) if reward is None][:FAILED]
+    of_kinds = zip(KINDS, (filled, high, low, missing), strict=True)
+    return [(kind, i) for kind, numbers in of_kinds for i in numbers]
+
+
+def lead_of(number: int, rewards: Rewards, group: int) -> float | None:
+    """Returns a completion's reward less its group's mean; None without a reward or a group."""
+    reward = rewards[number]
+    of_group = [other for other in rewards[number // group * group :][:group] if other is not None]
+    return None if reward is None or group == 1 else reward - fmean(of_group)
 
 
 def of_different_groups(ordered: Sequence[int], group: int) -> list[int]:
@@ -231,3 +195,17 @@ def write_page(path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, page)
     return page
+
+
+def send(args: TrainingArguments, step: int, page: str) -> None:
+    """Logs the page as `spans` to the trackers in report_to that show HTML: the current W&B run, and trackio."""
+    trackers = args.report_to or ()
+    if "wandb" in trackers:
+        import wandb
+
+        if wandb.run is not None:
+            wandb.log({"spans": wandb.Html(page, inject=False), "train/global_step": step})
+    if "trackio" in trackers:
+        import trackio
+
+        trackio.log({"spans": trackio.Html(page, inject=False), "train/global_step": step})

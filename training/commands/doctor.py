@@ -5,9 +5,7 @@
     spanreward doctor --judge vllm:smollm2 --start      # does vLLM start at all? This is the smallest engine
     spanreward doctor --recipe RECIPE --start           # a recipe's judges, with its options
 
-Checked are package versions, GPUs and the spaCy pipeline; of a judge its name, engine, files and rating scale. With
---start each judge is started, asked one question and ended. Nothing is downloaded, and without --start nothing is
-loaded onto a GPU. What else a recipe needs, `spanreward train RECIPE --dry-run` prints. The exit code is 1 where
+Nothing is downloaded. What else a recipe needs, `spanreward train RECIPE --dry-run` prints. The exit code is 1 where
 something is to be done.
 """
 
@@ -32,9 +30,8 @@ def main() -> None:
     parser.add_argument("--judge", action="append", default=[], help=f"a judge to check: {JUDGES}; may be repeated")
     parser.add_argument("--start", action="store_true", help="start each judge too, and ask it one question")
     arguments = parser.parse_args()
-    judges: list[tuple[str, dict[str, Any]]] = [
-        (name, {}) for given in dict.fromkeys(arguments.judge) for name in members(given)
-    ]
+    names = [name for given in dict.fromkeys(arguments.judge) for name in members(given)]
+    judges: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in names]
     if arguments.recipe:
         from spanreward.training.plan.needs import asked_judges  # needs the extra train
         from spanreward.training.recipe import RecipeError, load_recipe
@@ -43,7 +40,7 @@ def main() -> None:
             judges += [(judge.name, judge.options) for judge, _ in asked_judges(load_recipe(arguments.recipe))]
         except RecipeError as error:
             sys.exit(f"{parser.prog}: {error}")
-    findings = [*packages(), gpus_here(), pipeline(), *(judge_here(*one) for one in judges)]
+    findings = [*packages(), gpus_here(), pipeline_here(), *(judge_here(*one) for one in judges)]
     if arguments.start:
         findings += [started(*one) for one in judges if not one[0].startswith("match")]  # which answers no prose
     table = Table("", "what", "found", "what to do", show_lines=False)
@@ -53,8 +50,7 @@ def main() -> None:
     sys.exit(int(any(one.ok is False for one in findings)))
 
 
-def pipeline() -> Finding:
-    """Checks the spaCy pipeline that PoSh parses with."""
+def pipeline_here() -> Finding:
     try:
         return Finding("spaCy pipeline", True, pipeline_name(load_pipeline()))
     except ImportError as error:
@@ -62,13 +58,12 @@ def pipeline() -> Finding:
 
 
 def started(name: str, options: Mapping[str, Any]) -> Finding:
-    question = Question([{"role": "user", "content": "Rate from 1 to 5 how red a tomato is. Answer with the number."}])
-    what = f"judge {name}"
+    what, ask = f"judge {name}", "Rate from 1 to 5 how red a tomato is. Answer with the number."
     try:
         judge = load_judge(name, **options)
         with closing([judge]):
             judge.start()
-            (rating,) = judge.rate([question])
+            (rating,) = judge.rate([Question([{"role": "user", "content": ask}])])
     except Exception as error:
         return Finding(what, False, "does not start", " ".join(f"{type(error).__name__}: {error}".split()))
     wrong = rating.message if isinstance(rating, Failure) else ""

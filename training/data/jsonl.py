@@ -27,9 +27,7 @@ log = logging.getLogger(__name__)
 
 def jsonl_rows(data: JsonlPart) -> list[dict[str, Any]]:
     """Returns at most `data.count` rows. Raises RecipeError, naming the line, for one that cannot be used."""
-    path = Path(data.path)
-    if not path.is_file():
-        raise RecipeError(f"there is no data file {path}: give its path with data.path=PATH.")
+    path = data.file
     key = data.columns.get("image", "image")
     elsewhere: list[Path] = []
 

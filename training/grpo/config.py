@@ -9,9 +9,10 @@ DAPO (Yu et al. 2025, arXiv 2503.14476) is TRL's `loss_type="dapo"` (its default
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any
 
 from datasets import Dataset, IterableDataset
+from pydantic import Field
 from transformers import PreTrainedTokenizerBase
 from trl import GRPOConfig
 
@@ -19,6 +20,7 @@ from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.metrics import METRICS
 from spanreward.rewards.reward.reward import Reward
 from spanreward.training.grpo.span_rules import SPAN_RULES
+from spanreward.training.trainer_settings import AMOUNT, COUNT, SHARE, fault
 
 log = logging.getLogger(__name__)
 
@@ -49,34 +51,24 @@ class SpanGRPOConfig(GRPOConfig):
         ValueError: for settings that exclude each other; the message names both.
     """
 
-    span_coef: float = 0.0
+    span_coef: AMOUNT = 0.0
     span_rule: str = "add_centred"
-    max_failed_fraction: float = 0.5
+    max_failed_fraction: SHARE = 0.5
     dynamic_sampling: bool = False
-    max_resamples: int = 5
-    soft_overlong_cache: int | None = None
-    reasoning_end: str | None = None
-    contrast_coef: float = 0.0
+    max_resamples: COUNT = 5
+    soft_overlong_cache: COUNT | None = None
+    reasoning_end: Annotated[str, Field(min_length=1)] | None = None
+    contrast_coef: SHARE = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        cache = self.soft_overlong_cache
-        if not 0 <= self.span_coef < float("inf"):
-            raise ValueError(f"span_coef must be a finite number of 0 or more, got {self.span_coef}")
+        for name in SpanGRPOConfig.__annotations__:
+            if wrong := fault(SpanGRPOConfig, name, getattr(self, name)):
+                raise ValueError(f"{name}: {wrong}, got {getattr(self, name)!r}.")
         check_known("span_rule", [self.span_rule], SPAN_RULES)
-        if not 0 <= self.contrast_coef <= 1:
-            raise ValueError(f"contrast_coef must be in [0, 1], got {self.contrast_coef}")
-        if not 0 <= self.max_failed_fraction <= 1:
-            raise ValueError(f"max_failed_fraction must be in [0, 1], got {self.max_failed_fraction}")
-        if self.max_resamples < 1:
-            raise ValueError(f"max_resamples must be 1 or more, got {self.max_resamples}: or dynamic_sampling=false.")
-        if self.reasoning_end == "":
-            raise ValueError("reasoning_end must be a tag such as </think>, or null, got an empty text")
-        if cache is not None and not 0 < cache <= (self.max_completion_length or 0):
-            raise ValueError(
-                "soft_overlong_cache must be 1 or more and at most max_completion_length, got "
-                f"{cache} and {self.max_completion_length}"
-            )
+        cache, longest = self.soft_overlong_cache, self.max_completion_length or 0
+        if cache is not None and cache > longest:
+            raise ValueError(f"soft_overlong_cache must be at most max_completion_length, got {cache} and {longest}.")
         if self.span_coef > 0:
             self._check_token_advantages()
 

@@ -32,35 +32,27 @@ class Rollout:
     """A completion that was sampled and judged.
 
     ids: its token ids. logprobs: the sampler's log-probabilities, where it gives them. verdicts: by the Reward's name.
+    reward: of the verdicts (`reward_of`).
     """
 
     ids: list[int]
     logprobs: list[float] | None
     text: str
     verdicts: Mapping[str, Verdict]
+    reward: float | None
 
 
-def reward_of(rollout: Rollout, weights: Mapping[str, float]) -> float | None:
+def reward_of(verdicts: Mapping[str, Verdict], weights: Mapping[str, float]) -> float | None:
     """Returns the weighted sum of the scores that there are; None without any, or where a judge failed."""
-    if any(verdict.status.failed for verdict in rollout.verdicts.values()):
+    if any(verdict.status.failed for verdict in verdicts.values()):
         return None
-    scores = [weights[name] * verdict.score for name, verdict in rollout.verdicts.items() if verdict.score is not None]
+    scores = [weights[name] * verdict.score for name, verdict in verdicts.items() if verdict.score is not None]
     return sum(scores) if scores else None
 
 
-def _rewards_of(rollouts: Sequence[Rollout], weights: Mapping[str, float]) -> list[float]:
-    return [reward for reward in (reward_of(rollout, weights) for rollout in rollouts) if reward is not None]
-
-
-def has_variance(group: Sequence[Rollout], weights: Mapping[str, float]) -> bool:
-    rewards = _rewards_of(group, weights)
+def has_variance(group: Sequence[Rollout]) -> bool:
+    rewards = [rollout.reward for rollout in group if rollout.reward is not None]
     return bool(rewards) and max(rewards) - min(rewards) > SAME_REWARD
-
-
-def mean_reward(rollouts: Sequence[Rollout], weights: Mapping[str, float]) -> float:
-    """Returns the mean reward; NaN without any."""
-    rewards = _rewards_of(rollouts, weights)
-    return sum(rewards) / len(rewards) if rewards else math.nan
 
 
 def groups_to_draw(missing: int, useful: int, seen: int, batch: int) -> int:
@@ -114,7 +106,6 @@ class DynamicSampling:
         self,
         inputs: list[dict[str, Any]],
         draft: Callable[[list[dict[str, Any]]], list[list[Rollout]]],
-        weights: Mapping[str, float],
         size: int,
         rank: int,
         ranks: int,
@@ -122,11 +113,12 @@ class DynamicSampling:
         """Returns this rank's rows and rollouts of the batch to train on, and the numbers to log.
 
         inputs: this rank's rows in the data's order. draft: completes and judges rows of this rank, and returns the
-        groups of all ranks. weights: of all reward functions, by name. size: completions of a group.
+        groups of all ranks. size: completions of a group.
         """
         groups = draft(inputs)
-        reward = mean_reward([rollout for group in groups for rollout in group], weights)
-        missing = [number for number, group in enumerate(groups) if not has_variance(group, weights)]
+        rewards = [rollout.reward for group in groups for rollout in group if rollout.reward is not None]
+        reward = sum(rewards) / len(rewards) if rewards else math.nan
+        missing = [number for number, group in enumerate(groups) if not has_variance(group)]
         replaced: dict[int, int] = {}  # group of the batch: row of the dataset
         rounds, drawn, useful = 0, 0, len(groups) - len(missing)
         while missing and rounds < self.max_resamples:
@@ -135,15 +127,14 @@ class DynamicSampling:
             rows = share([row for row in numbers for _ in range(size)], rank, ranks)
             found = draft([self._read(row, inputs[0]) for row in rows])
             for row, group in zip(numbers, found, strict=True):
-                if has_variance(group, weights):
+                if has_variance(group):
                     useful += 1
                     if missing:
                         place = missing.pop(0)
                         groups[place], replaced[place] = group, row
             rounds, drawn = rounds + 1, drawn + len(numbers)
-        first = rank * len(inputs)
         batch = []
-        for number, given in enumerate(inputs, start=first):
+        for number, given in enumerate(inputs, start=rank * len(inputs)):
             place = number // size
             batch.append(self._read(replaced[place], given) if place in replaced else given)
         counts = {"rounds": rounds, "drawn_groups": drawn, "resampled_groups": len(replaced)}

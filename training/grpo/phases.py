@@ -35,7 +35,7 @@ class Phases(TrainerCallback):
         self._began = time.perf_counter()
         if trainer.use_vllm:
             generation = trainer.vllm_generation
-            generation.sync_weights = self._clocked("push", generation.sync_weights)
+            generation.sync_weights = self.clock("push")(generation.sync_weights)
 
     @contextmanager
     def clock(self, phase: str) -> Iterator[None]:
@@ -63,10 +63,3 @@ class Phases(TrainerCallback):
         whole = time.perf_counter() - self._began
         for phase, seconds in {**self.seconds, "train": whole - sum(self.seconds.values())}.items():
             self._metrics()[f"seconds/{phase}"].append(seconds)
-
-    def _clocked(self, phase: str, function: Any) -> Any:
-        def clocked(*args: Any, **kwargs: Any) -> Any:
-            with self.clock(phase):
-                return function(*args, **kwargs)
-
-        return clocked

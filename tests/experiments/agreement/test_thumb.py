@@ -9,9 +9,9 @@ import pytest
 
 from experiments.agreement.caption_sets import load_thumb
 from experiments.agreement.thumb import measure_thumb, rate
+from experiments.labels.statistics import pearson
 from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import HarmonicReward
-from spanreward.rewards.labels.statistics import pearson
 from tests.support.command import experiments
 from tests.support.fakes import FakeJudge, certain, criterion_of
 from tests.support.paths import ROOT

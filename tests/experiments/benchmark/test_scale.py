@@ -12,7 +12,7 @@ from experiments.benchmark.posh import Meter, computed, content, encoder
 from experiments.benchmark.scale import calibrated, placements, rates_of
 from experiments.benchmark.scale_trace import BLOCK, as_it_is, make_groups, shared, trace_of, waves_of
 from spanreward.rewards import MatchJudge, PoshReward
-from spanreward.training.plan.known_models import size_by_name
+from spanreward.training.plan.memory import size_by_name
 from spanreward.training.recipe import RewardPart, load_recipe
 from tests.support.paths import ROOT
 from tests.support.tokenizer import tokenizer

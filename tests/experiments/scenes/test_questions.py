@@ -7,7 +7,7 @@ from experiments.scenes.parts import scenes_of, scenes_part
 from experiments.scenes.questions import COUNTS, PEOPLE, UNSURE, SceneQuestion, ask, place_name
 from experiments.scenes.world import Scene, Thing, make_scenes
 from spanreward.rewards.language.answer_text import normalise
-from spanreward.rewards.vqa import vqa_accuracy
+from spanreward.rewards.lave.vqa import vqa_accuracy
 from spanreward.training.data.load import load_data
 
 ASK = scenes_part(ask="questions", count=40)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spanreward.rewards.comparison.length import control_length, style_counts
+from spanreward.rewards.comparison.length import control_length
 
 
 def lengths(rng: np.random.Generator, count: int, longer: float) -> tuple[np.ndarray, np.ndarray]:
@@ -71,47 +71,6 @@ def test_relabelling_mirrors_every_rate() -> None:
     two = control_length(1 - won, np.stack([other, ours], axis=1))
     for name in ("raw", "controlled", "longer"):
         assert getattr(one, name) == pytest.approx(1 - getattr(two, name), abs=1e-6)
-
-
-def test_style_is_counted_by_hand() -> None:
-    text = "# A dog\n\n- **brown**\n* large, __very__ so\n2. asleep\n\n#nothing - here ** is **\n"
-    assert style_counts(text) == [1, 3, 2]
-    assert style_counts("A dog - brown - sleeps. 2 * 3.") == [0, 0, 0]
-
-
-@pytest.mark.parametrize("skill", [0.5, 0.65])
-def test_a_judge_that_likes_bold_is_told_from_skill_and_the_interval_covers(skill: float) -> None:
-    """Both sides write as long; ours has more bold words in two of three pairs, and the judge likes them."""
-    rng = np.random.default_rng(4)
-    values, blind, covered = [], [], 0
-    for _ in range(400):
-        pairs = np.stack(lengths(rng, 300, 0.0), axis=1)
-        bold = np.stack([rng.poisson(4, 300), rng.poisson(2, 300)])
-        none = np.zeros(300)
-        ours, other = (np.stack([none, none, side], axis=1).astype(float) for side in bold)
-        difference = (bold[0] - bold[1]) / np.maximum(bold.sum(0), 1)
-        won = rng.random(300) < 1 / (1 + np.exp(-difference) * (1 - skill) / skill)
-        found = control_length(won, pairs, style=(ours, other))
-        assert found.style == ("bold",)
-        values.append(found.controlled)
-        covered += found.controlled_interval.low <= skill <= found.controlled_interval.high
-        blind.append(control_length(won, pairs).controlled)
-    assert np.mean(values) == pytest.approx(skill, abs=0.01)
-    assert np.mean(blind) > skill + 0.04
-    assert 0.93 * 400 <= covered <= 0.97 * 400
-
-
-def test_style_that_only_one_side_has_is_not_held_equal() -> None:
-    rng = np.random.default_rng(5)
-    pairs = np.stack(lengths(rng, 60, 0.0), axis=1)
-    style = np.zeros((60, 3)), np.zeros((60, 3))
-    plain = control_length([1.0, 0.0] * 30, pairs, style=style)
-    assert (plain.style, plain.note) == ((), "")
-    style[0][:, 1] = 3
-    found = control_length([1.0, 0.0] * 30, pairs, style=style)
-    assert found.style == ()
-    assert found.note == "nearly always the same side has more list items: not held equal"
-    assert found.controlled == plain.controlled
 
 
 def test_unusable_pairs() -> None:

@@ -9,9 +9,9 @@ from hypothesis import given, settings, strategies as st
 from scipy.optimize import minimize
 
 from spanreward.rewards.comparison.multiplicity import holm
-from spanreward.rewards.comparison.orders import first_slot_share, settle
 from spanreward.rewards.comparison.ratings import Pair, bradley_terry
-from spanreward.rewards.comparison.resampling import Interval, drawn_weights, ratio_interval
+from spanreward.rewards.comparison.resampling import Interval, drawn_places, ratio_interval
+from spanreward.rewards.pairwise.votes import first_slot_share, settle
 
 
 def test_both_orders_settle_a_pair_only_where_they_agree() -> None:
@@ -44,9 +44,9 @@ def test_holm_finds_nothing_where_nothing_is() -> None:
 
 
 def test_the_same_draws_for_the_same_prompts() -> None:
-    weights = np.concatenate(list(drawn_weights(7, 1001)))
-    assert weights.shape == (1001, 7)
-    assert (weights.sum(1) == 7).all()
+    places = np.concatenate(list(drawn_places(7, 1001)))
+    assert places.shape == (1001, 7)
+    assert {*places.ravel()} == {*range(7)}
     assert ratio_interval([0, 1, 1, 0]) == ratio_interval([0, 1, 1, 0])
     low, high = ratio_interval([1, 0] * 50).low, ratio_interval([1, 0] * 50).high
     assert low == pytest.approx(0.4, abs=0.02)
@@ -119,16 +119,17 @@ def test_bradley_terry_recovers_planted_strengths() -> None:
 
 
 def test_bradley_terry_is_the_maximum_of_its_likelihood() -> None:
-    pairs = [*planted({"a": 3.0, "b": 1.0, "c": 0.5}, 60), Pair("a", "c", 0, weight=2.0)]
+    pairs = [*planted({"a": 3.0, "b": 1.0, "c": 0.5}, 60), Pair("a", "c", 0), Pair("a", "c", 0)]
     names = ["a", "b", "c"]
 
     def loss(logs: Any) -> Any:
         total = 0.0
-        for pair in [*pairs, *(Pair(name, "average", 0, 0.5) for name in names)]:
+        drawn = [(Pair(name, "average", 0), 0.5) for name in names]
+        for pair, weight in [*((pair, 1.0) for pair in pairs), *drawn]:
             of = {**dict(zip(names, logs, strict=True)), "average": 0.0}
             margin = of[pair.one] - of[pair.other]
             share = (1 + pair.outcome) / 2
-            total += pair.weight * (share * np.log1p(np.exp(-margin)) + (1 - share) * np.log1p(np.exp(margin)))
+            total += weight * (share * np.log1p(np.exp(-margin)) + (1 - share) * np.log1p(np.exp(margin)))
         return total
 
     best = minimize(loss, np.zeros(3), tol=1e-12).x
@@ -167,5 +168,3 @@ def test_pairs_that_are_none() -> None:
         Pair("a", "a", 1)
     with pytest.raises(ValueError, match="outcome of 1, 0 or -1"):
         Pair("a", "b", 2)
-    with pytest.raises(ValueError, match="prior is a weight above 0"):
-        bradley_terry([Pair("a", "b", 1)], prior=0)

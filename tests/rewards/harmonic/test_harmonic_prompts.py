@@ -125,13 +125,13 @@ def test_a_task_s_words_may_stand_in_criteria(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"levels": dict.fromkeys((1, 2, 4, 5), "x")}, "lacks the level 3: describe each of 1 to 5 with a text"),
+        ({"levels": dict.fromkeys((1, 2, 4, 5), "x")}, "lacks the level 3"),
         ({"levels": dict.fromkeys((1, 3), "x")}, "lacks the level 2, 4, 5"),
         ({"levels": {**SAFETY["levels"], 3: None}}, "lacks the level 3"),
-        ({"levels": {**SAFETY["levels"], 6: "x"}}, "has the level 6: there are 1 to 5"),
-        ({"levels": ["a", "b", "c", "d", "e"]}, "lacks the level 1, 2, 3, 4, 5"),
+        ({"levels": {**SAFETY["levels"], 6: "x"}}, "unknown level '6': valid are 1, 2, 3, 4, 5"),
+        ({"levels": ["a", "b", "c", "d", "e"]}, "must hold the levels 1, 2, 3, 4, 5, and holds list"),
         ({"question": " "}, "needs a question, got ' '"),
-        ({"question": "Is {text} good?"}, r"may have the placeholders .*has \{text\}"),
+        ({"question": "Is {text} good?"}, r"may have \{aim\}, .*got \{text\}"),
         ({"sees": "yes please"}, "sees is true or false, got 'yes please'"),
         ({"level": {}}, "unknown key 'level': did you mean 'levels'"),
     ],
@@ -166,7 +166,7 @@ def test_prompts_of_your_own(tmp_path: Path) -> None:
     ("change", "sentence"),
     [
         (lambda data: data.pop("layout"), "lacks 'layout'"),
-        (lambda data: data["layout"].pop("why"), "lacks the text 'why'"),
+        (lambda data: data["layout"].pop("whole"), "lacks the text whole"),
         (lambda data: data["layout"].pop("order"), "layout: order must list text, criterion .*; got None"),
         (
             lambda data: data["layout"].update(order=["text", "text", "criterion"]),
@@ -174,17 +174,14 @@ def test_prompts_of_your_own(tmp_path: Path) -> None:
         ),
         (lambda data: data["layout"].update(order=["criterion", "ask"]), r"got \['criterion', 'ask'\]"),
         (lambda data: data["layout"].update(order=["text", "criterion", "end"]), "of instructions, evidence, text"),
-        (
-            lambda data: data["layout"].update(level="{text}"),
-            r"layout level must have the placeholders \{level\}, \{text\} and",
-        ),
+        (lambda data: data["layout"].update(level="{text}"), r"layout level takes \{level\}, \{text\} and may have"),
         (
             lambda data: data["layout"].update(whole="{criterion}?"),
-            r"layout whole may have the placeholders .*\{criterion\}",
+            r"layout whole takes no placeholder and may have .*got \{criterion\}",
         ),
         (lambda data: data["layout"].update(extra="x"), "unknown text 'extra'"),
-        (lambda data: data["tasks"]["ic"].pop("noun"), "the task ic lacks the text 'noun'"),
-        (lambda data: data["layout"].update(sentence="Rate it."), r"must have the placeholders \{sentence\} and"),
+        (lambda data: data["tasks"]["ic"].pop("noun"), "the task ic lacks the text noun"),
+        (lambda data: data["layout"].update(sentence="Rate it."), r"takes \{sentence\} and may have"),
         (lambda data: data["criteria"]["fluency"]["levels"].pop(4), "'fluency' lacks the level 4"),
     ],
 )

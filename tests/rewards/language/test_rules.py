@@ -7,7 +7,7 @@ import pytest
 from spacy.tokens import Doc
 
 from spanreward.rewards.language.extract import graph_of
-from spanreward.rewards.language.rules import Rules
+from spanreward.rewards.language.rules import DEFAULT, PUBLISHED, Rules
 from tests.support.parsed import VOCAB, shown, spelled
 from tests.support.paths import ROOT
 
@@ -215,7 +215,7 @@ CASES = [
 @pytest.mark.parametrize(("rule", "parse", "without", "with_rule"), CASES)
 def test_rule(rule: Any, parse: Any, without: Any, with_rule: Any) -> None:
     doc = spelled(parse)
-    assert shown(graph_of(doc, rules=Rules.published())) == without
+    assert shown(graph_of(doc, rules=PUBLISHED)) == without
     assert shown(graph_of(doc, rules=Rules(**{rule: True}))) == with_rule
 
 
@@ -223,14 +223,14 @@ def test_every_rule_is_tested_and_on_by_default_only() -> None:
     names = {field.name for field in fields(Rules)}
     apart = {"hyphens", "grammar"}  # need words without spaces between them; test_grammar.py
     assert names == {rule for rule, *_ in CASES} | apart
-    assert all(getattr(Rules.default(), name) and not getattr(Rules.published(), name) for name in names)
+    assert all(getattr(DEFAULT, name) and not getattr(PUBLISHED, name) for name in names)
 
 
 def test_attributes_differing_in_case_are_one() -> None:
     doc = spelled("Red/ADJ/amod/1 hats/NOUN/ROOT/1 | red/ADJ/amod/3 hats/NOUN/ROOT/3")
     clusters = [[(1, 1), (3, 3)]]
     assert graph_of(doc, clusters).entities[0].attributes == ["Red", "red"]
-    merged = graph_of(doc, clusters, Rules.default()).entities[0]
+    merged = graph_of(doc, clusters, DEFAULT).entities[0]
     assert merged.attribute_text_spans == {"red": [(0, 3), (9, 12)]}
 
 
@@ -282,7 +282,7 @@ def test_a_hyphen_apart_is_no_attribute() -> None:
 
 def test_what_stands_before_the_verb_is_not_said_of_its_object() -> None:
     doc = spelled("At/ADP/prep/3 tables/NOUN/pobj/0 men/NOUN/nsubj/3 hold/VERB/ROOT/3 hats/NOUN/dobj/3")
-    assert shown(graph_of(doc, rules=Rules.default())) == "tables men hats; (men, hold, hats)"
+    assert shown(graph_of(doc, rules=DEFAULT)) == "tables men hats; (men, hold, hats)"
 
 
 def test_a_second_verb_is_not_where_the_first_is() -> None:
@@ -291,7 +291,7 @@ def test_a_second_verb_is_not_where_the_first_is() -> None:
         shown(graph_of(doc, rules=Rules(any_order=True)))
         == "men benches; (men, sit on, benches) (men, smile on, benches)"
     )
-    assert shown(graph_of(doc, rules=Rules.default())) == "men{smile} benches; (men, sit on, benches)"
+    assert shown(graph_of(doc, rules=DEFAULT)) == "men{smile} benches; (men, sit on, benches)"
 
 
 def test_the_documents_name_every_rule_that_changes_a_graph() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from experiments.agreement.answer_metrics import contains, exact_match, soft_vqa_accuracy
 from spanreward.rewards.language.answer_text import CONTRACTIONS, answer_words, normalise
-from spanreward.rewards.vqa import token_f1, vqa_accuracy
+from spanreward.rewards.lave.vqa import token_f1, vqa_accuracy
 from tests.support.paths import DATA
 
 present = pytest.mark.skipif(not (DATA / "aokvqa").is_dir(), reason=f"the question sets are not at {DATA}")

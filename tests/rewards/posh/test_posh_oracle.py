@@ -205,5 +205,5 @@ def test_candidates_of_the_specification() -> None:
     interview = Interview(0, view, "", "", SceneGraph(), PLAIN)
     conduct([interview], FakeJudge(lambda prompt: between(5.0)), "published")
     found = interview.entities
-    names = [c.phrase for c in candidates(view, 1, {0: found[0]}, PLAIN, first_pass=False)]
+    names = [c.phrase for c in candidates(view, 1, {0: found[0]}, PLAIN)]
     assert names == ["hat", "hat of man", "red hat", "red hat of man"]

@@ -14,89 +14,99 @@ from hypothesis import given, strategies as st
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from spanreward.rewards import Sample, Span, Status, Verdict
+from spanreward.training.callbacks import span_table
 from spanreward.training.callbacks.span_table import (
-    Batch,
     ShownRow,
     SpanTableCallback,
     choose,
+    lead_of,
     of_different_groups,
+    send,
     write_page,
 )
-from spanreward.training.callbacks.span_trackers import send
 from spanreward.training.evaluation.page.coloured_text import legible
 from spanreward.training.grpo.recorder import Recorder
 from tests.support.hostile_row import HOSTILE, hostile_row
 from tests.support.page import Page
 from tests.support.tiny_trainer import Scored
 
-FAILED = Verdict(None, Status.TIMEOUT, note="no answer")
-
-
-def batch(*scores: float | None, advantages: list[float | None] | None = None) -> Batch:
-    verdicts = [{"posh": FAILED if score is None else Verdict(score)} for score in scores]
-    samples = [Sample("Describe.", f"Completion {number}.") for number in range(len(scores))]
-    return Batch(samples, verdicts, advantages or [None] * len(scores), {})
-
 
 def shown(
-    *batches: Batch, group: int = 1, best: int = 2, worst: int = 2, padded: list[list[bool]] | None = None
-) -> list[tuple[str, int, str]]:
-    """(kind, rank, completion) in the page's order, of ranks that each have a batch."""
-    rewards = [each.rewards() for each in batches]
-    rows = [
-        (place, row.kind, rank, row.sample.completion)
-        for rank, each in enumerate(batches)
-        for place, row in choose(each, rewards, rank, group, best, worst, padded or ())
-    ]
-    return [row[1:] for row in sorted(rows)]
+    *scores: float | None, group: int = 1, best: int = 2, worst: int = 2, padded: tuple[bool, ...] = ()
+) -> list[tuple[str, int]]:
+    return choose(scores, padded, group, best, worst)
 
 
 def test_degenerate_completions_come_first_whatever_their_reward() -> None:
-    first, second = batch(0.5, 0.1, None), batch(0.9, 0.3)
-    assert shown(first, second, padded=[[False, False, True], [True, False]]) == [
-        ("degenerate", 1, "Completion 0."),
-        ("best", 0, "Completion 0."),
-        ("best", 1, "Completion 1."),
-        ("worst", 0, "Completion 1."),
-        ("not judged", 0, "Completion 2."),
+    assert shown(0.5, 0.1, None, 0.9, 0.3, padded=(False, False, True, True, False)) == [
+        ("degenerate", 3),
+        ("best", 0),
+        ("best", 4),
+        ("worst", 1),
+        ("not judged", 2),
     ]
-    everyone = shown(batch(0.1, 0.2, 0.3, 0.4), padded=[[True] * 4])
+    everyone = shown(0.1, 0.2, 0.3, 0.4, padded=(True,) * 4)
     assert [row[0] for row in everyone] == ["degenerate", "degenerate", "best", "best"]  # as many as of the worst
 
 
-def test_the_best_and_the_worst_of_all_ranks_in_order() -> None:
-    first, second = batch(0.5, 0.1, None), batch(0.9, 0.3)
-    assert shown(first, second) == [
-        ("best", 1, "Completion 0."),
-        ("best", 0, "Completion 0."),
-        ("worst", 0, "Completion 1."),
-        ("worst", 1, "Completion 1."),
-        ("not judged", 0, "Completion 2."),
-    ]
-    assert [kind for kind, _, _ in shown(batch(None, None, None))] == ["not judged", "not judged"]
+def test_the_best_and_the_worst_in_order() -> None:
+    assert shown(0.5, 0.1, None, 0.9, 0.3) == [("best", 3), ("best", 0), ("worst", 1), ("worst", 4), ("not judged", 2)]
+    assert [kind for kind, _ in shown(None, None, None)] == ["not judged", "not judged"]
 
 
 @given(st.lists(st.sampled_from([None, 0.0, 0.2, 0.5, 1.0]), max_size=12), st.integers(0, 4), st.integers(0, 4))
-def test_no_completion_is_shown_twice_and_the_split_over_ranks_changes_nothing(
-    scores: list[float | None], best: int, worst: int
-) -> None:
-    whole = [(kind, text) for kind, _, text in shown(batch(*scores), best=best, worst=worst)]
-    assert len({text for _, text in whole}) == len(whole)
-    value = {f"Completion {number}.": score for number, score in enumerate(scores)}
-    chosen = [value[text] for kind, text in whole if kind == "best"]
+def test_no_completion_is_shown_twice(scores: list[float | None], best: int, worst: int) -> None:
+    whole = shown(*scores, best=best, worst=worst)
+    assert len({number for _, number in whole}) == len(whole)
+    chosen = [scores[number] for kind, number in whole if kind == "best"]
     assert chosen == sorted((s for s in scores if s is not None), reverse=True)[:best]
-    for cut in range(len(scores) + 1):
-        first, second = batch(*scores[:cut]), batch(*scores[cut:])
-        parts = shown(first, second, best=best, worst=worst)
-        assert [kind for kind, _, _ in parts] == [kind for kind, _ in whole]
-        numbers = [int(re.sub(r"\D", "", text)) + cut * rank for _, rank, text in parts]
-        assert [f"Completion {number}." for number in numbers] == [text for _, text in whole]
+
+
+@pytest.mark.parametrize("cut", range(6))
+def test_the_split_over_ranks_changes_nothing(cut: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Two ranks that each judge a part of five completions, played one after the other."""
+    scores = [0.5, 0.1, None, 0.9, 0.3]
+    parts = [list(range(cut)), list(range(cut, 5))]
+    judged = [Verdict(None, Status.TIMEOUT, note="no answer") if score is None else Verdict(score) for score in scores]
+    pages: list[Any] = []
+    monkeypatch.setattr(span_table, "write_page", lambda path, step, rows, rewards: pages.append((rows, rewards)))
+    monkeypatch.setattr(span_table, "send", lambda *_: None)
+    found: list[Any] = []  # what the ranks choose; the last one has it all
+    for rank, part in enumerate(parts):
+        shares = [[(scores[i], False) for i in of_rank] for of_rank in parts]
+
+        def gathered(given: list[Any], shares: list[Any] = shares) -> list[Any]:
+            if given and isinstance(given[0], list):
+                return shares
+            found.extend(given)
+            return list(found)
+
+        monkeypatch.setattr(span_table, "gather_object", gathered)
+        monkeypatch.setattr(span_table, "PartialState", lambda rank=rank: SimpleNamespace(process_index=rank))
+        texts = [f"Completion {i}." for i in part]
+        recorder = Recorder(Scored(lambda sample: judged[int(sample.completion[11])]))
+        table = SpanTableCallback([recorder], every=1, best=2, worst=2)
+        args = TrainingArguments(output_dir=str(tmp_path), use_cpu=True, bf16=False, report_to="none")
+        state, control = TrainerState(global_step=1, max_steps=5, is_world_process_zero=True), TrainerControl()
+        table.on_step_begin(args, state, control)
+        if texts:
+            recorder(["Describe."] * len(texts), texts)
+        table.on_step_end(args, state, control)
+    rows, rewards = pages[-1]
+    assert [(row.kind, row.sample.completion) for row in rows] == [
+        ("best", "Completion 3."),
+        ("best", "Completion 0."),
+        ("worst", "Completion 1."),
+        ("worst", "Completion 4."),
+        ("not judged", "Completion 2."),
+    ]
+    assert list(rewards) == scores
 
 
 def test_the_best_are_of_different_prompts_and_so_are_the_worst() -> None:
     """Three prompts with four completions each; where there are fewer prompts than rows, second ones follow."""
     scores = (0.9, 0.8, 0.7, 0.0, 0.6, 0.5, 0.1, 0.2, 0.3, 0.3, 0.3, 0.3)
-    rows = [(kind, int(re.sub(r"\D", "", text))) for kind, _, text in shown(batch(*scores), group=4, best=4, worst=2)]
+    rows = shown(*scores, group=4, best=4, worst=2)
     assert rows == [("best", 0), ("best", 4), ("best", 8), ("best", 1), ("worst", 3), ("worst", 6)]
 
 
@@ -112,15 +122,11 @@ def test_what_each_token_received_is_a_third_colouring(tmp_path: Path) -> None:
     assert "What each token received" not in write_page(tmp_path / "page.html", 3, [replace(row, tokens=())], [0.5])
 
 
-def test_the_lead_is_over_the_group_across_ranks() -> None:
-    """Groups of 4 on ranks with 2 completions each."""
-    batches = [batch(0.1, 0.3), batch(0.5, None), batch(0.2, 0.2), batch(0.2, 0.2)]
-    rewards = [each.rewards() for each in batches]
-    rows = [row for rank, each in enumerate(batches) for _, row in choose(each, rewards, rank, 4, 8, 0)]
-    leads = {round(row.reward or 0, 3): row.lead for row in rows if row.reward is not None}
-    assert leads[0.5] == pytest.approx(0.2)
-    assert leads[0.1] == pytest.approx(-0.2)
-    assert leads[0.2] == pytest.approx(0.0)
+def test_the_lead_is_over_the_group() -> None:
+    scores = (0.1, 0.3, 0.5, None, 0.2, 0.2, 0.2, 0.2)
+    leads = [lead_of(number, scores, group=4) for number in range(8)]
+    assert leads == [pytest.approx(-0.2), pytest.approx(0.0), pytest.approx(0.2), None, *[pytest.approx(0.0)] * 4]
+    assert lead_of(0, scores, group=1) is None
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -214,7 +214,7 @@ def test_a_reward_whose_column_is_missing_is_named_before_any_step(
     if missing is None:
         assert "holds no row with something to judge by" in str(error.value)
     else:
-        assert f"the reward {metric} needs the column {missing}, and the data of jsonl has [" in str(error.value)
+        assert f"{metric} needs the dataset column {missing}, and train_dataset has [" in str(error.value)
         assert "data.columns" in str(error.value)
 
 

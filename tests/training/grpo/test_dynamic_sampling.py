@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,11 +13,11 @@ from trl import GRPOTrainer
 
 from spanreward.rewards import Sample, Span, Status, Verdict
 from spanreward.training.grpo.dynamic_sampling import (
+    DynamicSampling,
     PromptStream,
     Rollout,
     groups_to_draw,
     has_variance,
-    mean_reward,
     reward_of,
     round_groups,
     share,
@@ -28,7 +29,8 @@ WEIGHTS = {"a": 1.0, "b": 2.0}
 
 def rollout(a: float | None, b: float | None = 0.5, status: Status = Status.OK) -> Rollout:
     status = Status.NOT_APPLICABLE if a is None and not status.failed else status
-    return Rollout([1], None, "", {"a": Verdict(a, status), "b": Verdict(b, Status.OK if b is not None else status)})
+    verdicts = {"a": Verdict(a, status), "b": Verdict(b, Status.OK if b is not None else status)}
+    return Rollout([1], None, "", verdicts, reward_of(verdicts, WEIGHTS))
 
 
 @pytest.mark.parametrize(
@@ -46,15 +48,22 @@ def rollout(a: float | None, b: float | None = 0.5, status: Status = Status.OK) 
     ],
 )
 def test_a_group_has_variance_where_the_weighted_scores_differ(group: list[Rollout], found: bool) -> None:
-    assert has_variance(group, WEIGHTS) is found
+    assert has_variance(group) is found
 
 
 def test_a_reward_is_the_weighted_sum_of_scores() -> None:
-    assert reward_of(rollout(0.5, 0.25), WEIGHTS) == 1.0
-    assert reward_of(rollout(None, None), WEIGHTS) is None
-    assert reward_of(rollout(None, 0.25, Status.ERROR), WEIGHTS) is None
-    assert mean_reward([rollout(0.5, 0.25), rollout(None, None), rollout(0.5, 0.5)], WEIGHTS) == 1.25
-    assert math.isnan(mean_reward([rollout(None, None)], WEIGHTS))
+    assert rollout(0.5, 0.25).reward == 1.0
+    assert rollout(None, None).reward is None
+    assert rollout(None, 0.25, Status.ERROR).reward is None
+
+
+def test_the_mean_reward_is_that_of_the_drafts_that_have_one() -> None:
+    def fill(*drafts: Rollout) -> float:
+        sampling = DynamicSampling([], SimpleNamespace(max_resamples=0, seed=0))
+        return sampling.fill([{}] * len(drafts), lambda rows: [list(drafts)], len(drafts), 0, 1)[2]["reward"]
+
+    assert fill(rollout(0.5, 0.25), rollout(None, None), rollout(0.5, 0.5)) == 1.25
+    assert math.isnan(fill(rollout(None, None)))
 
 
 @pytest.mark.parametrize(

@@ -240,5 +240,5 @@ def test_several_messages_are_refused_all_the_same(tmp_path: Path, dataset: Data
 
 
 def test_an_empty_tag_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"reasoning_end must be a tag such as </think>"):
+    with pytest.raises(ValueError, match=r"reasoning_end: .* at least 1 character"):
         SpanGRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, reasoning_end="")

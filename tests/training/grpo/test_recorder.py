@@ -9,7 +9,7 @@ import pytest
 
 from spanreward.rewards import LaveReward, MatchJudge, PoshReward, Status
 from spanreward.rewards.reward.contrast import EVERY
-from spanreward.training.grpo import waiting
+from spanreward.training.grpo import recorder as recording
 from spanreward.training.grpo.recorder import Recorder, awake, judge_step
 from tests.support.tiny_trainer import Scored
 
@@ -41,7 +41,7 @@ def test_a_call_judges_as_the_reward_does() -> None:
 def test_a_reward_that_hangs_is_named_with_its_time(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(waiting, "EVERY", 0.05)
+    monkeypatch.setattr(recording, "LONG", 0.05)
     until = time.monotonic() + 60
 
     def hang(sample: Any) -> float:

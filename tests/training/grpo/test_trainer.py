@@ -160,9 +160,9 @@ def test_span_credit_without_a_reward_that_gives_spans_is_refused(tmp_path: Path
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"span_coef": -1.0}, "span_coef must be a finite number of 0 or more"),
-        ({"max_failed_fraction": -0.1}, "max_failed_fraction must be in"),
-        ({"max_failed_fraction": 50}, "max_failed_fraction must be in"),
+        ({"span_coef": -1.0}, "span_coef: Input should be greater than or equal to 0, got -1.0"),
+        ({"max_failed_fraction": -0.1}, "max_failed_fraction: Input should be greater than or equal to 0"),
+        ({"max_failed_fraction": 50}, "max_failed_fraction: Input should be less than or equal to 1, got 50"),
     ],
 )
 def test_settings_that_cannot_work_are_refused_by_name(tmp_path: Path, settings: dict[str, Any], message: str) -> None:

@@ -11,8 +11,7 @@ from experiments.scenes.parts import SCENES, TINY
 from spanreward.rewards.judges import MatchJudge
 from spanreward.training.commands.train import main
 from spanreward.training.plan.dry_run import dry_run, question_lines, row_count
-from spanreward.training.plan.known_models import CONFIGS, size_by_name
-from spanreward.training.plan.memory import PROCESS
+from spanreward.training.plan.memory import CONFIGS, PROCESS, size_by_name
 from spanreward.training.plan.needs import Launch, asked_judges, generating_steps, plan_of, read_launch, settings_of
 from spanreward.training.recipe import JsonlPart, PolicyPart, Recipe, RecipeError, check_recipe, load_recipe
 from spanreward.training.run import build_rewards, build_trainer

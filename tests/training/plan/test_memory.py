@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 from transformers import LlavaConfig, Qwen2Config
 
-from spanreward.training.plan.known_models import size_by_name
-from spanreward.training.plan.memory import LIVE, PINNED, PROCESS, Awake, Plan, Size, size_of
+from spanreward.training.plan.memory import LIVE, PINNED, PROCESS, Awake, Plan, Size, size_by_name, size_of
 
 POLICY = Size(parameters=1000, layers=2, hidden=10, kv_numbers=4, vocabulary=50, linear=30)
 SIZE = Size(parameters=4000, layers=3, hidden=16, kv_numbers=8, vocabulary=50, linear=40)

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
-from spanreward.rewards.labels.bag_of_words import token_f1
+from spanreward.rewards.lave.vqa import AGREED, token_f1 as answer_f1, vqa_accuracy
 from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.text.bag_of_words import token_f1
 from spanreward.rewards.text.filler import is_degenerate
-from spanreward.rewards.vqa import AGREED, token_f1 as answer_f1, vqa_accuracy
 
 WRONG_BELOW = 0.5  # the score of a span that a metric without a judge calls wrong
 Scores = dict[str, float | None]

@@ -9,6 +9,7 @@ evaluation.answers["dapo"][0][5].text                   # what seed 0 wrote for 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -98,12 +99,10 @@ def tabulate(answers: Answers) -> Evaluation:
     every = [answer for of_side in answers.values() for of_run in of_side for answer in of_run]
     named = dict.fromkeys(metric for answer in every for metric in answer.scores)
     metrics = [*(name for name in named if name not in LAST), *(name for name in LAST if name in named)]
-    found = {
-        side: {m: [[answer.scores.get(m, math.nan) for answer in of_run] for of_run in of_side] for m in metrics}
-        for side, of_side in answers.items()
-    }
-    return Evaluation(  # None, of a judge that failed, is NaN too
-        {side: {m: np.array(rows, dtype=float) for m, rows in table.items()} for side, table in found.items()},
-        {side: {m: np.equal(rows, None) for m, rows in table.items()} for side, table in found.items()},
-        answers,
-    )
+    scores: dict[str, dict[str, np.ndarray]] = {side: {} for side in answers}
+    failed: dict[str, dict[str, np.ndarray]] = {side: {} for side in answers}
+    for side, metric in product(answers, metrics):
+        found = [[answer.scores.get(metric, math.nan) for answer in of_run] for of_run in answers[side]]
+        scores[side][metric] = np.array(found, dtype=float)  # None, of a judge that failed, is NaN too
+        failed[side][metric] = np.array([[score is None for score in of_run] for of_run in found])
+    return Evaluation(scores, failed, answers)

@@ -7,7 +7,7 @@ None) is a failed verdict, or a score that this prompt cannot have. It is left o
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -78,18 +78,16 @@ def estimate_of(
     if not len(prompts):
         return Estimate(None, None, None, per_seed)
     interval = ratio_interval(*in_clusters(array, clusters), draws=resamples)
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
     trained = of_seeds(array, range(len(array)) if seeds is None else seeds)
     trained = trained[~np.isnan(trained).all(axis=1)]
+    runs_low, runs_high = interval_over_seeds(nan_means(trained).tolist())
+    found = Estimate(float(prompts.mean()), low, high, per_seed, runs_low, runs_high)
+    found = replace(found, counted=len(prompts), trained=len(trained))
     both = crossed(trained if len(trained) >= MIN_SEEDS else nan_means(array.T)[None], clusters)
-    return Estimate(
-        float(prompts.mean()),
-        *((None, None) if interval is None else (interval.low, interval.high)),
-        per_seed,
-        *interval_over_seeds(nan_means(trained).tolist()),
-        *((None,) * 5 if both is None else (both.low, both.high, both.p, both.error, both.freedom)),
-        counted=len(prompts),
-        trained=len(trained),
-    )
+    if both is None:
+        return found
+    return replace(found, both_low=both.low, both_high=both.high, p=both.p, error=both.error, freedom=both.freedom)
 
 
 def paired_difference(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from spanreward.rewards.comparison.length import LengthControl, control_length, style_counts
+from spanreward.rewards.comparison.length import LengthControl, control_length
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import recipe_of
 from spanreward.training.evaluation.judged.evaluate import Evaluation
@@ -56,18 +56,15 @@ def compare_pairs(
     equal = {} if setup.within is None else equivalences(of_mains, setup.within)
     prompts, scores = setup.prompts, evaluation.scores
     ids = [str(row.get("id", number)) for number, row in enumerate(prompts.rows, start=1)]
-    style = {  # arrays (seeds, prompts, elements of Markdown)
-        side: np.array([[style_counts(one.text) for one in of_run] for of_run in answers], dtype=float)
-        for side, answers in evaluation.answers.items()
-    }
     pairs = []
     for sides, table in found.items():
-        lone, (one, two), styles = lone_run(setup, *sides), (scores[side] for side in sides), [style[s] for s in sides]
+        lone = lone_run(setup, *sides)
+        one, two = (scores[side] for side in sides)
         entries = {}
         for metric, difference in table.items():
             key = sides, metric
             outcome = judge_pair(difference, metric, holm.get(key), setup.fixed, lone)
-            shape = one["words"], two["words"], prompts.clusters, (styles[0], styles[1])
+            shape = one["words"], two["words"], prompts.clusters
             rate = win_rate(one[metric], two[metric], *shape) if metric in mains else None
             entries[metric] = Compared(difference, outcome, holm.get(key), equal.get(key), rate)
         pairs.append(
@@ -84,16 +81,11 @@ def compare_pairs(
 
 
 def win_rate(
-    later: Array,
-    earlier: Array,
-    words_later: Array,
-    words_earlier: Array,
-    clusters: Sequence[int] | None = None,
-    style: tuple[Array, Array] | None = None,
+    later: Array, earlier: Array, words_later: Array, words_earlier: Array, clusters: Sequence[int] | None = None
 ) -> LengthControl | None:
     """Returns how often the later model wins, as it is and at equal length (comparison/length.py); None where no answer
     has a partner. The seeds of a prompt are drawn together, and the prompts of a cluster. Pairs without both scores are
-    left out. style: `style_counts` of both sides, each of shape (seeds, prompts, elements), or empty.
+    left out.
     """
     difference = differences(later, earlier)
     known = ~np.isnan(difference)
@@ -102,8 +94,7 @@ def win_rate(
     outcomes = 0.5 * (1 + np.sign(np.where(np.abs(difference) > MARGIN, difference, 0.0)))
     prompts = np.broadcast_to(np.arange(known.shape[1]) if clusters is None else clusters, known.shape)
     lengths = list(zip(words_later[known], words_earlier[known], strict=True))
-    told = None if style is None or not style[0].size else (style[0][known], style[1][known])
-    return control_length(outcomes[known].tolist(), lengths, prompts[known].tolist(), told)
+    return control_length(outcomes[known].tolist(), lengths, prompts[known].tolist())
 
 
 def seeds_of(setup: Setup, later: str, earlier: str) -> list[int]:

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import pearsonr
 
 from spanreward.rewards.base.verdict import Span, Verdict
 from spanreward.rewards.comparison.figures import estimate
 from spanreward.rewards.comparison.resampling import bootstrap
 from spanreward.rewards.labels.records import Record
-from spanreward.rewards.labels.statistics import pearson
 from spanreward.training.grpo.credit import first_mentions, phrases_of, residual_credit
 
 Array = NDArray[np.float64]
@@ -41,6 +41,12 @@ class Labelled:
     spans: tuple[Span, ...]
     wrong: tuple[tuple[int, int], ...]
     group: int
+
+
+def pearson(scores: Array, labels: Array) -> float:
+    """Returns the correlation in [-1, 1]; nan where either side is constant, so that a resample never raises."""
+    constant = len(set(scores.tolist())) < 2 or len(set(labels.tolist())) < 2
+    return float("nan") if constant else float(pearsonr(scores, labels).statistic)
 
 
 def labelled(records: Sequence[Record], verdicts: Sequence[Verdict]) -> list[Labelled]:
@@ -77,7 +83,7 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
 
     def correlation(completions: Sequence[NDArray[np.int64]]) -> float:
         drawn = np.concatenate(completions)
-        return pearson(credit[drawn].tolist(), label[drawn].tolist())
+        return pearson(credit[drawn], label[drawn])
 
     found = {}
     for name in ["all", *sorted(set(kinds.tolist()))]:

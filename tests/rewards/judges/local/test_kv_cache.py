@@ -10,7 +10,7 @@ from transformers import AutoConfig, LlamaConfig
 
 from spanreward.rewards.judges.local.vllm_arguments import bytes_per_token, tokens_that_fit
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
-from spanreward.training.plan.known_models import CONFIGS
+from spanreward.training.plan.memory import CONFIGS
 from tests.support.paths import ROOT
 
 

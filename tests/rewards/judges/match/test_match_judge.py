@@ -128,19 +128,17 @@ def test_a_graph_brought_along_spares_the_parser() -> None:
     assert rating(PresenceProbe("not parsed: a dog", "entity", Mention("circle"), graph=graph)) == 5
 
 
-def test_each_text_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_texts_of_a_call_are_parsed_together_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed = []
 
-    def counted(texts: list[str], **settings: Any) -> Any:
+    def counted(texts: list[str], *settings: Any) -> Any:
         parsed.append(list(texts))
-        return describe(texts, **settings)
+        return describe(texts, *settings)
 
     monkeypatch.setattr("spanreward.rewards.judges.match.match_judge.describe", counted)
     judge = MatchJudge()
     questions = [Question([], probe=PresenceProbe(text, "entity", Mention("cat"))) for text in ("A cat.", "A dog.") * 3]
-    with judge:
-        first = judge.rate(questions)
-        assert judge.rate(questions) == first
+    first = judge.rate(questions)
     assert [answer.mean for answer in first] == [5, ABSENT] * 3
     assert parsed == [["A cat.", "A dog."]]
     assert pickle.loads(pickle.dumps(judge)).rate(questions) == first

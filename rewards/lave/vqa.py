@@ -7,10 +7,10 @@ They compare normalised answers (rewards/language/answer_text.py). The whole tex
 counts as part of it.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 
 from spanreward.rewards.language.answer_text import normalise
+from spanreward.rewards.text.bag_of_words import best_f1
 
 AGREED = 3  # people who must have given an answer for it to count as right
 
@@ -32,9 +32,3 @@ def vqa_accuracy(answer: str, answers: Sequence[str]) -> float:
 def token_f1(answer: str, answers: Sequence[str]) -> float:
     """Returns the F1 of the words as multisets against the best single answer (Rajpurkar et al. 2016); 0 of none."""
     return best_f1(normalise(answer).split(), [normalise(other).split() for other in answers])
-
-
-def best_f1(words: Sequence[str], others: Sequence[Sequence[str]]) -> float:
-    """Returns the highest F1 of the words with any of the others, all as multisets; 0 of no words or no others."""
-    said = Counter(words)
-    return max((2 * (said & Counter(other)).total() / max(len(words) + len(other), 1) for other in others), default=0.0)

@@ -4,9 +4,8 @@ token_f1("a red circle", ["A circle."])      # 0.67: best single reference, stop
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
-
-from spanreward.rewards.vqa import best_f1
 
 _STOP_WORDS = "a an and are at be by for from in is it of on or that the this to with"
 STOP_WORDS = frozenset(_STOP_WORDS.split())
@@ -21,3 +20,9 @@ def content_words(text: str) -> list[str]:
 def token_f1(text: str, references: Sequence[str]) -> float:
     """Returns the F1 of the content words as multisets against the best single reference, in [0, 1]."""
     return best_f1(content_words(text), [content_words(reference) for reference in references])
+
+
+def best_f1(words: Sequence[str], others: Sequence[Sequence[str]]) -> float:
+    """Returns the highest F1 of the words with any of the others, all as multisets; 0 of no words or no others."""
+    said = Counter(words)
+    return max((2 * (said & Counter(other)).total() / max(len(words) + len(other), 1) for other in others), default=0.0)
