@@ -17,8 +17,8 @@ in the recipe. Without a recipe, --data names a JSONL file (`id`, and what the m
 after an adjustment for several pairs and metrics, and no failed judgment could turn it. Files of answers are fixed
 systems (--fixed), whose interval is over prompts alone. Prompts about one picture are drawn together (--cluster).
 
-The output folder holds report.html, results.json, the same as tables.txt, completions.jsonl, and answers/, which the
-next comparison reads in place of sampling again. Warnings are printed last, in red, and first on the page; with
+The output folder holds report.html, results.json, tables.txt (means and differences), completions.jsonl, and answers/,
+which the next comparison reads in place of sampling again. Warnings are printed last, in red, and first on the page; with
 --strict they make the exit code 2. docs/compare.md explains everything in it.
 """
 

@@ -99,9 +99,8 @@ def paired_difference(
 ) -> Difference:
     """Returns a - b over the pairs that both have, as `estimate_of`. Which of the others failed is not known here."""
     gaps = differences(a, b)
-    counts = {"win": gaps > MARGIN, "tie": np.abs(gaps) <= MARGIN, "loss": gaps < -MARGIN}
-    estimate = asdict(estimate_of(gaps, seeds, resamples, clusters))
-    return Difference(**estimate, **{name: int(chosen.sum()) for name, chosen in counts.items()})
+    win, tie, loss = (int(chosen.sum()) for chosen in (gaps > MARGIN, np.abs(gaps) <= MARGIN, gaps < -MARGIN))
+    return Difference(**asdict(estimate_of(gaps, seeds, resamples, clusters)), win=win, tie=tie, loss=loss)
 
 
 def in_clusters(values: Array, clusters: Sequence[int] | None) -> tuple[Array, Array]:
