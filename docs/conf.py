@@ -23,6 +23,7 @@ exclude_patterns = ["_build"]
 highlight_language = "none"  # a block without a language is a formula or what a command printed
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_extra_path = ["llms.txt"]  # the site's summary for language models
 html_search_scorer = str(Path(__file__).with_name("_static") / "search.js")
 
 # What people search for, by the page about it: as its main index entries (!) they come before pages that mention them.

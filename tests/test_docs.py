@@ -24,8 +24,9 @@ from tests.support.tiny_trainer import COMMON, make_trainer
 DOCS = ROOT / "docs"
 USING = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 PAGES = [*USING, ROOT / "CONTRIBUTING.md", *sorted((DOCS / "evidence").glob("*.md"))]
-FOLDERS = "scripts|recipes|accelerate_configs|docs|tests|rewards|training|experiments"
+FOLDERS = "scripts|recipes|accelerate_configs|docs|tests|spanreward|experiments"
 NAMED = re.compile(rf"(?<![\w/.])(?:{FOLDERS})/[\w/.-]+\.(?:py|yaml|svg|bib|jsonl?)\b")
+IN_THE_CHECKOUT = re.compile(r"(?<![\w/.])(?:rewards|training)/[\w/.-]+\.(?:py|yaml)\b")  # in a wheel: spanreward/...
 HISTORY = re.compile(  # and counts of tests: both belong to docs/evidence, or to the changelog
     r"no longer|until (?:now|then)|formerly|previously|commit `|(?:earlier|older) (?:form|version|rule)|"
     r"\d+ (?:tests|cases) |\d+ passed|passes \d+",
@@ -44,9 +45,28 @@ def test_what_a_page_names_exists(page: Path) -> None:
     for target in re.findall(r"(?:^|`|&& )make ([\w-]+)", text, re.MULTILINE):
         assert f"\n{target}:" in makefile, target
     for path in NAMED.findall(text):
-        assert (ROOT / path).exists() or f"\n# {path}\n" in text, path  # or the page has the file's text
+        assert (ROOT / path).exists(), path
+    for path in IN_THE_CHECKOUT.findall(text):
+        assert f"\n# {path}\n" in text, f"spanreward/{path}"  # the page has the text of a file that a user writes
     for link in re.findall(r"\]\((?!https?:|#|\.\./\.\./actions/)([^)#]+)", text):  # the forge has the CI's badge
         assert (page.parent / link).exists(), link
+
+
+LINK = re.compile(r"\s*(?:[-*] )?!?\[.*\]\(.*\)\S*")  # a line that is a link cannot be broken
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "README.md"], ids=place)
+def test_a_page_is_wrapped(page: Path) -> None:
+    """But for rows of tables, links and code."""
+    prose = re.sub(r"^ *```.*?^ *```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    long = [line for line in prose.splitlines() if len(line) > 120 and not line.startswith("|")]
+    assert [line for line in long if not LINK.fullmatch(line)] == []
+
+
+def test_the_summary_for_language_models_names_pages() -> None:
+    named = re.findall(r"\]\(([\w/.]+)\)", (DOCS / "llms.txt").read_text())
+    assert len(named) > 10
+    assert [page for page in named if not (DOCS / page).is_file()] == []
 
 
 def test_every_page_can_be_reached() -> None:
@@ -84,13 +104,16 @@ def test_every_page_is_in_the_site() -> None:
     assert sorted(listed) == sorted(pages - {"index"} | notebooks)
 
 
-def test_every_public_name_is_in_the_reference() -> None:
+def test_every_public_name_is_in_the_reference_and_has_its_word() -> None:
+    """Each documented name stands once in a row that says whether it is stable."""
     page = (ROOT / "docs/api.md").read_text()
-    for name in spanreward.__all__:
-        assert re.search(rf"\b{name}\b", page), name
-    for where in re.findall(r"auto\w+:: ([\w.]+)", page):
+    documented = re.findall(r"auto\w+:: ([\w.]+)", page)
+    for where in documented:
         module_name, _, name = where.rpartition(".")
         assert hasattr(import_module(module_name), name), where
+    rows = re.findall(r"^\| (?:stable|may change) \| (.*) \|$", page, re.MULTILINE)
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(named) == sorted({*spanreward.__all__, *(where.rpartition(".")[2] for where in documented)})
 
 
 def glossary() -> list[re.Pattern[str]]:

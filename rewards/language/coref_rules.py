@@ -34,7 +34,6 @@ PRONOUNS = {
     **dict.fromkeys(("they", "them", "their", "theirs", "themselves"), "plural"),
 }
 REFLEXIVES = ("himself", "herself", "itself", "themselves")
-KINDS = tuple(dict.fromkeys(PRONOUNS.values()))
 
 
 @dataclass(eq=False, slots=True)
@@ -56,7 +55,7 @@ class _Thing:
         return self.lemma not in other and (self.lemma in MALE | FEMALE | PERSON or self.mentions[0].pos == "PROPN")
 
 
-_Best = dict[tuple[int, str], dict[_Thing, tuple[int, int]]]  # by sentence and kind of pronoun: a thing's best mention
+_Best = dict[int, dict[_Thing, tuple[int, int]]]  # by sentence: a thing's best mention
 
 
 def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
@@ -82,9 +81,7 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
             thing.mentions.append(word)
             thing_of[word] = thing
             place = (rank(word), word.index)
-            for kind in filter(thing.fits, KINDS):
-                in_sentence = best[word.sentence, kind]
-                in_sentence[thing] = min(place, in_sentence.get(thing, place))
+            best[word.sentence][thing] = min(place, best[word.sentence].get(thing, place))
     in_order = dict.fromkeys(thing_of.values())
     return [[[word.index, word.index] for word in thing.mentions] for thing in in_order if len(thing.mentions) > 1]
 
@@ -158,8 +155,8 @@ def _antecedent(
     excluded = set() if pronoun.dep == "poss" or text in REFLEXIVES else set(_bound(pronoun, rank))
     things = {thing_of[word] for word in excluded if word in thing_of}
     for back in range(SENTENCES_BACK + 1):
-        places = best.get((pronoun.sentence - back, PRONOUNS[text]), {})
-        candidates = [thing for thing in places if thing not in things]
+        places = best.get(pronoun.sentence - back, {})
+        candidates = [thing for thing in places if thing not in things and thing.fits(PRONOUNS[text])]
         if candidates:
             return min(candidates, key=places.__getitem__)
     return None

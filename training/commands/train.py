@@ -25,6 +25,7 @@ ends the run at once. accelerate launch with one process does not pass SIGTERM o
 import argparse
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 
@@ -42,11 +43,12 @@ def main() -> None:
     parser.add_argument("--strict", action="store_true", help="exit with 2 where a check of the recipe fails")
     plan = "print what is missing here and what would run (models, judges, memory, steps, questions, data)"
     parser.add_argument("--dry-run", action="store_true", help=f"{plan}; nothing is loaded")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="with --dry-run: write the same numbers there")
     config = "with --dry-run: the configuration that you would launch with (default: one process)"
     parser.add_argument("--accelerate-config", metavar="PATH", help=config)
     arguments = parser.parse_intermixed_args()
-    if arguments.accelerate_config and not arguments.dry_run:
-        parser.error("--accelerate-config goes with --dry-run; a run is launched with accelerate launch.")
+    if not arguments.dry_run and (arguments.json or arguments.accelerate_config):
+        parser.error("--json and --accelerate-config go with --dry-run; a run is launched with accelerate launch.")
 
     from spanreward.training.recipe import RecipeError, load_recipe
 
@@ -55,7 +57,7 @@ def main() -> None:
         if arguments.dry_run:
             from spanreward.training.plan.dry_run import dry_run
 
-            dry_run(recipe, arguments.accelerate_config)
+            dry_run(recipe, arguments.accelerate_config, arguments.json)
             return
         train(recipe, arguments.resume, arguments.stop_on, arguments.strict, parser.prog)
     except RecipeError as error:

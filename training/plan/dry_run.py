@@ -5,13 +5,17 @@
 Counts come from the recipe and TRL's defaults. A number that depends on completions or absent data is an estimate.
 """
 
+import json
 from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from spanreward.rewards.base.cost import WORDS_PER_TOKEN
-from spanreward.training.plan.here import gpus_here, judge_here, policy_here, vllm_here
+from spanreward.training.plan.here import Finding, gpus_here, judge_here, policy_here, vllm_here
 from spanreward.training.plan.memory import Plan
 from spanreward.training.plan.needs import (
     Launch,
@@ -28,8 +32,10 @@ from spanreward.training.run import build_rewards
 REQUESTS_A_SECOND = 1000  # of one engine, on one CPU core (docs/evidence/cost.md)
 
 
-def dry_run(recipe: Recipe, accelerate_config: str | None = None) -> None:
-    """Print what this machine has, and the plan. Raises RecipeError, at the end where only this machine stops it."""
+def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: Path | None = None) -> None:
+    """Print what this machine has and the plan, and write the same numbers to `json_path` if that is given. Raises
+    RecipeError, at the end where only this machine stops it.
+    """
     launch = read_launch(accelerate_config)
     plan = plan_of(recipe, launch)
     settings, console = settings_of(recipe), Console()
@@ -46,8 +52,29 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None) -> None:
     for line in lines(recipe, launch, plan):
         table.add_row(*line)
     console.print(table)
+    if json_path is not None:
+        json_path.parent.mkdir(parents=True, exist_ok=True)
+        json_path.write_text(json.dumps(numbers(recipe, launch, plan, found), indent=2) + "\n")
     if stops := [str(one) for one in found if one.ok is False]:
         raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
+
+
+def numbers(recipe: Recipe, launch: Launch, plan: Plan | None, found: list[Finding]) -> dict[str, Any]:
+    """Returns what the dry run prints, as plain data. Memory is in bytes, by phase and part, None if not computed."""
+    rows, settings = row_count(recipe.data), settings_of(recipe)
+    made: dict[str, Any] = {"launch": asdict(launch), "here": [asdict(one) for one in found], "data": {"rows": rows}}
+    if recipe.algorithm != "sft":
+        steps = generating_steps(settings, launch.processes, rows)
+        words = settings["max_completion_length"] * WORDS_PER_TOKEN
+        costs = {reward.__name__: reward.cost(words, 1) for reward in build_rewards(recipe.rewards)}
+        made["steps"] = asdict(steps)
+        made["questions"] = [
+            {"reward": name, "per_batch": cost.questions * steps.completions, **asdict(cost)}
+            for name, cost in costs.items()
+            if cost is not None
+        ]
+    memory = plan and {**phases(recipe, plan), "main_memory": plan.main_memory // launch.machines, "gpu": gpu_memory()}
+    return {**made, "memory": memory}
 
 
 def phases(recipe: Recipe, plan: Plan) -> dict[str, dict[str, int]]:

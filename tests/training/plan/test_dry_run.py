@@ -1,5 +1,6 @@
 """--dry-run: its numbers are those of the run, and it opens nothing."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -185,7 +186,7 @@ def test_a_large_recipe_is_shown_without_loading_anything_and_says_what_is_missi
     written["output"] = str(tmp_path / "out")
     path = tmp_path / "large.yaml"
     path.write_text(yaml.safe_dump(written))
-    options = ["--dry-run", "--accelerate-config", f"{CONFIG}/zero3.yaml"]
+    options = ["--dry-run", "--accelerate-config", f"{CONFIG}/zero3.yaml", "--json", str(tmp_path / "plan" / "it.json")]
     monkeypatch.setattr(sys, "argv", ["train.py", str(path), *options])
     with pytest.raises(SystemExit) as ended:
         main()
@@ -196,6 +197,13 @@ def test_a_large_recipe_is_shown_without_loading_anything_and_says_what_is_missi
     for text in ("Qwen/Qwen3-14B", "while training", "computed for", "50 optimizer steps", "per completion"):
         assert text in shown
     assert not (tmp_path / "out").exists()
+    plan = json.loads((tmp_path / "plan" / "it.json").read_text())
+    assert plan["launch"]["processes"] == 8
+    assert plan["steps"]["total"] == 50
+    (posh,) = plan["questions"]
+    assert f"{posh['per_batch']:,} per batch" in shown
+    assert f"while training: {sum(plan['memory']['training'].values()) / 1e9:.1f} GB" in shown
+    assert [one["what"] for one in plan["here"] if one["ok"] is False][-1] == "GPUs"
 
 
 def test_a_policy_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
