@@ -18,8 +18,8 @@ after an adjustment for several pairs and metrics, and no failed judgment could 
 systems (--fixed), whose interval is over prompts alone. Prompts about one picture are drawn together (--cluster).
 
 The output folder holds report.html, results.json, tables.txt (means and differences), completions.jsonl, and answers/,
-which the next comparison reads in place of sampling again. Warnings are printed last, in red, and first on the page; with
---strict they make the exit code 2. docs/compare.md explains everything in it.
+which the next comparison reads in place of sampling again. Warnings are printed last, in red, and first on the page;
+with --strict they make the exit code 2. docs/compare.md explains everything in it.
 """
 
 import argparse
