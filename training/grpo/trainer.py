@@ -9,7 +9,7 @@
 
 1. With dynamic_sampling a batch is drafted: the policy completes it, the judges judge it, and groups without variance
    are replaced (dynamic_sampling.py).
-2. TRL samples (`_generate`), or gets the drafted completions. Remote judges begin (overlap.py).
+2. TRL samples (`_generate`), or gets the drafted completions. Remote judges begin (recorder.py).
 3. TRL computes the log-probabilities that it needs and asks for rewards (`_calculate_rewards`). All judges judge here.
    Each Reward is a Recorder, whose call returns the scores they found (recorder.py).
 4. TRL computes the scalar advantages.
@@ -47,10 +47,9 @@ from spanreward.training.grpo.config import SpanGRPOConfig, check_parts, check_p
 from spanreward.training.grpo.contract import check_contract
 from spanreward.training.grpo.dynamic_sampling import STATE_FILE, DynamicSampling, Rollout, reward_of
 from spanreward.training.grpo.judge_metrics import gather_step
-from spanreward.training.grpo.overlap import Overlap
 from spanreward.training.grpo.phases import Phases
 from spanreward.training.grpo.reasoning import Parts, split_reasoning
-from spanreward.training.grpo.recorder import Received, Recorder, check_deadlines, columns_of, failed_rows
+from spanreward.training.grpo.recorder import Overlap, Received, Recorder, check_deadlines, columns_of, failed_rows
 from spanreward.training.grpo.sequence_ratio import SequenceRatioTrainer
 from spanreward.training.grpo.span_rules import SPAN_RULES, punish_within
 
