@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from spanreward.rewards.comparison.crossed import equivalence
+from spanreward.rewards.comparison.crossed import equivalence, holm
 from spanreward.rewards.comparison.length import LengthControl
-from spanreward.rewards.comparison.multiplicity import holm
 from spanreward.training.evaluation.statistics.estimates import MIN_SEEDS, Difference
 
 LEVEL = 0.05
