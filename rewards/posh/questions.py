@@ -68,16 +68,15 @@ def details(interview: Interview, published: bool) -> list[Component]:
         for place, attribute in enumerate(interview.source.entities[number].attributes):
             name, mention = interview.bearer(number, attribute.text, published)
             names = {"entity_identifier": name, "attribute": attribute.text}
-            spans, words = attribute.spans, attribute.text
-            components.append(Component("attribute", (number, place), names, mention, spans, words))
+            components.append(Component("attribute", (number, place), names, mention, attribute.spans, attribute.text))
     view = interview.source
     ends = dict.fromkeys(end for relation in view.relations for end in (relation.subject, relation.object))
     for relation in dict.fromkeys(relation for end in ends for relation in view.entities[end].relations):
         if {relation.subject, relation.object} <= present:
             (first, subject), (second, other) = interview.ends(relation, published)
             names = {"entity1_identifier": first, "entity2_identifier": second, "relation": relation.text}
-            key, spans, words = (relation.number,), relation.spans, relation.text
-            components.append(Component("relation", key, names, subject, spans, words, other))
+            one, spans = (relation.number,), relation.spans
+            components.append(Component("relation", one, names, subject, spans, relation.text, other))
     for number, denial in enumerate(interview.denials):
         if interview.can_tell(denial):
             name, mention = denied_thing(denial)
