@@ -43,11 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
-    from spanreward.rewards.labels.column_map import load_map
+    from spanreward.rewards.labels.column_map import ColumnMap
     from spanreward.rewards.labels.records import read_records
     from spanreward.training.evaluation.statistics.span_reliability import labelled
 
-    records = read_records(arguments.sample, load_map(arguments.columns or "labelled_spans"))
+    records = read_records(arguments.sample, ColumnMap.load(arguments.columns or "labelled_spans"))
     with open_metric(arguments.metric, arguments) as metric:
         samples = [record.samples[0] for record in records]
         chunks = (samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK))

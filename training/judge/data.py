@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from random import Random
 
 from spanreward.rewards.files.json_lines import read_json_lines
-from spanreward.rewards.labels.column_map import load_map
+from spanreward.rewards.labels.column_map import ColumnMap
 from spanreward.rewards.labels.records import Record, read_records
 from spanreward.training.judge.changes import Changes, Example
 from spanreward.training.judge.recipe import JudgeRecipe
@@ -57,7 +57,7 @@ def changed(captions: dict[str, list[str]], recipe: JudgeRecipe, count: int) -> 
 
 
 def records_of(files: Mapping[str, str]) -> list[Record]:
-    return [record for columns, path in files.items() for record in read_records(Path(path), load_map(columns))]
+    return [record for columns, path in files.items() for record in read_records(Path(path), ColumnMap.load(columns))]
 
 
 def picture_name(path: str) -> str:
