@@ -69,7 +69,7 @@ def add_train(parser: argparse.ArgumentParser) -> None:
 
 
 def train(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
-    from spanreward.training.judge.recipe import load_judge_recipe
+    from spanreward.training.judge.data import load_judge_recipe
 
     recipe = load_judge_recipe(arguments.recipe, arguments.overrides)  # before the slow imports: typos show at once
     from spanreward.training.judge.fit import train_judge

