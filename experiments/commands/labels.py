@@ -66,15 +66,15 @@ def measure_all(
     records = table.read(arguments.file, columns, arguments.pictures)
     groups = set(list(dict.fromkeys(record.group for record in records))[: arguments.count])
     records = [record for record in records if record.group in groups]
-    with open_metric(arguments.metric or table.metric, arguments) as metric:
-        judged = {one.__name__: judge_records(records, one) for one in (metric.reward, *others)}
+    with open_metric(arguments.metric or table.metric, arguments) as (reward, settings):
+        judged = {one.__name__: judge_records(records, one) for one in (reward, *others)}
     numbers = {
         "table": arguments.table,
         "paper": table.paper,
         "file": str(arguments.file),
         "format": {name: getattr(columns, name) for name in ("name", "source", "status", "note")},
         "records": len(records),
-        "metric": metric.settings,
+        "metric": settings,
         "rows": [asdict(row) for row in fill_table(table, records, judged)],
         "unscored": unscored(judged),
     }

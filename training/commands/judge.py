@@ -98,9 +98,9 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
             raise ValueError(f"line {row.number} of {arguments.rows} has no completion with a reference.")
         samples.append(row.sample)
         pictures |= dict.fromkeys(row.sample.references, row.sample.references[0])
-    with open_metric("posh", arguments) as metric, arguments.output.open("w", encoding="utf-8") as file:
-        (judge,) = metric.reward.judges
-        reward = PoshReward(Noting(judge, file, pictures), **metric.settings["options"])
+    with open_metric("posh", arguments) as (posh, settings), arguments.output.open("w", encoding="utf-8") as file:
+        (judge,) = posh.judges
+        reward = PoshReward(Noting(judge, file, pictures), **settings["options"])
         with judge:
             chunks = [samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK)]
             verdicts = [verdict for chunk in track(chunks, "labelling") for verdict in reward.assess(chunk)]

@@ -47,16 +47,16 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from spanreward.training.evaluation.statistics.span_reliability import labelled
 
     records = read_records(arguments.sample, ColumnMap.load(arguments.columns or "labelled_spans"))
-    with open_metric(arguments.metric, arguments) as metric:
+    with open_metric(arguments.metric, arguments) as (reward, settings):
         samples = [record.samples[0] for record in records]
         chunks = (samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK))
-        verdicts = [verdict for chunk in chunks for verdict in metric.reward.judge_samples(chunk)]
+        verdicts = [verdict for chunk in chunks for verdict in reward.judge_samples(chunk)]
     rows = labelled(records, verdicts)
-    title = f"{len(rows)} labelled completions, {arguments.metric} with {metric.settings['judge']}"
+    title = f"{len(rows)} labelled completions, {arguments.metric} with {settings['judge']}"
     if len(rows) < len(records):
         title += f"; {len(records) - len(rows)} without a verdict left out"
     found, tables = reliability_of(rows, title)
-    return defined({"metric": metric.settings, "completions": len(rows), **found}), tables
+    return defined({"metric": settings, "completions": len(rows), **found}), tables
 
 
 def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, Any], list[Table]]:

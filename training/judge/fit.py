@@ -151,10 +151,10 @@ def card(figures: dict[str, Any]) -> str:
     values = {
         **recipe,
         **figures,
+        **{side: len(names) for side, names in figures["pictures"].items()},
         "steps": figures["checks"][-1][0],
         "files": "\n".join(f"- `{path}`" for path in files),
+        "kinds": ", ".join(f"{kind} {weight:g}" for kind, weight in recipe["kinds"].items()),
     }
-    values |= {side: len(names) for side, names in figures["pictures"].items()}
-    values["kinds"] = ", ".join(f"{kind} {weight:g}" for kind, weight in recipe["kinds"].items())
     shown = {name: f"{value:.4g}" if isinstance(value, float) else str(value) for name, value in values.items()}
     return fill(read_yaml_file(Path(__file__).with_name("card.yaml"))["card"], **shown)
