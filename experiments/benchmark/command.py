@@ -59,7 +59,7 @@ from experiments.benchmark import (
     utility,
     verdicts,
 )
-from spanreward.training.commands.subcommands import write_json
+from spanreward.training.commands.main import write_json
 
 
 def main() -> None:

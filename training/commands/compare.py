@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import Progress
 
+from spanreward.training.commands.main import write_json
 from spanreward.training.commands.metric_options import JUDGES, add_cache_option
-from spanreward.training.commands.subcommands import write_json
 
 if TYPE_CHECKING:
     from spanreward.training.evaluation.answers.prompts import Prompts

@@ -17,8 +17,8 @@ from rich.progress import track
 
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.outer_judge import OuterJudge
+from spanreward.training.commands.main import run
 from spanreward.training.commands.metric_options import JUDGES, add_metric_options, open_metric
-from spanreward.training.commands.subcommands import run
 from spanreward.training.evaluation.page.tables import table_with
 
 CHUNK = 16  # rows that are judged together

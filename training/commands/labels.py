@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from spanreward.rewards.comparison.figures import interval, number
+from spanreward.training.commands.main import defined, run
 from spanreward.training.commands.metric_options import add_metric_options, open_metric
-from spanreward.training.commands.subcommands import defined, run
 from spanreward.training.evaluation.page.tables import table_with
 
 if TYPE_CHECKING:

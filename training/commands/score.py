@@ -28,8 +28,8 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from spanreward.training.commands.main import write_json
 from spanreward.training.commands.metric_options import JUDGES, add_metric_options, open_metric
-from spanreward.training.commands.subcommands import write_json
 
 SHOWN = 20  # the most lines without a score that are named
 

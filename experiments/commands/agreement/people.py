@@ -8,8 +8,8 @@ from typing import Any
 from rich.table import Table
 
 from spanreward.rewards.comparison.figures import number as shown
+from spanreward.training.commands.main import defined
 from spanreward.training.commands.metric_options import add_metric_options, open_metric
-from spanreward.training.commands.subcommands import defined
 
 HELP = "scores and spans against people's judgments"
 DESCRIPTION = """\
