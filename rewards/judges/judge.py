@@ -107,13 +107,11 @@ class Judge(ABC):
     Attributes:
         remote: True if the judge answers outside this process and never sleeps. The trainer may then ask it from a
             thread while this process computes something else.
-        text_only: True if no question may have pictures. A judge that finds out when it loads leaves it False.
         reads_source: True if a PresenceProbe must say which text, and which of its words, the question is made from.
         deadline: the most seconds that the judge takes within the outermost `with judge:`; None is no limit.
     """
 
     remote: bool = False
-    text_only: bool = False
     reads_source: bool = False
     deadline: float | None = None
 

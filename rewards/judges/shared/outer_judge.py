@@ -13,7 +13,6 @@ class OuterJudge(Judge):
         self.judges = judges
         self.deadline = sum(judge.deadline or 0 for judge in judges) or None
         self.reads_source = any(judge.reads_source for judge in judges)
-        self.text_only = any(judge.text_only for judge in judges)
         self.remote = all(judge.remote for judge in judges)
         self._entered: list[ExitStack] = []  # one for each `with`
 
