@@ -12,7 +12,7 @@ the probability of the scale's last entry, and the rest is that of the first.
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import torch
 from transformers import AutoModelForTokenClassification, AutoTokenizer
@@ -20,7 +20,7 @@ from transformers import AutoModelForTokenClassification, AutoTokenizer
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoder.windows import Window, supports, windows
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
-from spanreward.rewards.judges.local.device import rank_index
+from spanreward.rewards.judges.local.local_judge import rank_index
 from spanreward.rewards.judges.model_files import files_hash, model_folder
 from spanreward.rewards.judges.probe import PhraseProbe, PresenceProbe
 
@@ -44,12 +44,10 @@ class EncoderJudge(Judge):
     def __init__(self, model: str) -> None:
         self.model = model
         self._loaded: tuple[Any, Any] | None = None
-        self._depth = 0
         self._read: dict[tuple[str, str], Tokens] = {}  # until the outermost `with` ends
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {key: value for key, value in self.__dict__.items() if key != "usage"}
-        return {**kept, "_loaded": None, "_depth": 0, "_read": {}}
+        return {**super().__getstate__(), "_loaded": None, "_read": {}}
 
     @cached_property
     def name(self) -> str:
@@ -70,21 +68,15 @@ class EncoderJudge(Judge):
     def close(self) -> None:
         self._loaded = None
 
-    def __enter__(self) -> Self:
-        if self._depth == 0 and torch.cuda.is_available():
+    def _wake(self) -> None:
+        if torch.cuda.is_available():
             self.start()
-            with self.usage.clock("wake_seconds"):
-                self._loaded[1].to(f"cuda:{rank_index()}", torch.bfloat16)  # type: ignore[index]  # started
-        self._depth += 1
-        return self
+            self._loaded[1].to(f"cuda:{rank_index()}", torch.bfloat16)  # type: ignore[index]  # started
 
-    def __exit__(self, *error: Any) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            self._read = {}
-            if torch.cuda.is_available() and self._loaded is not None:
-                with self.usage.clock("sleep_seconds"):
-                    self._loaded[1].to("cpu")
+    def _sleep(self) -> None:
+        self._read = {}
+        if torch.cuda.is_available() and self._loaded is not None:
+            self._loaded[1].to("cpu")
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         """Returns one rating per question, and a Failure (UNPARSED) for other probes than phrases with a source."""

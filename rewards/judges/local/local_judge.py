@@ -4,13 +4,15 @@ LocalJudge turns questions into Prompts, sorted so that common beginnings are ne
 the order of the questions. A subclass answers the Prompts. The model's configuration says whether it sees pictures.
 """
 
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
+import torch
 from transformers import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING, AutoConfig, AutoTokenizer
 
 from spanreward.rewards.judges.encoding.chat import (
@@ -60,11 +62,9 @@ class LocalJudge(Judge):
         self.min_mass = min_mass
         self.adapter = None if adapter is None else Path(adapter).expanduser()
         self.chat_template = chat_template
-        self._depth = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        opened = ("usage", "encoder", "config")
-        return {**{key: value for key, value in self.__dict__.items() if key not in opened}, "_depth": 0}
+        return {key: value for key, value in super().__getstate__().items() if key not in ("encoder", "config")}
 
     @cached_property
     def name(self) -> str:
@@ -113,19 +113,6 @@ class LocalJudge(Judge):
         longest = self.config.get_text_config().max_position_embeddings
         return min(self.max_length or longest, longest)
 
-    def __enter__(self) -> Self:
-        if self._depth == 0:
-            with self.usage.clock("wake_seconds"):
-                self._wake()
-        self._depth += 1
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            with self.usage.clock("sleep_seconds"):
-                self._sleep()
-
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         """Returns one Rating per question, in order. Raises ValueError for a scale with an entry of several tokens and
         for images that the model cannot see, and what loading the model raises, and nothing else.
@@ -167,11 +154,7 @@ class LocalJudge(Judge):
         """Returns the greedy continuation of each prompt, as token ids. The prompts are sorted."""
 
     def _wake(self) -> None:
-        """Called at the beginning of the outermost `with judge:`."""
         self.start()
-
-    def _sleep(self) -> None:
-        """Called at the end of the outermost `with judge:`."""
 
     def _ready(self, questions: Sequence[Question]) -> Sequence[Question]:
         """Returns the questions with Pictures in place of images. Raises ValueError if the model sees no pictures."""
@@ -191,3 +174,17 @@ class LocalJudge(Judge):
         self.usage.questions += len(questions)
         budget, encoder = self.context - reserve, self.encoder
         return ask_once(encoder.ahead(questions, budget), lambda question: encoder.prompt(question, budget), ask)
+
+
+def rank_index() -> int:
+    """Index of this rank's GPU among those that the process sees: all of the machine, or only its own, as SLURM and
+    Kubernetes may give it. 0 without LOCAL_RANK, which torchrun and accelerate set, and without a GPU.
+    """
+    return int(os.environ.get("LOCAL_RANK", "0")) % max(1, torch.cuda.device_count())
+
+
+def adapter_file(adapter: Path, name: str) -> Path:
+    """Returns the path of a file in a LoRA adapter's folder. Raises FileNotFoundError if there is none."""
+    if not (adapter / name).is_file():
+        raise FileNotFoundError(f"the judge's adapter {adapter} has no {name}: give the folder peft has saved to")
+    return adapter / name

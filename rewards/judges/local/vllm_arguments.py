@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.judges.encoding.prompt import Prompt
+from spanreward.rewards.judges.local.local_judge import adapter_file
 
 CPU_KV_CACHE_BYTES = 1 << 30  # vLLM's default is a large part of the machine's memory
 CPU_BLOCK_SIZE = 32  # tokens; vLLM's 128 would lose most of what short questions have in common
@@ -89,10 +90,7 @@ def adapter_arguments(adapter: Path | None) -> dict[str, Any]:
     """
     if adapter is None:
         return {}
-    path = adapter / "adapter_config.json"
-    if not path.is_file():
-        raise FileNotFoundError(f"the judge's adapter {adapter} has no {path.name}: give the folder peft has saved to")
-    config = json.loads(path.read_text())
+    config = json.loads(adapter_file(adapter, "adapter_config.json").read_text())
     rank = max(config["r"], *config.get("rank_pattern", {}).values(), 0)
     if rank > LORA_RANKS[-1]:
         raise ValueError(f"the judge's adapter {adapter} has rank {rank}, and vLLM takes {LORA_RANKS[-1]} at most")

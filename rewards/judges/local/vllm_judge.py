@@ -20,7 +20,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import Any, Self
+from typing import Any
 
 import torch
 
@@ -28,8 +28,7 @@ from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoding.chat import MIN_MASS
 from spanreward.rewards.judges.encoding.prompt import Prompt
 from spanreward.rewards.judges.judge import Failure
-from spanreward.rewards.judges.local.device import rank_index
-from spanreward.rewards.judges.local.local_judge import LocalJudge
+from spanreward.rewards.judges.local.local_judge import LocalJudge, rank_index
 from spanreward.rewards.judges.local.vllm_arguments import (
     adapter_arguments,
     as_request,
@@ -116,11 +115,6 @@ class VllmJudge(LocalJudge):
     def __getstate__(self) -> dict[str, Any]:
         fresh: dict[str, Any] = {"_engine": None, "_processes": [], "_guard": None, "_asleep": False, "_failures": []}
         return {**super().__getstate__(), **fresh}
-
-    def __enter__(self) -> Self:
-        if self._depth == 0:
-            self._end = time.monotonic() + self.deadline
-        return super().__enter__()
 
     @property
     def context(self) -> int:
@@ -217,6 +211,7 @@ class VllmJudge(LocalJudge):
         return {"CUDA_VISIBLE_DEVICES": visible.split(",")[index] if visible else str(index)}
 
     def _wake(self) -> None:
+        self._end = time.monotonic() + self.deadline
         self._open()
         if not self._asleep:
             return

@@ -11,7 +11,7 @@ import uuid
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files.http_client import run
@@ -62,14 +62,11 @@ class RemoteJudge(Judge):
         self.model = model
         self.min_mass = min_mass
         self.deadline = deadline
-        self._depth = 0
         self._end = 0.0  # when the deadline of the outermost `with` ends, by the monotonic clock
         self._served: Served | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        opened = ("usage", "encoder")
-        kept = {key: value for key, value in self.__dict__.items() if key not in opened}
-        return {**kept, "_depth": 0}
+        return {key: value for key, value in super().__getstate__().items() if key != "encoder"}
 
     @property
     def name(self) -> str:
@@ -118,14 +115,8 @@ class RemoteJudge(Judge):
         if isinstance(answer, Failure):
             raise RuntimeError(f"{self.endpoint.url} cannot rate with {self.model!r}: {answer.message}.")
 
-    def __enter__(self) -> Self:
-        if self._depth == 0:
-            self._end = time.monotonic() + self.endpoint.deadline
-        self._depth += 1
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._depth -= 1
+    def _wake(self) -> None:
+        self._end = time.monotonic() + self.endpoint.deadline
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         """Returns one Rating per question, in order. Raises ValueError for images, and for a scale that cannot be read
