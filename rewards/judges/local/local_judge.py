@@ -23,9 +23,8 @@ from spanreward.rewards.judges.encoding.chat import (
     rating_from_logprobs,
     rating_from_top,
 )
-from spanreward.rewards.judges.encoding.picture import ready
 from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder, load_processor
-from spanreward.rewards.judges.encoding.prompt import Prompt, ask_once
+from spanreward.rewards.judges.encoding.prompt import Prompt, ask_once, ready
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, by_reading
 from spanreward.rewards.judges.model_files import files_hash, model_folder
 
@@ -93,17 +92,13 @@ class LocalJudge(Judge):
     def encoder(self) -> ChatEncoder:
         """The model's chat template with its tokenizer, or with its processor if it sees pictures."""
         given = self.chat_template or (PLAIN if self.config.is_encoder_decoder else None)
-        if self.sees_pictures:
-            processor: Any = load_processor(self.folder)
-            if given == PLAIN:
-                raise ValueError(
-                    f"{self.model} sees pictures, which plain text does not show: leave out chat_template."
-                )
-            processor.chat_template = chat_template(given, processor.tokenizer) if given else processor.chat_template
-            return PictureChatEncoder(processor)
-        tokenizer = AutoTokenizer.from_pretrained(self.folder)
-        tokenizer.chat_template = chat_template(given, tokenizer) if given else tokenizer.chat_template
-        return ChatEncoder(tokenizer)
+        if given == PLAIN and self.sees_pictures:
+            raise ValueError(f"{self.model} sees pictures, which plain text does not show: leave out chat_template.")
+        load: Any = load_processor if self.sees_pictures else AutoTokenizer.from_pretrained
+        reader = load(self.folder)
+        if given:
+            reader.chat_template = chat_template(given, reader.tokenizer if self.sees_pictures else reader)
+        return PictureChatEncoder(reader) if self.sees_pictures else ChatEncoder(reader)
 
     @property
     def context(self) -> int:

@@ -69,10 +69,8 @@ class TransformersJudge(LocalJudge):
         """Loads the model. Raises RuntimeError under ZeRO-3, which would partition the judge, and FileNotFoundError for
         an adapter's folder without its files.
         """
-        if self._model is None:
-            self._model = self._load()
-
-    def _load(self) -> Any:
+        if self._model is not None:
+            return
         if is_deepspeed_zero3_enabled():
             raise RuntimeError(
                 "ZeRO-3 is on, and would partition the judge with the policy: call judge.start() before the training "
@@ -92,7 +90,7 @@ class TransformersJudge(LocalJudge):
         end = ends[0] if isinstance(ends, list) else ends
         start = model.generation_config.decoder_start_token_id
         model.generation_config = GenerationConfig(eos_token_id=ends, pad_token_id=end, decoder_start_token_id=start)
-        return model.eval()
+        self._model = model.eval()
 
     def close(self) -> None:
         self._model = None
