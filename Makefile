@@ -50,7 +50,7 @@ quickstart: venv
 	  --title "Scenes: base, SFT and DAPO with PoSh" $(STRICT)
 
 # Side by side, each with one thread: the launched ranks of some tests need the other cores.
-SIDE_BY_SIDE := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
+SIDE_BY_SIDE := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 test: venv
 	$(SIDE_BY_SIDE) --ignore tests/experiments

@@ -30,7 +30,7 @@ with atheris.instrument_imports(include=["rewards", "training", "yaml", "json", 
     from spanreward.rewards.judges.encoding.chat import rating_from_logprobs, rating_from_top
     from spanreward.rewards.judges.shared.store import Store
     from spanreward.rewards.language.scene_graph import Entity, SceneGraph
-    from spanreward.rewards.lave.rating import read_rating
+    from spanreward.rewards.lave.reward import read_rating
     from spanreward.rewards.pairwise.ranking import read_ranking
     from spanreward.rewards.scoring import read_row
     from spanreward.training.data.jsonl import read_records

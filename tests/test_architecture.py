@@ -24,7 +24,7 @@ FLOORS = {
         *("needs", "recipe_file", "trainer_settings", "grpo", "recipe", "run_checks", "data", "policy", "run_folder"),
         *("evaluation", "callbacks", "judge", "run", "plan", "commands"),
     ),
-    "training.evaluation": ("answers", "judged", "statistics", "page", "compare"),
+    "training.evaluation": ("answers", "judged", "statistics", "page"),
 }
 METRICS = ("posh", "harmonic", "lave", "pairwise", "criteria", "caprl")
 FILES = file_graph()

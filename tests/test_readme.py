@@ -68,7 +68,7 @@ def test_the_quickstarts_result_is_what_was_measured() -> None:
     """Means over ten runs; docs/evidence/results.md has the command."""
     models = json.loads((ROOT / "docs/evidence/quickstart.json").read_text())["models"]
     base, dapo, sft = (f"{models[name]['truth_f1']['mean']:.2f}".removeprefix("0") for name in ("base", "dapo", "sft"))
-    assert f"from F1 {base} to {dapo}, and SFT on perfect references to {sft}." in README
+    assert f"from truth F1 {base} to {dapo}, and SFT on perfect references to {sft}." in README
 
 
 def test_the_readme_is_short() -> None:

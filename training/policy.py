@@ -38,13 +38,18 @@ Processor = ProcessorMixin | PreTrainedTokenizerBase
 
 def load_policy(model: str, seed: int = 0, dtype: str = "float32") -> tuple[PreTrainedModel, Processor]:
     """Returns a policy and its processor, of a text model its tokenizer. Raises RecipeError where `model` is neither an
-    image-text-to-text nor a text-generation model.
+    image-text-to-text nor a text-generation model, and where there is no such function.
 
     model: a hub id, a folder, `smollm2`, or FILE.py:FUNCTION, which is called with the seed, returns both and chooses
     the dtype itself. A folder may hold an adapter, which is loaded with its base; its processor may be the base's.
     """
     if is_custom(model):
-        return custom_policy(model, seed)
+        try:
+            make = custom_function(model)
+        except ValueError as error:
+            raise RecipeError(f"policy.model {model}: {error}") from error
+        policy, processor = make(seed)
+        return policy, processor
     try:
         return saved_policy(policy_folder(model), dtype)
     except (OSError, ValueError) as error:  # what transformers raises for a missing file and for another kind of model
@@ -54,16 +59,6 @@ def load_policy(model: str, seed: int = 0, dtype: str = "float32") -> tuple[PreT
             "a folder that a run has written (run its recipe first), a hub id, smollm2, or FILE.py:FUNCTION; "
             "HF_HUB_OFFLINE=1 looks in the local cache only."
         ) from error
-
-
-def custom_policy(model: str, seed: int) -> tuple[PreTrainedModel, Processor]:
-    """Returns what FILE.py:FUNCTION makes with this seed. Raises RecipeError where there is no such function."""
-    try:
-        make = custom_function(model)
-    except ValueError as error:
-        raise RecipeError(f"policy.model {model}: {error}") from error
-    policy, processor = make(seed)
-    return policy, processor
 
 
 def saved_policy(model: str, dtype: str) -> tuple[PreTrainedModel, Processor]:

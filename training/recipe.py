@@ -204,7 +204,7 @@ class Recipe(Part):
     algorithm: "dapo" and "grpo" use the same trainer. "grpo" sets `loss_type: grpo`, where TRL's default is "dapo". It
     leaves the other settings that DAPO changes (`dynamic_sampling`, `epsilon_high`, `soft_overlong_cache`) as given.
     referees: rewards for `spanreward compare` that nothing is trained on. verdicts: write every completion with its
-    verdicts to the output folder (training/callbacks/verdict_file.py). spans_every: steps between two pages of spans;
+    verdicts to the output folder (training/callbacks/json_lines.py). spans_every: steps between two pages of spans;
     the last step has one too.
     """
 

@@ -25,11 +25,10 @@ from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.judges import Judge, closing, load_judge
 from spanreward.rewards.metrics import build_reward
 from spanreward.rewards.reward.reward import Reward
-from spanreward.training.callbacks.metrics_file import MetricsFile, ProgressBar
+from spanreward.training.callbacks.json_lines import MetricsFile, ProgressBar, VerdictFile
 from spanreward.training.callbacks.reward_health import RewardHealthCallback
 from spanreward.training.callbacks.span_table import SpanTableCallback
 from spanreward.training.callbacks.stop_on_signal import StopOnSignal
-from spanreward.training.callbacks.verdict_file import VerdictFile
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.recorder import judges_of
 from spanreward.training.grpo.resuming import CheckpointWeights

@@ -18,7 +18,7 @@ from experiments.agreement.answer_sets import load_aokvqa, load_evouna
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.judges.match.rate_answer import rate_answer
 from spanreward.rewards.judges.probe import AnswerProbe
-from spanreward.rewards.lave.candidate import JUDGED_CHARACTERS, find_candidate
+from spanreward.rewards.lave.reward import JUDGED_CHARACTERS, find_candidate
 from spanreward.rewards.reward.reward import Reward
 
 Join = Callable[[Sequence[str]], str]

@@ -21,7 +21,7 @@ from experiments.agreement.caption_sets import (
     read_set,
 )
 from spanreward.rewards.language.parse import describe
-from spanreward.rewards.posh.penalty import stated
+from spanreward.rewards.posh.scores import stated
 from spanreward.rewards.text.filler import find_filler
 
 LOSS = 0.01

@@ -22,7 +22,6 @@ python -m experiments benchmark parsing --pairs pairs.jsonl --json parsing.json
 python -m experiments benchmark scale recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml --json scale.json
 python -m experiments benchmark fuzz --cases 10000 --json fuzz.json
 python -m experiments benchmark utility --people ../shared/data --json utility.json
-python -m experiments benchmark looking --people ../shared/data --json looking.json
 python -m experiments benchmark soak --lines outputs/soak/metrics.jsonl train RECIPE output=outputs/soak
 python -m experiments benchmark kills RECIPE trainer.save_strategy=steps trainer.save_steps=5 --times 20
 """
@@ -44,7 +43,6 @@ from experiments.benchmark import (
     hacking,
     judge,
     kills,
-    looking,
     memory,
     overlap,
     parsing,
@@ -86,7 +84,6 @@ def main() -> None:
         ("gap", "how far a search for reward without truth gets", gap),
         ("cascade", "whether the audit sees a policy that farms the student", cascade),
         ("utility", "how many questions people's captions answer", utility),
-        ("looking", "what of what no reference has is in the picture", looking),
         ("search", "how far a search for reward leaves the truth", search),
         ("fuzz", "whether any text breaks a reward", fuzz),
         ("soak", "whether a long command leaks", soak),

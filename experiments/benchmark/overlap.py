@@ -19,7 +19,7 @@ from spanreward.rewards.judges.judge import Judge, Rating
 
 DESCRIPTION = """Steps of the tiny policy on given completions, with a judge that sleeps for --latency seconds at every
 call, as one does that waits for a server: asked in its turn, and in a thread from the moment that the completions are
-there (training/grpo/overlap.py). The step before the optimizer's is timed, in which TRL computes the old policy's
+there (training/grpo/recorder.py). The step before the optimizer's is timed, in which TRL computes the old policy's
 log-probabilities, as it does with steps_per_generation 2 and one gradient accumulation. --latency is in multiples of
 the time without a judge, which is measured first, and again in turn with the others. Two cores show nothing of a real
 server's work; the sleep stands for it. Seconds are this machine's; the ratios of one run are what to read. A judge that

@@ -17,7 +17,7 @@ from transformers import AutoTokenizer
 
 from spanreward.rewards.judges.smollm2 import smollm2_folder
 from spanreward.rewards.language.parse import describe
-from spanreward.rewards.posh.penalty import stated
+from spanreward.rewards.posh.scores import stated
 from spanreward.rewards.text.filler import find_filler
 from spanreward.rewards.text.length import judged_length
 

@@ -16,7 +16,7 @@ from rich.table import Table
 from spanreward.rewards.comparison.length import control_length
 from spanreward.rewards.comparison.power import Spreads, needed
 from spanreward.training.evaluation.statistics.estimates import Difference, paired_difference
-from spanreward.training.evaluation.statistics.outcomes import adjust, judge_pair
+from spanreward.training.evaluation.statistics.outcomes import adjusted, judge_pair
 from spanreward.training.evaluation.statistics.summary import summarise_models
 
 DESCRIPTION = """Draws --streams comparisons of models that do not differ, or differ by as much as was planned for,
@@ -53,10 +53,10 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
                 found.setdefault(str(name), {})[str(referee)] = np.broadcast_to(of_model, (seeds, PROMPTS))
         runs = {name: [f"{name}{0 if lone and name == '0' else seed}" for seed in range(seeds)] for name in found}
         differences = summarise_models(found, runs=runs, resamples=RESAMPLES).differences
-        adjusted = adjust(differences, list(found["0"]))
         entries = {(pair, name): entry for pair, table in differences.items() for name, entry in table.items()}
+        holm = adjusted({key: entry.p for key, entry in entries.items()})
         said = [
-            judge_pair(entry, "f1", adjusted.get(key), lone="0" if lone else "").verdict != "undecided"
+            judge_pair(entry, "f1", holm.get(key), lone="0" if lone else "").verdict != "undecided"
             for key, entry in entries.items()
         ]
         return {"by the rule before": any(map(both, entries.values())), "now": any(said)}

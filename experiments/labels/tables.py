@@ -24,7 +24,7 @@ from experiments.labels.pair_statistics import three_way_accuracy
 from experiments.labels.statistics import kendall_tau_b, kendall_tau_c, pearson, spearman
 from spanreward.rewards.base.verdict import Verdict
 from spanreward.rewards.comparison.resampling import Interval, bootstrap
-from spanreward.rewards.lave.references import is_binary
+from spanreward.rewards.lave.reward import is_binary
 from spanreward.rewards.reward.reward import Reward
 
 CHUNK = 128  # samples judged together

@@ -3,6 +3,7 @@
 found = crossed(differences, clusters)      # (seeds, prompts): ours less theirs
 found.low, found.high, found.p
 equivalence(found.mean, found.error, found.freedom, .02)    # p-value of a mean that is not within .02 of 0
+    holm([0.01, 0.04, 0.03])                                    # [0.03, 0.06, 0.06]: several tests at once
 """
 
 from collections.abc import Sequence
@@ -84,3 +85,19 @@ def equivalence(mean: float, error: float, freedom: float, within: float) -> flo
     if error == 0:
         return 0.0 if distance > 0 else 1.0
     return float(stats.t.sf(distance / error, freedom))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Returns the p-values, in order, adjusted so that comparing them with a level keeps the chance of any false
+    finding below that level (Holm, 1979): of many tests one has a small p-value by chance. Raises ValueError for a
+    value outside [0, 1].
+    """
+    for value in p_values:
+        if not 0 <= value <= 1:
+            raise ValueError(f"a p-value lies in [0, 1], got {value}")
+    adjusted = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = highest
+    return adjusted

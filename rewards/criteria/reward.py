@@ -10,7 +10,9 @@ Form "pointwise" rates every criterion from 1 to 5, and the score is their mean,
 by all criteria in both orders: 1 for a win, 0.5 for a tie or if the judge cannot decide, 0 for a loss.
 """
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
@@ -18,11 +20,21 @@ from typing import Literal
 from spanreward.rewards.base.checks import MODES, Mode, check_choice
 from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Verdict
-from spanreward.rewards.criteria.questions import CriteriaPrompts, ask_criterion, ask_vote, load_prompts, read_criteria
+from spanreward.rewards.files.templates import fill, read_texts
 from spanreward.rewards.judges.by_name import as_judge
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Rating
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.probe import MeetsProbe
 from spanreward.rewards.judges.shared.cached_judge import rate_once
-from spanreward.rewards.pairwise.questions import Shown, load_prompts as load_pair_prompts, opponents, show
+from spanreward.rewards.pairwise.questions import (
+    PairPrompts,
+    Shown,
+    ask,
+    head,
+    load_prompts,
+    opponents,
+    question_of,
+    show,
+)
 from spanreward.rewards.pairwise.votes import PairVotes, cast
 from spanreward.rewards.reward.evidence import EVIDENCE, Evidence, evidence_columns
 from spanreward.rewards.reward.reward import Reward
@@ -30,6 +42,20 @@ from spanreward.rewards.reward.rows import judged, penalise, sort_rows
 
 CRITERIA = 3  # of a row, as `cost` assumes; MLLM-Bench has one to three
 SCALE = ("A", "B", "C", "D")
+DEFAULT = Path(__file__).with_name("prompts.yaml")
+NUMBERED = re.compile(r"^\s*\d+[.)]\s+", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class CriteriaPrompts:
+    """The pieces of prompts.yaml."""
+
+    vote: str
+    answer: str
+    instructions: str
+    text: str
+    criterion: str
+    rating: str
 
 
 class CriteriaReward(Reward):
@@ -63,8 +89,8 @@ class CriteriaReward(Reward):
         self.form = form
         self.mode = mode
         self.evidence: Evidence = evidence
-        self.prompts: CriteriaPrompts = load_prompts(prompts)
-        self.pair = load_pair_prompts()
+        self.prompts = CriteriaPrompts(**read_texts(prompts, DEFAULT))
+        self.pair = load_prompts()
         self.wording = sha256(repr((self.prompts, self.pair)).encode()).hexdigest()[:16]
         self.columns = ("criteria", "anchor") if form == "pairwise" else ("criteria",)
         self.one_of = evidence_columns(evidence)
@@ -159,3 +185,29 @@ def _first_that_decides(votes: PairVotes) -> int:
     """
     choices = {choice for choice in votes.choices if choice}
     return choices.pop() if len(choices) == 1 else 0
+
+
+def read_criteria(column: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the criteria. A single text with one numbered criterion per line, as in MLLM-Bench, is split.
+
+    read_criteria(("1. Names it.\\n2. Says how old it is.",))      # ("Names it.", "Says how old it is.")
+    """
+    if len(column) != 1 or len(NUMBERED.findall(column[0])) < 2:
+        return column
+    return tuple(part.strip() for part in NUMBERED.split(column[0]) if part.strip())
+
+
+def ask_vote(
+    prompts: CriteriaPrompts, pair: PairPrompts, shown: Shown, first: str, second: str, criteria: tuple[str, ...]
+) -> Question:
+    """Returns the question which of two texts is better by all criteria, to be answered with A, B, C or D."""
+    listed = fill(prompts.vote, criteria="\n".join(f"{n}. {text}" for n, text in enumerate(criteria, start=1)))
+    return ask(replace(pair, answer=prompts.answer), shown, first, second, criteria, listed)
+
+
+def ask_criterion(prompts: CriteriaPrompts, pair: PairPrompts, shown: Shown, text: str, criterion: str) -> Question:
+    """Returns the question how far a text meets one criterion, to be rated from 1 to 5."""
+    before = head(prompts.instructions, pair, shown)
+    after = "\n\n".join(["", fill(prompts.criterion, criterion=criterion), prompts.rating])
+    probe = MeetsProbe(criterion, text, shown.request, shown.context)
+    return question_of(shown, probe, before, prompts.text, after, "text", text=text)

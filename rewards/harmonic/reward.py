@@ -25,7 +25,7 @@ from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Verdict
 from spanreward.rewards.harmonic.prompts import Criterion, chosen_criteria, load_prompts
 from spanreward.rewards.harmonic.questions import Shown, ask, show
-from spanreward.rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, aggregate, check_weighting, penalised_parts, unit
+from spanreward.rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, aggregate, check_weighting, unit
 from spanreward.rewards.harmonic.spans import Place, ablation_spans, at_most, only_span, sentence_spans, without
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
@@ -114,6 +114,7 @@ class HarmonicReward(Reward):
         self.pipeline = pipeline
         self.mode = mode
         self.main_parts = ("overall", *(c.name for c in self.criteria if c.name != "overall"))
+        self.lowest = dict.fromkeys(self.main_parts, float(LEVELS[0]))
         self.wording = sha256(repr((self.prompts, self.criteria)).encode()).hexdigest()[:16]
         self.adds = frozenset(criterion.name for criterion in self.criteria if criterion.adds)
         self.columns, self.one_of = _needed_columns(task, evidence) if any(c.sees for c in self.criteria) else ((), ())
@@ -140,8 +141,7 @@ class HarmonicReward(Reward):
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. A judge gets all its questions in one call, equal ones once."""
-        lowest = dict.fromkeys(self.main_parts, float(LEVELS[0]))
-        shown, verdicts = sort_rows(samples, self._shown, lowest)
+        shown, verdicts = sort_rows(samples, self._shown, self.lowest)
         asked = [number for number in shown if number not in verdicts]
         texts = [judged(samples[number]) for number in asked]
         places: Sequence[Sequence[Place]] = [()] * len(texts)
@@ -216,7 +216,7 @@ class HarmonicReward(Reward):
             parts |= {name: mean, f"{name}_std": whole.stds[name], f"weight_{name}": whole.weights[name]}
         verdict = Verdict(unit(whole.overall), parts=parts, spans=spans)
         cut = max(rating.cut for rating in ratings[0].values())
-        return penalise(verdict, inquiry.sample, self.mode, cut, penalised_parts)
+        return penalise(verdict, inquiry.sample, self.mode, cut, self.lowest)
 
 
 def _needed_columns(task: str, evidence: Evidence) -> tuple[tuple[str, ...], tuple[str, ...]]:

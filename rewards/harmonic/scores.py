@@ -105,9 +105,3 @@ def overall(means: Mapping[str, float], weights: Mapping[str, float]) -> float:
 def unit(rating: float) -> float:
     """Returns a rating of 1 to 5 as 0 to 1."""
     return (rating - LEVELS[0]) / (LEVELS[-1] - LEVELS[0])
-
-
-def penalised_parts(parts: Mapping[str, float], kept: float) -> dict[str, float]:
-    """Returns the parts, with the share `kept` of every rating's distance from 1."""
-    rated = {"overall", *(part.removeprefix("weight_") for part in parts if part.startswith("weight_"))}
-    return {part: 1 + (value - 1) * kept if part in rated else value for part, value in parts.items()}

@@ -30,7 +30,6 @@ class FunctionJudge(Judge):
     """
 
     name = ""
-    text_only = True
 
     def __init__(self, name: str, function: Callable[[str], Any]) -> None:
         self.name = name

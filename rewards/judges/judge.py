@@ -107,13 +107,11 @@ class Judge(ABC):
     Attributes:
         remote: True if the judge answers outside this process and never sleeps. The trainer may then ask it from a
             thread while this process computes something else.
-        text_only: True if no question may have pictures. A judge that finds out when it loads leaves it False.
         reads_source: True if a PresenceProbe must say which text, and which of its words, the question is made from.
         deadline: the most seconds that the judge takes within the outermost `with judge:`; None is no limit.
     """
 
     remote: bool = False
-    text_only: bool = False
     reads_source: bool = False
     deadline: float | None = None
     _depth = 0  # how many `with` of this judge are open
@@ -182,7 +180,6 @@ class OuterJudge(Judge):
         self.judge = judges[0]
         self.deadline = sum(judge.deadline or 0 for judge in judges) or None
         self.reads_source = any(judge.reads_source for judge in judges)
-        self.text_only = any(judge.text_only for judge in judges)
         self.remote = all(judge.remote for judge in judges)
         self._entered: list[ExitStack] = []  # one for each `with`
 

@@ -6,7 +6,7 @@
     verdict.score, verdict.parts["rating"], verdict.spans[0].note        # 1.0, 3.0, the judge's rationale
 
 The judge writes a rationale and a rating from 1 to 3. With rationale=False it only rates, which takes one token instead
-of about thirty. The candidate is the answer in the completion (candidate.py). It becomes the verdict's span, whose
+of about thirty. The candidate is the answer in the completion (`find_candidate`). It becomes the verdict's span, whose
 credit is the whole score. A judge with a short context may read only part of it; the rest then counts as wrong. With a
 rationale the judge does not report what it cut.
 
@@ -14,6 +14,8 @@ A completion without an answer is EMPTY with score 0. A rationale that does not 
 without a question or without answers is NOT_APPLICABLE.
 """
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -26,10 +28,8 @@ from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import AnswerProbe
-from spanreward.rewards.lave.candidate import JUDGED_CHARACTERS, find_candidate, whole_candidate
+from spanreward.rewards.language.answer_text import normalise
 from spanreward.rewards.lave.prompts import RATINGS, LaveExample, candidate_in, load_prompts, quote
-from spanreward.rewards.lave.rating import read_rating, score_of
-from spanreward.rewards.lave.references import is_binary, keep_references
 from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
@@ -38,6 +38,19 @@ from spanreward.rewards.text.length import judged_length
 SCALE = tuple(map(str, RATINGS))
 RATIONALE_TOKENS = {"default": 128, "published": 100}  # at most
 PEOPLE = 10  # answers of a row, as `cost` assumes; VQAv2 has 10
+SHORT = 160  # the most characters of a completion that is the candidate as a whole
+JUDGED_CHARACTERS = 500  # of a candidate; the rest counts as wrong
+_ANNOUNCED = re.compile(
+    r"<answer>|(?<!\bwrong )(?<!\bincorrect )(?<!\bfalse )(?<!\bnot the )\banswer\**:\**", re.IGNORECASE
+)
+_CLOSED = re.compile(r"</answer>", re.IGNORECASE)
+_LINE = re.compile(r"\s*[^\n\r]*")
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|(?=[\n\r])")
+_END = r"[\s*_'\"`.!)\]]*\Z"
+_RATING = re.compile(rf"rating[\s*_]*[=:][\s*_'\"`]*([123]){_END}", re.IGNORECASE)
+_SAID = re.compile(rf"(\brating(?:\s+is)?\W+([123])){_END}", re.IGNORECASE)
+_ALONE = re.compile(rf"(?:\A|\n)[^\w\n]*(([123])){_END}")  # [^\n] keeps many line breaks from taking quadratic time
+_NEXT_EXAMPLE = re.compile(r"\n[^\S\n]*(?:Question|Image description):")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +79,13 @@ class LaveReward(Reward):
         prompts: a file like prompts.yaml. None is ours.
         filter_references: answers are dropped that people gave less than this share as often as the most frequent
             answer. An answer at exactly this share is kept in default mode. 0 keeps all.
-        candidate: "answer" rates the answer in the completion (candidate.py), up to JUDGED_CHARACTERS of it. "whole"
-            rates the judged part of the completion (rewards/text/length.py).
+        candidate: "answer" rates the answer in the completion (`find_candidate`), up to JUDGED_CHARACTERS of it.
+            "whole" rates the judged part of the completion (rewards/text/length.py).
         evidence: "context" shows the judge the row's `context`, a description of the picture, if it has one. "none"
             does not. None is "context" in default mode, and "none" in published mode as in the paper's final method
             (section 5.4).
         mode: "default" penalises filler anywhere in the completion (rewards/text/filler.py). "published" does not,
-            counts references as the published code does (references.py), and gives a rationale 100 tokens, not 128.
+            counts references as the published code does (`keep_references`), and gives a rationale 100 tokens, not 128.
         name: the reward's name in logs.
     """
 
@@ -145,7 +158,7 @@ class LaveReward(Reward):
             lacking = "question" if not question.strip() else "answers"
             return Verdict(None, Status.NOT_APPLICABLE, note=f"this row has no {lacking}")
         if self.candidate == "whole":
-            start, end = whole_candidate(sample.completion)
+            start, end = _stripped(sample.completion, 0, len(sample.completion))
             read = min(end, max(start, judged_length(sample.completion)))
         else:
             start, end = find_candidate(sample.completion)
@@ -189,19 +202,98 @@ class LaveReward(Reward):
         if self.mode == "published":
             return verdict
         found = find_filler(sample.completion, beside(sample), ends=False)
-        return penalise_filler(verdict, sample.completion, found, _penalised_parts)
-
-
-def _penalised_parts(parts: dict[str, float], kept: float) -> dict[str, float]:
-    return {**parts, "score": parts["score"] * kept}
+        return penalise_filler(verdict, sample.completion, found, {"score": 0.0})
 
 
 def _verdict_of(rating: float, note: str, asked: Asked) -> Verdict:
     """Returns the verdict for a rating. The unread part of a candidate counts as wrong, so it lowers the score."""
-    score = min(max(score_of(rating), 0.0), 1.0)
+    score = min(max((rating - 1) / 2, 0.0), 1.0)
     spans = [Span(asked.start, asked.read, score, score, "answer", note, 0)]
     total = score * (asked.read - asked.start) / (asked.end - asked.start)
     if asked.read < asked.end:
         unread = f"not judged: past {asked.read - asked.start} characters"
         spans.append(Span(asked.read, asked.end, 0.0, total - score, "unread", unread, 1))
     return Verdict(total, parts={"score": total, "rating": rating}, spans=tuple(spans))
+
+
+def keep_references(answers: Sequence[str], share: float, mode: Mode = "default") -> list[str]:
+    """Returns the answers, sorted, that people gave at least `share` times as often as the most frequent one.
+
+    Answers are compared in normalised form, or as they are if that is empty ("?"). In published mode they are compared
+    as they are, and one at exactly this share is dropped too, unless it is a most frequent one. share 0 keeps all.
+    """
+    forms = [answer if mode == "published" else normalise(answer) or answer for answer in answers]
+    counts = Counter(forms)
+    most = max(counts.values(), default=0)
+    floor = share * most
+    also = floor if mode == "default" else most
+    kept = {form for form, count in counts.items() if count > floor or count == also}
+    return sorted(answer for answer, form in zip(answers, forms, strict=True) if form in kept)
+
+
+def is_binary(references: Sequence[str]) -> bool:
+    """Returns whether yes or no is a most frequent reference."""
+    counts = Counter(map(normalise, references))
+    most = max(counts.values(), default=0)
+    return any(most and counts[answer] == most for answer in ("yes", "no"))
+
+
+def find_candidate(completion: str) -> tuple[int, int]:
+    """Returns the candidate's characters [start, end) without white space around it; start == end if it is empty.
+
+    The candidate is the text from the last `Answer:` (but not "wrong answer:") to the end of the line, or from the last
+    `<answer>` to `</answer>`. A completion without either is the candidate itself if it has at most SHORT characters,
+    and else its first sentence or line is. Only one answer counts, so naming several does not pay.
+
+        find_candidate("It has four legs. Answer: a dog")      # (26, 31)
+        find_candidate("<answer>cat</answer> or <answer>dog</answer>")      # the last one, "dog"
+    """
+    found = _announced(completion)
+    if found is not None:
+        return _stripped(completion, *found)
+    start, end = _stripped(completion, 0, len(completion))
+    if end - start > SHORT:
+        sentence = _SENTENCE_END.search(completion, start, end)
+        end = sentence.end() if sentence else end
+    return _stripped(completion, start, end)
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    piece = text[start:end]
+    start += len(piece) - len(piece.lstrip())
+    return start, start + len(piece.strip())
+
+
+def _announced(completion: str) -> tuple[int, int] | None:
+    found = list(_ANNOUNCED.finditer(completion))
+    if not found:
+        return None
+    start = found[-1].end()
+    closed = _CLOSED.search(completion, start)
+    end = closed.start() if closed else len(completion)
+    if not found[-1].group().startswith("<"):
+        line = _LINE.match(completion, start, end)
+        end = line.end() if line else end
+    return start, end
+
+
+def read_rating(output: str, candidate: str = "") -> int | None:
+    """Returns the rating at the end of the judge's output, or None if it ends otherwise.
+
+    The rating is `rating=3` as in the demonstrations, "Rating 3", "The rating is 3", or a last line "3". A next example
+    that the judge adds by itself is not read. candidate: as the judge saw it (`quote`). A rating without "=" or ":"
+    that also occurs in the candidate may be a quotation, so it does not count.
+
+        read_rating("The people say red. So rating=1"), read_rating("The people say")      # 1, None
+    """
+    answer = _NEXT_EXAMPLE.split(output, maxsplit=1)[0]
+    signed = _RATING.search(answer)
+    if signed:
+        return int(signed[1])
+    said = _SAID.search(answer) or _ALONE.search(answer)
+    return int(said[2]) if said and plain(said[1]) not in plain(candidate) else None
+
+
+def plain(text: str) -> str:
+    """Returns the text's words in lower case, with single spaces between them."""
+    return " ".join(re.findall(r"\w+", text.lower()))

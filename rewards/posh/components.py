@@ -62,7 +62,7 @@ def components(
             continue
         add("entity", found[number].identifier, found[number], entity.spans, number)
         for place, attribute in enumerate(entity.attributes):
-            answer = interview.attributes.get((number, place))
+            answer = interview.details.get(("attribute", number, place))
             add("attribute", f"{attribute.text} {entity.text}", answer, attribute.spans, number)
         for relation in entity.relations:
             if relation.number not in counted:
@@ -72,7 +72,7 @@ def components(
                 if reaching and interview.tie(second) is relation and not reached.attributes:
                     spans = _to_object(spans, reached.spans)
                 name = f"{found[first].identifier} {relation.text} {found[second].identifier}"
-                add("relation", name, interview.relations.get(relation.number), spans, first, second)
+                add("relation", name, interview.details.get(("relation", relation.number)), spans, first, second)
     return result
 
 
@@ -87,7 +87,7 @@ def denials(interviews: Sequence[Interview]) -> list[RatedComponent]:
     for number, denial in enumerate(interviews[0].denials):
         name = f"no {denial.name}"
         spans = tuple(denial.text_spans)
-        answers = [one.denied[number] for one in interviews if number in one.denied]
+        answers = [one.details["denied", number] for one in interviews if ("denied", number) in one.details]
         if any(one.agrees(denial) for one in interviews):
             if all((name, RIGHT) != (other.identifier, other.rating) for other in result):
                 result.append(RatedComponent("denial", name, "The other text denies it too.", RIGHT, True, spans))

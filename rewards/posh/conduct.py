@@ -114,7 +114,8 @@ class _Asker:
         )
         for place, text in zip(to_rewrite, written, strict=True):
             if isinstance(text, Failure):
-                named[place][0].fail(text)
+                interview = named[place][0]
+                interview.failure = interview.failure or text
             else:
                 identifiers[place] = text
         return identifiers
@@ -124,7 +125,7 @@ class _Asker:
         asked = [(interview, component) for interview in interviews for component in details(interview, self.published)]
         for (interview, component), answer in zip(asked, self._rate(asked), strict=True):
             if answer is not None:
-                interview.answers(component.kind)[component.key] = answer
+                interview.details[component.kind, *component.numbers] = answer
 
     def _rate(self, asked: Sequence[tuple[Interview, Component]]) -> list[ComponentRating | None]:
         """Returns the mean rating of each component, from one call to the judge. None for a failure, which the
@@ -145,7 +146,7 @@ class _Asker:
             elif self.published and answer.status is Status.UNPARSED:
                 ratings.append(ComponentRating(UNREADABLE, text))
             else:
-                interview.fail(answer)
+                interview.failure = interview.failure or answer
                 ratings.append(None)
         return ratings
 

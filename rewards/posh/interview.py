@@ -2,13 +2,12 @@
 
 interview = Interview(sample=0, source=view, source_text=..., target_text=..., target_graph=..., wording=...)
 interview.bearer(4, "top", published=False)      # 'corner as in "circle sits in corner"', and the same as data
-interview.entities[4].rating, interview.attributes[4, 0].rating, interview.relations[2].rating     # after `conduct`
+interview.entities[4].rating, interview.details["attribute", 4, 0].rating     # after `conduct`
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from spanreward.rewards.files.templates import fill, places
 from spanreward.rewards.judges.judge import Failure
@@ -35,9 +34,9 @@ class ComponentRating:
 class Interview:
     """One direction of one pair: are the source's components in the target? `conduct` fills in the answers.
 
-    entities, attributes, relations: the answers by numbers of the source's view, attributes by (entity, attribute). A
-    component with an absent entity is not asked about. denials: what the source says is not there. denied: by number,
-    whether the target has it all the same; what the target denies too is not asked about.
+    denials: what the source says is not there. entities: the answers by number in the source's view. details: those on
+    ("attribute", entity, place), ("relation", number) and ("denied", number), whether the target has it all the same.
+    What has an absent entity is not asked about, nor what the target denies too.
     failure: the judge's first failure, after which answers are missing. cut: the most characters that the judge did not
     read of the longer text in the prompt, which is the source if `cuts_source` and else the target.
     """
@@ -51,9 +50,7 @@ class Interview:
     presence_threshold: float = PRESENCE_THRESHOLD
     denials: Sequence[Denial] = ()
     entities: dict[int, Found] = field(default_factory=dict)
-    attributes: dict[tuple[int, int], ComponentRating] = field(default_factory=dict)
-    relations: dict[int, ComponentRating] = field(default_factory=dict)
-    denied: dict[int, ComponentRating] = field(default_factory=dict)
+    details: dict[tuple[str | int, ...], ComponentRating] = field(default_factory=dict)
     failure: Failure | None = None
     cut: int = 0
     prefix: str = field(init=False)
@@ -74,18 +71,9 @@ class Interview:
         names = Counter(name for entity in self.target_graph.entities for name in {lemmas(h) for h in entity.heads})
         self.repeated = frozenset(name for name, count in names.items() if count > 1)
 
-    def fail(self, failure: Failure) -> None:
-        """Keeps the first failure."""
-        self.failure = self.failure or failure
-
     def cut_of(self, source: bool) -> int:
         """How many characters of the source, or else of the target, the judge did not read."""
         return self.cut if self.cuts_source is source else 0
-
-    def answers(self, kind: str) -> dict[Any, Any]:
-        """The answers to the questions about components of one kind, by the components' keys."""
-        by_kind: dict[str, dict[Any, Any]] = {"entity": self.entities, "attribute": self.attributes}
-        return (by_kind | {"relation": self.relations, "denied": self.denied})[kind]
 
     def agrees(self, denial: Denial) -> bool:
         """Whether the target denies the same thing."""

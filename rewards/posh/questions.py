@@ -9,9 +9,8 @@ conduct.py asks the questions and keeps the answers. In default mode a name in a
 characters.
 """
 
-from collections.abc import Set
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from spanreward.rewards.files.templates import fill
 from spanreward.rewards.judges.judge import Question
@@ -29,12 +28,12 @@ PUBLISHED_TOP = 20  # the published code reads a rating from so many of the like
 class Component:
     """What a question asks about.
 
-    key: where its answer belongs in the interview's answers of this kind. names: for the question's template. mention,
-    words, other: the same as data, see PresenceProbe. spans: its words in the source.
+    numbers: which one of its kind, see `Interview.details`. names: for the question's template. mention, words, other:
+    the same as data, see PresenceProbe. spans: its words in the source.
     """
 
     kind: Literal["entity", "attribute", "relation", "denied"]
-    key: Any
+    numbers: tuple[int, ...]
     names: dict[str, str]
     mention: Mention
     spans: tuple[CharacterSpan, ...] = ()
@@ -55,41 +54,34 @@ def entity_named(interview: Interview, candidate: Candidate, identifier: str) ->
     """Returns an entity by one of its names, which is worded as `identifier`."""
     mention = interview.mention(candidate.entity, candidate.mention)
     spans = interview.source.entities[candidate.entity].spans
-    return Component("entity", candidate.entity, {"entity_identifier": identifier}, mention, spans)
+    return Component("entity", (candidate.entity,), {"entity_identifier": identifier}, mention, spans)
 
 
 def details(interview: Interview, published: bool) -> list[Component]:
-    """Returns what is said of present entities, and denied things."""
-    present = {number for number, found in interview.entities.items() if found.present}
-    components = said_of(interview, present, published)
-    for number, denial in enumerate(interview.denials):
-        if interview.can_tell(denial):
-            name, mention = denied_thing(denial)
-            spans = tuple(denial.text_spans)
-            components.append(Component("denied", number, {"entity_identifier": name}, mention, spans))
-    return components
-
-
-def said_of(interview: Interview, present: Set[int], published: bool = False) -> list[Component]:
-    """Returns the attributes of these entities and the relations between them.
+    """Returns the attributes of present entities, the relations between present entities, and denied things.
 
     Relations are ordered by the first appearance of their entities in relations (2.5).
     """
+    present = {number for number, found in interview.entities.items() if found.present}
     components = []
     for number in sorted(present):
         for place, attribute in enumerate(interview.source.entities[number].attributes):
             name, mention = interview.bearer(number, attribute.text, published)
             names = {"entity_identifier": name, "attribute": attribute.text}
-            key = (number, place)
-            components.append(Component("attribute", key, names, mention, attribute.spans, attribute.text))
+            components.append(Component("attribute", (number, place), names, mention, attribute.spans, attribute.text))
     view = interview.source
     ends = dict.fromkeys(end for relation in view.relations for end in (relation.subject, relation.object))
     for relation in dict.fromkeys(relation for end in ends for relation in view.entities[end].relations):
         if {relation.subject, relation.object} <= present:
             (first, subject), (second, other) = interview.ends(relation, published)
             names = {"entity1_identifier": first, "entity2_identifier": second, "relation": relation.text}
-            spans = relation.spans
-            components.append(Component("relation", relation.number, names, subject, spans, relation.text, other))
+            one, spans = (relation.number,), relation.spans
+            components.append(Component("relation", one, names, subject, spans, relation.text, other))
+    for number, denial in enumerate(interview.denials):
+        if interview.can_tell(denial):
+            name, mention = denied_thing(denial)
+            names, spans = {"entity_identifier": name}, tuple(denial.text_spans)
+            components.append(Component("denied", (number,), names, mention, spans))
     return components
 
 
@@ -106,7 +98,11 @@ def question_text(interview: Interview, component: Component, published: bool) -
         "relation": wording.ask_relation,
         "denied": wording.ask_denied or wording.ask_entity,
     }
-    return fill(templates[component.kind], **(component.names if published else short_names(component.names)))
+    names = component.names
+    if not published:
+        lines = {key: one_line(name) for key, name in names.items()}
+        names = {key: name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…" for key, name in lines.items()}
+    return fill(templates[component.kind], **names)
 
 
 def presence_question(
@@ -140,9 +136,3 @@ def rewrite_question(interview: Interview, candidate: Candidate) -> Question:
     template = wording.rewrite_attribute if candidate.kind == "attribute" else wording.rewrite_relation
     prompt = fill(template, entity_identifier=candidate.phrase)
     return Question([{"role": "user", "content": prompt}], probe=PhraseProbe(candidate.phrase, candidate.fluent))
-
-
-def short_names(names: dict[str, str]) -> dict[str, str]:
-    """Returns the names on one line each, without double quotes and cut after LONGEST_NAME characters."""
-    lines = {key: one_line(name) for key, name in names.items()}
-    return {key: name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…" for key, name in lines.items()}

@@ -56,8 +56,8 @@ def _named_in(graph: SceneGraph) -> dict[frozenset[str], float]:
 def _said_right(interview: Interview, number: int) -> float:
     """Returns the sum of (rating - 1) over an entity, its attributes and relations, which favours detailed mentions."""
     entity = interview.source.entities[number]
-    answers = [interview.attributes.get((number, place)) for place in range(len(entity.attributes))]
-    answers += [interview.relations.get(relation.number) for relation in entity.relations]
+    keys = [("attribute", number, place) for place in range(len(entity.attributes))]
+    answers = [interview.details.get(key) for key in (*keys, *(("relation", r.number) for r in entity.relations))]
     return interview.entities[number].rating - 1 + sum(answer.rating - 1 for answer in answers if answer is not None)
 
 

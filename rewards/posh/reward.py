@@ -24,15 +24,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any, Literal
-
-from PIL import Image
+from typing import Any
 
 from spanreward.rewards.base.checks import MODES, Mode, check_choice
 from spanreward.rewards.base.cost import WORDS_PER_TOKEN, Cost
-from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
+from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
-from spanreward.rewards.judges.judge import Failure, Judge
+from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.language.coref import coref_method
 from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.rules import Mode as GraphMode
@@ -42,15 +40,21 @@ from spanreward.rewards.posh.components import RatedComponent, best_of, componen
 from spanreward.rewards.posh.conduct import conduct
 from spanreward.rewards.posh.graph_view import GraphView, view_graph
 from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
-from spanreward.rewards.posh.penalty import penalise, penalise_unread
-from spanreward.rewards.posh.picture import PictureCheck, ask_pictures, load_wording
 from spanreward.rewards.posh.prompts import PromptSource, load_prompts
 from spanreward.rewards.posh.repeats import surplus
-from spanreward.rewards.posh.scores import KINDS, SCORES, coarse_scores, credit, direction_score, f1
+from spanreward.rewards.posh.scores import (
+    KINDS,
+    SCORES,
+    coarse_scores,
+    credit,
+    direction_score,
+    f1,
+    penalise,
+    penalise_unread,
+)
 from spanreward.rewards.reward.answer_cache import AnswerCache
-from spanreward.rewards.reward.evidence import pictures_of
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.text.length import judged_part
+from spanreward.rewards.reward.rows import judged
 
 REMEMBERED_REFERENCES = 4096
 QUESTIONS_PER_WORD = 0.56  # 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words
@@ -97,8 +101,6 @@ class PoshReward(Reward):
         score: "precision", "recall" or "f1".
         name: the reward's name in logs.
         presence_threshold: an entity with a lower mean rating (1 to 5) counts as absent (the published code's 2).
-        evidence: "picture" asks the picture about what no reference supports (picture.py). The judge must see pictures,
-            and each row needs one. "references" is the paper's.
     """
 
     columns = ("reference",)
@@ -114,26 +116,14 @@ class PoshReward(Reward):
         score: str = "f1",
         name: str = "posh",
         presence_threshold: float = PRESENCE_THRESHOLD,
-        evidence: Literal["references", "picture"] = "references",
     ) -> None:
         super().__init__(name)
         check_choice("mode", mode, MODES)
-        check_choice("evidence", evidence, ("references", "picture"))
-        if evidence == "picture" and mode == "published":
-            raise ValueError("evidence='picture' is not in PoSh's paper: it goes with mode='default'")
         check_choice("score", score, SCORES)
         self.judge = as_judge(judge)
         self.judges = (self.judge,)
         self.prompts = load_prompts(prompts)
-        self.picture_wording = load_wording() if evidence == "picture" else None
-        wording = repr(self.prompts) if self.picture_wording is None else repr((self.prompts, self.picture_wording))
-        self.wording = sha256(wording.encode()).hexdigest()[:16]
-        if self.picture_wording and self.judge.text_only:
-            raise ValueError(
-                f"evidence='picture' shows the judge pictures, and {type(self.judge).__name__} reads text only: take a "
-                "judge that sees pictures (docs/choosing.md), or evidence='references'"
-            )
-        self.one_of = ("image", "images") if self.picture_wording else ()
+        self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
         self.mode = mode
         coref_method(coref)
         self.pipeline = pipeline
@@ -150,20 +140,17 @@ class PoshReward(Reward):
         return reader_name(self.pipeline, self.coref)
 
     def cost(self, words: float, references: int) -> Cost:
-        """Returns the estimated cost of one completion, from a measured number of questions per word. The picture is
-        asked at most once about each component of the completion.
-        """
-        questions = round(QUESTIONS_PER_WORD * words * (1 + references + bool(self.picture_wording)))
+        """Returns the estimated cost of one completion, from a measured number of questions per word."""
+        questions = round(QUESTIONS_PER_WORD * words * (1 + references))
         each = (PROMPT_WORDS + words) / WORDS_PER_TOKEN
         how = f"{QUESTIONS_PER_WORD} per word of the completion and each reference (measured), {words:.0f} words each"
-        how += ", and as many as the completion's of the picture, at most" if self.picture_wording else ""
         return Cost(questions, questions * each, questions, False, how, questions * COMPUTED_PER_QUESTION)
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Parses every distinct text once and returns one Verdict per sample, in order."""
         if self.mode == "published":
             return self._assess_texts(samples)
-        verdicts = self._assess_texts([judged_part(sample) for sample in samples])
+        verdicts = self._assess_texts([replace(sample, completion=judged(sample)) for sample in samples])
         return [penalise_unread(v, sample, self.score) for v, sample in zip(verdicts, samples, strict=True)]
 
     def _assess_texts(self, samples: Sequence[Sample]) -> list[Verdict]:
@@ -231,20 +218,14 @@ class PoshReward(Reward):
         default = self.mode == "default"
         verdicts: dict[int, Verdict] = {}
         pairs: dict[int, list[Pair]] = {}
-        pictures: dict[int, tuple[Image.Image, ...]] = {}
         for number, row in enumerate(rows):
             said, wanted = views[id(row.graph)], [views[id(own)] for own, _ in row.references]
             # in the published code a reference without components has recall 1, and an empty completion precision 1
             usable = [index for index, view in enumerate(wanted) if view.namesakes or not default]
-            try:
-                if not usable:
-                    raise NotApplicable("no reference that names anything")
-                if self.picture_wording:
-                    pictures[number] = pictures_of(row.sample, "this row has no picture to ask")
-            except NotApplicable as reason:
-                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
-                continue
-            if default and not (row.sample.completion.strip() and said.namesakes):
+            if not usable:
+                note = "no reference that names anything"
+                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=note)
+            elif default and not (row.sample.completion.strip() and said.namesakes):
                 nothing = coarse_scores(0.0, 0.0)
                 verdicts[number] = Verdict(0.0, Status.EMPTY, nothing, note="the completion names nothing")
             else:
@@ -253,13 +234,9 @@ class PoshReward(Reward):
         if interviews:
             with self.judge:
                 conduct(interviews, self.judge, self.mode, cache)
-                if self.picture_wording:
-                    answered = [number for number, of_one in pairs.items() if not _failure_of(of_one)]
-                    shown = [PictureCheck(pictures[n], [pair.precision for pair in pairs[n]]) for n in answered]
-                    ask_pictures(shown, self.judge, self.picture_wording)
         for number, several in pairs.items():
             sample = rows[number].sample
-            if failure := _failure_of(several):
+            if failure := next((one.failure for pair in several for one in pair.both if one.failure), None):
                 verdicts[number] = Verdict(None, failure.status, note=failure.message)
             elif default:
                 verdicts[number] = penalise(self._verdict(sample, several), sample, rows[number].graph)
@@ -306,11 +283,6 @@ class PoshReward(Reward):
             reference=index,
             note=_cuts(sample, pairs),
         )
-
-
-def _failure_of(pairs: Sequence[Pair]) -> Failure | None:
-    """Returns the judge's first failure in one sample's interviews."""
-    return next((one.failure for pair in pairs for one in pair.both if one.failure), None)
 
 
 def _cuts(sample: Sample, pairs: Sequence[Pair]) -> str:

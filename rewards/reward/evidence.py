@@ -29,11 +29,6 @@ def seen(sample: Sample, evidence: Evidence) -> tuple[tuple[Image.Image, ...], s
         return (), context
     if evidence == "context":
         raise NotApplicable("this row has no context, a text that says what is in the picture")
-    return pictures_of(sample, "this row has no picture, and no context in its place"), ""
-
-
-def pictures_of(sample: Sample, without: str) -> tuple[Image.Image, ...]:
-    """Returns the row's pictures. Raises NotApplicable, with the sentence `without` for a row that has none."""
     if not sample.images:
-        raise NotApplicable(without)
-    return tuple(opened(image) for image in sample.images)
+        raise NotApplicable("this row has no picture, and no context in its place")
+    return tuple(opened(image) for image in sample.images), ""

@@ -41,24 +41,16 @@ def sort_rows(
     return shown, verdicts
 
 
-def unchanged(parts: dict[str, float], kept: float) -> dict[str, float]:
-    """Shares of votes and ratings of criteria stay as the judge gave them."""
-    return dict(parts)
-
-
 def penalise(
-    verdict: Verdict,
-    sample: Sample,
-    mode: Mode,
-    cut: int = 0,
-    penalised: Callable[[dict[str, float], float], dict[str, float]] = unchanged,
+    verdict: Verdict, sample: Sample, mode: Mode, cut: int = 0, lowest: Mapping[str, float] | None = None
 ) -> Verdict:
     """Returns the verdict on the whole completion, from the verdict on its judged part.
 
     The judge did not read the last `cut` characters of that part. The score is multiplied by the share of the
-    completion that was read and, in default mode, by the share that is no filler. penalised: see `penalise_filler`.
+    completion that was read and, in default mode, by the share that is no filler. lowest: see `penalise_filler`; other
+    parts, such as shares of votes, stay as the judge gave them.
     """
     text = judged(sample)
     if mode == "default":
-        verdict = penalise_filler(verdict, text, find_filler(text, beside(sample)), penalised)
-    return penalise_unread(verdict, len(text) - cut, len(sample.completion), penalised)
+        verdict = penalise_filler(verdict, text, find_filler(text, beside(sample)), lowest or {})
+    return penalise_unread(verdict, len(text) - cut, len(sample.completion), lowest or {})

@@ -19,7 +19,7 @@ than .01. The function words are English; texts in other scripts are judged by t
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise, zip_longest
@@ -27,6 +27,7 @@ from itertools import pairwise, zip_longest
 from spacy.lang.en.stop_words import STOP_WORDS
 
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.text.length import shrink
 
 FILLER = "filler"  # the name of the verdict's part, and the kind of the spans
 DEGENERATE = 0.1  # a completion with a larger share of filler is called degenerate
@@ -305,12 +306,10 @@ def _join(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, 
     return [piece for piece in joined if piece[0] < piece[1]]
 
 
-def penalise_filler(
-    verdict: Verdict, text: str, filler: Filler, penalised: Callable[[dict[str, float], float], dict[str, float]]
-) -> Verdict:
+def penalise_filler(verdict: Verdict, text: str, filler: Filler, lowest: Mapping[str, float]) -> Verdict:
     """Returns the verdict with score, credits and parts reduced by the share of filler, and a span on every piece.
 
-    penalised(parts, kept): returns the metric's parts when the share `kept` of the text is no filler.
+    lowest: the parts that shrink with the score, and their lowest values.
     """
     if verdict.status is not Status.OK or verdict.score is None:
         return verdict
@@ -321,5 +320,5 @@ def penalise_filler(
         Span(start, end, 0.0, -verdict.score * (end - start) / len(text), FILLER, reason, first + number)
         for number, (start, end, reason) in enumerate(filler.pieces)
     ]
-    parts = {**penalised(verdict.parts, kept), FILLER: filler.share}
+    parts = {**shrink(verdict.parts, kept, lowest), FILLER: filler.share}
     return replace(verdict, score=verdict.score * kept, parts=parts, spans=(*spans, *costs))

@@ -1,16 +1,16 @@
 """How much of a completion is judged. The bound keeps the cost of any text finite.
 
-    cut = judged_part(sample)                           # the first judged_length(completion) characters
+    text[: judged_length(text)]                         # what is judged of a text
 
 Text past JUDGED_CHARACTERS, or past JUDGED_TOKENS words and signs, is not parsed. In default modes it counts as wrong.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 
-from spanreward.rewards.base.verdict import Sample, Span, Verdict
+from spanreward.rewards.base.verdict import Span, Verdict
 
 JUDGED_CHARACTERS = 10_000
 JUDGED_TOKENS = 4_000  # English prose of JUDGED_CHARACTERS has 2,100; "!a!a!a" would have 10,000
@@ -26,18 +26,18 @@ def judged_length(text: str) -> int:
     return len(begun) if last is None or not TOKEN.search(begun, last.end()) else last.end()
 
 
-def judged_part(sample: Sample) -> Sample:
-    """Returns the sample with only the judged part of its completion."""
-    return replace(sample, completion=sample.completion[: judged_length(sample.completion)])
+def shrink(parts: Mapping[str, float], kept: float, lowest: Mapping[str, float]) -> dict[str, float]:
+    """Returns the parts, those with a `lowest` value with the share `kept` of their distance from it."""
+    return {
+        part: lowest[part] + (value - lowest[part]) * kept if part in lowest else value for part, value in parts.items()
+    }
 
 
-def penalise_unread(
-    verdict: Verdict, read: int, total: int, penalised: Callable[[dict[str, float], float], dict[str, float]]
-) -> Verdict:
+def penalise_unread(verdict: Verdict, read: int, total: int, lowest: Mapping[str, float]) -> Verdict:
     """Returns the verdict on a text of `total` characters, from the verdict on its first `read` characters.
 
     Score and credits are multiplied by the share that was read. The rest becomes one span of score 0, whose credit is
-    what it costs. penalised(parts, kept): returns the metric's parts when the share `kept` was read.
+    what it costs. lowest: the parts that shrink with the score, and their lowest values.
     """
     if read >= total or verdict.score is None:
         return verdict
@@ -51,4 +51,4 @@ def penalise_unread(
     note = f"not judged: past {read} characters"
     number = max((span.component for span in spans), default=-1) + 1
     unread = Span(read, total, 0.0, score - verdict.score, "unread", note, number)
-    return replace(verdict, score=score, parts=penalised(verdict.parts, share), spans=(*spans, unread))
+    return replace(verdict, score=score, parts=shrink(verdict.parts, share, lowest), spans=(*spans, unread))

@@ -33,7 +33,7 @@ from spanreward.rewards.language.links import _subjects
 from spanreward.rewards.language.rules import DEFAULT
 from spanreward.rewards.language.scene_graph import Entity, Relation, SceneGraph
 from spanreward.rewards.language.words import Word, read_words
-from spanreward.rewards.lave.rating import read_rating
+from spanreward.rewards.lave.reward import read_rating
 from spanreward.rewards.posh import PoshReward, candidates as candidates_file, repeats
 from spanreward.rewards.posh.candidates import Found, candidates
 from spanreward.rewards.posh.graph_view import view_graph

@@ -71,7 +71,7 @@ def steps(folder: Path) -> list[dict[str, Any]]:
                 "ids": [ids[kept].tolist() for ids, kept in zip(output["completion_ids"], mask, strict=True)],
                 "advantages": [a[kept].tolist() for a, kept in zip(output["advantages"], mask, strict=True)],
                 "items": output["num_items_in_batch"].item(),
-                "drawn": trainer.sampling.prompts.drawn if dynamic else 0,
+                "drawn": trainer.sampling.drawn if dynamic else 0,
                 "metrics": metrics,
             }
         )

@@ -24,7 +24,6 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.reward.reward import LogMetric
 from spanreward.rewards.text.filler import is_degenerate
-from spanreward.training.callbacks.audits import fall, interval
 from spanreward.training.callbacks.base import Watching, group_size
 from spanreward.training.callbacks.problems import PROBLEMS
 from spanreward.training.grpo.judge_metrics import total_usage
@@ -59,6 +58,8 @@ TOO_HIGH = {  # problem, by the name of its limit: the number whose mean is abov
         "learning rate.",
     ),
 }
+LEAST = 30  # audited questions of a cascade in a window: one disagreement among few is no alarm
+MARGIN = 0.05  # fuller texts alone cost some of a cascade's agreement
 NGRAM = 4
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+|[^\w\s]")  # kana and CJK do not space their words
 
@@ -72,7 +73,7 @@ class Limits:
     inverse. runaway: mean length_ratio (without references, mean length / that at the start), where the length grows
     and the reward does not fall. truncated: fraction of completions cut at the maximal length, where it grows and the
     reward does not fall; also a runaway. contrast: fall of NAME/contrast while the reward does not fall; also a
-    runaway. agreement: the floor of a cascade's (audits.py). The start is the first `window` batches of this process's
+    runaway. agreement: the floor of a cascade's (`fall`). The start is the first `window` batches of this process's
     run, also of a resumed one.
     """
 
@@ -301,3 +302,27 @@ def problems(history: Mapping[str, Sequence[float]], limits: Limits, why: Mappin
             "some, and if they do not say what they should, lower the learning rate or punish length as such."
         )
     return found
+
+
+def interval(audits: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
+    """Returns Wilson's interval (95 %) of the share of a cascade's audited questions on which both judges agree.
+
+    audits: per batch, how many were audited, and on how many of them the two agree. None for fewer than LEAST.
+    """
+    from scipy.stats import binomtest  # half a second, which every start of a training would take
+
+    audited, agreed = (sum(column) for column in zip((0, 0), *audits, strict=True))
+    found = binomtest(agreed, audited).proportion_ci(method="wilson") if audited >= LEAST else None
+    return None if found is None else (float(found.low), float(found.high))
+
+
+def fall(audits: Sequence[tuple[int, int]], window: int, floor: float) -> str:
+    """Returns a sentence if the last window's interval is MARGIN below the first's, or below the floor, else ""."""
+    first, now = interval(audits[:window]), interval(audits[-window:])
+    if len(audits) < window or first is None or now is None or now[1] >= max(first[0] - MARGIN, floor):
+        return ""
+    return (
+        f"the teacher agrees with the cascade's student on {now[0]:.0%} to {now[1]:.0%} of the audited questions (at "
+        f"the start {first[0]:.0%} to {first[1]:.0%}, limit {floor:.0%}): the policy may have found the student's "
+        "weakness; go back to an earlier checkpoint, and raise sure, train the student again, or ask the teacher alone."
+    )

@@ -17,9 +17,9 @@ in the recipe. Without a recipe, --data names a JSONL file (`id`, and what the m
 after an adjustment for several pairs and metrics, and no failed judgment could turn it. Files of answers are fixed
 systems (--fixed), whose interval is over prompts alone. Prompts about one picture are drawn together (--cluster).
 
-The output folder holds report.html, results.json, the same as tables.txt, completions.jsonl, and answers/, which the
-next comparison reads in place of sampling again. Warnings are printed last, in red, and first on the page; with
---strict they make the exit code 2. docs/compare.md explains everything in it.
+The output folder holds report.html, results.json, tables.txt (means and differences), completions.jsonl, and answers/,
+which the next comparison reads in place of sampling again. Warnings are printed last, in red, and first on the page;
+with --strict they make the exit code 2. docs/compare.md explains everything in it.
 """
 
 import argparse
@@ -29,13 +29,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import Progress
 
 from spanreward.training.commands.json_file import write_json
 from spanreward.training.commands.metric_options import JUDGES, add_cache_option
 
 if TYPE_CHECKING:
-    from spanreward.training.evaluation.answers.prompts import Prompts
+    from spanreward.training.evaluation.answers.setup import Setup
     from spanreward.training.evaluation.statistics.comparison import Comparison
     from spanreward.training.recipe import RewardPart
 
@@ -55,12 +54,7 @@ def main() -> None:
         sys.exit(f"{parser.prog}: {error}")
     except KeyboardInterrupt:
         sys.exit(f"{parser.prog}: interrupted; the same command goes on from what is in {arguments.output}/answers.")
-    tell(comparison, arguments.output)
-    if arguments.export:
-        from spanreward.training.evaluation.page.export import export
-
-        for path in export(comparison, arguments.output, arguments.export):
-            print(f"Export:  {path}")
+    tell(comparison, arguments)
     if comparison.warnings and arguments.strict:
         sys.exit(2)
 
@@ -99,13 +93,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> "Comparison":
-    """Reads what is compared, and compares it."""
+    """Reads what is compared, compares it, and writes the files but for tables.txt."""
     from spanreward.rewards.judges import closing
+    from spanreward.training.evaluation.judged.evaluate import evaluate
+    from spanreward.training.evaluation.page.report import write_report
+    from spanreward.training.evaluation.page.results import results_of, write_completions
+    from spanreward.training.evaluation.page.shown import shown_prompts
+    from spanreward.training.evaluation.statistics.comparison import summarise
+    from spanreward.training.grpo.recorder import judges_of
+
+    setup, output = setup_of(arguments), arguments.output
+    with closing(judges_of(setup.rewards)):
+        evaluation = evaluate(setup, output / "answers")
+    comparison = summarise(setup, evaluation)
+    for path in (output / "results.json", arguments.json):
+        write_json(path, results_of(comparison))
+    write_completions(output / "completions.jsonl", setup, evaluation.answers)
+    examples = shown_prompts(setup.prompts, evaluation.answers, comparison.lost_by)
+    write_report(output / "report.html", comparison, examples)
+    return comparison
+
+
+def setup_of(arguments: argparse.Namespace) -> "Setup":
+    """Returns what the options ask for. Raises ValueError, and OSError for files that cannot be read."""
+    from spanreward.training.evaluation.answers.prompts import prompts_of_file, prompts_of_recipe
     from spanreward.training.evaluation.answers.setup import Setup
     from spanreward.training.evaluation.answers.sides import is_answers, read_seeds, read_sides
-    from spanreward.training.evaluation.compare import compare
-    from spanreward.training.evaluation.page.results import results_of
-    from spanreward.training.grpo.recorder import judges_of
+    from spanreward.training.recipe import RewardPart, load_recipe
     from spanreward.training.run import build_rewards, readers
 
     if arguments.equivalent_within is not None and not arguments.equivalent_within > 0:
@@ -114,11 +128,20 @@ def run(arguments: argparse.Namespace) -> "Comparison":
     seeds = read_seeds(arguments.seeds, sides)
     if arguments.prompts < 1:
         raise ValueError(f"a comparison needs a prompt or more, got --prompts {arguments.prompts}.")
-    prompts, learned, parts, trainer = asked_of(arguments)
+    chosen = arguments.prompts, arguments.slices, arguments.cluster
+    learned: list[RewardPart] = []
+    trainer: dict[str, Any] = {}
+    if arguments.data:
+        prompts = prompts_of_file(arguments.data, *chosen)
+        parts = [RewardPart(metric=arguments.metric, judge=arguments.judge)]
+    else:
+        recipe = load_recipe(arguments.recipe, arguments.set)
+        prompts = prompts_of_recipe(recipe, load_recipe(arguments.recipe), *chosen)
+        learned, parts, trainer = recipe.rewards, [*recipe.rewards, *recipe.referees], recipe.trainer
     rewards = build_rewards([remembering(part, arguments.cache) for part in parts])
     read_by = readers(rewards)
     files = all(is_answers(run) for runs in sides.values() for run in runs)
-    setup = Setup(
+    return Setup(
         sides=sides,
         seeds=seeds,
         prompts=prompts,
@@ -134,25 +157,6 @@ def run(arguments: argparse.Namespace) -> "Comparison":
         within=arguments.equivalent_within,
         columns=arguments.slices,
     )
-    with closing(judges_of(rewards)), Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task("checkpoints", total=sum(len(runs) for runs in sides.values()))
-        found = compare(setup, arguments.output, lambda done: bar.update(task, advance=1, description=done))
-    write_json(arguments.json, results_of(found))
-    return found
-
-
-def asked_of(arguments: argparse.Namespace) -> "tuple[Prompts, list[RewardPart], list[RewardPart], dict[str, Any]]":
-    """Returns the prompts, the rewards that were trained on, all that score, and the trainer's options."""
-    from spanreward.training.evaluation.answers.prompts import prompts_of_file, prompts_of_recipe
-    from spanreward.training.recipe import RewardPart, load_recipe
-
-    chosen = arguments.prompts, arguments.slices, arguments.cluster
-    if arguments.data:
-        part = RewardPart(metric=arguments.metric, judge=arguments.judge)
-        return prompts_of_file(arguments.data, *chosen), [], [part], {}
-    recipe = load_recipe(arguments.recipe, arguments.set)
-    prompts = prompts_of_recipe(recipe, load_recipe(arguments.recipe), *chosen)
-    return prompts, recipe.rewards, [*recipe.rewards, *recipe.referees], recipe.trainer
 
 
 def remembering(part: "RewardPart", cache: bool | None) -> "RewardPart":
@@ -176,13 +180,13 @@ def facts(seeds: list[int], read_by: dict[str, str]) -> dict[str, str]:
     }
 
 
-def tell(comparison: "Comparison", output: Path) -> None:
+def tell(comparison: "Comparison", arguments: argparse.Namespace) -> None:
     """Writes the tables to tables.txt, and prints a sentence on every pair, where the files are, and the warnings."""
     from spanreward.training.evaluation.page.tables import tables_of
 
+    output = arguments.output
     with (output / "tables.txt").open("w", encoding="utf-8") as file:
-        for table in tables_of(comparison):
-            Console(file=file, width=TABLE_WIDTH).print(table)
+        Console(file=file, width=TABLE_WIDTH).print(*tables_of(comparison), sep="\n")
     console = Console(soft_wrap=True)
     for pair in comparison.pairs:
         console.print(pair.sentence, style="bold", markup=False, highlight=False)
@@ -190,5 +194,10 @@ def tell(comparison: "Comparison", output: Path) -> None:
         console.print(f"Note: {note}", style="yellow", markup=False, highlight=False)
     print(f"Report:  {output / 'report.html'}")
     print(f"Numbers: {output / 'results.json'}, and as tables {output / 'tables.txt'}")
+    if arguments.export:
+        from spanreward.training.evaluation.page.export import export
+
+        for path in export(comparison, output, arguments.export):
+            print(f"Export:  {path}")
     for warning in comparison.warnings:
         console.print(f"WARNING: {warning}", style="bold red", markup=False, highlight=False)

@@ -71,36 +71,29 @@ def round_groups(wanted: int, group_size: int, ranks: int) -> int:
     return -(-wanted // unit) * unit
 
 
-class PromptStream:
-    """An endless shuffled order of the rows 0 .. count - 1, which `seed` decides.
+def draw(count: int, seed: int, first: int, last: int) -> list[int]:
+    """Returns places first .. last - 1 of an endless shuffled order of the rows 0 .. count - 1, which `seed` decides.
 
-    Each pass over the rows has another order. `drawn`, the number of rows given so far, is its whole state.
+    Each pass over the rows has another order.
     """
-
-    def __init__(self, count: int, seed: int) -> None:
-        self.count = count
-        self.seed = seed
-        self.drawn = 0
-
-    def draw(self, wanted: int) -> list[int]:
-        first, self.drawn = self.drawn, self.drawn + wanted
-        passes = {place // self.count for place in range(first, self.drawn)}
-        orders = {number: self._order(number) for number in passes}
-        return [orders[place // self.count][place % self.count] for place in range(first, self.drawn)]
-
-    def _order(self, number: int) -> list[int]:
-        rows = list(range(self.count))
-        random.Random(f"dynamic sampling {self.seed} {number}").shuffle(rows)
-        return rows
+    orders: dict[int, list[int]] = {}  # by the number of the pass
+    for number in {place // count for place in range(first, last)}:
+        orders[number] = list(range(count))
+        random.Random(f"dynamic sampling {seed} {number}").shuffle(orders[number])
+    return [orders[place // count][place % count] for place in range(first, last)]
 
 
 class DynamicSampling:
-    """Fills batches from `dataset`, whose rows it reads by number, in an order that the settings' seed decides."""
+    """Fills batches from `dataset`, whose rows it reads by number, in an order that the settings' seed decides.
+
+    drawn: the number of rows read so far, which is its whole state.
+    """
 
     def __init__(self, dataset: Any, args: SpanGRPOConfig) -> None:
         self.dataset = dataset
         self.max_resamples = args.max_resamples
-        self.prompts = PromptStream(len(dataset), args.seed)
+        self.seed = args.seed
+        self.drawn = 0
 
     def fill(
         self,
@@ -123,7 +116,8 @@ class DynamicSampling:
         rounds, drawn, useful = 0, 0, len(groups) - len(missing)
         while missing and rounds < self.max_resamples:
             wanted = groups_to_draw(len(missing), useful, len(groups) + drawn, len(groups))
-            numbers = self.prompts.draw(round_groups(wanted, size, ranks))
+            begin, self.drawn = self.drawn, self.drawn + round_groups(wanted, size, ranks)
+            numbers = draw(len(self.dataset), self.seed, begin, self.drawn)
             rows = share([row for row in numbers for _ in range(size)], rank, ranks)
             found = draft([self._read(row, inputs[0]) for row in rows])
             for row, group in zip(numbers, found, strict=True):

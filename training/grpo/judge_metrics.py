@@ -1,9 +1,8 @@
 """What judging cost in a step and how often it failed, over all ranks: the metrics `judge/...`.
 
     usage = total_usage(judges).since(before)
-    step = gather_step(judged, scored, usage, device)    # one collective
-    step.failed                                          # bool, (rows of all ranks that are scored,)
-    step.metrics["judge/failed_fraction"]
+    failed, metrics = gather_step(judged, scored, usage, device)    # one collective
+    metrics["judge/failed_fraction"]
 
 docs/logged_keys.md says what each key is. The keys are always the same, but for a cascade's, and the values are equal
 on every rank, so that TRL's mean over ranks does not change them. The fraction of no completions is NaN, which TRL
@@ -12,7 +11,6 @@ leaves out of its mean.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 import torch
@@ -26,21 +24,15 @@ SUMS = ("questions", "cached", "prompt_tokens", "retries", "timeouts", "unparsed
 MAXIMA = ("seconds", "wake_seconds", "sleep_seconds", "peak_memory_bytes")
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """failed: bool, (rows of all ranks that are scored,), in TRL's order. metrics: by their full keys."""
-
-    failed: torch.Tensor
-    metrics: dict[str, float]
-
-
 def total_usage(judges: Iterable[Judge]) -> Usage:
     """Returns the sum of what these judges have done so far."""
     return reduce(Usage.plus, (judge.usage for judge in judges), Usage())
 
 
-def gather_step(judged: Sequence[bool], scored: Sequence[bool], usage: Usage, device: torch.device | str) -> Step:
-    """Returns the step of all ranks, from one collective.
+def gather_step(
+    judged: Sequence[bool], scored: Sequence[bool], usage: Usage, device: torch.device | str
+) -> tuple[torch.Tensor, dict[str, float]]:
+    """Returns `scored` of all ranks, bool, in TRL's order, and the metrics by their full keys, from one collective.
 
     judged: for each completion that this rank judged in the step, whether a judge failed on it. scored: the same for
     the completions that TRL scores, equally many on every rank; dynamic sampling judges more than these.
@@ -48,7 +40,7 @@ def gather_step(judged: Sequence[bool], scored: Sequence[bool], usage: Usage, de
     used = [getattr(usage, name) for name in (*SUMS, *MAXIMA)]
     row = torch.tensor([[*scored, len(judged), sum(judged), *used]], dtype=torch.float32, device=device)
     ranks = gather(row)
-    return Step(ranks[:, : len(scored)].bool().flatten(), metrics_of(ranks[:, len(scored) :]))
+    return ranks[:, : len(scored)].bool().flatten(), metrics_of(ranks[:, len(scored) :])
 
 
 def metrics_of(ranks: torch.Tensor) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Recorder: a Reward for TRL that keeps what its judges found, and the functions that wake the judges of a step.
+"""Recorder: a Reward for TRL that keeps what its judges found, and what wakes the judges of a step.
 
     reward = Recorder(PoshReward(judge))                   # for callbacks that look at what was judged
     GRPOTrainer(reward_funcs=[reward], callbacks=[SpanTableCallback([reward])], ...)        # a call judges
@@ -10,14 +10,17 @@ SpanGRPOTrainer wakes each judge once per step, whatever rewards share it, and l
 """
 
 import logging
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from dataclasses import replace
 from statistics import fmean
 from threading import Event, Thread
 from typing import Any
 
+from spanreward.rewards.base.background import in_background
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges import Judge
 from spanreward.rewards.judges.usage import Usage
@@ -65,16 +68,17 @@ class Recorder:
         self,
         prompts: Sequence[Any],
         completions: Sequence[Any],
-        asleep: Mapping[int, str],
+        asleep: str,
         log_metric: LogMetric | None = None,
         parts: Sequence[Parts] | None = None,
         /,
         **columns: Any,
     ) -> None:
-        """Judge these completions and keep samples and verdicts. All are ERROR when a judge of the reward is `asleep`.
+        """Judge these completions and keep samples and verdicts. All are ERROR when the judge is `asleep`.
 
-        parts: of completions that begin with reasoning. Their answers are judged; the samples and spans that are kept
-        refer to the whole completions. Raises ValueError as `Reward.__call__` does.
+        asleep: "", or why it cannot be woken (`awake`). parts: of completions that begin with reasoning. Their answers
+        are judged; the samples and spans that are kept refer to the whole completions. Raises ValueError as
+        `Reward.__call__` does.
         """
         samples = self.reward.read_samples(prompts, completions, **columns)
         if parts is None:
@@ -87,13 +91,10 @@ class Recorder:
             verdicts = [on_completion(verdict, part) for verdict, part in zip(verdicts, parts, strict=True)]
         self.keep(samples, verdicts, log_metric)
 
-    def _judge_answers(
-        self, answers: list[Sample], asleep: Mapping[int, str], log_metric: LogMetric | None
-    ) -> list[Verdict]:
-        """Returns the verdicts, and measures and logs the contrast. All are ERROR when a judge is `asleep`."""
-        for judge in self.reward.judges:
-            if id(judge) in asleep:
-                return [Verdict(None, Status.ERROR, note=asleep[id(judge)]) for _ in answers]
+    def _judge_answers(self, answers: list[Sample], asleep: str, log_metric: LogMetric | None) -> list[Verdict]:
+        """Returns the verdicts, and measures and logs the contrast. All are ERROR when the judge is `asleep`."""
+        if asleep:
+            return [Verdict(None, Status.ERROR, note=asleep) for _ in answers]
         with log_while_waiting(f"the reward {self.__name__}"):
             verdicts = self.reward.judge_samples(answers)
             rows, others = (range(len(answers)), 1) if self.contrast_coef else (sampled(answers), OTHERS)
@@ -157,6 +158,51 @@ def judge_step(
     return total_usage(judges).since(before)
 
 
+class Overlap:
+    """Judges a batch: rewards whose judges are all remote (`Reward.remote`) from `begin` on, the others in `finish`.
+
+    `begin` follows TRL's `_generate`, and `finish` is called where TRL calculates rewards. In the meantime the process
+    does, where the settings ask for it:
+
+        the pictures of the batch, which the processor prepares
+        the old policy's log-probabilities: gradient_accumulation_steps is no multiple of steps_per_generation x
+            num_iterations, or vLLM samples with vllm_importance_sampling_correction (TRL's default)
+        the reference model's log-probabilities: beta > 0
+
+    Otherwise, and with dynamic_sampling, nothing is saved. A co-located judge must sleep while the policy works. The
+    thread uses neither the policy nor its tokenizer nor other ranks. Its exception is raised where the step waits for
+    it. A step that ends early, for example by Ctrl-C, does not wait.
+    """
+
+    def __init__(self, recorders: Sequence[Recorder], log_metric: LogMetric) -> None:
+        self.recorders = recorders
+        self.elsewhere = [recorder for recorder in recorders if recorder.reward.remote]
+        self.here = [recorder for recorder in recorders if not recorder.reward.remote]
+        self.log_metric = log_metric
+        self._ahead: Future[Usage] | None = None  # the judging that has begun
+
+    def begin(self, prompts: Any, completions: Any, rows: list[dict[str, Any]], parts: list[Parts] | None) -> None:
+        """Start the remote rewards on these completions of `rows`, in a thread."""
+        if not self.elsewhere:
+            return
+        if self._ahead is not None:
+            wait([self._ahead])  # of a step that was interrupted
+        columns = columns_of(rows)
+        self._ahead = in_background(
+            lambda: judge_step(self.elsewhere, prompts, completions, self.log_metric, columns, parts)
+        )
+
+    def finish(
+        self, prompts: list[Any], completions: list[Any], columns: Mapping[str, list[Any]], parts: list[Parts] | None
+    ) -> Usage:
+        """Have every reward judge these completions, or wait for those that have begun. Returns what that cost."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is None:
+            return judge_step(self.recorders, prompts, completions, self.log_metric, columns, parts)
+        usage = ahead.result()
+        return usage.plus(judge_step(self.here, prompts, completions, self.log_metric, columns, parts))
+
+
 def _by_judge(recorders: Sequence[Recorder]) -> list[list[Recorder]]:
     """Returns the recorders in groups that wake the same judge, in order. One that wakes none is a group by itself."""
     groups: dict[int, list[Recorder]] = {}
@@ -196,34 +242,27 @@ def log_while_waiting(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def awake(judges: Iterable[Judge]) -> Iterator[dict[int, str]]:
-    """Hold `with judge:` open for all judges. Yields the reason for each judge that cannot be woken, by its id().
+def awake(judges: Iterable[Judge]) -> Iterator[str]:
+    """Hold `with judge:` open for all judges. Yields why one cannot be woken, "" when all are awake.
 
     An Exception does not leave, since the other ranks would wait for this one. Ctrl-C is no Exception and does.
     """
-    asleep: dict[int, str] = {}
-    with ExitStack() as stack:
-        for judge in judges:
-            try:
-                judge.__enter__()
-            except Exception as error:
-                log.exception("a judge could not be woken, and is not asked in this step")
-                asleep[id(judge)] = f"the judge could not be woken: {type(error).__name__}: {error}"
-            else:
-                stack.push(_leave(judge))
-        yield asleep
-
-
-def _leave(judge: Judge) -> Callable[..., None]:
-    """Returns the judge's `__exit__`, which then raises nothing."""
-
-    def leave(*raised: Any) -> None:
+    asleep, woken = "", []
+    for judge in judges:
         try:
-            judge.__exit__(*raised)
-        except Exception:
-            log.exception("a judge could not be put to sleep")
-
-    return leave
+            judge.__enter__()
+            woken.append(judge)
+        except Exception as error:
+            log.exception("a judge could not be woken, and is not asked in this step")
+            asleep = f"the judge could not be woken: {type(error).__name__}: {error}"
+    try:
+        yield asleep
+    finally:
+        for judge in reversed(woken):
+            try:
+                judge.__exit__(*sys.exc_info())
+            except Exception:
+                log.exception("a judge could not be put to sleep")
 
 
 def check_deadlines(rewards: Sequence[Reward], timeout: float) -> None:

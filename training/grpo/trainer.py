@@ -5,15 +5,10 @@
         reward_funcs=[PoshReward(judge)], args=SpanGRPOConfig(output_dir="out", span_coef=0.5),
     )
 
-`_generate_and_score_completions` makes a step, with the methods below in this order:
-
-1. With dynamic_sampling a batch is drafted: the policy completes it, the judges judge it, and groups without variance
-   are replaced (dynamic_sampling.py).
-2. TRL samples (`_generate`), or gets the drafted completions. Remote judges begin (overlap.py).
-3. TRL computes the log-probabilities that it needs and asks for rewards (`_calculate_rewards`). All judges judge here.
-   Each Reward is a Recorder, whose call returns the scores they found (recorder.py).
-4. TRL computes the scalar advantages.
-5. The spans' credit changes them token by token (`_add_span_credit`, with credit.py and span_rules.py).
+Its methods stand in the order of a step, numbered as in docs/architecture.md: a batch is drafted with
+dynamic_sampling, TRL samples or gets the drafted completions, the judges judge where TRL asks for rewards, TRL computes
+the scalar advantages, and the spans' credit changes them token by token. Each Reward is a Recorder, whose call returns
+the scores that the judges found.
 
 With span_coef = 0 this is GRPOTrainer. A row on which a judge failed leaves its group's mean and standard deviation and
 gets advantage 0. A judge that cannot be woken fails on all rows. Too many failed rows stop the run on all ranks, with
@@ -47,10 +42,9 @@ from spanreward.training.grpo.config import SpanGRPOConfig, check_parts, check_p
 from spanreward.training.grpo.contract import check_contract
 from spanreward.training.grpo.dynamic_sampling import STATE_FILE, DynamicSampling, Rollout, reward_of
 from spanreward.training.grpo.judge_metrics import gather_step
-from spanreward.training.grpo.overlap import Overlap
 from spanreward.training.grpo.phases import Phases
 from spanreward.training.grpo.reasoning import Parts, split_reasoning
-from spanreward.training.grpo.recorder import Received, Recorder, check_deadlines, columns_of, failed_rows
+from spanreward.training.grpo.recorder import Overlap, Received, Recorder, check_deadlines, columns_of, failed_rows
 from spanreward.training.grpo.sequence_ratio import SequenceRatioTrainer
 from spanreward.training.grpo.span_rules import SPAN_RULES, punish_within
 
@@ -233,20 +227,20 @@ class SpanGRPOTrainer(SequenceRatioTrainer):
         else:
             self._recall(self._batch.drafted, prompts, completions, columns)
         self._batch.failed = failed_rows(self.recorders, len(prompts))
-        step = gather_step(self._judged, self._batch.failed, self._usage, self.accelerator.device)
+        failed, found = gather_step(self._judged, self._batch.failed, self._usage, self.accelerator.device)
         metrics = self._mode_metrics()
-        for name, value in step.metrics.items():
+        for name, value in found.items():
             if name == "judge/failed_fraction" or self._has_judges:
                 metrics[name].append(value)
-        self._stop_when_judges_fail(step.metrics["judge/failed_fraction"])
+        self._stop_when_judges_fail(found["judge/failed_fraction"])
         if self._batch.drafting:
             rows = len(prompts) * self.accelerator.num_processes
             return torch.zeros(rows, len(self.reward_funcs), device=self.accelerator.device)
         rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
-        if self.model.training and step.metrics["judge/failed_fraction"] != 1:
+        if self.model.training and found["judge/failed_fraction"] != 1:
             self._stop_when_nothing_is_scored(rewards)
         # NaN in every column: TRL leaves the row out
-        return self._usable(rewards).masked_fill(step.failed.unsqueeze(1), torch.nan)
+        return self._usable(rewards).masked_fill(failed.unsqueeze(1), torch.nan)
 
     def _usable(self, rewards: torch.Tensor) -> torch.Tensor:
         """Returns the rewards, (rows of all ranks, R), punished, with NaN in each row that has one above LARGEST."""
@@ -387,10 +381,10 @@ class SpanGRPOTrainer(SequenceRatioTrainer):
         if self.sampling is not None and self.args.should_save:  # before the file that marks a checkpoint as whole
             folder = Path(self._get_output_dir(trial=trial), f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}")
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / STATE_FILE).write_text(json.dumps({"drawn": self.sampling.prompts.drawn}))
+            (folder / STATE_FILE).write_text(json.dumps({"drawn": self.sampling.drawn}))
         super()._save_checkpoint(model, trial)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)
         if self.sampling is not None and checkpoint is not None and (state := Path(checkpoint, STATE_FILE)).is_file():
-            self.sampling.prompts.drawn = json.loads(state.read_text())["drawn"]
+            self.sampling.drawn = json.loads(state.read_text())["drawn"]

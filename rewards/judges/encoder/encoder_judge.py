@@ -56,7 +56,6 @@ class EncoderJudge(Judge):
         model: a hub id or a folder with a token classifier of two labels, as safetensors, and a fast tokenizer.
     """
 
-    text_only = True
     reads_source = True
 
     def __init__(self, model: str) -> None:

@@ -43,8 +43,6 @@ class MatchJudge(Judge):
         pipeline, coref: as for `describe` of rewards/language. Texts whose probe has a graph are not parsed.
     """
 
-    text_only = True
-
     def __init__(self, pipeline: Any = None, coref: Any = "rules") -> None:
         self.pipeline = pipeline
         self.coref = coref

@@ -46,7 +46,6 @@ class RemoteJudge(Judge):
     path: str  # of the server's endpoint, below /v1/
     extras: ClassVar[Body] = {}  # fields of every request that not every server takes
     remote = True
-    text_only = True
 
     def __init__(
         self,

@@ -3,8 +3,9 @@
     judge = load_judge("cascade", student="encoder:FOLDER", teacher="vllm:MODEL", sure=0.9, audit=0.02)
     judge.usage.teacher, judge.usage.audited, judge.usage.agreed         # after judge.rate(questions)
 
-A policy that farms the student's mistakes is seen, because the two agree less and less (training/callbacks/audits.py).
-A hash of the question and of the seed chooses what is audited, so that equal runs ask the same audits.
+A policy that farms the student's mistakes is seen, because the two agree less and less
+(training/callbacks/reward_health.py). A hash of the question and of the seed chooses what is audited, so that equal
+runs ask the same audits.
 """
 
 import math

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.optimize import minimize
 
-from spanreward.rewards.comparison.multiplicity import holm
+from spanreward.rewards.comparison.crossed import holm
 from spanreward.rewards.comparison.ratings import Pair, bradley_terry
 from spanreward.rewards.comparison.resampling import Interval, drawn_places, ratio_interval
 from spanreward.rewards.pairwise.votes import first_slot_share, settle

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from spanreward.rewards import CriteriaReward, Sample, Status
-from spanreward.rewards.criteria.questions import DEFAULT, read_criteria
+from spanreward.rewards.criteria.reward import DEFAULT, read_criteria
 from tests.support.fakes import FakeJudge, certain
 from tests.support.pair_judges import PairJudge, better
 

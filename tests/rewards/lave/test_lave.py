@@ -12,9 +12,8 @@ from hypothesis import given, strategies as st
 from spanreward.rewards import LaveReward, MatchJudge, Sample, build_reward
 from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
-from spanreward.rewards.lave.candidate import JUDGED_CHARACTERS, SHORT
 from spanreward.rewards.lave.prompts import DEMONSTRATIONS, LaveExample, load_prompts, quote
-from spanreward.rewards.lave.references import keep_references
+from spanreward.rewards.lave.reward import JUDGED_CHARACTERS, SHORT, keep_references
 from tests.support.fakes import FakeJudge, prompt_of
 
 COLOR = "What color is the car?"

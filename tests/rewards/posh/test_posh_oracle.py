@@ -161,10 +161,9 @@ def test_golden_templating(run: Any) -> None:
         assert (found.present, found.identifier) == (chosen["present"], chosen["identifier"])
         assert found.rating == pytest.approx(chosen["score"], abs=1e-6)
     last = run["passes"][2]["questions"]
-    attributes = {(q["attribute_of"], q["number"]): q["rating"] for q in last if "attribute_of" in q}
-    relations = {q["relation"]: q["rating"] for q in last if "relation" in q}
-    assert {key: answer.rating for key, answer in interview.attributes.items()} == pytest.approx(attributes, abs=1e-6)
-    assert {key: answer.rating for key, answer in interview.relations.items()} == pytest.approx(relations, abs=1e-6)
+    rated = {("attribute", q["attribute_of"], q["number"]): q["rating"] for q in last if "attribute_of" in q}
+    rated |= {("relation", q["relation"]): q["rating"] for q in last if "relation" in q}
+    assert {key: answer.rating for key, answer in interview.details.items()} == pytest.approx(rated, abs=1e-6)
     ratings = [component.rating for component in components(interview)]
     assert direction_score(ratings) == pytest.approx(run["precision"], abs=1e-6)
 

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward, Sample, Status
 from spanreward.rewards.base.verdict import Span, Verdict
-from spanreward.rewards.posh.penalty import penalised_parts
+from spanreward.rewards.posh.scores import SCORES
 from spanreward.rewards.text.filler import COPIED, FILLER, LONG, SIGNS, find_filler, is_degenerate, penalise_filler
 from tests.support.paths import DATA
 
@@ -127,7 +127,7 @@ def test_the_penalty_by_hand() -> None:
     filler = find_filler(text)
     parts = {"precision": 0.8, "recall": 0.4, "f1": 2 * 0.32 / 1.2, "precision_entity": 0.9}
     before = Verdict(parts["f1"], parts=parts, spans=(Span(2, 10, 1.0, 0.5, "entity", "", 0),))
-    after = penalise_filler(before, text, filler, penalised_parts)
+    after = penalise_filler(before, text, filler, dict.fromkeys(SCORES, 0.0))
     kept = 1 - filler.share
     assert after.score == pytest.approx(before.score * kept)
     assert after.parts["f1"] == pytest.approx(after.score)
@@ -138,7 +138,7 @@ def test_the_penalty_by_hand() -> None:
     assert (cost.kind, cost.score, cost.component) == (FILLER, 0.0, 1)
     assert cost.credit == pytest.approx(after.score - before.score)
     failed = Verdict(None, Status.TIMEOUT)
-    assert penalise_filler(failed, text, filler, penalised_parts) is failed
+    assert penalise_filler(failed, text, filler, dict.fromkeys(SCORES, 0.0)) is failed
 
 
 def sample(text: str, **columns: Any) -> Sample:

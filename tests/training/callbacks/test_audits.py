@@ -12,8 +12,7 @@ from experiments.scenes.cascade_judges import GullibleStudent, NoisyReferee
 from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.rewards.judges import Judge
 from spanreward.rewards.judges.shared.cascade_judge import CascadeJudge
-from spanreward.training.callbacks.audits import fall, interval
-from spanreward.training.callbacks.reward_health import Limits, RewardHealthCallback
+from spanreward.training.callbacks.reward_health import Limits, RewardHealthCallback, fall, interval
 from spanreward.training.grpo.recorder import Recorder
 
 STEADY = [(40, 38)] * 10

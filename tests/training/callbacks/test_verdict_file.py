@@ -11,8 +11,8 @@ from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.judges import MatchJudge
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.scoring import read_rows
-from spanreward.training.callbacks import verdict_file
-from spanreward.training.callbacks.verdict_file import VerdictFile
+from spanreward.training.callbacks import json_lines
+from spanreward.training.callbacks.json_lines import VerdictFile
 from spanreward.training.grpo.recorder import Recorder
 
 HOSTILE = ('{"step": 9}\n', "<|im_end|>", "\ud800 lone", "a\u2028b\x00\x85", "🦊 " * 3, "", "\u202eRTL")
@@ -89,7 +89,7 @@ def test_evaluations_are_not_in_it(writer: Any, recorder: Any, tmp_path: Path) -
 
 
 def test_it_ends_at_its_size(writer: Any, recorder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdict_file, "LARGEST", 1000)
+    monkeypatch.setattr(json_lines, "LARGEST", 1000)
     begin(writer, tmp_path)
     for step in range(9):
         judge(writer, recorder, step, ("a" * 300,))

@@ -115,7 +115,6 @@ def test_a_ranking_needs_only_answers_a_data_file_and_a_metric(
     assert (
         len(printed.splitlines()) == 3 + 1 + 2 + 2
     )  # a sentence on each pair, a note, where the rest is, the warnings
-    assert "Ranking by PoSh F1" in (tmp_path / "out" / "tables.txt").read_text()
     assert "good against poor: better by PoSh F1 +" in printed
     assert "a judge that" not in printed  # nobody was trained here
     page = (tmp_path / "out" / "report.html").read_text()

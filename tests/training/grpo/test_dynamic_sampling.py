@@ -14,8 +14,8 @@ from trl import GRPOTrainer
 from spanreward.rewards import Sample, Span, Status, Verdict
 from spanreward.training.grpo.dynamic_sampling import (
     DynamicSampling,
-    PromptStream,
     Rollout,
+    draw,
     groups_to_draw,
     has_variance,
     reward_of,
@@ -86,16 +86,11 @@ def test_as_many_are_drawn_as_will_probably_do(missing: int, useful: int, seen: 
 
 
 def test_prompts_are_drawn_reproducibly_and_every_row_once_a_pass() -> None:
-    stream = PromptStream(5, seed=1)
-    rows = stream.draw(3) + stream.draw(4) + stream.draw(8)
-    assert stream.drawn == 15
+    rows = draw(5, 1, 0, 3) + draw(5, 1, 3, 7) + draw(5, 1, 7, 15)
     assert [Counter(rows[i : i + 5]) for i in (0, 5, 10)] == [Counter(range(5))] * 3
     assert rows[:5] != rows[5:10]
-    assert PromptStream(5, seed=1).draw(15) == rows
-    assert PromptStream(5, seed=2).draw(15) != rows
-    resumed = PromptStream(5, seed=1)
-    resumed.drawn = 7
-    assert resumed.draw(8) == rows[7:]
+    assert draw(5, 1, 0, 15) == rows
+    assert draw(5, 2, 0, 15) != rows
 
 
 def given(monkeypatch: pytest.MonkeyPatch, text: Callable[[int, int], str]) -> list[int]:
@@ -150,7 +145,7 @@ def test_solved_prompts_are_replaced_and_all_else_is_as_if_the_new_ones_had_been
     trainer = make_trainer(tmp_path / "a", data, [Scored(half_solved), shaped], dynamic_sampling=True, **settings)
     output = step(trainer, [1, 2])
     drawn = sampled[2:]
-    assert drawn == PromptStream(16, seed=3).draw(len(drawn))
+    assert drawn == draw(16, 3, 0, len(drawn))
     odd = [row for row in drawn if row % 2][:1]  # what a round finds beyond the one that was missing is dropped
     assert not [row for row in drawn[:-2] if row % 2]  # half had variance: two at a time were drawn
     assert [int(text.split()[2]) for text in texts_of(trainer, output)] == [1] * 4 + odd * 4
@@ -303,5 +298,5 @@ def test_the_effective_batch_stays_full_on_half_solved_data(tmp_path: Path, monk
     assert empty[False] == [0.5, 0.5, 0.5, 0]
     assert empty[True] == [0, 0, 0, 0]
     assert sum(line["sampling/resampled_groups"] for line in lines) == 3
-    assert sum(line["sampling/drawn_groups"] for line in lines) == trainer.sampling.prompts.drawn >= 3
+    assert sum(line["sampling/drawn_groups"] for line in lines) == trainer.sampling.drawn >= 3
     assert [line["sampling/unfilled_groups"] for line in lines] == [0, 0, 0, 0]

@@ -26,14 +26,14 @@ class CountingJudge(FakeJudge):
 
 @pytest.mark.parametrize("failed", [[False, False], [True, True]])
 def test_the_keys_are_always_the_same(failed: Any) -> None:
-    step = gather_step(failed, failed, Usage(), "cpu")
-    assert step.metrics.keys() == {f"judge/{key}" for key in KEYS}
-    assert step.failed.tolist() == failed
-    assert step.metrics["judge/failed_fraction"] == failed[0]
+    scored, metrics = gather_step(failed, failed, Usage(), "cpu")
+    assert metrics.keys() == {f"judge/{key}" for key in KEYS}
+    assert scored.tolist() == failed
+    assert metrics["judge/failed_fraction"] == failed[0]
 
 
 def test_a_step_without_completions_has_no_fraction() -> None:
-    assert math.isnan(gather_step([], [], Usage(), "cpu").metrics["judge/failed_fraction"])
+    assert math.isnan(gather_step([], [], Usage(), "cpu")[1]["judge/failed_fraction"])
 
 
 def test_counts_of_ranks_are_summed_and_times_are_the_slowest_ranks() -> None:
@@ -53,10 +53,10 @@ def test_counts_of_ranks_are_summed_and_times_are_the_slowest_ranks() -> None:
 
 def test_a_cascade_has_two_more() -> None:
     usage = Usage(questions=10, student=6, teacher=2, audited=4, agreed=3)  # 2 by another judge
-    metrics = gather_step([False], [False], usage, "cpu").metrics
+    _, metrics = gather_step([False], [False], usage, "cpu")
     assert metrics.keys() == {f"judge/{key}" for key in (*KEYS, "teacher_share", "audit_agreement")}
     assert (metrics["judge/teacher_share"], metrics["judge/audit_agreement"]) == (0.25, 0.75)
-    unaudited = gather_step([False], [False], Usage(student=3), "cpu").metrics
+    unaudited = gather_step([False], [False], Usage(student=3), "cpu")[1]
     assert unaudited["judge/teacher_share"] == 0
     assert "judge/audit_agreement" not in unaudited
 
@@ -73,6 +73,6 @@ def test_usage_of_several_judges(tmp_path: Path) -> None:
 
 
 def test_rows_that_are_scored_are_not_all_that_were_judged() -> None:
-    step = gather_step([True, True, False], [False, True], Usage(), "cpu")
-    assert step.failed.tolist() == [False, True]
-    assert step.metrics["judge/failed_fraction"] == pytest.approx(2 / 3)
+    scored, metrics = gather_step([True, True, False], [False, True], Usage(), "cpu")
+    assert scored.tolist() == [False, True]
+    assert metrics["judge/failed_fraction"] == pytest.approx(2 / 3)

@@ -59,7 +59,7 @@ def test_a_reward_that_hangs_is_named_with_its_time(
 def test_what_was_judged_before_a_call_is_not_judged_again_and_the_next_call_judges() -> None:
     reward = Scored(lambda sample: len(sample.completion) / 100)
     recorder = Recorder(reward)
-    recorder.judge(PROMPTS, TEXTS, {})
+    recorder.judge(PROMPTS, TEXTS, "")
     assert len(reward.seen) == 3
     assert recorder(PROMPTS, TEXTS) == [0.11, 0.0, 0.14]
     assert len(reward.seen) == 3
@@ -71,7 +71,7 @@ def test_a_step_whose_judge_is_not_awake_logs_no_contrast_of_the_step_before() -
     recorder = Recorder(PoshReward(MatchJudge()))
     logged: dict[str, float] = {}
     recorder.contrasts = {0: 0.25}
-    recorder.judge(PROMPTS, TEXTS, {id(recorder.reward.judge): "it sleeps"}, logged.__setitem__, **COLUMNS)
+    recorder.judge(PROMPTS, TEXTS, "it sleeps", logged.__setitem__, **COLUMNS)
     assert {verdict.note for verdict in recorder.verdicts} == {"it sleeps"}
     assert "posh/contrast" not in logged
     assert logged["posh/failed_fraction"] == 1

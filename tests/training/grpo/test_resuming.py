@@ -54,7 +54,7 @@ def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path, settings: dict[s
     for expected, actual in zip(whole.model.parameters(), resumed.model.parameters(), strict=True):
         assert torch.equal(actual, expected)
     if "dynamic_sampling" in settings:
-        assert whole.sampling.prompts.drawn == resumed.sampling.prompts.drawn > 0
+        assert whole.sampling.drawn == resumed.sampling.drawn > 0
 
 
 def test_the_file_that_says_whole_is_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 """How the rows are sliced, and which of them are drawn together: by columns of the data, pictures and lengths.
 
-slices, clusters = parted(rows, found, columns=["level"], cluster="", where="rows.jsonl")
+slices, clusters = parted(rows, records, columns=["level"], cluster="", where="rows.jsonl")
 slices["level"]         # [("1",), ("2",), ...], one entry per row
 clusters                # [0, 0, 1, ...]: the first two rows have one picture
 """
@@ -24,14 +24,15 @@ Values = tuple[str, ...]  # of one row in one slice: usually one, several where 
 
 def parted(
     rows: Sequence[Mapping[str, Any]],
-    found: Mapping[str, list[Values]],
+    records: Sequence[Mapping[str, Any]],
     columns: Sequence[str],
     cluster: str,
     where: str,
 ) -> tuple[dict[str, list[Values]], list[int]]:
-    """Returns the slices and the clusters. found: each row's values in `columns` and `cluster`. Raises RecipeError for
-    a column that no row has.
+    """Returns the slices and the clusters. records: what stands in the data's files of each row; columns, cluster: of
+    them. Raises RecipeError for a column that no row has.
     """
+    found = {name: [values_of(record.get(name)) for record in records] for name in (*columns, cluster) if name}
     for name, values in found.items():
         if not any(values):
             raise RecipeError(f"--slice {name}: no row of {where} has this column.")
@@ -64,18 +65,15 @@ def slices_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Values]]:
     return {"asked for": kinds, "words of the reference": bins}
 
 
-def columns_of(data: DataPart, ids: Sequence[str], columns: Sequence[str]) -> dict[str, list[Values]]:
-    """Returns these columns of the data's own files, per row."""
-    if not columns:
-        return {}
+def records_of(data: DataPart, ids: Sequence[str]) -> list[Any]:
+    """Returns what the data's own files hold of each row."""
     places = [(int(part or 0), int(number)) for part, _, number in (row.rpartition("/") for row in ids)]
     last = max((number for _, number in places), default=0)
-    records = [records_of(part, last) for part in data.parts]
-    chosen = [records[part][number - 1] for part, number in places]
-    return {name: [values_of(record.get(name)) for record in chosen] for name in columns}
+    records = [records_of_part(part, last) for part in data.parts]
+    return [records[part][number - 1] for part, number in places]
 
 
-def records_of(part: JsonlPart | HubPart | FilePart, last: int) -> Any:
+def records_of_part(part: JsonlPart | HubPart | FilePart, last: int) -> Any:
     """Returns a block's records as they were written, at least up to the row `last`; row `id` is at place id - 1."""
     if isinstance(part, FilePart):  # whose function may give rows without end
         return list(islice(custom_records(part), last))

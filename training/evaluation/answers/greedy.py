@@ -20,7 +20,7 @@ from spanreward.rewards.judges import Question, closing
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from spanreward.training.grpo.reasoning import answer_of
-from spanreward.training.policy import load_policy
+from spanreward.training.policy import base_of, load_policy
 from spanreward.training.run_folder import write_whole
 
 BATCH = 64
@@ -38,13 +38,12 @@ def kept_completions(
     model), the prompts with their pictures, max_tokens, reasoning_end, and whether there are a GPU and vLLM.
     """
     file = folder / f"{fingerprint(path, rows, max_tokens, reasoning_end)}.json"
-    if file.is_file():
-        kept = json.loads(file.read_text("utf-8"))
-        return kept["texts"], kept["lengths"]
-    texts, lengths = greedy_completions(path, rows, max_tokens, reasoning_end)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_whole(file, json.dumps({"policy": path, "max_tokens": max_tokens, "texts": texts, "lengths": lengths}))
-    return texts, lengths
+    if not file.is_file():
+        texts, lengths = greedy_completions(path, rows, max_tokens, reasoning_end)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(file, json.dumps({"policy": path, "max_tokens": max_tokens, "texts": texts, "lengths": lengths}))
+    kept = json.loads(file.read_text("utf-8"))
+    return kept["texts"], kept["lengths"]
 
 
 def fingerprint(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, reasoning_end: str | None = None) -> str:
@@ -60,15 +59,12 @@ def fingerprint(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, r
 
 def version_of(path: str) -> list[Any]:
     """Returns names, sizes and times of a folder's files and of an adapter's base; for a hub model its commit."""
-    folder = Path(path)
+    folder, base = Path(path), base_of(path)
     if not folder.is_dir():
         return [path, str(try_to_load_from_cache(path, "config.json"))]  # where it is cached, with the commit
     files = sorted(file for file in folder.iterdir() if file.is_file() and file.suffix in WEIGHTS)
-    version: list[Any] = [path, *((file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files)]
-    adapter = folder / "adapter_config.json"
-    if adapter.is_file():
-        version += version_of(str(json.loads(adapter.read_text("utf-8")).get("base_model_name_or_path")))
-    return version
+    version = [path, *((file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files)]
+    return version if base == path else version + version_of(base)
 
 
 def by_vllm(path: str) -> bool:
@@ -113,15 +109,10 @@ def answers_by_vllm(
     questions = [Question(row["prompt"], (row["image"],) if row.get("image") else ()) for row in rows]
     with policy, closing([policy]):  # it ends without falling asleep, which would copy its weights into main memory
         answers = policy.write_ids(questions, max_tokens)
-    tokenizer = policy.encoder.tokenizer
-    ends = {tokenizer.pad_token_id, tokenizer.eos_token_id}
-    texts, lengths = [], []
     for row, answer in zip(rows, answers, strict=True):
         if isinstance(answer, Failure):
             raise RuntimeError(f"{path} wrote no answer to {row['id']} through vLLM: {answer.message}")
-        texts.append(answer_of(tokenizer, answer, reasoning_end))
-        lengths.append(sum(number not in ends for number in answer))
-    return texts, lengths
+    return in_text(policy.encoder.tokenizer, answers, reasoning_end)
 
 
 @torch.no_grad()
@@ -138,8 +129,7 @@ def continue_prompts(
     reasoning_end: see greedy_completions.
     """
     tokenizer = processor.tokenizer if isinstance(processor, ProcessorMixin) else processor
-    texts: list[str] = []
-    lengths: list[int] = []
+    written: list[list[int]] = []
     for begin in range(0, len(rows), batch_size):
         batch = rows[begin : begin + batch_size]
         inputs: Any = processor.apply_chat_template(
@@ -150,14 +140,17 @@ def continue_prompts(
             return_tensors="pt",
             **padding(processor),
         ).to(model.device)
-        pixels = {name: value.to(model.dtype) for name, value in inputs.items() if value.is_floating_point()}
-        inputs.update(pixels)
+        inputs.update({name: value.to(model.dtype) for name, value in inputs.items() if value.is_floating_point()})
         ids: torch.Tensor = model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False)
-        written = ids[:, inputs["input_ids"].shape[1] :]
-        texts += [answer_of(tokenizer, of_row, reasoning_end) for of_row in written.tolist()]
-        ends = torch.tensor([tokenizer.pad_token_id, tokenizer.eos_token_id], device=written.device)
-        lengths += (~torch.isin(written, ends)).sum(dim=1).tolist()
-    return texts, lengths
+        written += ids[:, inputs["input_ids"].shape[1] :].tolist()
+    return in_text(tokenizer, written, reasoning_end)
+
+
+def in_text(tokenizer: Any, written: Sequence[Any], reasoning_end: str | None) -> tuple[list[str], list[int]]:
+    """Returns the texts of answers given as ids, without the reasoning, and how many tokens each took."""
+    ends = {tokenizer.pad_token_id, tokenizer.eos_token_id}
+    texts = [answer_of(tokenizer, ids, reasoning_end) for ids in written]
+    return texts, [sum(number not in ends for number in ids) for ids in written]
 
 
 def padding(processor: Any) -> dict[str, Any]:

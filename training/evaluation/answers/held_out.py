@@ -3,20 +3,9 @@
 data, told = held_out_data(recipe, as_written)     # told: [] or what a reader must know
 
 `as_written` is the recipe's file without the changes of the command line: data named there are the user's choice.
-
-leaks(sides, rows, source)                              # [] or which run was trained on which of these rows
 """
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
-
-from pydantic import TypeAdapter
-
 from spanreward.training.data.hub import split_names
-from spanreward.training.data.jsonl import read_records
-from spanreward.training.data.rows import read_values
-from spanreward.training.evaluation.answers.runs import recipe_of
 from spanreward.training.recipe import DataPart, FilePart, HubPart, JsonlPart, MixedPart, Recipe
 
 HELD_OUT = ("validation", "val", "valid", "dev", "test")  # what splits are called, the first that there is
@@ -32,11 +21,11 @@ def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[st
     trained = [rows_of(part) for part in as_written.data.parts]
     chosen = [instead(part) if rows_of(part) in trained else part for part in data.parts]
     told = [
-        f"compared on rows that the recipe trains on ({' '.join(filter(None, rows_of(part)))}), as no validation or "
+        f"compared on rows that the recipe trains on ({' '.join(filter(None, rows))}), as no validation or "
         "test split is known: name others with --set validation.path=FILE, validation.split=SPLIT or "
         "validation.options.NAME=VALUE"
-        for part in chosen
-        if rows_of(part) in trained
+        for rows in map(rows_of, chosen)
+        if rows in trained
     ]
     return data.model_copy(update={"parts": chosen}) if isinstance(data, MixedPart) else chosen[0], told
 
@@ -57,35 +46,6 @@ def instead(part: JsonlPart | HubPart | FilePart) -> JsonlPart | HubPart | FileP
     there = split_names(part)
     found = next((name for name in HELD_OUT if name in there and name != part.split), part.split)
     return part.model_copy(update={"split": found})
-
-
-def leaks(
-    sides: Mapping[str, Sequence[str]], rows: Sequence[Mapping[str, Any]], source: Mapping[str, Any]
-) -> list[str]:
-    """Returns a sentence for every run whose recipe trains on some of these rows: by what a row asks for and is judged
-    by, where the training data are a JSONL file that is here, else by the data block. source: as in Prompts.
-    """
-    asked = {content(row) for row in rows} - {content({})}
-    parts = [] if source.get("source") in (None, "rows") else TypeAdapter(DataPart).validate_python(source).parts
-    told = []
-    for side, runs in sides.items():
-        for run in dict.fromkeys(runs):
-            data = recipe_of(run).get("data")
-            for part in TypeAdapter(DataPart).validate_python(data).parts if data else ():
-                where = " ".join(filter(None, rows_of(part)))
-                if isinstance(part, JsonlPart) and Path(part.path).is_file():
-                    records = read_records(Path(part.path))
-                    shared = asked & {content(read_values(record, part.columns, name)) for name, record in records}
-                    if shared:
-                        told.append(f"{side} ({run}) was trained on {len(shared)} of these {len(rows)} rows ({where})")
-                elif rows_of(part) in map(rows_of, parts):
-                    told.append(f"{side} ({run}) was trained on these data ({where})")
-    return told
-
-
-def content(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Returns what a row asks for and is judged by, which tells it from others wherever it stands."""
-    return row.get("question"), *(tuple(map(str, row.get(name) or ())) for name in ("reference", "answers"))
 
 
 def held_out(data: DataPart, count: int) -> DataPart:

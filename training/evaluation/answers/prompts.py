@@ -15,7 +15,7 @@ from spanreward.rewards.files.pictures import loaded, open_file
 from spanreward.training.data.jsonl import read_records, readable_picture
 from spanreward.training.data.load import load_data
 from spanreward.training.data.rows import prompt_for, read_values
-from spanreward.training.evaluation.answers.columns import Values, columns_of, parted, values_of
+from spanreward.training.evaluation.answers.columns import Values, parted, records_of
 from spanreward.training.evaluation.answers.held_out import held_out, held_out_data
 from spanreward.training.recipe import DataPart, Recipe, RecipeError
 
@@ -49,9 +49,9 @@ def prompts_of(data: DataPart, columns: Sequence[str] = (), told: Sequence[str] 
     column `cluster` are drawn together, without one those with the same picture.
     """
     rows = list(load_data(data))
-    found = columns_of(data, [row["id"] for row in rows], [*columns, *filter(None, [cluster])])
+    records = records_of(data, [row["id"] for row in rows]) if columns or cluster else []
     where = " and ".join(part.source for part in data.parts)
-    slices, clusters = parted(rows, found, columns, cluster, where)
+    slices, clusters = parted(rows, records, columns, cluster, where)
     return Prompts(rows, slices, data.model_dump(), clusters, told)
 
 
@@ -72,9 +72,7 @@ def prompts_of_file(path: str, count: int, columns: Sequence[str] = (), cluster:
         if name in rows:
             raise RecipeError(f"{where} has the id {name!r} of an earlier line: give every row an id of its own.")
         rows[name] = row_of(record, name, where, file.parent)
-    names = [*columns, *filter(None, [cluster])]
-    found = {name: [values_of(record.get(name)) for _, record in lines] for name in names}
-    slices, clusters = parted([*rows.values()], found, columns, cluster, path)
+    slices, clusters = parted([*rows.values()], [record for _, record in lines], columns, cluster, path)
     with file.open(encoding="utf-8") as text:
         there = sum(1 for line in text if line.strip())
     source = {"source": "rows", "path": path, "count": count}

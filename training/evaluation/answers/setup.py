@@ -1,4 +1,4 @@
-"""What a comparison is asked to do (training/evaluation/compare.py does it)."""
+"""What a comparison is asked to do (training/commands/compare.py reads it from the command line)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

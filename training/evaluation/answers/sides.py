@@ -2,6 +2,7 @@
 
     sides = read_sides(["sft=outputs/sft0,outputs/sft1", "api=answers.jsonl"])
     sides["api"]                    # ["answers.jsonl", "answers.jsonl"]: the same answers beside each seed
+    recipe_of("outputs/sft0")       # what the run was trained with
     read_answers("answers.jsonl", rows)     # the completions, in the rows' order
 
 A run is a folder with a policy or an adapter over one, a hub model, or a JSONL file of answers that another model has
@@ -15,6 +16,7 @@ from typing import Any
 from spanreward.training.data.jsonl import read_records
 from spanreward.training.policy import policy_folder
 from spanreward.training.recipe import RecipeError
+from spanreward.training.recipe_file import read_mapping
 
 POLICY_FILES = ("config.json", "adapter_config.json")
 
@@ -38,9 +40,8 @@ def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
         raise ValueError(
             f"every model needs as many folders (training seeds) as the others, or a single one, got {counts}."
         )
-    for name, runs in sides.items():
-        for run in runs:
-            check_run(name, run)
+    for name, run in ((name, run) for name, runs in sides.items() for run in runs):
+        check_run(name, run)
     return {name: runs * max(counts.values()) if len(runs) == 1 else runs for name, runs in sides.items()}
 
 
@@ -80,6 +81,12 @@ def read_seeds(seeds: Sequence[int] | None, sides: Mapping[str, Sequence[str]]) 
 def is_answers(run: str) -> bool:
     """Whether a side's run is a file of answers."""
     return run.endswith(".jsonl")
+
+
+def recipe_of(run: str) -> dict[str, Any]:
+    """Returns the run folder's recipe.yaml; {} where there is none, as for a file of answers and a hub model."""
+    path = Path(run) / "recipe.yaml"
+    return read_mapping(path) if path.is_file() else {}
 
 
 def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:

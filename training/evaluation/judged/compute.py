@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from spanreward.training.evaluation.answers.runs import logged, recipe_of
+from spanreward.training.evaluation.answers.sides import recipe_of
 
 SECONDS = "seconds/"  # what phases' keys begin with
 
@@ -47,14 +47,13 @@ def training_of(run: str) -> dict[str, Any]:
     left out for a resumed run, whose log covers its last part only. seconds: of a step, by phase
     (training/grpo/phases.py), mean of the logged ones; left out where none were logged.
     """
-    folder = Path(run)
-    recipe = recipe_of(run)
+    recipe, log, versions_file = recipe_of(run), Path(run) / "metrics.jsonl", Path(run) / "versions.json"
     if not recipe:
         return {}
-    lines = logged(run)
-    versions = json.loads((folder / "versions.json").read_text("utf-8")) if (folder / "versions.json").is_file() else {}
+    lines = [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.is_file() else []
+    versions = json.loads(versions_file.read_text("utf-8")) if versions_file.is_file() else {}
     last = {key: line[key] for line in lines for key in ("step", "num_tokens", "train_runtime") if key in line}
-    hours = last["train_runtime"] / 3600 if "train_runtime" in last and not versions.get("resumed") else None
+    whole = "train_runtime" in last and not versions.get("resumed")
     phases = sorted({key for line in lines for key in line if key.startswith(SECONDS)})
     seconds = {key.removeprefix(SECONDS): fmean(line[key] for line in lines if key in line) for key in phases}
     known = {
@@ -62,7 +61,7 @@ def training_of(run: str) -> dict[str, Any]:
         "from": (recipe.get("policy") or {}).get("model"),
         "steps": last.get("step"),
         "tokens": None if "num_tokens" not in last else int(last["num_tokens"]),
-        "hours": hours,
+        "hours": last["train_runtime"] / 3600 if whole else None,
         "seconds": seconds or None,
         "processes": versions.get("processes"),
         "machine": versions.get("machine"),

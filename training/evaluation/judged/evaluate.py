@@ -7,14 +7,16 @@ evaluation.answers["dapo"][0][5].text                   # what seed 0 wrote for 
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
+from rich.progress import track
 
-from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.row import read_sample
 from spanreward.training.evaluation.answers.greedy import BATCH, kept_completions
@@ -38,26 +40,19 @@ class Evaluation:
     answers: Answers
 
 
-def evaluate(setup: Setup, kept: Path, progress: Callable[[str], None] = lambda done: None) -> Evaluation:
+def evaluate(setup: Setup, kept: Path) -> Evaluation:
     """Lets every run of every side (a folder, a hub id, or a JSONL file of answers) answer every prompt, and judges it.
 
     Metrics are <reward>_<part> of each reward, vqa_accuracy (questions with four answers or more), overlap, words,
     length, truncated and degenerate (`looks_of`). A metric that a prompt cannot have is NaN, as are length and
     truncated of answers from a file.
 
-    kept: the folder that keeps what policies wrote. progress: is called after every run. Raises ValueError for rewards
-    that cannot be used (`check_rewards`) and a file of answers that cannot be used.
+    kept: the folder that keeps what policies wrote. Raises ValueError for rewards that cannot be used
+    (`check_rewards`) and a file of answers that cannot be used.
     """
     check_rewards(setup.rewards, setup.prompts.rows)
-    written = write_all(setup, kept, progress)
-    answers: dict[str, list[list[JudgedAnswer]]] = {}
-    for side, runs in setup.sides.items():
-        judged: dict[str, list[JudgedAnswer]] = {}
-        for run in runs:
-            if run not in judged:  # a run beside several seeds of another side is judged once
-                judged[run] = judge(written[run], setup)
-        answers[side] = [judged[run] for run in runs]
-    return tabulate(answers)
+    judged = {run: judge(written, setup) for run, written in write_all(setup, kept).items()}
+    return tabulate({side: [judged[run] for run in runs] for side, runs in setup.sides.items()})
 
 
 def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) -> None:
@@ -74,34 +69,29 @@ def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) 
             )
 
 
-def write_all(setup: Setup, kept: Path, progress: Callable[[str], None]) -> dict[str, Written]:
+def write_all(setup: Setup, kept: Path) -> dict[str, Written]:
     """Returns every run's answers; their lengths are None for answers from a file."""
     rows = setup.prompts.rows
-    given = [run for runs in setup.sides.values() for run in runs if is_answers(run)]
-    written: dict[str, Written] = {run: (read_answers(run, rows), [None] * len(rows)) for run in dict.fromkeys(given)}
-    for side, runs in setup.sides.items():
-        for run in runs:
-            if run not in written:
-                written[run] = kept_completions(run, rows, setup.max_tokens, kept, setup.reasoning_end)
-            progress(f"{side} {run}")
-    return written
+    runs = dict.fromkeys(run for runs in setup.sides.values() for run in runs)
+    files_first = sorted(runs, key=is_answers, reverse=True)  # one that cannot be used ends it before any sampling
+    return {
+        run: (read_answers(run, rows), [None] * len(rows))
+        if is_answers(run)
+        else kept_completions(run, rows, setup.max_tokens, kept, setup.reasoning_end)
+        for run in track(files_first, "checkpoints", console=Console(stderr=True))
+    }
 
 
 def judge(written: Written, setup: Setup) -> list[JudgedAnswer]:
-    """Returns one run's judged answers, in the prompts' order."""
+    """Returns one run's judged answers, in the prompts' order. A judge's deadline is for one batch."""
     rows, rewards = setup.prompts.rows, setup.rewards
     samples = [read_sample(row, text, row["prompt"]) for row, text in zip(rows, written[0], strict=True)]
-    of_reward = [judge_in_batches(reward, samples) for reward in rewards]
+    batches = [samples[start : start + BATCH] for start in range(0, len(samples), BATCH)]
+    of_reward = [[verdict for batch in batches for verdict in reward.judge_samples(batch)] for reward in rewards]
     return [
         judged_answer(sample, length, rewards, verdicts, setup.max_tokens)
         for sample, length, *verdicts in zip(samples, written[1], *of_reward, strict=True)
     ]
-
-
-def judge_in_batches(reward: Reward, samples: Sequence[Sample]) -> list[Verdict]:
-    """Judges in batches, as a judge's deadline is for one batch."""
-    starts = range(0, len(samples), BATCH)
-    return [verdict for at in starts for verdict in reward.judge_samples(samples[at : at + BATCH])]
 
 
 def tabulate(answers: Answers) -> Evaluation:
@@ -111,9 +101,8 @@ def tabulate(answers: Answers) -> Evaluation:
     metrics = [*(name for name in named if name not in LAST), *(name for name in LAST if name in named)]
     scores: dict[str, dict[str, np.ndarray]] = {side: {} for side in answers}
     failed: dict[str, dict[str, np.ndarray]] = {side: {} for side in answers}
-    for side, of_side in answers.items():
-        for metric in metrics:
-            found = [[answer.scores.get(metric, math.nan) for answer in of_run] for of_run in of_side]
-            scores[side][metric] = np.array(found, dtype=float)  # None, of a judge that failed, is NaN too
-            failed[side][metric] = np.array([[score is None for score in of_run] for of_run in found])
+    for side, metric in product(answers, metrics):
+        found = [[answer.scores.get(metric, math.nan) for answer in of_run] for of_run in answers[side]]
+        scores[side][metric] = np.array(found, dtype=float)  # None, of a judge that failed, is NaN too
+        failed[side][metric] = np.array([[score is None for score in of_run] for of_run in found])
     return Evaluation(scores, failed, answers)

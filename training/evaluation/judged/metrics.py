@@ -16,8 +16,8 @@ from typing import Literal
 
 from spanreward.rewards.judges.model_files import files_hash
 from spanreward.rewards.reward.reward import Reward
-from spanreward.training.evaluation.answers.runs import recipe_of
 from spanreward.training.evaluation.answers.setup import Setup
+from spanreward.training.evaluation.answers.sides import recipe_of
 from spanreward.training.recipe import RewardPart
 
 Kind = Literal["trained", "judge", "untrained", "unknown", "judgeless"]
@@ -28,6 +28,7 @@ KINDS: dict[Kind, str] = {
     "unknown": "a judge that may have been trained on",
     "judgeless": "no judge",
 }
+LOST_BY = ("judgeless", "untrained", "unknown", "overlap", "judge", "trained")  # who says who lost, the surest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,35 +55,27 @@ def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
     """
     told = [any(recipe_of(run) for run in runs) for runs in setup.sides.values()]
     trained = trained_on(setup.sides) if any(told) else identities(setup.learned)
-    return sort_metrics(setup.rewards, setup.parts, trained, names, known=all(told) or bool(setup.learned))
-
-
-def sort_metrics(
-    rewards: Sequence[Reward],
-    parts: Sequence[RewardPart],
-    trained: Collection[tuple[str, str]],
-    names: Iterable[str],
-    known: bool = True,
-) -> dict[str, Metric]:
-    """Returns the metrics by name, in their order. rewards, parts: the same rewards, built and as asked for. trained:
-    metrics and judges, by `identity`. known: whether every side tells what it was trained on.
-    """
-    built = {name: both for both in zip(rewards, parts, strict=True) for name in names_of(both[0])}
-
-    def metric_of(name: str) -> Metric:
-        reward, part = built[name]
-        asked = identities([part])
-        kind: Kind = "untrained" if known else "unknown"
-        if not asked.isdisjoint(trained):
-            kind = "trained"
-        elif not reward.judges:
-            kind = "judgeless"
-        elif {judge for _, judge in asked} & {judge for _, judge in trained}:
-            kind = "judge"
+    found = dict(JUDGELESS)
+    for reward, part in zip(setup.rewards, setup.parts, strict=True):
+        kind = kind_of(reward, part, trained, known=all(told) or bool(setup.learned))
         by = f"{part.metric} by {part.judge.name}" if reward.judges else reward.__name__
-        return Metric(kind, by, main=name == names_of(reward)[0])
+        main, *_ = own = names_of(reward)
+        found |= {name: Metric(kind, by, main=name == main) for name in own}
+    return {name: found[name] for name in names}
 
-    return {name: JUDGELESS.get(name) or metric_of(name) for name in names}
+
+def kind_of(reward: Reward, part: RewardPart, trained: Collection[tuple[str, str]], known: bool = True) -> Kind:
+    """part: the reward as it was asked for. trained: metrics and judges, by `identity`. known: whether every side tells
+    what it was trained on.
+    """
+    asked = identities([part])
+    if not asked.isdisjoint(trained):
+        return "trained"
+    if not reward.judges:
+        return "judgeless"
+    if {judge for _, judge in asked} & {judge for _, judge in trained}:
+        return "judge"
+    return "untrained" if known else "unknown"
 
 
 def names_of(reward: Reward) -> list[str]:
@@ -90,26 +83,16 @@ def names_of(reward: Reward) -> list[str]:
     return [f"{reward.__name__}_{part}" for part in reward.main_parts or ("score",)]
 
 
-def by_kind(metrics: Mapping[str, Metric]) -> dict[Kind, list[str]]:
-    """Returns the main metrics of each kind."""
-    return {kind: [name for name, one in metrics.items() if one.main and one.kind == kind] for kind in KINDS}
-
-
 def lost_by(metrics: Mapping[str, Metric]) -> list[str]:
-    """Returns the main metrics in the order in which they may say who lost a prompt. Metrics without a judge come
-    first, then judges that were not trained on or may have been, then overlap, and the trained reward last.
-    """
-    groups = by_kind(metrics)
-    sure = [metric for metric in groups["judgeless"] if metric != "overlap"]
-    others = [*groups["untrained"], *groups["unknown"], *(["overlap"] if "overlap" in metrics else [])]
-    return [*sure, *others, *groups["judge"], *groups["trained"]]
+    """Returns the main metrics in the order in which they may say who lost a prompt (LOST_BY)."""
+    mains = [name for name, metric in metrics.items() if metric.main]
+    return sorted(mains, key=lambda name: LOST_BY.index(name if name == "overlap" else metrics[name].kind))
 
 
 def trained_on(sides: Mapping[str, Sequence[str]]) -> set[tuple[str, str]]:
     """Returns (metric, judge by `identity`) of every reward in a run folder's recipe."""
     recipes = [recipe_of(run) for runs in sides.values() for run in dict.fromkeys(runs)]
-    parts = [RewardPart.model_validate(part) for recipe in recipes for part in recipe.get("rewards") or []]
-    return identities(parts)
+    return identities([RewardPart.model_validate(part) for one in recipes for part in one.get("rewards") or []])
 
 
 def identities(parts: Sequence[RewardPart]) -> set[tuple[str, str]]:

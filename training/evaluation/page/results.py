@@ -12,23 +12,22 @@ from typing import Any
 from spanreward.rewards.scoring import to_json
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.evaluate import Answers
-from spanreward.training.evaluation.statistics.comparison import Comparison
+from spanreward.training.evaluation.statistics.comparison import Comparison, Ranked
 from spanreward.training.evaluation.statistics.estimates import Estimate
-from spanreward.training.evaluation.statistics.flips import Flips
-from spanreward.training.evaluation.statistics.leaderboard import Ranked
 from spanreward.training.evaluation.statistics.outcomes import Compared
 from spanreward.training.evaluation.statistics.slices import Slice
-from spanreward.training.evaluation.statistics.summary import Summary
 
 SCHEMA = 1  # a new number where a key changes its meaning or goes
 WHOLE = ("win", "tie", "loss", "failed", "worst_case")  # what is told of all prompts, and not of slices
+RANKED = ("mean", "low", "high", "counted", "failed")
 
 
 def results_of(comparison: Comparison) -> dict[str, Any]:
     """Returns what results.json holds: plain numbers, texts, lists and None."""
-    setup, metrics = comparison.setup, comparison.metrics
+    setup, metrics, parts = comparison.setup, comparison.metrics, comparison.parts
     size = {"seeds": setup.seeds, "prompts": len(setup.prompts.rows)}
     pairs = {f"{pair.later}_minus_{pair.earlier}": pair for pair in comparison.pairs}
+    of_parts = {f"{later}_minus_{earlier}": table for (later, earlier), table in parts.differences.items()}
     return {
         "schema": SCHEMA,
         **size,
@@ -45,11 +44,11 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
         "slices": {name: [sliced(row) for row in pair.slices] for name, pair in pairs.items()},
         "sentences": {name: pair.sentence for name, pair in pairs.items()},
         "headlines": {name: pair.headline for name, pair in pairs.items()},
-        "flips": {name: [flipped(row) for row in pair.flips] for name, pair in pairs.items()},
+        "flips": {name: [asdict(row) for row in pair.flips] for name, pair in pairs.items()},
         "referees": {name: asdict(metric) for name, metric in metrics.items()},
         "lost_by": comparison.lost_by,
         "leaderboard": {"metric": comparison.lost_by[0], "rows": [ranked(row) for row in comparison.ranking]},
-        "parts": size | parts(comparison.parts) if comparison.parts.models else {},
+        "parts": {**size, "models": tables(parts.models), "difference": tables(of_parts)} if parts.models else {},
         "compute": {side: asdict(one) for side, one in comparison.compute.items()},
         "data": setup.prompts.source,
         "max_tokens": setup.max_tokens,
@@ -75,19 +74,10 @@ def sliced(row: Slice) -> dict[str, Any]:
     return found | {name: value for name, value in difference.items() if name not in WHOLE} | outcome
 
 
-def flipped(row: Flips) -> dict[str, Any]:
-    return asdict(row) | {"first": [{"id": name, "one": one, "other": other} for name, one, other in row.first]}
-
-
 def ranked(row: Ranked) -> dict[str, Any]:
-    names = ("mean",) if row.rank is None else ("mean", "low", "high", "counted", "failed")
-    numbers = asdict(row.mean)
-    return {"model": row.model, "rank": row.rank, **{name: numbers[name] for name in names}, "tied": row.tied}
-
-
-def parts(found: Summary) -> dict[str, Any]:
-    differences = {f"{later}_minus_{earlier}": table for (later, earlier), table in found.differences.items()}
-    return {"models": tables(found.models), "difference": tables(differences)}
+    found = asdict(row)
+    mean = {name: found["mean"][name] for name in (RANKED if row.rank else ("mean",))}
+    return {"model": row.model, "rank": row.rank, **mean, "tied": row.tied}
 
 
 def write_completions(path: Path, setup: Setup, answers: Answers) -> None:

@@ -52,22 +52,20 @@ def shown_prompts(prompts: Prompts, answers: Answers, lost_by: Sequence[str]) ->
         *_, earlier, later = of_row.values()
         gaps = {metric: gap(later, earlier, metric) for metric in lost_by}
         by, margin = next(((metric, value) for metric, value in gaps.items() if value is not None), ("", None))
-        words = gap(later, earlier, "words") or 0.0
-        shown.append(
-            ShownPrompt(
-                image=row.get("image"),
-                prompt=row["prompt"][0]["content"],
-                references=tuple(row.get("reference") or row.get("answers") or ()),
-                answers=of_row,
-                id=row["id"],
-                outcome="not judged" if margin is None else sides_of(margin, "lost", "tied", "won"),
-                margin=margin,
-                by=by,
-                length=sides_of(words, "shorter", "as long", "longer"),
-                disagree=len({value > 0 for value in gaps.values() if value is not None and abs(value) > MARGIN}) > 1,
-                slices={name: values[number] for name, values in prompts.slices.items()},
-            )
+        one = ShownPrompt(
+            image=row.get("image"),
+            prompt=row["prompt"][0]["content"],
+            references=tuple(row.get("reference") or row.get("answers") or ()),
+            answers=of_row,
+            id=row["id"],
+            outcome="not judged" if margin is None else ("tied", "won", "lost")[sign(margin)],
+            margin=margin,
+            by=by,
+            length=("as long", "longer", "shorter")[sign(gap(later, earlier, "words"))],
+            disagree=len({sign(value) for value in gaps.values()} - {0}) > 1,
+            slices={name: values[number] for name, values in prompts.slices.items()},
         )
+        shown.append(one)
     return sorted(shown, key=lambda one: (one.margin is None, one.margin))[:SHOWN]
 
 
@@ -77,6 +75,6 @@ def gap(later: JudgedAnswer, earlier: JudgedAnswer, metric: str) -> float | None
     return None if one is None or two is None else one - two
 
 
-def sides_of(value: float, below: str, at: str, above: str) -> str:
-    """Returns the word for a value below, at or above 0."""
-    return at if abs(value) <= MARGIN else above if value > 0 else below
+def sign(value: float | None) -> int:
+    """Returns 1 or -1, 0 for a tie and for no value."""
+    return 0 if value is None or abs(value) <= MARGIN else 1 if value > 0 else -1

@@ -2,24 +2,32 @@
 
 lopsided(evaluation.failed)         # judgments of one side failed more often
 alike(evaluation.answers)           # two sides with the same answers, a side with one answer
+leaks(setup)                        # runs that were trained on these rows
 unsound(setup, metrics)             # rewards that apply to nothing, failed checks of a run
 looks(setup, models)                # answers that are cut or padded
 caveats(setup, metrics)             # notes
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import combinations
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 from scipy.stats import binomtest
 
+from spanreward.training.data.jsonl import read_records
+from spanreward.training.data.rows import read_values
+from spanreward.training.evaluation.answers.held_out import rows_of
 from spanreward.training.evaluation.answers.setup import Setup
-from spanreward.training.evaluation.answers.sides import is_answers
+from spanreward.training.evaluation.answers.sides import is_answers, recipe_of
 from spanreward.training.evaluation.judged.evaluate import Answers
-from spanreward.training.evaluation.judged.metrics import Metric, by_kind, names_of
+from spanreward.training.evaluation.judged.metrics import Metric, names_of
 from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.outcomes import LEVEL, MIN_PROMPTS
+from spanreward.training.recipe import DataPart, JsonlPart
 from spanreward.training.run_checks import failed_checks
 
 SAME = 0.9  # a larger share of identical answers is told
@@ -27,56 +35,73 @@ SHORT = 15  # words of a reference
 LOOKS = 0.05  # a larger share of cut or padded answers is told
 
 
-def lopsided(failed: Mapping[str, Mapping[str, np.ndarray]]) -> list[str]:
-    """Returns a warning for every metric and two sides whose judgments failed unequally often: by an exact test of the
+def lopsided(failed: Mapping[str, Mapping[str, np.ndarray]]) -> Iterator[str]:
+    """Yields a warning for every metric and two sides whose judgments failed unequally often: by an exact test of the
     prompts on which one side failed more often than the other.
     """
-    told = []
     for one, other in combinations(failed, 2):
         for metric, of_one in failed[one].items():
             of_other = failed[other][metric]
             more, fewer = of_one.sum(axis=0), of_other.sum(axis=0)
             counts = int((more > fewer).sum()), int((more < fewer).sum())
             if sum(counts) and binomtest(counts[0], sum(counts)).pvalue < LEVEL:
-                told.append(
+                yield (
                     f"{metric}: judgments of {of_one.mean():.0%} of the answers of {one} failed, and of "
                     f"{of_other.mean():.0%} of those of {other}: what is left may be a fair sample of neither"
                 )
-    return told
 
 
-def alike(answers: Answers) -> list[str]:
-    """Returns warnings of two sides with the same answers, and of a side that answers everything alike."""
+def alike(answers: Answers) -> Iterator[str]:
+    """Yields warnings of two sides with the same answers, and of a side that answers everything alike."""
     texts = {side: [[answer.text for answer in of_run] for of_run in of_side] for side, of_side in answers.items()}
-    told = []
     for one, other in combinations(texts, 2):
         equal = np.array(texts[one]) == np.array(texts[other])
         if equal.size and equal.mean() > SAME:
-            told.append(
+            yield (
                 f"{equal.sum()} of {equal.size} answers of {one} and {other} are identical: did an adapter not load, "
                 "or is it one checkpoint twice?"
             )
-    for side, of_side in texts.items():
-        for of_run in of_side[:1]:
-            most, count = next(iter(Counter(of_run).most_common(1)), ("", 0))
-            if len(of_run) >= MIN_PROMPTS and count > SAME * len(of_run):
-                told.append(f"{side} gives one answer to {count} of {len(of_run)} prompts: {most[:60]!r}")
-    return told
+    for side, first in ((side, run) for side, runs in texts.items() for run in runs[:1]):
+        most, count = next(iter(Counter(first).most_common(1)), ("", 0))
+        if len(first) >= MIN_PROMPTS and count > SAME * len(first):
+            yield f"{side} gives one answer to {count} of {len(first)} prompts: {most[:60]!r}"
 
 
-def unsound(setup: Setup, metrics: Collection[str]) -> list[str]:
-    """Returns what comes before any number: rewards that apply to nothing, failed checks of a run."""
-    told = [
-        f"the reward {reward.__name__} applies to none of these answers, and is not in the tables"
-        for reward in setup.rewards
-        if names_of(reward)[0] not in metrics
-    ]
-    return told + [
-        f"{side}, seed {seed}: the check {check.name} of its training failed: {check.found}, wanted {check.wanted}"
-        for side, runs in setup.sides.items()
-        for seed, run in zip(setup.seeds, runs, strict=True)
-        for check in failed_checks(run)
-    ]
+def leaks(setup: Setup) -> Iterator[str]:
+    """Yields a sentence for every run whose recipe trains on some of these rows: by what a row asks for and is judged
+    by, where the training data are a JSONL file that is here, else by the data block.
+    """
+    rows, source = setup.prompts.rows, setup.prompts.source
+    asked = {content(row) for row in rows} - {content({})}
+    parts = [] if source.get("source") in (None, "rows") else TypeAdapter(DataPart).validate_python(source).parts
+    for side, run in ((side, run) for side, runs in setup.sides.items() for run in dict.fromkeys(runs)):
+        data = recipe_of(run).get("data")
+        for part in TypeAdapter(DataPart).validate_python(data).parts if data else ():
+            where = " ".join(filter(None, rows_of(part)))
+            if isinstance(part, JsonlPart) and Path(part.path).is_file():
+                records = read_records(Path(part.path))
+                shared = asked & {content(read_values(record, part.columns, name)) for name, record in records}
+                if shared:
+                    yield f"{side} ({run}) was trained on {len(shared)} of these {len(rows)} rows ({where})"
+            elif rows_of(part) in map(rows_of, parts):
+                yield f"{side} ({run}) was trained on these data ({where})"
+
+
+def content(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Returns what a row asks for and is judged by, which tells it from others wherever it stands."""
+    return row.get("question"), *(tuple(map(str, row.get(name) or ())) for name in ("reference", "answers"))
+
+
+def unsound(setup: Setup, metrics: Collection[str]) -> Iterator[str]:
+    """Yields what comes before any number: rewards that apply to nothing, failed checks of a run."""
+    for reward in setup.rewards:
+        if names_of(reward)[0] not in metrics:
+            yield f"the reward {reward.__name__} applies to none of these answers, and is not in the tables"
+    for side, runs in setup.sides.items():
+        for seed, run in zip(setup.seeds, runs, strict=True):
+            for check in failed_checks(run):
+                failed = f"the check {check.name} of its training failed: {check.found}, wanted {check.wanted}"
+                yield f"{side}, seed {seed}: {failed}"
 
 
 def looks(setup: Setup, models: Mapping[str, Mapping[str, Estimate]]) -> tuple[list[str], list[str]]:
@@ -96,28 +121,23 @@ def looks(setup: Setup, models: Mapping[str, Mapping[str, Estimate]]) -> tuple[l
     return told[True], told[False]
 
 
-def caveats(setup: Setup, metrics: Mapping[str, Metric]) -> list[str]:
-    """Returns what limits the figures: no other judge, decoding that is not known, references that PoSh needs long."""
-    kinds = by_kind(metrics)
-    told = []
-    if kinds["trained"] and not kinds["untrained"]:
-        told.append(
-            "every judge here is one that a model was trained on: name held-out metrics under `referees` in the recipe"
-        )
-    if kinds["unknown"] and not setup.fixed:
-        told.append(
-            "nothing here says what every side was trained on, so a judge may be one that it has learned to please"
-        )
+def caveats(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str]:
+    """Yields what limits the figures: no other judge, decoding that is not known, references that PoSh needs long."""
+    kinds = {metric.kind for metric in metrics.values() if metric.main}
+    if "trained" in kinds and "untrained" not in kinds:
+        told = "every judge here is one that a model was trained on"
+        yield f"{told}: name held-out metrics under `referees` in the recipe"
+    if "unknown" in kinds and not setup.fixed:
+        yield "nothing here says what every side was trained on, so a judge may be one that it has learned to please"
     files = [side for side, runs in setup.sides.items() if any(map(is_answers, runs))]
     if files and len(files) < len(setup.sides):
-        told.append(
+        yield (
             f"{' and '.join(files)}: how the answers were decoded (greedy or sampled, how long) is not known; the "
             f"others decode greedily, at most {setup.max_tokens} tokens"
         )
     words = [len(text.split()) for row in setup.prompts.rows for text in row.get("reference") or ()]
     if any(part.metric == "posh" for part in setup.parts) and words and np.median(words) < SHORT:
-        told.append(
+        yield (
             f"the references have {np.median(words):.0f} words (median): PoSh is made for detailed ones, and calls "
             "true details that short references lack wrong"
         )
-    return told

@@ -1,25 +1,40 @@
-"""A whole comparison: every number, sentence and warning, from judged answers.
+"""A whole comparison: every number, sentence and warning, and the ranking of all models, from judged answers.
 
 comparison = summarise(setup, evaluation)
 comparison.pairs[-1].metrics["posh_f1"].outcome.verdict         # "better"
 comparison.warnings                                             # what a reader must know first
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
-from spanreward.training.evaluation.answers.held_out import leaks
+from spanreward.rewards.comparison.crossed import holm
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.compute import Compute, compute_of
 from spanreward.training.evaluation.judged.evaluate import Evaluation
 from spanreward.training.evaluation.judged.metrics import Metric, lost_by, metrics_of, names_of
-from spanreward.training.evaluation.statistics.cautions import alike, caveats, looks, lopsided, unsound
-from spanreward.training.evaluation.statistics.estimates import Estimate
-from spanreward.training.evaluation.statistics.leaderboard import Ranked, leaderboard
+from spanreward.training.evaluation.statistics.cautions import alike, caveats, leaks, looks, lopsided, unsound
+from spanreward.training.evaluation.statistics.estimates import Array, Estimate, differences, in_clusters
 from spanreward.training.evaluation.statistics.needs import needs
+from spanreward.training.evaluation.statistics.outcomes import LEVEL
 from spanreward.training.evaluation.statistics.pairs import Pair, compare_pairs
-from spanreward.training.evaluation.statistics.parts import parts_by_kind
 from spanreward.training.evaluation.statistics.sentences import contradictions
-from spanreward.training.evaluation.statistics.summary import Summary, summarise_models
+from spanreward.training.evaluation.statistics.slices import sign_flips
+from spanreward.training.evaluation.statistics.summary import Summary, parts_by_kind, summarise_models
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """rank: 1 plus the number of models that are higher beyond chance over prompts, at LEVEL, adjusted over all pairs
+    (Holm); None without a score. tied: the models that are neither higher nor lower beyond chance. Of other training
+    seeds this says nothing.
+    """
+
+    model: str
+    rank: int | None
+    mean: Estimate
+    tied: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +45,7 @@ class Comparison:
         models: {model: {metric: mean}}.
         pairs: every later model against every earlier one.
         lost_by: the main metrics in the order in which they say who lost a prompt.
-        ranking: the models by the first of them.
+        ranking: the models by the first of them, the best first.
         parts: of the metrics that are split by kind.
         notes: what limits the figures.
         warnings: what a reader must know before them.
@@ -57,14 +72,13 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         raise ValueError(f"the rewards {names} apply to none of these answers, and no metric without a judge does.")
     scales = {name: reward.scale for reward in setup.rewards for name in names_of(reward)}
     summary = summarise_models(scores, setup.drawn, evaluation.failed, setup.sides, scales, prompts.clusters)
-    pairs = compare_pairs(setup, evaluation, summary, metrics)
+    pairs = compare_pairs(setup, evaluation, summary.differences, metrics)
     decisive, *_ = order = lost_by(metrics)
     of_scores = {side: table[decisive] for side, table in scores.items()}
     of_models = {model: table[decisive] for model, table in summary.models.items()}
     cut, perhaps = looks(setup, summary.models)
     opposed = [contradictions(pair.later, pair.earlier, pair.metrics, metrics) for pair in pairs]
-    leaked = leaks(setup.sides, prompts.rows, prompts.source)
-    warnings = [*lopsided(evaluation.failed), *alike(evaluation.answers), *prompts.told, *leaked]
+    warnings = [*lopsided(evaluation.failed), *alike(evaluation.answers), *prompts.told, *leaks(setup)]
     warnings += [*unsound(setup, metrics), *cut, *(text for told, _ in opposed for text in told)]
     notes = [*perhaps, *prompts.noted, *caveats(setup, metrics), *(text for _, told in opposed for text in told)]
     return Comparison(
@@ -76,6 +90,26 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         ranking=leaderboard(of_scores, of_models, prompts.clusters),
         parts=parts_by_kind(setup, evaluation.answers),
         compute=compute_of(setup.sides, {side: table.get("length") for side, table in scores.items()}),
-        notes=notes + needs(setup, of_scores, pairs, decisive),
+        notes=[*notes, *needs(setup, of_scores, pairs, decisive)],
         warnings=warnings,
     )
+
+
+def leaderboard(
+    scores: Mapping[str, Array], means: Mapping[str, Estimate], clusters: Sequence[int] | None = None
+) -> list[Ranked]:
+    """Returns the models by their mean of one metric; those without a score come last. scores: (seeds, prompts)."""
+    known = {model: found.mean for model, found in means.items() if found.mean is not None}
+    pairs = list(combinations(known, 2))
+    gaps = [in_clusters(differences(scores[one], scores[two]), clusters)[0] for one, two in pairs]
+    chances = holm([1.0 if (chance := sign_flips(gap)) is None else chance for gap in gaps])
+    higher: dict[str, set[str]] = {model: set() for model in known}
+    for pair, gap, chance in zip(pairs, gaps, chances, strict=True):
+        if chance < LEVEL:
+            upper, lower = pair if gap.mean() > 0 else pair[::-1]
+            higher[lower].add(upper)
+    rows = []
+    for model in sorted(known, key=lambda model: -known[model]):
+        tied = [o for o in known if o != model and o not in higher[model] and model not in higher[o]]
+        rows.append(Ranked(model, 1 + len(higher[model]), means[model], tied))
+    return rows + [Ranked(model, None, means[model], []) for model in means if model not in known]

@@ -82,8 +82,8 @@ def estimate_of(
     trained = of_seeds(array, range(len(array)) if seeds is None else seeds)
     trained = trained[~np.isnan(trained).all(axis=1)]
     runs_low, runs_high = interval_over_seeds(nan_means(trained).tolist())
-    counts = {"counted": len(prompts), "trained": len(trained)}
-    found = Estimate(float(prompts.mean()), low, high, per_seed, runs_low, runs_high, **counts)
+    found = Estimate(float(prompts.mean()), low, high, per_seed, runs_low, runs_high)
+    found = replace(found, counted=len(prompts), trained=len(trained))
     both = crossed(trained if len(trained) >= MIN_SEEDS else nan_means(array.T)[None], clusters)
     if both is None:
         return found
@@ -99,9 +99,8 @@ def paired_difference(
 ) -> Difference:
     """Returns a - b over the pairs that both have, as `estimate_of`. Which of the others failed is not known here."""
     gaps = differences(a, b)
-    wins, losses = int((gaps > MARGIN).sum()), int((gaps < -MARGIN).sum())
-    ties = int((np.abs(gaps) <= MARGIN).sum())
-    return Difference(**asdict(estimate_of(gaps, seeds, resamples, clusters)), win=wins, tie=ties, loss=losses)
+    win, tie, loss = (int(chosen.sum()) for chosen in (gaps > MARGIN, np.abs(gaps) <= MARGIN, gaps < -MARGIN))
+    return Difference(**asdict(estimate_of(gaps, seeds, resamples, clusters)), win=win, tie=tie, loss=loss)
 
 
 def in_clusters(values: Array, clusters: Sequence[int] | None) -> tuple[Array, Array]:

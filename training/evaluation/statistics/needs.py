@@ -1,10 +1,10 @@
 """How many prompts and training seeds "better" would take, where a pair is undecided.
 
-need(difference, "posh_f1", gaps, seeds=[0, 1, 2], clusters=None, fixed=False)
-# "by PoSh F1 a difference as large as this needs 1,240 prompts with 3 seeds or 800 prompts with 5 seeds or ..."
+need(difference, gaps, seeds=[0, 1, 2], clusters=None, fixed=False)
+# "1,240 prompts with 3 seeds or 800 prompts with 5 seeds or ..."
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
 import numpy as np
@@ -19,9 +19,17 @@ from spanreward.training.evaluation.statistics.pairs import Pair, first_pairs, s
 PLANNED = (3, 5, 10)  # training seeds
 
 
-def need(
-    found: Difference, metric: str, gaps: Array, seeds: Sequence[int], clusters: Sequence[int] | None, fixed: bool
-) -> str:
+def needs(setup: Setup, scores: Mapping[str, Array], pairs: Sequence[Pair], metric: str) -> Iterator[str]:
+    """Yields what the pairs that a reader sees first need. scores: by this metric, of each side."""
+    for pair in first_pairs(pairs):
+        gaps, seeds = differences(scores[pair.later], scores[pair.earlier]), seeds_of(setup, pair.later, pair.earlier)
+        enough = need(pair.metrics[metric].difference, gaps, seeds, setup.prompts.clusters, setup.fixed)
+        if enough:
+            named = f"{pair.later} against {pair.earlier}: by {label(metric)}"
+            yield f"{named} a difference as large as this needs {enough}"
+
+
+def need(found: Difference, gaps: Array, seeds: Sequence[int], clusters: Sequence[int] | None, fixed: bool) -> str:
     """Returns what would show a difference as large as this one as "better" or "worse" in 80 % of comparisons; "" where
     the interval decides already, and for fewer than MIN_SEEDS of trained models, whose scatter is not known. gaps: the
     differences, (rows, prompts). seeds, clusters: of their rows and columns.
@@ -35,18 +43,7 @@ def need(
     spreads = Spreads(float(values.var(ddof=1)), 0.0, 0.0) if fixed else spreads_of(values)
     counts = {count: needed(spreads, found.mean, count) for count in PLANNED}  # the same for all, if fixed
     told = [f"{ceil(n * size):,} prompts" + ("" if fixed else f" with {s} seeds") for s, n in counts.items() if n]
-    enough = " or ".join(dict.fromkeys(told)) or "more than can be had"
-    return f"by {label(metric)} a difference as large as this needs {enough}"
-
-
-def needs(setup: Setup, scores: Mapping[str, Array], pairs: Sequence[Pair], metric: str) -> list[str]:
-    """Returns `need` of the pairs that a reader sees first. scores: by this metric, of each side."""
-    told = []
-    for pair in first_pairs(pairs):
-        gaps, seeds = differences(scores[pair.later], scores[pair.earlier]), seeds_of(setup, pair.later, pair.earlier)
-        said = need(pair.metrics[metric].difference, metric, gaps, seeds, setup.prompts.clusters, setup.fixed)
-        told += [f"{pair.later} against {pair.earlier}: {said}"] if said else []
-    return told
+    return " or ".join(dict.fromkeys(told)) or "more than can be had"
 
 
 def clustered(values: Array, clusters: Sequence[int] | None) -> tuple[Array, float]:

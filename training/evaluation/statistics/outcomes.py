@@ -8,13 +8,12 @@ adjustment over all pairs and metrics, and a difference whose sign no failed jud
 these prompts and these models alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from spanreward.rewards.comparison.crossed import equivalence
+from spanreward.rewards.comparison.crossed import equivalence, holm
 from spanreward.rewards.comparison.length import LengthControl
-from spanreward.rewards.comparison.multiplicity import holm
 from spanreward.training.evaluation.statistics.estimates import MIN_SEEDS, Difference
 
 LEVEL = 0.05
@@ -29,8 +28,6 @@ WORDS = {  # by metric, for higher and lower: the verdict, and the word for thes
 USUAL = (("better", "worse"), ("higher", "lower"))
 
 K = TypeVar("K")
-Sides = tuple[str, str]  # later, earlier
-Differences = Mapping[Sides, Mapping[str, Difference]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,30 +122,24 @@ def count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def adjust(differences: Differences, mains: Sequence[str]) -> dict[tuple[Sides, str], float]:
-    """Returns the main metrics' p, by pair and metric, adjusted over all of them (Holm)."""
-    return adjusted({(pair, metric): table[metric].p for pair, table in differences.items() for metric in mains})
-
-
 def adjusted(tests: Mapping[K, float | None]) -> dict[K, float]:
     """Returns the p-values that are known, adjusted for how many they are (Holm)."""
     known = {key: p for key, p in tests.items() if p is not None}
     return dict(zip(known, holm(list(known.values())), strict=True))
 
 
-def equivalences(differences: Differences, mains: Sequence[str], within: float) -> dict[tuple[Sides, str], Equivalence]:
-    """Returns, by pair and main metric, whether the models differ by less than `within`."""
-    found = {(pair, metric): table[metric] for pair, table in differences.items() for metric in mains}
-    tests = adjusted({key: within_test(one, within) for key, one in found.items()})
+def equivalences(found: Mapping[K, Difference], within: float) -> dict[K, Equivalence]:
+    """Returns for each difference whether it is smaller than `within`."""
+    tests = adjusted(
+        {
+            key: equivalence(one.mean, one.error, one.freedom, within)
+            for key, one in found.items()
+            if not (one.mean is None or one.error is None or one.freedom is None)
+        }
+    )
 
-    def holds(key: tuple[Sides, str], one: Difference) -> bool:
+    def holds(key: K, one: Difference) -> bool:
         ends = one.worst_case or [one.mean or 0.0]
         return tests.get(key, 1.0) < LEVEL and one.counted >= MIN_PROMPTS and max(map(abs, ends)) < within
 
     return {key: Equivalence(within, tests.get(key), holds(key, one)) for key, one in found.items()}
-
-
-def within_test(found: Difference, within: float) -> float | None:
-    if found.mean is None or found.error is None or found.freedom is None:
-        return None
-    return equivalence(found.mean, found.error, found.freedom, within)

@@ -1,6 +1,6 @@
 """Every later model against every earlier one: differences, verdicts, win rates, slices, and sentences on them.
 
-pairs = compare_pairs(setup, evaluation, summary, metrics)
+pairs = compare_pairs(setup, evaluation, summary.differences, metrics)
 pairs[-1].metrics["posh_f1"].outcome.verdict        # "better"
 """
 
@@ -11,16 +11,14 @@ from pathlib import Path
 import numpy as np
 
 from spanreward.rewards.comparison.length import LengthControl, control_length
-from spanreward.training.evaluation.answers.runs import recipe_of
 from spanreward.training.evaluation.answers.setup import Setup
+from spanreward.training.evaluation.answers.sides import recipe_of
 from spanreward.training.evaluation.judged.evaluate import Evaluation
 from spanreward.training.evaluation.judged.metrics import Metric
-from spanreward.training.evaluation.statistics.estimates import MARGIN, Array, differences, independent
-from spanreward.training.evaluation.statistics.flips import Flips, flips
-from spanreward.training.evaluation.statistics.outcomes import Compared, adjust, equivalences, judge_pair
+from spanreward.training.evaluation.statistics.estimates import MARGIN, Array, Difference, differences, independent
+from spanreward.training.evaluation.statistics.outcomes import Compared, adjusted, equivalences, judge_pair
 from spanreward.training.evaluation.statistics.sentences import headline, sentence
-from spanreward.training.evaluation.statistics.slices import Slice, compare_slices
-from spanreward.training.evaluation.statistics.summary import Summary
+from spanreward.training.evaluation.statistics.slices import Flips, Slice, compare_slices, flips
 
 FEW_PAIRS = 3
 
@@ -45,35 +43,41 @@ def first_pairs(pairs: Sequence[Pair]) -> list[Pair]:
     return [pair for pair in reversed(pairs) if pair.later == pairs[-1].later or len(pairs) <= FEW_PAIRS]
 
 
-def compare_pairs(setup: Setup, evaluation: Evaluation, summary: Summary, metrics: Mapping[str, Metric]) -> list[Pair]:
-    """Returns the pairs, the first models' first."""
+def compare_pairs(
+    setup: Setup,
+    evaluation: Evaluation,
+    found: Mapping[tuple[str, str], Mapping[str, Difference]],
+    metrics: Mapping[str, Metric],
+) -> list[Pair]:
+    """Returns the pairs, the first models' first. found: {(later, earlier): {metric: difference}}."""
     mains = [name for name, metric in metrics.items() if metric.main]
-    adjusted = adjust(summary.differences, mains)
-    equal = {} if setup.within is None else equivalences(summary.differences, mains, setup.within)
-    pairs = []
-    for sides, table in summary.differences.items():
-        lone = lone_run(setup, *sides)
-        one, two = (evaluation.scores[side] for side in sides)
-        shape = one["words"], two["words"], setup.prompts.clusters
-        rates = {metric: win_rate(one[metric], two[metric], *shape) for metric in mains}
-        entries = {}
-        for metric, found in table.items():
-            p = adjusted.get((sides, metric))
-            outcome = judge_pair(found, metric, p, setup.fixed, lone)
-            entries[metric] = Compared(found, outcome, p, equal.get((sides, metric)), rates.get(metric))
-        said = sentence(*sides, entries, metrics, setup.fixed, lone), headline(*sides, entries, metrics)
-        pairs.append(Pair(*sides, entries, *parts_of(setup, evaluation, sides, mains), *said))
-    return pairs
-
-
-def parts_of(
-    setup: Setup, evaluation: Evaluation, sides: tuple[str, str], mains: Sequence[str]
-) -> tuple[list[Slice], list[Flips]]:
-    """Returns what is said of some of the prompts: slices, and prompts that change sides."""
-    one, two = (evaluation.scores[side] for side in sides)
-    seeds, prompts = seeds_of(setup, *sides), setup.prompts
+    of_mains = {(sides, metric): table[metric] for sides, table in found.items() for metric in mains}
+    holm = adjusted({key: one.p for key, one in of_mains.items()})
+    equal = {} if setup.within is None else equivalences(of_mains, setup.within)
+    prompts, scores = setup.prompts, evaluation.scores
     ids = [str(row.get("id", number)) for number, row in enumerate(prompts.rows, start=1)]
-    return compare_slices(one, two, prompts.slices, mains, seeds, prompts.clusters), flips(one, two, mains, ids)
+    pairs = []
+    for sides, table in found.items():
+        lone = lone_run(setup, *sides)
+        one, two = (scores[side] for side in sides)
+        entries = {}
+        for metric, difference in table.items():
+            key = sides, metric
+            outcome = judge_pair(difference, metric, holm.get(key), setup.fixed, lone)
+            shape = one["words"], two["words"], prompts.clusters
+            rate = win_rate(one[metric], two[metric], *shape) if metric in mains else None
+            entries[metric] = Compared(difference, outcome, holm.get(key), equal.get(key), rate)
+        pairs.append(
+            Pair(
+                *sides,
+                metrics=entries,
+                slices=compare_slices(one, two, prompts.slices, mains, seeds_of(setup, *sides), prompts.clusters),
+                flips=flips(one, two, mains, ids),
+                sentence=sentence(*sides, entries, metrics, setup.fixed, lone),
+                headline=headline(*sides, entries, metrics),
+            )
+        )
+    return pairs
 
 
 def win_rate(

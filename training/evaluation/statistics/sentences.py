@@ -25,8 +25,8 @@ def sentence(later: str, earlier: str, entries: Entries, metrics: Metrics, fixed
     limit = "" if fixed else limit
     groups: dict[str, list[str]] = {}
     for metric, entry in entries.items():
+        kind = metrics[metric].kind
         if metrics[metric].main:
-            kind = metrics[metric].kind
             who = "" if fixed and kind == "unknown" else f" ({KINDS[kind]})"
             word = entry.outcome.over_prompts if limit else entry.outcome.verdict
             groups.setdefault(word, []).append(f"{label(metric)} {with_interval(entry)}{who}")

@@ -3,16 +3,21 @@
 scores = {"sft": {"truth_f1": sft}, "dapo": {"truth_f1": dapo}}     # arrays of shape (seeds, prompts)
 summary = summarise_models(scores, seeds=[0, 1, 2])
 summary.differences["dapo", "sft"]["truth_f1"].mean                 # 0.04
+parts_by_kind(setup, answers).models["dapo"]["posh_recall_entity"]  # the same, of the parts of verdicts
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from spanreward.rewards.comparison.resampling import DRAWS
+from spanreward.training.evaluation.answers.setup import Setup
+from spanreward.training.evaluation.judged.answer import JudgedAnswer
+from spanreward.training.evaluation.judged.evaluate import Answers
 from spanreward.training.evaluation.statistics.estimates import (
     Array,
     Difference,
@@ -40,7 +45,7 @@ def summarise_models(
     scores: Tables,
     seeds: Sequence[int] | None = None,
     failed: Tables | None = None,
-    runs: Mapping[str, Sequence[str]] | None = None,
+    runs: Mapping[str, Sequence[Any]] | None = None,
     scales: Mapping[str, tuple[float, float]] | None = None,
     clusters: Sequence[int] | None = None,
     resamples: int = DRAWS,
@@ -53,35 +58,56 @@ def summarise_models(
     that are not in [0, 1]. clusters: which prompts belong together (default: none).
     """
     metrics = list(next(iter(scores.values())))
-    arrays = {metric: {model: as_scores(table[metric]) for model, table in scores.items()} for metric in metrics}
-    names = list(seeds or range(len(next(iter(arrays[metrics[0]].values())))))
-    of_run = {model: list(runs[model]) if runs else list(map(str, range(len(names)))) for model in scores}
+    arrays = {model: {metric: as_scores(table[metric]) for metric in metrics} for model, table in scores.items()}
+    rows = range(len(next(iter(arrays.values()))[metrics[0]]))
+    names, of_run = list(seeds or rows), runs or dict.fromkeys(scores, rows)
 
     def lost(model: str, metric: str) -> Flags:
-        return np.isnan(arrays[metric][model]) if failed is None else np.asarray(failed[model][metric], dtype=bool)
+        return np.isnan(arrays[model][metric]) if failed is None else np.asarray(failed[model][metric], dtype=bool)
 
     def mean(model: str, metric: str) -> Estimate:
-        gaps = [np.isnan(array) for array in arrays[metric].values()]
+        gaps = [np.isnan(table[metric]) for table in arrays.values()]
         everywhere = ~np.any([gap for gap in gaps if not gap.all()], axis=0)
-        values = np.where(everywhere, arrays[metric][model], np.nan)
+        values = np.where(everywhere, arrays[model][metric], np.nan)
         found = estimate_of(values, independent(names, of_run[model]), resamples, clusters)
         return replace(found, failed=int(lost(model, metric).sum()))
 
     def difference(later: str, earlier: str, metric: str) -> Difference:
-        a, b = arrays[metric][later], arrays[metric][earlier]
+        a, b = arrays[later][metric], arrays[earlier][metric]
         failed_a, failed_b = lost(later, metric), lost(earlier, metric)
-        compared = list(zip(of_run[later], of_run[earlier], strict=True))
-        found = paired_difference(a, b, independent(names, compared), resamples, clusters)
+        together = independent(names, list(zip(of_run[later], of_run[earlier], strict=True)))
         ends = worst_case(a, b, failed_a, failed_b, (scales or {}).get(metric, (0.0, 1.0)))
+        found = paired_difference(a, b, together, resamples, clusters)
         return replace(found, failed=int((failed_a | failed_b).sum()), worst_case=ends)
 
-    return Summary(
-        {model: {metric: mean(model, metric) for metric in metrics} for model in scores},
-        {
-            (later, earlier): {metric: difference(later, earlier, metric) for metric in metrics}
-            for earlier, later in combinations(scores, 2)
-        },
-    )
+    models = {model: {metric: mean(model, metric) for metric in metrics} for model in scores}
+    pairs = [(later, earlier) for earlier, later in combinations(scores, 2)]
+    return Summary(models, {pair: {metric: difference(*pair, metric) for metric in metrics} for pair in pairs})
+
+
+def parts_by_kind(setup: Setup, answers: Answers) -> Summary:
+    """Returns the parts that split a reward's main part by kind (`posh_precision_entity` and so on), from the shown
+    verdicts; an empty summary where there are none.
+    """
+    mains = {reward.__name__: tuple(f"{main}_" for main in reward.main_parts) for reward in setup.rewards}
+    every = [answer for of_side in answers.values() for of_run in of_side for answer in of_run]
+    parts = dict.fromkeys((one.judge, part) for one in every for part in one.verdict.parts)
+    splits = [(judge, part) for judge, part in parts if part.startswith(mains[judge])]
+    if not splits:
+        return Summary({}, {})
+    scores = {
+        side: {
+            f"{judge}_{part}": np.array([[part_of(one, judge, part) for one in run] for run in of_side], dtype=float)
+            for judge, part in splits
+        }
+        for side, of_side in answers.items()
+    }
+    nothing = {side: {name: np.zeros(array.shape) for name, array in of.items()} for side, of in scores.items()}
+    return summarise_models(scores, setup.seeds, nothing, setup.sides)
+
+
+def part_of(answer: JudgedAnswer, judge: str, part: str) -> float | None:
+    return answer.verdict.parts.get(part) if answer.judge == judge else None
 
 
 def worst_case(

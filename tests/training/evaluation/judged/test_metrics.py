@@ -1,5 +1,6 @@
 """Metrics sorted by what a policy has to do with them."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,10 @@ from experiments.scenes.parts import TRUTH
 from experiments.scenes.truth import Truth
 from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.rewards.harmonic import HarmonicReward
-from spanreward.training.evaluation.answers.runs import recipe_of
-from spanreward.training.evaluation.judged.metrics import by_kind, identities, identity, sort_metrics, trained_on
+from spanreward.training.evaluation.answers.prompts import Prompts
+from spanreward.training.evaluation.answers.setup import Setup
+from spanreward.training.evaluation.answers.sides import recipe_of
+from spanreward.training.evaluation.judged.metrics import identities, identity, kind_of, metrics_of, trained_on
 from spanreward.training.recipe import RewardPart
 
 METRICS = ["truth_f1", "posh_f1", "posh_recall", "harmonic_overall", "harmonic_clarity", "overlap", "words", "length"]
@@ -27,9 +30,8 @@ def test_a_cascade_is_both_of_its_judges() -> None:
     other = RewardPart(metric="harmonic", judge="vllm:smollm2")
     assert identities([cascade]) == {("posh", "match"), ("posh", "smollm2")}
     rewards = [PoshReward(MatchJudge()), HarmonicReward(MatchJudge(), criteria=["clarity"], spans="none")]
-    metrics = ["posh_f1", "harmonic_overall"]
     kinds = [
-        [sort_metrics(rewards, [cascade, other], trained, metrics)[metric].kind for metric in metrics]
+        [kind_of(reward, part, trained) for reward, part in zip(rewards, [cascade, other], strict=True)]
         for trained in ({("posh", "smollm2")}, {("harmonic", "match")})
     ]
     assert kinds == [["trained", "judge"], ["judge", "untrained"]]
@@ -40,9 +42,11 @@ def test_each_metric_has_its_kind(tmp_path: Path) -> None:
     rewards = [PoshReward(MatchJudge()), HarmonicReward(MatchJudge(), criteria=["clarity"], spans="none"), Truth()]
     sft = run_folder(tmp_path / "sft", [])
     dapo = run_folder(tmp_path / "dapo", [{"metric": "posh", "judge": "match"}])
-    trained = trained_on({"sft": [sft], "dapo": [dapo, dapo], "api": ["answers.jsonl"]})
+    sides = {"sft": [sft, sft], "dapo": [dapo, dapo]}
+    trained = trained_on({**sides, "api": ["answers.jsonl"]})
     assert trained == {("posh", "match")}
-    found = sort_metrics(rewards, parts, trained, METRICS)
+    setup = Setup(sides, [0, 1], Prompts([], {}, {}), parts, rewards, max_tokens=8)
+    found = metrics_of(setup, METRICS)
     assert list(found) == METRICS
     assert {metric for metric, one in found.items() if one.main} == {
         "truth_f1",
@@ -51,28 +55,20 @@ def test_each_metric_has_its_kind(tmp_path: Path) -> None:
         "overlap",
     }
     assert (found["posh_f1"].by, found["truth_f1"].by) == ("posh by match", "truth")
-    assert by_kind(found) == {
-        "trained": ["posh_f1"],
-        "judge": [],
-        "untrained": ["harmonic_overall"],
-        "unknown": [],
-        "judgeless": ["truth_f1", "overlap"],
-    }
-    # the same metric by another judge is one that it was not trained on
-    other = sort_metrics(rewards, parts, {("posh", "smollm2")}, METRICS)
-    assert other["posh_f1"].kind == "untrained"
-    assert other["harmonic_overall"].kind == "judge"  # whose judge PoSh was trained by
-    assert sort_metrics(rewards, parts, {("harmonic", "smollm2")}, METRICS)["harmonic_overall"].kind == "trained"
+    mains = ("posh_f1", "harmonic_overall", "truth_f1", "overlap")
+    assert [found[metric].kind for metric in mains] == ["trained", "untrained", "judgeless", "judgeless"]
     # where a side does not tell what it was trained on, any judge may have been
-    unknown = sort_metrics(rewards, parts, trained, METRICS, known=False)
-    assert {metric: unknown[metric].kind for metric in ("posh_f1", "harmonic_overall", "truth_f1")} == {
-        "posh_f1": "trained",
-        "harmonic_overall": "unknown",
-        "truth_f1": "judgeless",
-    }
+    unknown = metrics_of(replace(setup, sides=sides | {"api": ["answers.jsonl"] * 2}), METRICS)
+    assert [unknown[metric].kind for metric in mains] == ["trained", "unknown", "judgeless", "judgeless"]
     assert recipe_of("answers.jsonl") == {}
-    # what asks no judge may have been trained on too
-    assert sort_metrics(rewards, parts, {(TRUTH, "match")}, METRICS)["truth_f1"].kind == "trained"
+
+    def kinds(*trained: tuple[str, str]) -> list[str]:
+        return [kind_of(reward, part, trained) for reward, part in zip(rewards, parts, strict=True)]
+
+    # the same metric by another judge is one that it was not trained on; that judge is one that PoSh was trained by
+    assert kinds(("posh", "smollm2")) == ["untrained", "judge", "judgeless"]
+    assert kinds(("harmonic", "smollm2"))[1] == "trained"
+    assert kinds((TRUTH, "match"))[2] == "trained"  # what asks no judge may have been trained on too
 
 
 def test_a_judge_is_its_model_whatever_serves_it(tmp_path: Path) -> None:

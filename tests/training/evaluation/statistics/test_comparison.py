@@ -17,8 +17,7 @@ from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.answer import JudgedAnswer
 from spanreward.training.evaluation.judged.evaluate import Evaluation
 from spanreward.training.evaluation.statistics.comparison import summarise
-from spanreward.training.evaluation.statistics.parts import parts_by_kind
-from spanreward.training.evaluation.statistics.summary import Summary
+from spanreward.training.evaluation.statistics.summary import Summary, parts_by_kind
 from spanreward.training.recipe import RewardPart
 from tests.support.invented_report import invented_comparison, invented_scores
 

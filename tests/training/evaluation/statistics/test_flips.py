@@ -6,8 +6,8 @@ from scipy import stats
 
 from spanreward.rewards.comparison.crossed import crossed, equivalence
 from spanreward.training.evaluation.statistics.estimates import Difference
-from spanreward.training.evaluation.statistics.flips import flips
 from spanreward.training.evaluation.statistics.outcomes import equivalences
+from spanreward.training.evaluation.statistics.slices import flips
 
 
 def test_flips_are_counted_by_hand() -> None:
@@ -15,8 +15,8 @@ def test_flips_are_counted_by_hand() -> None:
     earlier = {"a": np.array([[0.5, 0.8, 0.5, 0.0]]), "b": np.array([[0.2, 0.1, 0.0, 1.0]])}
     (found,) = flips(later, earlier, ["a", "b"], ["w", "x", "y", "z"])
     assert (found.count, found.of) == (2, 3)
-    assert [name for name, _, _ in found.first] == ["x", "w"]
-    assert found.first[0][1] == pytest.approx(-0.8)
+    assert [prompt["id"] for prompt in found.first] == ["x", "w"]
+    assert found.first[0]["one"] == pytest.approx(-0.8)
 
 
 def test_two_one_sided_tests_are_scipys() -> None:
@@ -31,6 +31,6 @@ def test_two_one_sided_tests_are_scipys() -> None:
 @pytest.mark.parametrize(("worst", "holds"), [(None, True), ([-0.02, 0.02], True), ([-0.2, 0.02], False)])
 def test_failed_judgments_may_forbid_equivalence(worst: list[float] | None, holds: bool) -> None:
     found = Difference(0.001, None, None, [], error=0.005, freedom=50.0, counted=50, worst_case=worst)
-    ((_, told),) = equivalences({("b", "a"): {"f1": found}}, ["f1"], 0.05).items()
+    told = equivalences({"f1": found}, 0.05)["f1"]
     assert told.holds is holds
     assert told.p < 0.001

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from spanreward.training.evaluation.statistics.comparison import leaderboard
 from spanreward.training.evaluation.statistics.estimates import estimate_of
-from spanreward.training.evaluation.statistics.leaderboard import leaderboard
 
 
 def ranked(scores: Any) -> Any:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spanreward.rewards.comparison.multiplicity import holm
+from spanreward.rewards.comparison.crossed import holm
 from spanreward.training.evaluation.statistics.slices import compare_slices, sign_flips, usable
 
 

@@ -1,11 +1,11 @@
-"""Every completion of a run with its verdicts, one line of JSON each.
+"""What a run writes as lines of JSON: every completion with its verdicts, and the trainer's log.
 
-    trainer.add_callback(VerdictFile(trainer.recorders, Path("outputs/try")))
-
+    trainer.add_callback(MetricsFile(Path("outputs/try/metrics.jsonl")))
+    trainer.add_callback(VerdictFile(trainer.recorders, Path("outputs/try")))             # lines such as
     {"step": 3, "id": "17", "prompt": "...", "completion": "A red ...", "reference": [...], "rewards": {"posh": {
      "score": 0.83, "status": "ok", "parts": {...}, "spans": [{"start": 2, "end": 12, "score": 1.0, ...}], ...}}}
 
-Each rank writes its own file on its own machine: verdicts.jsonl on rank 0, verdicts.rank1.jsonl and so on. The lines
+Each rank writes its verdicts on its own machine: to verdicts.jsonl on rank 0, verdicts.rank1.jsonl and so on. The lines
 are ASCII. Spans index the completion's characters, `missed` those of the reference. Evaluations are left out. A file
 ends at LARGEST bytes or on a full disk, and the training goes on; `verdicts: false` in the recipe leaves it out.
 """
@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from transformers import TrainerControl, TrainerState, TrainingArguments
+from transformers import ProgressCallback, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from spanreward.rewards.base.verdict import Verdict
 from spanreward.rewards.reward.reward import LogMetric
@@ -28,6 +28,33 @@ from spanreward.training.run_folder import continue_lines
 log = logging.getLogger(__name__)
 
 LARGEST = 2_000_000_000
+SHOWN = ("loss", "reward", "posh/precision", "posh/recall", "completions/mean_length", "judge/failed_fraction")
+
+
+class MetricsFile(TrainerCallback):
+    """Writes every logged line of numbers, with its step, to a JSONL file. A resumed run continues the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        if state.is_world_process_zero:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            continue_lines(self.path, state.global_step)
+
+    def on_log(self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any) -> None:
+        if state.is_world_process_zero and logs:
+            with self.path.open("a") as file:
+                file.write(json.dumps({"step": state.global_step, **logs}) + "\n")
+
+
+class ProgressBar(ProgressCallback):
+    """transformers' progress bar that shows the numbers in SHOWN, and not all numbers at every step."""
+
+    def on_log(self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any) -> None:
+        if self.training_bar is not None and logs:
+            shown = {name.rpartition("/")[2]: f"{logs[name]:.3f}" for name in SHOWN if logs.get(name) is not None}
+            self.training_bar.set_postfix(shown)
 
 
 class VerdictFile(Watching):
