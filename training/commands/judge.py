@@ -15,8 +15,7 @@ from typing import Any, TextIO
 
 from rich.progress import track
 
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
-from spanreward.rewards.judges.shared.outer_judge import OuterJudge
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJudge, Question, Rating
 from spanreward.training.commands.main import run
 from spanreward.training.commands.metric_options import JUDGES, add_metric_options, open_metric
 from spanreward.training.evaluation.page.tables import table_with

@@ -28,7 +28,7 @@ from transformers.trainer_utils import get_last_checkpoint
 
 from spanreward.rewards.files.templates import fill
 from spanreward.rewards.files.yaml_file import read_yaml_file
-from spanreward.rewards.judges.encoder.windows import windows
+from spanreward.rewards.judges.encoder.encoder_judge import windows
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.training.judge.changes import Example
 from spanreward.training.judge.data import JudgeRecipe, examples_of

@@ -9,8 +9,7 @@ from functools import reduce
 from statistics import fmean
 from typing import Any
 
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
-from spanreward.rewards.judges.shared.outer_judge import OuterJudge
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJudge, Question, Rating
 from spanreward.rewards.judges.usage import Usage
 
 
@@ -20,9 +19,9 @@ class JuryJudge(OuterJudge):
     """
 
     def __init__(self, *judges: Judge) -> None:
-        super().__init__(*judges)
         if len(judges) < 2:
             raise ValueError(f"a jury has two judges or more, got {len(judges)}: name another.")
+        super().__init__(*judges)
         self._questions = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
