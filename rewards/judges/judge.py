@@ -177,11 +177,15 @@ class OuterJudge(Judge):
 
     def __init__(self, *judges: Judge) -> None:
         self.judges = judges
-        self.judge = judges[0]
         self.deadline = sum(judge.deadline or 0 for judge in judges) or None
         self.reads_source = any(judge.reads_source for judge in judges)
         self.remote = all(judge.remote for judge in judges)
         self._entered: list[ExitStack] = []  # one for each `with`
+
+    @property
+    def judge(self) -> Judge:
+        """The first of them."""
+        return self.judges[0]
 
     @property
     def name(self) -> str:

@@ -19,9 +19,9 @@ class JuryJudge(OuterJudge):
     """
 
     def __init__(self, *judges: Judge) -> None:
+        super().__init__(*judges)
         if len(judges) < 2:
             raise ValueError(f"a jury has two judges or more, got {len(judges)}: name another.")
-        super().__init__(*judges)
         self._questions = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
