@@ -30,10 +30,11 @@ METRICS: dict[str, type[Reward]] = {
 
 
 def build_reward(metric: str, judge: Judge | None, options: dict[str, Any]) -> Reward:
-    """Returns the metric with this judge and these arguments of its class. None for a metric without a judge.
+    """Returns the metric with this judge and these options.
 
     metric: one of METRICS, or FILE.py:NAME (custom_file.py). NAME is a class, which gets the judge if it takes one, or
-    a reward that `@reward` made, which takes no options.
+    a reward that `@reward` made, which takes no options. judge: None for a metric that asks none. options: arguments of
+    the metric's class.
 
     Raises ValueError for an unknown metric or option, an invalid value, and a metric that lacks its judge.
     """

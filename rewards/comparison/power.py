@@ -29,8 +29,8 @@ class Spreads:
 
 
 def spreads_of(differences: Array) -> Spreads:
-    """Returns the variances in `differences`, (seeds, prompts) without NaN, two or more of each, by their mean squares.
-    A variance that comes out below 0 is 0.
+    """Returns the variance components of a two-way table (seeds, prompts), estimated from its mean squares. An estimate
+    below 0 is 0. differences: without NaN, of two seeds and two prompts or more.
     """
     seeds, prompts = differences.shape
     by_prompt, by_seed = differences.mean(axis=0), differences.mean(axis=1)

@@ -32,7 +32,9 @@ class Interval:
 
 
 def drawn_places(count: int, draws: int = DRAWS, seed: int = 0) -> Iterator[NDArray[np.int64]]:
-    """Yields which of `count` units each draw takes: arrays of shape (at most CHUNK, count), `draws` rows in all."""
+    """Yields bootstrap indices into `count` units, drawn with replacement: arrays of shape (at most CHUNK, count) with
+    `draws` rows in all.
+    """
     generator = np.random.default_rng(seed)
     for start in range(0, draws, CHUNK):
         yield generator.integers(count, size=(min(CHUNK, draws - start), count))

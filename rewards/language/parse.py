@@ -50,7 +50,7 @@ def parse_graphs(
         pipeline: a spaCy pipeline, or its name or folder; None is the best installed one.
         clusters: per text its coreference clusters, None for no coreference. A cluster is a list of mentions. A mention
             is [first, last]: token numbers of the stripped text, both inclusive.
-        mode: "published" is the published extractor; see rules.py.
+        mode: "published" is the published extractor. "default" and "reference" add the rules of rules.py.
 
     Raises:
         ValueError: for an unknown mode, or when there is not one list of clusters per text.

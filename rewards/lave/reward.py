@@ -57,7 +57,8 @@ _NEXT_EXAMPLE = re.compile(r"\n[^\S\n]*(?:Question|Image description):")
 class Asked:
     """A question to ask, and the candidate's characters [start, end) in the completion.
 
-    read: the end of the part that the judge is shown. shown: that part as the judge sees it.
+    read: the offset where the part that the judge is shown ends, start <= read <= end. shown: that part as the judge
+    sees it.
     """
 
     question: Question

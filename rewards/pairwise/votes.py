@@ -83,7 +83,9 @@ def settle(one: int | None, two: int | None) -> int | None:
 
 
 def first_slot_share(chose_first: Sequence[bool | None]) -> float | None:
-    """Returns the share, in [0, 1], of decided votes for the text shown first, without ties (None); None for no vote.
+    """Returns the share, in [0, 1], of decided votes for the text shown first; None if no vote is decided.
+
+    chose_first: per vote; None (neither text, or a failure) is left out.
     With every pair in both orders, a judge without position bias has .5. In one order it depends on the texts too.
     """
     decided = [first for first in chose_first if first is not None]

@@ -69,7 +69,9 @@ class _Frame:
 
 
 def candidates(view: GraphView, number: int, found: Mapping[int, Found], wording: DirectionPrompts) -> list[Candidate]:
-    """Returns the ordered candidates of an entity without a fixed name. There is always at least one."""
+    """Returns the names by which the entity `number`, which has no fixed name, can be asked about: simplest first, at
+    least one. found: what is known of the entities that were asked before it.
+    """
     ranked: list[Candidate] = []
     frames = _frames(view, number, found, wording)
     for frame in frames:

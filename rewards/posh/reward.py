@@ -139,7 +139,7 @@ class PoshReward(Reward):
         return reader_name(self.pipeline, self.coref)
 
     def cost(self, words: float, references: int) -> Cost:
-        """Returns the estimated cost of one completion, from a measured number of questions per word."""
+        """See `Reward.cost`. QUESTIONS_PER_WORD is measured."""
         questions = round(QUESTIONS_PER_WORD * words * (1 + references))
         each = (PROMPT_WORDS + words) / WORDS_PER_TOKEN
         how = f"{QUESTIONS_PER_WORD} per word of the completion and each reference (measured), {words:.0f} words each"

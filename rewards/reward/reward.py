@@ -86,7 +86,9 @@ class Reward:
         return f"{self.__name__}, which reads {reads or 'no column'}, says {first.note or first.status.value!r}"
 
     def lacks(self, missing: str, where: str, present: Sequence[str]) -> ValueError:
-        """Returns the error for a missing column. where: the data that has the columns `present`."""
+        """Returns the error for a missing column. where: what the message calls the data. present: its columns, []
+        where TRL may have dropped them.
+        """
         needed = f"{self.__name__} needs the dataset column {missing}, and {where} has {present}"
         dropped = "" if present else ", and leave remove_unused_columns=False"
         return ValueError(f"{needed}: rename the column that holds it, or name it in data.columns{dropped}.")

@@ -66,15 +66,17 @@ WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+|[^\w\s]")  # kana and CJK d
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The values above which a number is a problem. All numbers but failed_fraction are means over `window` batches.
+    """The limits beyond which a number is a problem. Each number but failed_fraction is a mean over `window` batches.
 
-    failed_fraction: of one batch. zero_variance, saturation, repetition, degenerate: health/zero_variance_groups,
-    saturated_fraction, repetition, degenerate_fraction. length_ratio: mean length / mean length at the start, or its
-    inverse. runaway: mean length_ratio (without references, mean length / that at the start), where the length grows
-    and the reward does not fall. truncated: fraction of completions cut at the maximal length, where it grows and the
-    reward does not fall; also a runaway. contrast: fall of NAME/contrast while the reward does not fall; also a
-    runaway. agreement: the floor of a cascade's (`fall`). The start is the first `window` batches of this process's
-    run, also of a resumed one.
+    Attributes:
+        failed_fraction: the most completions of one batch that could not be judged.
+        zero_variance, saturation, repetition, degenerate: the most of health/zero_variance_groups, saturated_fraction,
+            repetition and degenerate_fraction.
+        length_ratio: the most by which completions may grow or shrink against the first `window` batches of this run.
+        runaway: the most of health/length_ratio (without references, of the growth since the start) of growing texts.
+        truncated: the most completions cut at the maximal length, where that number grows.
+        contrast: the most that NAME/contrast may fall. This and the two before count while the reward does not fall.
+        agreement: the least agreement of a cascade's student and teacher (`fall`).
     """
 
     failed_fraction: float = 0.5
@@ -246,7 +248,9 @@ def repetition(text: str) -> float:
 
 
 def runaway(history: Mapping[str, Sequence[float]], limits: Limits) -> str:
-    """Returns a clause on what grew since the window before (length, cuts, scores on other rows), or ""."""
+    """Returns a clause on what grew since the window before (length, cuts, scores on other rows) though the reward did
+    not fall, or "".
+    """
     window = limits.window
     late = {name: mean(values[-window:]) for name, values in history.items()}
     early = {name: mean(values[-2 * window : -window]) for name, values in history.items()}

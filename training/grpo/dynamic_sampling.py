@@ -84,7 +84,8 @@ def draw(count: int, seed: int, first: int, last: int) -> list[int]:
 
 
 class DynamicSampling:
-    """Fills batches from `dataset`, whose rows it reads by number, in an order that the settings' seed decides.
+    """Replaces a batch's groups without variance by groups of new prompts, in at most `max_resamples` rounds. The rows
+    of `dataset` are read by number, in an order that the settings' seed decides.
 
     drawn: the number of rows read so far, which is its whole state.
     """

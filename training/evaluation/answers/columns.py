@@ -41,7 +41,7 @@ def parted(
 
 
 def picture_of(row: Mapping[str, Any]) -> Any:
-    """Returns what tells a row's picture from others; the row's id without one."""
+    """Returns a key that is equal for equal pictures; the row's id where it has no picture."""
     image = row.get("image")
     return row["id"] if image is None else (image.mode, image.size, hashlib.blake2b(image.tobytes()).digest())
 

@@ -115,8 +115,8 @@ def sign_flips(per_prompt: Array, draws: int = DRAWS) -> float | None:
 
 
 def flips(later: Scores, earlier: Scores, metrics: Sequence[str], ids: Sequence[str]) -> list[Flips]:
-    """Returns the prompts that change sides for every two metrics: one gives them to one model, the other to the other
-    one. ids: of the prompts.
+    """Returns, for each pair of metrics, the prompts where they prefer different models. later, earlier: by metric the
+    scores, (seeds, prompts). ids: of the prompts.
     """
     gaps = {metric: nan_means(differences(later[metric], earlier[metric]).T) for metric in metrics}
     found = []
