@@ -14,8 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.judges.judge import Judge
-from spanreward.rewards.judges.shared.outer_judge import OuterJudge
+from spanreward.rewards.judges.judge import Judge, OuterJudge
 
 DESCRIPTION = """PoSh over all pairs as one batch: in published mode, in published mode with noun phrases made by rule
 (by-rule), and in default mode, each with a judge that has seen nothing. A pair is a JSON object with `completion` and

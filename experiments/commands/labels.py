@@ -14,9 +14,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from spanreward.rewards.comparison.figures import interval, number
-from spanreward.training.commands.json_file import defined
+from spanreward.training.commands.main import defined, run
 from spanreward.training.commands.metric_options import add_metric_options, open_metric
-from spanreward.training.commands.subcommands import run
 from spanreward.training.evaluation.page.tables import table_with
 
 if TYPE_CHECKING:
@@ -67,15 +66,15 @@ def measure_all(
     records = table.read(arguments.file, columns, arguments.pictures)
     groups = set(list(dict.fromkeys(record.group for record in records))[: arguments.count])
     records = [record for record in records if record.group in groups]
-    with open_metric(arguments.metric or table.metric, arguments) as metric:
-        judged = {one.__name__: judge_records(records, one) for one in (metric.reward, *others)}
+    with open_metric(arguments.metric or table.metric, arguments) as (reward, settings):
+        judged = {one.__name__: judge_records(records, one) for one in (reward, *others)}
     numbers = {
         "table": arguments.table,
         "paper": table.paper,
         "file": str(arguments.file),
         "format": {name: getattr(columns, name) for name in ("name", "source", "status", "note")},
         "records": len(records),
-        "metric": metric.settings,
+        "metric": settings,
         "rows": [asdict(row) for row in fill_table(table, records, judged)],
         "unscored": unscored(judged),
     }

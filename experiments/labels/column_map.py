@@ -12,7 +12,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from spanreward.rewards.labels.column_map import ColumnMap, Columns, read_map
+from spanreward.rewards.labels.column_map import ColumnMap, Columns
 
 FOLDER = Path(__file__).with_name("column_maps")
 UNSEEN = "format from the paper or repository, data not seen here"
@@ -74,4 +74,4 @@ class JudgedMap(ColumnMap):
 
 def load_map(name: str) -> JudgedMap:
     """Returns a packaged map by its name, or that of a YAML file. Raises ValueError for no file and for no map."""
-    return read_map(name, JudgedMap, FOLDER)
+    return JudgedMap.load(name, FOLDER)

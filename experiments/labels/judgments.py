@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from experiments.labels.column_map import JudgedMap
-from spanreward.rewards.labels.records import Record, read_record, read_rows
-from spanreward.rewards.labels.row import CharacterSpans, Row
+from spanreward.rewards.labels.records import CharacterSpans, Record, Row, read_record, read_rows
 
 
 @dataclass(frozen=True, slots=True)

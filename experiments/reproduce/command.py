@@ -31,7 +31,7 @@ from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.comparison.figures import number
 from spanreward.rewards.judges import MatchJudge
 from spanreward.rewards.metrics import build_reward
-from spanreward.training.commands.json_file import write_json
+from spanreward.training.commands.main import write_json
 from spanreward.training.commands.metric_options import add_judge_options, read_option
 from spanreward.training.evaluation.page.tables import table_with
 

@@ -36,9 +36,8 @@ from spanreward.rewards.pairwise.questions import (
     show,
 )
 from spanreward.rewards.pairwise.votes import PairVotes, cast
-from spanreward.rewards.reward.evidence import EVIDENCE, Evidence, evidence_columns
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.reward.rows import judged, penalise, sort_rows
+from spanreward.rewards.reward.rows import EVIDENCE, Evidence, evidence_columns, judged, penalise, sort_rows
 
 CRITERIA = 3  # of a row, as `cost` assumes; MLLM-Bench has one to three
 SCALE = ("A", "B", "C", "D")

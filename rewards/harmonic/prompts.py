@@ -1,6 +1,8 @@
-"""Loads HarmonicEval's prompts, in our own wording (prompts.yaml), and criteria of your own from YAML files.
+"""Loads HarmonicEval's prompts, in our own wording (prompts.yaml), and criteria of your own, and builds the questions.
 
     prompts = load_prompts()
+    shown = show(sample, "ic", prompts.tasks["ic"], "picture")  # what correctness and completeness see
+    ask(prompts.layout, criterion, shown, text)                 # a Question, or with sentence=(0, 14) on one sentence
     chosen_criteria(prompts, None)                              # the paper's five
     chosen_criteria(prompts, ["correctness", "safety.yaml"])    # one of them, and those of your file
 
@@ -11,7 +13,9 @@ A criteria file has a question and a text for each of the levels 1 to 5, per cri
       question: "Is the text fit for children?"
       levels: {1: "not at all", 2: "hardly", 3: "in parts", 4: "nearly all of it", 5: "all of it"}
 
-A completion that itself contains `{noun}` stays plain text.
+A completion that itself contains `{noun}` stays plain text. Criteria without `sees` get the text alone: no picture,
+context or question (appendix C.4). Stars replace the layout's `end` wherever the text spells it, so a text cannot end
+itself early.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,9 +24,15 @@ from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.base.checks import unknown
+from spanreward.rewards.base.verdict import NotApplicable, Sample
+from spanreward.rewards.files.pictures import with_box
 from spanreward.rewards.files.templates import check_placeholders, fill, named_texts
 from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.harmonic.scores import LEVELS
+from spanreward.rewards.judges.judge import Question
+from spanreward.rewards.judges.probe import CriterionProbe
+from spanreward.rewards.reward.rows import Evidence, seen
+from spanreward.rewards.text.quoting import masked
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 PUBLISHED = ("correctness", "completeness", "clarity", "fluency", "conciseness")  # HarmonicEval, table 1
@@ -74,6 +84,16 @@ class HarmonicPrompts:
     tasks: Mapping[str, Task]
     layout: Layout
     criteria: dict[str, Criterion]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the judge sees beside a text: pictures or a context, and the task's question, "" without one."""
+
+    task: Task
+    images: tuple[Any, ...] = ()
+    context: str = ""
+    question: str = ""
 
 
 def load_prompts(path: str | Path | None = None) -> HarmonicPrompts:
@@ -165,3 +185,55 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise ValueError(f"{path} must hold criteria by name, and holds {type(data).__name__}.")
     return data
+
+
+def show(sample: Sample, name: str, task: Task, evidence: Evidence) -> Shown:
+    """Returns what the criteria with `sees` get (see `seen`). Raises NotApplicable for a row that lacks it."""
+    question = (sample.question or "").strip()
+    if name in ("vqa", "vdu") and not question:
+        raise NotApplicable(f"the task {name} needs a question, and this row has none")
+    if name in ("ic", "reg") and question and sample.task is None:
+        raise NotApplicable(
+            f"this row has a question, and the task {name} has none: its own column task may say {name}"
+        )
+    if name == "reg" and (evidence != "picture" or not sample.images or sample.bbox is None):
+        raise NotApplicable("the task reg needs a picture and the bbox of the object in it")
+    images, context = seen(sample, evidence)
+    if name == "reg" and sample.bbox is not None:
+        images = (with_box(images[0], sample.bbox), *images[1:])
+    return Shown(task, images, context, question)
+
+
+def ask(
+    layout: Layout, criterion: Criterion, shown: Shown, text: str, sentence: tuple[int, int] | None = None
+) -> Question:
+    """Returns the rating question about the text, or about the sentence at its characters [start, end)."""
+    said = "" if sentence is None else text[slice(*sentence)]
+    line = " ".join(masked(said, layout.end).split())
+    parts = {
+        "instructions": fill(layout.instructions, **shown.task),
+        "evidence": _evidence(layout, criterion, shown),
+        "criterion": scale_of(criterion, layout, shown.task),
+        "ask": fill(layout.sentence, sentence=line, **shown.task) if sentence else fill(layout.whole, **shown.task),
+    }
+    place = layout.order.index("text")
+    above = [parts[name] for name in layout.order[:place] if parts[name]]
+    below = [parts[name] for name in layout.order[place + 1 :] if parts[name]]
+    before = "\n\n".join([*above, f"{layout.begin}\n" if layout.begin else ""])
+    after = "\n\n".join([f"\n{layout.end}" if layout.end else "", *below])
+    return Question(
+        [{"role": "user", "content": before + masked(text, layout.end) + after}],
+        images=shown.images if criterion.sees else (),
+        probe=CriterionProbe(criterion.name, text, shown.context if criterion.sees else "", said),
+        description=(len(before), len(before) + len(text)),
+    )
+
+
+def _evidence(layout: Layout, criterion: Criterion, shown: Shown) -> str:
+    """Returns the part of the prompt on the picture, or the context, and the task's question."""
+    words = shown.task
+    if not criterion.sees:
+        return fill(layout.alone, **words)
+    seen = fill(layout.context, context=shown.context, **words) if shown.context else fill(layout.picture, **words)
+    asked = fill(layout.question, question=shown.question, **words) if shown.question else ""
+    return "\n\n".join(piece for piece in (seen, asked) if piece)

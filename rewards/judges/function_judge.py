@@ -21,8 +21,7 @@ DENOMINATOR = re.compile(r"\s*(?:/|\bout of)\s*\d+")
 class FunctionJudge(Judge):
     """Judge that calls a function for each question, one after another.
 
-    An exception in the function becomes a Failure with status ERROR; an answer without a rating is
-    UNPARSED.
+    An exception in the function becomes a Failure with status ERROR; an answer without a rating is UNPARSED.
 
     Args:
         name: identifies the model and its settings. A cache expects equal answers from judges with equal names.

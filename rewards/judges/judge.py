@@ -102,7 +102,7 @@ class Judge(ABC):
     """Base class of all judges.
 
     A judge of your own defines `name`, `rate` and `write`. The defaults of the rest suit a judge that has nothing to
-    start, never sleeps, and answers in this process without a time limit.
+    start, never sleeps, and answers in this process without a time limit. A pickle has neither counts nor open `with`.
 
     Attributes:
         remote: True if the judge answers outside this process and never sleeps. The trainer may then ask it from a
@@ -114,6 +114,7 @@ class Judge(ABC):
     remote: bool = False
     reads_source: bool = False
     deadline: float | None = None
+    _depth = 0  # how many `with` of this judge are open
 
     @property
     @abstractmethod
@@ -139,11 +140,27 @@ class Judge(ABC):
     def close(self) -> None:  # noqa: B027
         """Ends what `start` started. The next use starts it again."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key not in ("usage", "_depth")}
+
     def __enter__(self) -> Self:
+        if self._depth == 0:
+            with self.usage.clock("wake_seconds"):
+                self._wake()
+        self._depth += 1
         return self
 
     def __exit__(self, *error: Any) -> None:
-        return None
+        self._depth -= 1
+        if self._depth == 0:
+            with self.usage.clock("sleep_seconds"):
+                self._sleep()
+
+    def _wake(self) -> None:  # noqa: B027
+        """Called at the beginning of the outermost `with judge:`."""
+
+    def _sleep(self) -> None:  # noqa: B027
+        """Called at the end of the outermost `with judge:`."""
 
 
 @contextmanager
@@ -153,3 +170,41 @@ def closing(judges: Iterable[Judge]) -> Iterator[None]:
         for judge in judges:
             ends.callback(judge.close)
         yield
+
+
+class OuterJudge(Judge):
+    """A judge that asks these judges, and is as strict as the strictest of them. A `with` wakes all of them."""
+
+    def __init__(self, *judges: Judge) -> None:
+        self.judges = judges
+        self.deadline = sum(judge.deadline or 0 for judge in judges) or None
+        self.reads_source = any(judge.reads_source for judge in judges)
+        self.remote = all(judge.remote for judge in judges)
+        self._entered: list[ExitStack] = []  # one for each `with`
+
+    @property
+    def judge(self) -> Judge:
+        """The first of them."""
+        return self.judges[0]
+
+    @property
+    def name(self) -> str:
+        return ", ".join(judge.name for judge in self.judges)
+
+    def start(self) -> None:
+        for judge in self.judges:
+            judge.start()
+
+    def close(self) -> None:
+        with closing(self.judges):
+            pass
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            for judge in self.judges:
+                stack.enter_context(judge)
+            self._entered.append(stack.pop_all())
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._entered.pop().__exit__(*error)

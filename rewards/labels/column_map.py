@@ -1,11 +1,11 @@
 """Column maps: small YAML files that say where a JSON or JSONL file keeps people's captions, or their labels of a text.
 
-columns = load_map("labelled_spans")       # a packaged one: column_maps/labelled_spans.yaml
-columns = load_map("mine.yaml")            # one of your own file
+columns = ColumnMap.load("labelled_spans")       # a packaged one: column_maps/labelled_spans.yaml
+columns = ColumnMap.load("mine.yaml")            # one of your own file
 """
 
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
@@ -73,23 +73,17 @@ class ColumnMap(BaseModel):
     each: str | None = None
     columns: Columns
 
-
-Map = TypeVar("Map", bound=ColumnMap)
-
-
-def load_map(name: str) -> ColumnMap:
-    """Returns a packaged map by its name, or that of a YAML file. Raises ValueError for no file and for no map."""
-    return read_map(name, ColumnMap, FOLDER)
-
-
-def read_map(name: str, kind: type[Map], packaged: Path) -> Map:
-    """Returns the map of this kind in the YAML file `name`, or in the folder of packaged ones. Raises as `load_map`."""
-    path = Path(name) if Path(name).suffix in (".yaml", ".yml") else packaged / f"{name}.yaml"
-    if not path.is_file():
-        raise ValueError(unknown("column map", name, [known.stem for known in packaged.glob("*.yaml")]))
-    try:
-        return kind.model_validate(read_yaml_file(path))
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
-        raise ValueError(f"{path} is no column map: {where}: {first['msg']}.") from None
+    @classmethod
+    def load(cls, name: str, packaged: Path = FOLDER) -> Self:
+        """Returns the map in the YAML file `name`, or in the folder of packaged ones. Raises ValueError for no file and
+        for no map.
+        """
+        path = Path(name) if Path(name).suffix in (".yaml", ".yml") else packaged / f"{name}.yaml"
+        if not path.is_file():
+            raise ValueError(unknown("column map", name, [known.stem for known in packaged.glob("*.yaml")]))
+        try:
+            return cls.model_validate(read_yaml_file(path))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "the file"
+            raise ValueError(f"{path} is no column map: {where}: {first['msg']}.") from None

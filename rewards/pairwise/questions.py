@@ -13,7 +13,7 @@ from spanreward.rewards.base.verdict import NotApplicable, Sample
 from spanreward.rewards.files.templates import fill, places, read_texts
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import PairProbe, QualityProbe
-from spanreward.rewards.reward.evidence import Evidence, seen
+from spanreward.rewards.reward.rows import Evidence, seen
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 

@@ -1,6 +1,7 @@
 """Batch ranking (MLLM-as-a-Judge, section 2): one question shows all texts of a group, and the answer is their order.
 
-    forward, backward = rank(judge, [(shown, texts)], prompts)[0]    # [2, 0, 1]: places in `texts`, best first
+    written = write_once(judge, ask_rankings(prompts, [(shown, texts)]), RANKING_TOKENS)
+    forward, backward = read_rankings(written, [len(texts)])[0]      # [2, 0, 1]: places in `texts`, best first
     votes_of((forward, backward), 0, 2).outcome                      # -1: the third text is better than the first
 
 The judge writes the ranking, as in the paper. Every group is shown twice, the second time in reverse. So every two
@@ -13,9 +14,8 @@ from collections.abc import Sequence
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files.templates import fill, places
-from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
+from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.judges.probe import RankingProbe
-from spanreward.rewards.judges.shared.cached_judge import write_once
 from spanreward.rewards.pairwise.questions import PairPrompts, Shown, head
 from spanreward.rewards.pairwise.votes import FIRST, SCALE, SECOND, PairVotes
 
@@ -60,22 +60,16 @@ def read_ranking(answer: str, count: int) -> Ranking | None:
     return order if sorted(order) == list(range(count)) else None
 
 
-def rank(judge: Judge, groups: Sequence[tuple[Shown, Sequence[str]]], prompts: PairPrompts) -> list[Rankings]:
-    """Returns two rankings per group, of its texts in order and in reverse.
-
-    All questions are one call. Groups have at least two texts. An answer that is no ranking is a Failure (UNPARSED).
-    """
-    written = write_once(judge, ask_rankings(prompts, groups), RANKING_TOKENS)
-    return read_rankings(written, [len(texts) for _, texts in groups])
-
-
 def ask_rankings(prompts: PairPrompts, groups: Sequence[tuple[Shown, Sequence[str]]]) -> list[Question]:
-    """Returns two questions per group."""
+    """Returns two questions per group of at least two texts, which are shown in order and in reverse."""
     return [ask_ranking(prompts, shown, way) for shown, texts in groups for way in (texts, texts[::-1])]
 
 
 def read_rankings(written: Sequence[str | Failure], counts: Sequence[int]) -> list[Rankings]:
-    """Returns the rankings in the answers to `ask_rankings`. counts: of each group's texts."""
+    """Returns the rankings in the answers to `ask_rankings`; an answer that is none is a Failure (UNPARSED).
+
+    counts: of each group's texts.
+    """
     found: list[Rankings] = []
     for count, one, other in zip(counts, written[::2], written[1::2], strict=True):
         forward, backward = _ranking_of(one, count), _ranking_of(other, count)

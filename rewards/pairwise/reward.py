@@ -24,14 +24,13 @@ from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Rating
-from spanreward.rewards.judges.shared.cached_judge import question_keys, rate_once
+from spanreward.rewards.judges.shared.cached_judge import question_keys, rate_once, write_once
 from spanreward.rewards.pairwise.contest import Contest, chances, cut_of, parts_of, votes_in_words
 from spanreward.rewards.pairwise.questions import Shown, ask, ask_score, load_prompts, opponents, show
-from spanreward.rewards.pairwise.ranking import RANKING_TOKENS, ask_ranking, rank, votes_of
+from spanreward.rewards.pairwise.ranking import RANKING_TOKENS, ask_ranking, ask_rankings, read_rankings, votes_of
 from spanreward.rewards.pairwise.votes import cast
-from spanreward.rewards.reward.evidence import EVIDENCE, Evidence, evidence_columns
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.reward.rows import judged, penalise, sort_rows
+from spanreward.rewards.reward.rows import EVIDENCE, Evidence, evidence_columns, judged, penalise, sort_rows
 
 GROUP = 8  # completions of a prompt, as `cost` assumes
 
@@ -172,7 +171,8 @@ class PairwiseReward(Reward):
         """Returns all contests with the votes of the two rankings of their group's distinct texts."""
         texts = [list(dict.fromkeys(text for contest in group for text in contest.texts)) for group in groups]
         asked = [(shown[group[0].sample], of_group) for group, of_group in zip(groups, texts, strict=True)]
-        found = rank(self.judge, asked, self.prompts)
+        written = write_once(self.judge, ask_rankings(self.prompts, asked), RANKING_TOKENS)
+        found = read_rankings(written, list(map(len, texts)))
         return [
             replace(contest, votes=votes_of(rankings, *map(of_group.index, contest.texts)))
             for group, of_group, rankings in zip(groups, texts, found, strict=True)

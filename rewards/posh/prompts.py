@@ -7,12 +7,12 @@
 A description or identifier that itself contains `{answer}` stays plain text.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from spanreward.rewards.files.json_lines import read_value
 from spanreward.rewards.files.templates import placeholders
 from spanreward.rewards.files.yaml_file import read_yaml_file
 
@@ -81,14 +81,7 @@ def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
 
 
 def _published(files: Iterable[Path]) -> PoshPrompts:
-    return PoshPrompts(*(wording(_json(file), str(file)) for file in files))
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not JSON: {error}.") from None
+    return PoshPrompts(*(wording(read_value(file.read_bytes(), str(file)), str(file)) for file in files))
 
 
 def wording(data: Any, where: str) -> DirectionPrompts:

@@ -36,12 +36,11 @@ from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.rules import Mode as GraphMode
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.language.unasserted import asserted
-from spanreward.rewards.posh.components import RatedComponent, best_of, components, denials, spans_of
+from spanreward.rewards.posh.components import RatedComponent, best_of, components, denials, spans_of, surplus
 from spanreward.rewards.posh.conduct import conduct
 from spanreward.rewards.posh.graph_view import GraphView, view_graph
 from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
 from spanreward.rewards.posh.prompts import PromptSource, load_prompts
-from spanreward.rewards.posh.repeats import surplus
 from spanreward.rewards.posh.scores import (
     KINDS,
     SCORES,

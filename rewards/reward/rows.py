@@ -1,18 +1,44 @@
-"""The rows of a batch: which ones need a judge, and what their completions lose for filler and unread text.
+"""The rows of a batch: which ones need a judge, what it sees, and what completions lose for filler and unread text.
 
+seen(sample, "picture")        # (pictures, "") or ((), context)
 shown, verdicts = sort_rows(samples, lambda sample: seen(sample, "picture"))      # by the row's number
 penalise(verdict, sample, "default")
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
+
+from PIL import Image
 
 from spanreward.rewards.base.checks import Mode
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
+from spanreward.rewards.files.pictures import opened
 from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
 from spanreward.rewards.text.length import judged_length, penalise_unread
 
 Shown = TypeVar("Shown")
+Evidence = Literal["picture", "context"]
+EVIDENCE = ("picture", "context")
+
+
+def evidence_columns(evidence: Evidence) -> tuple[str, ...]:
+    """Returns the dataset columns of which the evidence needs one."""
+    return ("context",) if evidence == "context" else ("image", "images", "context")
+
+
+def seen(sample: Sample, evidence: Evidence) -> tuple[tuple[Image.Image, ...], str]:
+    """Returns the pictures and "", or () and the context. Raises NotApplicable for a row that lacks both.
+
+    A row without pictures is judged by its context. evidence "context" never shows a picture.
+    """
+    context = (sample.context or "").strip()
+    if context and (evidence == "context" or not sample.images):
+        return (), context
+    if evidence == "context":
+        raise NotApplicable("this row has no context, a text that says what is in the picture")
+    if not sample.images:
+        raise NotApplicable("this row has no picture, and no context in its place")
+    return tuple(opened(image) for image in sample.images), ""
 
 
 def judged(sample: Sample) -> str:

@@ -34,7 +34,7 @@ from spanreward.rewards.language.rules import DEFAULT
 from spanreward.rewards.language.scene_graph import Entity, Relation, SceneGraph
 from spanreward.rewards.language.words import Word, read_words
 from spanreward.rewards.lave.reward import read_rating
-from spanreward.rewards.posh import PoshReward, candidates as candidates_file, repeats
+from spanreward.rewards.posh import PoshReward, candidates as candidates_file, components
 from spanreward.rewards.posh.candidates import Found, candidates
 from spanreward.rewards.posh.graph_view import view_graph
 from spanreward.rewards.posh.interview import MOST_SAID, Interview
@@ -75,10 +75,10 @@ def test_names_of_many_things_of_one_name_read_each_relation_a_few_times(monkeyp
 
 def test_things_that_no_reference_has_are_compared_by_what_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     view = view_graph(chain(100))
-    calls = counted(monkeypatch, repeats, "statements")
+    calls = counted(monkeypatch, components, "statements")
     other = SceneGraph([Entity("cat", ["cat"], [0], [(0, 3)])])
     interview = Interview(0, view, "", "", other, load_prompts().precision)
-    assert not repeats.surplus([interview])
+    assert not components.surplus([interview])
     assert len(calls) == 100
 
 

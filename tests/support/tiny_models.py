@@ -17,8 +17,7 @@ from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLIm
 
 from experiments.scenes.policy import tiny_policy, tiny_processor
 from spanreward.rewards.judges import Failure, Question, Rating
-from spanreward.rewards.judges.encoding.picture import ready
-from spanreward.rewards.judges.encoding.prompt import Prompt
+from spanreward.rewards.judges.encoding.prompt import Prompt, ready
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from tests.support.tokenizer import tokenizer
 

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from spanreward.training.commands.json_file import write_json
+from spanreward.training.commands.main import write_json
 from spanreward.training.commands.metric_options import JUDGES, add_cache_option
 
 if TYPE_CHECKING:

@@ -15,10 +15,9 @@ from typing import Any, TextIO
 
 from rich.progress import track
 
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
-from spanreward.rewards.judges.shared.outer_judge import OuterJudge
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJudge, Question, Rating
+from spanreward.training.commands.main import run
 from spanreward.training.commands.metric_options import JUDGES, add_metric_options, open_metric
-from spanreward.training.commands.subcommands import run
 from spanreward.training.evaluation.page.tables import table_with
 
 CHUNK = 16  # rows that are judged together
@@ -69,7 +68,7 @@ def add_train(parser: argparse.ArgumentParser) -> None:
 
 
 def train(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
-    from spanreward.training.judge.recipe import load_judge_recipe
+    from spanreward.training.judge.data import load_judge_recipe
 
     recipe = load_judge_recipe(arguments.recipe, arguments.overrides)  # before the slow imports: typos show at once
     from spanreward.training.judge.fit import train_judge
@@ -98,9 +97,9 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
             raise ValueError(f"line {row.number} of {arguments.rows} has no completion with a reference.")
         samples.append(row.sample)
         pictures |= dict.fromkeys(row.sample.references, row.sample.references[0])
-    with open_metric("posh", arguments) as metric, arguments.output.open("w", encoding="utf-8") as file:
-        (judge,) = metric.reward.judges
-        reward = PoshReward(Noting(judge, file, pictures), **metric.settings["options"])
+    with open_metric("posh", arguments) as (posh, settings), arguments.output.open("w", encoding="utf-8") as file:
+        (judge,) = posh.judges
+        reward = PoshReward(Noting(judge, file, pictures), **settings["options"])
         with judge:
             chunks = [samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK)]
             verdicts = [verdict for chunk in track(chunks, "labelling") for verdict in reward.assess(chunk)]

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from spanreward.rewards.comparison.figures import interval, number
-from spanreward.training.commands.json_file import defined
+from spanreward.training.commands.main import defined, run
 from spanreward.training.commands.metric_options import add_metric_options, open_metric
-from spanreward.training.commands.subcommands import run
 from spanreward.training.evaluation.page.tables import table_with
 
 if TYPE_CHECKING:
@@ -43,21 +42,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
-    from spanreward.rewards.labels.column_map import load_map
+    from spanreward.rewards.labels.column_map import ColumnMap
     from spanreward.rewards.labels.records import read_records
     from spanreward.training.evaluation.statistics.span_reliability import labelled
 
-    records = read_records(arguments.sample, load_map(arguments.columns or "labelled_spans"))
-    with open_metric(arguments.metric, arguments) as metric:
+    records = read_records(arguments.sample, ColumnMap.load(arguments.columns or "labelled_spans"))
+    with open_metric(arguments.metric, arguments) as (reward, settings):
         samples = [record.samples[0] for record in records]
         chunks = (samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK))
-        verdicts = [verdict for chunk in chunks for verdict in metric.reward.judge_samples(chunk)]
+        verdicts = [verdict for chunk in chunks for verdict in reward.judge_samples(chunk)]
     rows = labelled(records, verdicts)
-    title = f"{len(rows)} labelled completions, {arguments.metric} with {metric.settings['judge']}"
+    title = f"{len(rows)} labelled completions, {arguments.metric} with {settings['judge']}"
     if len(rows) < len(records):
         title += f"; {len(records) - len(rows)} without a verdict left out"
     found, tables = reliability_of(rows, title)
-    return defined({"metric": metric.settings, "completions": len(rows), **found}), tables
+    return defined({"metric": settings, "completions": len(rows), **found}), tables
 
 
 def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, Any], list[Table]]:

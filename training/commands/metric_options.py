@@ -4,8 +4,8 @@
     judge = judge_of(parser.parse_args(["--judge", "vllm:smollm2", "--judge-option", "memory=2e9", "--no-cache"]))
 
     add_metric_options(parser)                             # these, and `mode=published gamma=1` for the metric
-    with open_metric("posh", parser.parse_intermixed_args()) as metric:
-        metric.reward, metric.settings
+    with open_metric("posh", parser.parse_intermixed_args()) as (reward, settings):
+        reward.judge_samples(samples)
 
 Heavy imports wait until a judge is made, so that `--help` is quick.
 """
@@ -13,7 +13,6 @@ Heavy imports wait until a judge is made, so that `--help` is quick.
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,14 +28,6 @@ CACHE = (
 )
 OF_JUDGE = "an argument of the judge's class, such as memory=2e9, batch_size=8 or deadline=60; may be repeated"
 OF_METRIC = "an argument of the metric's class, such as mode=published, score=precision (posh) or gamma=1 (harmonic)"
-
-
-@dataclass(frozen=True, slots=True)
-class ChosenMetric:
-    """A metric. settings: what decides its verdicts: its name, judge, options, prompts and what parses its texts."""
-
-    reward: "Reward"
-    settings: dict[str, Any]
 
 
 def add_cache_option(parser: argparse.ArgumentParser) -> None:
@@ -65,8 +56,9 @@ def judge_of(arguments: argparse.Namespace) -> Any:
 @contextmanager
 def open_metric(
     name: str, arguments: argparse.Namespace, defaults: dict[str, Any] | None = None
-) -> Iterator[ChosenMetric]:
-    """Yields the metric of this name with the judge of --judge, if one is given, and closes the judge at the end.
+) -> Iterator[tuple["Reward", dict[str, Any]]]:
+    """Yields the metric of this name with the judge of --judge, if one is given, and closes the judge at the end. Also
+    yields what decides its verdicts: its name, judge, options, prompts and what parses its texts.
 
     defaults: options that the command line may replace. Raises ValueError for unknown names, options and values.
     """
@@ -80,7 +72,7 @@ def open_metric(
     settings = {"reward": name, "judge": asked, "options": options, "prompts": reward.wording}
     settings["parsed_by"] = reward.reader()
     with closing([judge] if judge is not None else []):
-        yield ChosenMetric(reward, settings)
+        yield reward, settings
 
 
 def read_option(text: str) -> tuple[str, Any]:

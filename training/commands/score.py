@@ -21,8 +21,6 @@ an interruption the same command goes on.
 import argparse
 import logging
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -30,7 +28,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from spanreward.training.commands.json_file import write_json
+from spanreward.training.commands.main import write_json
 from spanreward.training.commands.metric_options import JUDGES, add_metric_options, open_metric
 
 SHOWN = 20  # the most lines without a score that are named
@@ -51,15 +49,17 @@ def main() -> None:
     from spanreward.rewards.scoring import score_file
 
     title = f"{arguments.reward} with {arguments.judge}" if arguments.judge else arguments.reward
-    console = Console(stderr=True, soft_wrap=True)
+    console, log = Console(stderr=True, soft_wrap=True), logging.getLogger("spanreward.rewards")
+    level = log.level
+    log.setLevel(logging.CRITICAL)  # the end of the command says in one line why a row has no score
     try:
-        with open_metric(arguments.reward, arguments) as metric, quiet(), Progress(console=console) as bar:
+        with open_metric(arguments.reward, arguments) as (reward, settings), Progress(console=console) as bar:
             task = bar.add_task(title, total=None)
             summary = score_file(
-                metric.reward,
+                reward,
                 arguments.input,
                 arguments.output,
-                metric.settings,
+                settings,
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
             )
         write_json(arguments.json, asdict(summary))
@@ -67,6 +67,8 @@ def main() -> None:
         sys.exit(f"{parser.prog}: {error}")
     except KeyboardInterrupt:
         sys.exit(f"{parser.prog}: interrupted; the same command goes on from here.")
+    finally:
+        log.setLevel(level)
     unscored = [f"{arguments.input}:{number}: not scored: {reason}" for number, reason in summary.bad_lines]
     if len(unscored) > SHOWN:
         unscored[SHOWN:] = [f"... and {len(unscored) - SHOWN} more: see `note` in {arguments.output}"]
@@ -76,21 +78,9 @@ def main() -> None:
     for name, value in asdict(summary).items():
         if name != "bad_lines":
             table.add_row(name, f"{value:.4g}" if isinstance(value, float) else str(value))
-    if metric.settings["parsed_by"]:
-        table.add_row("read by", metric.settings["parsed_by"])
+    if settings["parsed_by"]:
+        table.add_row("read by", settings["parsed_by"])
     Console().print(table)
     if not summary.scored:
         statuses = ", ".join(summary.statuses)
         sys.exit(f"{parser.prog}: no row was scored ({statuses}): `note` in {arguments.output} says why.")
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Keep the log silent: the end of the command says in one line why a row has no score."""
-    log = logging.getLogger("spanreward.rewards")
-    level = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        log.setLevel(level)

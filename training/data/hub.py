@@ -35,10 +35,9 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
     key = data.columns.get("image", "image")
     features = split.features or Features()  # a stream of JSON does not know its own
     check_columns(data, features)
-    names: Mapping[str, str] = {name: name for name in READERS} | data.columns
-    columns = [names[name] for name in READERS if names[name] in features]
-    pictured = key in features
-    records = split.select_columns([*([key] if pictured else []), *columns])
+    names: Mapping[Any, str] = data.columns
+    columns = [key, *(names.get(name, name) for name in READERS)]
+    records, pictured = split.select_columns([name for name in columns if name in features]), key in features
     records = records.cast_column(key, Image(decode=False)) if pictured else records
     named = ((f"{data.id} {data.split} row {number}", record) for number, record in enumerate(records, start=1))
     folders = [Path(data.id), Path(config.HF_DATASETS_CACHE), Path(HF_HUB_CACHE)]

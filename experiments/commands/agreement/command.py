@@ -15,7 +15,7 @@ Every subcommand prints tables and, with --json PATH, writes their numbers.
 """
 
 from experiments.commands.agreement import answers, filler, graphs, judging, lists, people, scenes, spans, table, votes
-from spanreward.training.commands.subcommands import run
+from spanreward.training.commands.main import run
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from spanreward.rewards.comparison.figures import number as shown
-from spanreward.training.commands.json_file import defined
+from spanreward.training.commands.main import defined
 from spanreward.training.commands.metric_options import add_metric_options, open_metric
 
 HELP = "scores and spans against people's judgments"
@@ -42,9 +42,9 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         raise ValueError(f"the metric {arguments.metric} takes no options, got {' '.join(arguments.options)}.")
     sets = arguments.sets or list(SETS)
     if arguments.metric == "posh":
-        with open_metric("posh", arguments) as metric:
-            rows = [asdict(row) for row in measure_people(arguments.folder, metric.reward, sets)]
-        asked = f"judge {arguments.judge}, read by {metric.settings['parsed_by']}"
+        with open_metric("posh", arguments) as (reward, settings):
+            rows = [asdict(row) for row in measure_people(arguments.folder, reward, sets)]
+        asked = f"judge {arguments.judge}, read by {settings['parsed_by']}"
     else:
         rows = [asdict(row) for row in measure_people(arguments.folder, embedding_metric(arguments.metric), sets)]
         asked = f"metric {arguments.metric}"
@@ -58,8 +58,8 @@ def measure_criteria(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     if arguments.sets or (arguments.images is not None and arguments.images < 1):
         raise ValueError("the metric harmonic is measured on THumB: leave --sets out, and give --images 1 or more.")
     arguments.judge = WORDS if arguments.judge == "match" else arguments.judge
-    with open_metric("harmonic", arguments, {"evidence": "context", "spans": "none"}) as metric:
-        measured = measure_thumb(arguments.folder, metric.reward, arguments.images)
+    with open_metric("harmonic", arguments, {"evidence": "context", "spans": "none"}) as (reward, _):
+        measured = measure_thumb(arguments.folder, reward, arguments.images)
     rows = [defined(asdict(row)) for row in measured]
     return rows, [people_table(rows, f"HarmonicEval, judge {arguments.judge}")]
 

@@ -8,8 +8,8 @@ from rich.table import Table
 
 from experiments.agreement.span_agreement import labels_of, read_completions, summarise
 from spanreward.rewards.comparison.figures import number
-from spanreward.training.commands.json_file import defined
 from spanreward.training.commands.labels import reliability_of
+from spanreward.training.commands.main import defined
 
 HELP = "a judge's wrong words and credit on Scenes, against the truth"
 DESCRIPTION = """\

@@ -8,25 +8,43 @@ The model is a transformers token classifier over the pair (context, answer) wit
 unsupported: the layout of LettuceDetect (Kovács and Recski 2025, arXiv 2502.17125). The context is the target, and the
 answer is the text that the question was made from. A phrase's probability of support is the mean over its tokens. It is
 the probability of the scale's last entry, and the rest is that of the first.
+
+A pair that fits into the encoder is one window. Else the text, the target or both are cut into parts of one length,
+such that the encoder reads the fewest tokens. Neighbours overlap by about a sentence. A token's probability is its mean
+over the windows of one piece of the target, and the highest over the pieces, as one piece is enough to support it.
 """
 
+import math
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import torch
 from transformers import AutoModelForTokenClassification, AutoTokenizer
 
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.encoder.windows import Window, supports, windows
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
-from spanreward.rewards.judges.local.device import rank_index
+from spanreward.rewards.judges.local.local_judge import rank_index
 from spanreward.rewards.judges.model_files import files_hash, model_folder
 from spanreward.rewards.judges.probe import PhraseProbe, PresenceProbe
 
 BATCH = {"cpu": 8, "cuda": 32}  # windows; where padding costs more than a call, few
 UNSUPPORTED = 1  # the label
+OVERLAP = 32  # tokens, about one and a half sentences
+SLACK = 4  # tokens that a cut inside a word can add
 Tokens = dict[tuple[int, int], float]  # by characters: how likely it is that the target supports the token
+
+
+@dataclass(slots=True)
+class Window:
+    """One input of the encoder. places: each token's characters in the text, or None. right: the answer."""
+
+    piece: int
+    inputs: dict[str, list[int]]
+    places: list[tuple[int, int] | None]
+    right: list[float] = field(default_factory=list)
 
 
 class EncoderJudge(Judge):
@@ -43,12 +61,10 @@ class EncoderJudge(Judge):
     def __init__(self, model: str) -> None:
         self.model = model
         self._loaded: tuple[Any, Any] | None = None
-        self._depth = 0
         self._read: dict[tuple[str, str], Tokens] = {}  # until the outermost `with` ends
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {key: value for key, value in self.__dict__.items() if key != "usage"}
-        return {**kept, "_loaded": None, "_depth": 0, "_read": {}}
+        return {**super().__getstate__(), "_loaded": None, "_read": {}}
 
     @cached_property
     def name(self) -> str:
@@ -69,21 +85,15 @@ class EncoderJudge(Judge):
     def close(self) -> None:
         self._loaded = None
 
-    def __enter__(self) -> Self:
-        if self._depth == 0 and torch.cuda.is_available():
+    def _wake(self) -> None:
+        if torch.cuda.is_available():
             self.start()
-            with self.usage.clock("wake_seconds"):
-                self._loaded[1].to(f"cuda:{rank_index()}", torch.bfloat16)  # type: ignore[index]  # started
-        self._depth += 1
-        return self
+            self._loaded[1].to(f"cuda:{rank_index()}", torch.bfloat16)  # type: ignore[index]  # started
 
-    def __exit__(self, *error: Any) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            self._read = {}
-            if torch.cuda.is_available() and self._loaded is not None:
-                with self.usage.clock("sleep_seconds"):
-                    self._loaded[1].to("cpu")
+    def _sleep(self) -> None:
+        self._read = {}
+        if torch.cuda.is_available() and self._loaded is not None:
+            self._loaded[1].to("cpu")
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         """Returns one rating per question, and a Failure (UNPARSED) for other probes than phrases with a source."""
@@ -139,3 +149,75 @@ class EncoderJudge(Judge):
         self.usage.questions += len(questions)
         refused = Failure(Status.UNPARSED, "the encoder judge writes no text")
         return [q.probe.by_rule if isinstance(q.probe, PhraseProbe) else refused for q in questions]
+
+
+def windows(tokenizer: Any, text: str, target: str, longest: int) -> list[Window]:
+    """Returns the windows of a pair, of at most `longest` tokens. Special tokens in the texts are read as words."""
+    both = tokenizer(target, text, return_offsets_mapping=True, split_special_tokens=True)
+    sides = both.sequence_ids()
+    whole = [place for place, side in zip(both["offset_mapping"], sides, strict=True) if side == 0]
+    beside = sides.count(None) + SLACK
+    overlap = min(OVERLAP, longest // 8)
+    text_length, target_length = fewest_tokens(sides.count(1), len(whole), longest - beside, overlap)
+    found = []
+    for number, piece in enumerate(_pieces(target, whole, target_length, overlap)):
+        read = tokenizer(
+            *(piece, text),
+            truncation="only_second",
+            # a short pair fits, and needs more than its overlap
+            max_length=max(text_length + target_length, 2 * overlap) + beside,
+            stride=overlap,
+            return_overflowing_tokens=True,
+            return_offsets_mapping=True,
+            split_special_tokens=True,
+        )
+        for row in range(len(read["input_ids"])):
+            inputs = {key: read[key][row] for key in tokenizer.model_input_names if key in read}
+            sides = read.sequence_ids(row)
+            places = [tuple(o) if s == 1 else None for o, s in zip(read["offset_mapping"][row], sides, strict=True)]
+            found.append(Window(number, inputs, places))
+    return found
+
+
+def _pieces(target: str, tokens: Sequence[tuple[int, int]], length: int, overlap: int) -> list[str]:
+    """Returns the target in pieces of `length` tokens that overlap. tokens: the characters of each."""
+    if len(tokens) <= length:
+        return [target]
+    starts = range(0, max(len(tokens) - overlap, 1), max(length - overlap, 1))
+    cuts = [tokens[start : start + length] for start in starts]
+    return [target[cut[0][0] : cut[-1][1]] for cut in cuts]
+
+
+def fewest_tokens(text: int, target: int, token_budget: int, overlap: int) -> tuple[int, int]:
+    """Returns the lengths of the parts of a text and of a target whose windows have the fewest tokens in all.
+
+    All are numbers of tokens. A window holds one part of each, at most `token_budget` together. Neighbouring parts
+    share `overlap` tokens. Of equals the one with the longest part of the target is taken.
+    """
+    fewest, best = math.inf, (0, 0)
+    for target_parts in range(1, math.ceil(target / overlap) + 2):
+        target_length = _part_length(target, target_parts, overlap)
+        left = token_budget - target_length
+        if left < min(text, 2 * overlap):
+            continue
+        text_parts = 1 if text <= left else math.ceil((text - overlap) / (left - overlap))
+        text_length = _part_length(text, text_parts, overlap)
+        tokens = target_parts * text_parts * (text_length + target_length)
+        if tokens < fewest:
+            fewest, best = tokens, (text_length, target_length)
+    return best
+
+
+def _part_length(tokens: int, parts: int, overlap: int) -> int:
+    """Returns how long each of so many overlapping parts is."""
+    return math.ceil((tokens + (parts - 1) * overlap) / parts)
+
+
+def supports(read: Sequence[Window]) -> dict[tuple[int, int], float]:
+    """Returns the probability of each token of the text, by its characters, from the windows' answers."""
+    said: dict[tuple[int, int], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for window in read:
+        for place, right in zip(window.places, window.right, strict=True):
+            if place is not None and place[0] < place[1]:
+                said[place][window.piece].append(right)
+    return {place: max(sum(p) / len(p) for p in pieces.values()) for place, pieces in said.items()}

@@ -1,7 +1,7 @@
 """Questions with pictures as token ids and pixels. Texts are as safe as with ChatEncoder.
 
     encoder = PictureChatEncoder(load_processor(folder))
-    prompt, cut = encoder.prompt(question, budget=4096)      # a question with Pictures, see `picture.ready`
+    prompt, cut = encoder.prompt(question, budget=4096)      # a question with Pictures, see `prompt.ready`
     encoder.inputs(prompt, prompt.head)                    # pixel_values and the model's other arguments
 
 The pictures stand, in order, before the text of the first user message. The model's processor says which tokens replace
@@ -18,8 +18,7 @@ from transformers import PROCESSOR_MAPPING, AutoConfig, BatchFeature, Pretrained
 from transformers.utils import is_torchvision_available
 
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
-from spanreward.rewards.judges.encoding.picture import Picture
-from spanreward.rewards.judges.encoding.prompt import Prompt
+from spanreward.rewards.judges.encoding.prompt import Picture, Prompt
 from spanreward.rewards.judges.judge import Question
 
 

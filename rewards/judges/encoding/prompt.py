@@ -1,21 +1,37 @@
 """Encoded questions: equal ones are asked once, and a model computes common beginnings once.
 
+questions = ready(questions)                          # their images are now Pictures: RGB, upright, of limited size
 answers, cuts = ask_once(questions, encode, ask)      # ask gets the distinct encodings, sorted
 for run in runs(sorted(prompts)):
     run.shared                       # tokens that all of prompts[run.start : run.stop] begin with
 """
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from typing import Any, TypeVar
 
+from PIL import Image
+
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.encoding.picture import Picture
+from spanreward.rewards.files.pictures import loaded, shown_picture
 from spanreward.rewards.judges.judge import Failure, Question
 
 T = TypeVar("T")
 MIN_SHARED = 16  # tokens; a shorter beginning is not worth a forward pass of its own
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Picture:
+    """A picture as a judge sees it (files/pictures.py converts it).
+
+    key: 32 hex digits of the size and the pixels; "" if there is no image. trouble: says why there is none.
+    """
+
+    key: str
+    image: Image.Image | None = field(default=None, compare=False)
+    trouble: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -39,6 +55,35 @@ class Run:
     start: int
     stop: int
     shared: int
+
+
+def ready(questions: Sequence[Question]) -> list[Question]:
+    """Returns the questions with Pictures in place of PIL images. An image of several questions is decoded once. Only
+    questions about one that cannot be decoded become Failures.
+
+    Raises ValueError for an image that is not a PIL image.
+    """
+    pictures: dict[int, Picture] = {}
+    for question in questions:
+        for image in question.images:
+            if not isinstance(image, Image.Image):
+                raise ValueError(
+                    f"a question's images are PIL images, got {type(image).__name__} {str(image)[:100]!r}: open it "
+                    "with PIL.Image.open first; nothing is downloaded or opened by name here."
+                )
+            if id(image) not in pictures:
+                pictures[id(image)] = picture(image)
+    return [replace(question, images=tuple(pictures[id(image)] for image in question.images)) for question in questions]
+
+
+def picture(image: Image.Image) -> Picture:
+    """Decodes the image into a Picture. An error becomes the Picture's `trouble`."""
+    try:
+        shown = shown_picture(loaded(image))
+    except Exception as error:  # each format raises its own kind for a damaged file
+        return Picture("", trouble=f"a picture of {image.width} x {image.height} pixels is of no use: {error}")
+    digest = hashlib.sha256(repr(shown.size).encode() + shown.tobytes())
+    return Picture(digest.hexdigest()[:32], shown)
 
 
 def runs(prompts: Sequence[Prompt]) -> Iterator[Run]:

@@ -4,13 +4,15 @@ LocalJudge turns questions into Prompts, sorted so that common beginnings are ne
 the order of the questions. A subclass answers the Prompts. The model's configuration says whether it sees pictures.
 """
 
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
+import torch
 from transformers import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING, AutoConfig, AutoTokenizer
 
 from spanreward.rewards.judges.encoding.chat import (
@@ -21,9 +23,8 @@ from spanreward.rewards.judges.encoding.chat import (
     rating_from_logprobs,
     rating_from_top,
 )
-from spanreward.rewards.judges.encoding.picture import ready
 from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder, load_processor
-from spanreward.rewards.judges.encoding.prompt import Prompt, ask_once
+from spanreward.rewards.judges.encoding.prompt import Prompt, ask_once, ready
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, by_reading
 from spanreward.rewards.judges.model_files import files_hash, model_folder
 
@@ -60,11 +61,9 @@ class LocalJudge(Judge):
         self.min_mass = min_mass
         self.adapter = None if adapter is None else Path(adapter).expanduser()
         self.chat_template = chat_template
-        self._depth = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        opened = ("usage", "encoder", "config")
-        return {**{key: value for key, value in self.__dict__.items() if key not in opened}, "_depth": 0}
+        return {key: value for key, value in super().__getstate__().items() if key not in ("encoder", "config")}
 
     @cached_property
     def name(self) -> str:
@@ -93,17 +92,13 @@ class LocalJudge(Judge):
     def encoder(self) -> ChatEncoder:
         """The model's chat template with its tokenizer, or with its processor if it sees pictures."""
         given = self.chat_template or (PLAIN if self.config.is_encoder_decoder else None)
-        if self.sees_pictures:
-            processor: Any = load_processor(self.folder)
-            if given == PLAIN:
-                raise ValueError(
-                    f"{self.model} sees pictures, which plain text does not show: leave out chat_template."
-                )
-            processor.chat_template = chat_template(given, processor.tokenizer) if given else processor.chat_template
-            return PictureChatEncoder(processor)
-        tokenizer = AutoTokenizer.from_pretrained(self.folder)
-        tokenizer.chat_template = chat_template(given, tokenizer) if given else tokenizer.chat_template
-        return ChatEncoder(tokenizer)
+        if given == PLAIN and self.sees_pictures:
+            raise ValueError(f"{self.model} sees pictures, which plain text does not show: leave out chat_template.")
+        load: Any = load_processor if self.sees_pictures else AutoTokenizer.from_pretrained
+        reader = load(self.folder)
+        if given:
+            reader.chat_template = chat_template(given, reader.tokenizer if self.sees_pictures else reader)
+        return PictureChatEncoder(reader) if self.sees_pictures else ChatEncoder(reader)
 
     @property
     def context(self) -> int:
@@ -112,19 +107,6 @@ class LocalJudge(Judge):
             return self.max_length or RELATIVE_CONTEXT
         longest = self.config.get_text_config().max_position_embeddings
         return min(self.max_length or longest, longest)
-
-    def __enter__(self) -> Self:
-        if self._depth == 0:
-            with self.usage.clock("wake_seconds"):
-                self._wake()
-        self._depth += 1
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            with self.usage.clock("sleep_seconds"):
-                self._sleep()
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         """Returns one Rating per question, in order. Raises ValueError for a scale with an entry of several tokens and
@@ -167,11 +149,7 @@ class LocalJudge(Judge):
         """Returns the greedy continuation of each prompt, as token ids. The prompts are sorted."""
 
     def _wake(self) -> None:
-        """Called at the beginning of the outermost `with judge:`."""
         self.start()
-
-    def _sleep(self) -> None:
-        """Called at the end of the outermost `with judge:`."""
 
     def _ready(self, questions: Sequence[Question]) -> Sequence[Question]:
         """Returns the questions with Pictures in place of images. Raises ValueError if the model sees no pictures."""
@@ -191,3 +169,17 @@ class LocalJudge(Judge):
         self.usage.questions += len(questions)
         budget, encoder = self.context - reserve, self.encoder
         return ask_once(encoder.ahead(questions, budget), lambda question: encoder.prompt(question, budget), ask)
+
+
+def rank_index() -> int:
+    """Index of this rank's GPU among those that the process sees: all of the machine, or only its own, as SLURM and
+    Kubernetes may give it. 0 without LOCAL_RANK, which torchrun and accelerate set, and without a GPU.
+    """
+    return int(os.environ.get("LOCAL_RANK", "0")) % max(1, torch.cuda.device_count())
+
+
+def adapter_file(adapter: Path, name: str) -> Path:
+    """Returns the path of a file in a LoRA adapter's folder. Raises FileNotFoundError if there is none."""
+    if not (adapter / name).is_file():
+        raise FileNotFoundError(f"the judge's adapter {adapter} has no {name}: give the folder peft has saved to")
+    return adapter / name

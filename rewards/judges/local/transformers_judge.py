@@ -12,19 +12,19 @@ call `start()` before the training arguments are made.
 import copy
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, TypeVar
 
 import torch
+from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForSeq2SeqLM, GenerationConfig
+from transformers.integrations import is_deepspeed_zero3_enabled
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoding.chat import MIN_MASS
 from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder
 from spanreward.rewards.judges.encoding.prompt import Prompt, Run, runs
 from spanreward.rewards.judges.judge import Failure
-from spanreward.rewards.judges.local import encoder_decoder
-from spanreward.rewards.judges.local.device import rank_index
-from spanreward.rewards.judges.local.local_judge import LocalJudge
-from spanreward.rewards.judges.local.weights import load_model
+from spanreward.rewards.judges.local.local_judge import LocalJudge, adapter_file, rank_index
 
 log = logging.getLogger(__name__)
 
@@ -66,9 +66,31 @@ class TransformersJudge(LocalJudge):
         return {**super().__getstate__(), "_model": None}
 
     def start(self) -> None:
-        """Loads the model. Raises as `load_model` does."""
-        if self._model is None:
-            self._model = load_model(self.folder, self.dtype, self.device, self.adapter)
+        """Loads the model. Raises RuntimeError under ZeRO-3, which would partition the judge, and FileNotFoundError for
+        an adapter's folder without its files.
+        """
+        if self._model is not None:
+            return
+        if is_deepspeed_zero3_enabled():
+            raise RuntimeError(
+                "ZeRO-3 is on, and would partition the judge with the policy: call judge.start() before the training "
+                "arguments are made."
+            )
+        text_model = AutoModelForSeq2SeqLM if self.config.is_encoder_decoder else AutoModelForCausalLM
+        kind: Any = AutoModelForImageTextToText if self.sees_pictures else text_model
+        model: Any = kind.from_pretrained(self.folder, dtype=self.dtype).to(self.device)
+        if self.adapter is not None:
+            for name in ("adapter_config.json", "adapter_model.safetensors"):
+                adapter_file(self.adapter, name)
+            from peft import PeftModel  # in the extra `train`, which judges without an adapter do not need
+
+            model = PeftModel.from_pretrained(model, str(self.adapter)).merge_and_unload()  # type: ignore[operator]
+        # A model's own settings may have a repetition penalty, which changes greedy texts.
+        ends = model.generation_config.eos_token_id
+        end = ends[0] if isinstance(ends, list) else ends
+        start = model.generation_config.decoder_start_token_id
+        model.generation_config = GenerationConfig(eos_token_id=ends, pad_token_id=end, decoder_start_token_id=start)
+        self._model = model.eval()
 
     def close(self) -> None:
         self._model = None
@@ -158,13 +180,15 @@ class TransformersJudge(LocalJudge):
         """Returns log-probabilities (len(suffixes), vocabulary) of the token after each suffix of what is in the cache.
         The padding is on the right, where a causal model does not see it, so no mask is needed.
         """
+        inputs = padded(suffixes, self.device)
         if self.config.is_encoder_decoder:
-            return encoder_decoder.first_step(self._model, suffixes)
-        width = max(len(suffix) for suffix in suffixes)
-        batch = torch.tensor([[*suffix, *[0] * (width - len(suffix))] for suffix in suffixes], device=self.device)
+            start = self._model.generation_config.decoder_start_token_id
+            inputs["decoder_input_ids"] = torch.full((len(suffixes), 1), start, device=self.device)
+            return self._model(**inputs).logits[:, -1].float().log_softmax(-1)
         last = torch.tensor([len(suffix) - 1 for suffix in suffixes], device=self.device)
         past = repeated(cache, len(suffixes))
         kept = last.unique()  # sorted
+        batch = inputs["input_ids"]
         output = self._model(input_ids=batch, past_key_values=past, use_cache=past is not None, logits_to_keep=kept)
         rows = torch.arange(len(suffixes), device=self.device)
         logits = output.logits[rows, torch.searchsorted(kept, last)]
@@ -175,28 +199,30 @@ class TransformersJudge(LocalJudge):
         self, prompts: list[tuple[int, ...]], shared: int, cache: Any, max_tokens: int
     ) -> list[Sequence[int]]:
         """Returns the greedy continuations, without the end token, of prompts that begin with what is in the cache.
-        The padding is between the shared beginning and the rest, because generation needs the ends in one column.
+        The padding is between the shared beginning and the rest, because generation needs the ends in one column; for
+        an encoder it is at the end.
         """
-        if self.config.is_encoder_decoder:
-            return self._ended(encoder_decoder.continued(self._model, prompts, max_tokens))
-        width = max(len(prompt) for prompt in prompts)
-        pads = [width - len(prompt) for prompt in prompts]
-        padded = [[*ids[:shared], *[0] * pad, *ids[shared:]] for ids, pad in zip(prompts, pads, strict=True)]
-        mask = [[*[1] * shared, *[0] * pad, *[1] * (width - shared - pad)] for pad in pads]
-        texts = self._model.generate(
-            input_ids=torch.tensor(padded, device=self.device),
-            attention_mask=torch.tensor(mask, device=self.device),
-            past_key_values=repeated(cache, len(prompts)),
-            max_new_tokens=max_tokens,
-            do_sample=False,
-        )[:, width:].tolist()
-        return self._ended(texts)
-
-    def _ended(self, texts: list[list[int]]) -> list[Sequence[int]]:
-        """Returns the texts up to their first end token."""
+        two = self.config.is_encoder_decoder
+        inputs = padded(prompts, self.device, None if two else shared)
+        first = 1 if two else inputs["input_ids"].shape[1]  # after the token that a decoder starts from, or the prompt
+        past = repeated(cache, len(prompts))
+        texts = self._model.generate(**inputs, past_key_values=past, max_new_tokens=max_tokens, do_sample=False)
         ends = self._model.generation_config.eos_token_id
         stops = set(ends if isinstance(ends, list) else [ends])
-        return [text[: next((i for i, token in enumerate(text) if token in stops), len(text))] for text in texts]
+        return [[*takewhile(lambda token: token not in stops, text)] for text in texts[:, first:].tolist()]
+
+
+def padded(rows: Sequence[Sequence[int]], device: str, start: int | None = None) -> dict[str, torch.Tensor]:
+    """Returns ids (len(rows), width) and the mask that hides their padding, which stands after the first `start` ids of
+    each row; None is the end.
+    """
+    width = max(map(len, rows))
+    ids, mask = [], []
+    for row in rows:
+        place, pad = len(row) if start is None else start, [0] * (width - len(row))
+        ids.append([*row[:place], *pad, *row[place:]])
+        mask.append([*[1] * place, *pad, *[1] * (len(row) - place)])
+    return {"input_ids": torch.tensor(ids, device=device), "attention_mask": torch.tensor(mask, device=device)}
 
 
 def repeated(cache: Any, rows: int) -> Any:

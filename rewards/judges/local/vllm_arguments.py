@@ -1,6 +1,6 @@
 """Arguments of vLLM's engine, what its KV cache holds, and prompts as its requests.
 
-LLM(model=folder, **cache_arguments(4e9), **reading_arguments("auto", sees_pictures=True))
+LLM(model=folder, **engine_arguments(4e9, "auto", sees_pictures=True))
 """
 
 import json
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.judges.encoding.prompt import Prompt
+from spanreward.rewards.judges.local.local_judge import adapter_file
 
 CPU_KV_CACHE_BYTES = 1 << 30  # vLLM's default is a large part of the machine's memory
 CPU_BLOCK_SIZE = 32  # tokens; vLLM's 128 would lose most of what short questions have in common
@@ -22,22 +23,31 @@ BYTES = {"float32": 4, "float": 4}  # per number, by dtype; 2 for the others
 LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # the values that vLLM accepts
 
 
-def cache_arguments(memory: float | int | None) -> dict[str, Any]:
-    """The KV cache (see VllmJudge for `memory`), and sleep mode where the platform has it."""
+def engine_arguments(memory: float | int | None, dtype: str, sees_pictures: bool) -> dict[str, Any]:
+    """The KV cache and the weights' dtype (see VllmJudge for `memory` and `dtype`), how much is read at once, and sleep
+    mode where the platform has it. No room for videos, which no metric shows.
+    """
     from vllm.platforms import current_platform
 
+    on_cpu = current_platform.is_cpu()
     arguments: dict[str, Any] = {
+        "dtype": "float32" if on_cpu and dtype == "auto" else dtype,
+        "enforce_eager": True,
         "enable_prefix_caching": True,
         "enable_sleep_mode": current_platform.is_sleep_mode_available(),
     }
-    if current_platform.is_cpu():
+    if on_cpu:
         arguments["block_size"] = CPU_BLOCK_SIZE
+    else:
+        arguments |= {"max_num_batched_tokens": BATCHED_TOKENS, "max_num_seqs": BATCHED_PROMPTS}
+    if sees_pictures:
+        arguments["limit_mm_per_prompt"] = {"video": 0}
     if memory is None:
-        if current_platform.is_cpu() and not os.environ.get("VLLM_CPU_KVCACHE_SPACE"):
+        if on_cpu and not os.environ.get("VLLM_CPU_KVCACHE_SPACE"):
             arguments["kv_cache_memory_bytes"] = CPU_KV_CACHE_BYTES
     elif memory > 1:
         arguments["kv_cache_memory_bytes"] = int(memory)
-        if not current_platform.is_cpu():
+        if not on_cpu:
             # The cache's size is given, but at its start vLLM still wants this fraction to be free: 92 % by default.
             arguments["gpu_memory_utilization"] = LEAST_UTILIZATION
     else:
@@ -68,20 +78,6 @@ def tokens_that_fit(memory: int, token: int) -> int:
     return blocks * BLOCK
 
 
-def reading_arguments(dtype: str, sees_pictures: bool) -> dict[str, Any]:
-    """The weights' dtype (see VllmJudge), and how much is read at once. No room for videos, which no metric shows."""
-    from vllm.platforms import current_platform
-
-    arguments: dict[str, Any] = {"dtype": dtype, "enforce_eager": True}
-    if current_platform.is_cpu():
-        arguments["dtype"] = "float32" if dtype == "auto" else dtype
-    else:
-        arguments |= {"max_num_batched_tokens": BATCHED_TOKENS, "max_num_seqs": BATCHED_PROMPTS}
-    if sees_pictures:
-        arguments["limit_mm_per_prompt"] = {"video": 0}
-    return arguments
-
-
 def adapter_arguments(adapter: Path | None) -> dict[str, Any]:
     """Room for a LoRA adapter, if there is one.
 
@@ -89,10 +85,7 @@ def adapter_arguments(adapter: Path | None) -> dict[str, Any]:
     """
     if adapter is None:
         return {}
-    path = adapter / "adapter_config.json"
-    if not path.is_file():
-        raise FileNotFoundError(f"the judge's adapter {adapter} has no {path.name}: give the folder peft has saved to")
-    config = json.loads(path.read_text())
+    config = json.loads(adapter_file(adapter, "adapter_config.json").read_text())
     rank = max(config["r"], *config.get("rank_pattern", {}).values(), 0)
     if rank > LORA_RANKS[-1]:
         raise ValueError(f"the judge's adapter {adapter} has rank {rank}, and vLLM takes {LORA_RANKS[-1]} at most")

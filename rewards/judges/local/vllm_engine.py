@@ -20,7 +20,7 @@ import torch
 
 from spanreward.rewards.base.background import in_background
 from spanreward.rewards.files.cache_folder import CACHE
-from spanreward.rewards.judges.local.device import rank_index
+from spanreward.rewards.judges.local.local_judge import rank_index
 
 T = TypeVar("T")
 

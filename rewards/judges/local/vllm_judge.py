@@ -18,9 +18,9 @@ import logging
 import multiprocessing
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, Self
+from typing import Any
 
 import torch
 
@@ -28,14 +28,12 @@ from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoding.chat import MIN_MASS
 from spanreward.rewards.judges.encoding.prompt import Prompt
 from spanreward.rewards.judges.judge import Failure
-from spanreward.rewards.judges.local.device import rank_index
-from spanreward.rewards.judges.local.local_judge import LocalJudge
+from spanreward.rewards.judges.local.local_judge import LocalJudge, rank_index
 from spanreward.rewards.judges.local.vllm_arguments import (
     adapter_arguments,
     as_request,
     bytes_per_token,
-    cache_arguments,
-    reading_arguments,
+    engine_arguments,
     tokens_that_fit,
 )
 from spanreward.rewards.judges.local.vllm_engine import (
@@ -117,11 +115,6 @@ class VllmJudge(LocalJudge):
         fresh: dict[str, Any] = {"_engine": None, "_processes": [], "_guard": None, "_asleep": False, "_failures": []}
         return {**super().__getstate__(), **fresh}
 
-    def __enter__(self) -> Self:
-        if self._depth == 0:
-            self._end = time.monotonic() + self.deadline
-        return super().__enter__()
-
     @property
     def context(self) -> int:
         """The least of the model's context, max_model_len, and the tokens that fit into `memory` bytes of KV cache.
@@ -169,7 +162,13 @@ class VllmJudge(LocalJudge):
                     with environment_read_anew(), environment(**ENGINE_ENVIRONMENT, **self._pinned()):
                         from vllm import LLM
 
-                        engine = LLM(**self._arguments())
+                        engine = LLM(
+                            model=str(self.folder),
+                            tensor_parallel_size=self.tensor_parallel,
+                            max_model_len=self.context,
+                            **engine_arguments(self.memory, self.dtype, self.sees_pictures),
+                            **adapter_arguments(self.adapter),
+                        )
                         check_names(engine, [END])
                         self._engine = engine
                 finally:
@@ -199,16 +198,6 @@ class VllmJudge(LocalJudge):
             process.join()
         self._processes = []
 
-    def _arguments(self) -> dict[str, Any]:
-        return {
-            "model": str(self.folder),
-            "tensor_parallel_size": self.tensor_parallel,
-            "max_model_len": self.context,
-            **cache_arguments(self.memory),
-            **reading_arguments(self.dtype, self.sees_pictures),
-            **adapter_arguments(self.adapter),
-        }
-
     def _pinned(self) -> dict[str, str]:
         """The environment in which the engine's process sees only the rank's device."""
         if "LOCAL_RANK" not in os.environ or self.tensor_parallel > 1 or not torch.cuda.is_available():
@@ -217,6 +206,7 @@ class VllmJudge(LocalJudge):
         return {"CUDA_VISIBLE_DEVICES": visible.split(",")[index] if visible else str(index)}
 
     def _wake(self) -> None:
+        self._end = time.monotonic() + self.deadline
         self._open()
         if not self._asleep:
             return
@@ -270,16 +260,14 @@ class VllmJudge(LocalJudge):
 
     def _logprobs(self, prompts: Sequence[Prompt], ids: list[int], top: int) -> list[Mapping[int, float] | Failure]:
         asked: dict[str, Any] = {"logprobs": top} if top else {"logprob_token_ids": ids}
-        return [
-            output if isinstance(output, Failure) else {i: entry.logprob for i, entry in output.logprobs[0].items()}
-            for output in self._generate(prompts, max_tokens=1, **asked)
-        ]
+
+        def read(output: Any) -> dict[int, float]:
+            return {number: entry.logprob for number, entry in output.logprobs[0].items()}
+
+        return self._generate(prompts, read, max_tokens=1, **asked)
 
     def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
-        return [
-            output if isinstance(output, Failure) else list(output.token_ids)
-            for output in self._generate(prompts, max_tokens=max_tokens)
-        ]
+        return self._generate(prompts, lambda output: list(output.token_ids), max_tokens=max_tokens)
 
     def _run(self, requests: list[Any], params: Any, end: float) -> list[Any]:
         """Returns the engine's outputs, with the adapter if there is one. Raises as `watched` does."""
@@ -290,8 +278,8 @@ class VllmJudge(LocalJudge):
             lambda: self._engine.generate(requests, params, lora_request=adapter, use_tqdm=False), self._processes, end
         )
 
-    def _generate(self, prompts: Sequence[Prompt], **asked: Any) -> list[Any]:
-        """Returns vLLM's output for each prompt, or a Failure. asked: arguments of SamplingParams."""
+    def _generate(self, prompts: Sequence[Prompt], read: Callable[[Any], Any], **asked: Any) -> list[Any]:
+        """Returns what is read from vLLM's output for each prompt, or a Failure. asked: arguments of SamplingParams."""
         from vllm import SamplingParams
 
         params = SamplingParams(temperature=0.0, detokenize=False, **asked)
@@ -312,7 +300,7 @@ class VllmJudge(LocalJudge):
         self.usage.cached_tokens += sum(output.num_cached_tokens or 0 for output in outputs)
         self.usage.generated_tokens += sum(len(output.outputs[0].token_ids) for output in outputs)
         return [
-            output.outputs[0]
+            read(output.outputs[0])
             if output.outputs[0].finish_reason in ("stop", "length")
             else Failure(Status.ERROR, f"vLLM ended the answer with {output.outputs[0].finish_reason!r}")
             for output in outputs

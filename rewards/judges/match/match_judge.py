@@ -26,7 +26,6 @@ from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Questi
 from spanreward.rewards.judges.match.rate_answer import rate_answer
 from spanreward.rewards.judges.match.text_index import TextIndex
 from spanreward.rewards.judges.probe import AnswerProbe, PhraseProbe, PresenceProbe
-from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.language.parse import describe, reader_name
 
 REMEMBERED_GRAPHS = 256  # until the `with` ends
@@ -50,9 +49,9 @@ class MatchJudge(Judge):
         self._given: dict[int, TextIndex] = {}  # by the id of a probe's graph, which the index holds
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "usage": Usage(), "_given": {}}
+        return {**super().__getstate__(), "_given": {}}
 
-    def __exit__(self, *error: Any) -> None:
+    def _sleep(self) -> None:
         self._given = {}
 
     @property

@@ -38,7 +38,7 @@ from spanreward.rewards.text.plain_text import plain_text
 YES = word_set("yes yeah yep yup true")
 EVASIVE = word_set("sure unsure know maybe perhaps unknown unanswerable")
 VAGUE = word_set("many few several some lots numerous multiple couple")
-EXCLUSIVE = (
+EXCLUSIVE = (  # of each only one word can be right
     word_set("red green blue yellow purple violet black white orange pink brown gray grey gold silver"),
     word_set("left right center"),
     word_set("top bottom"),
@@ -80,7 +80,8 @@ class _Answer:
         numbers = sorted({*self.listed, *self.asserted}) if self.holding else range(len(self.items))
         for item in (self.items[number] for number in numbers):
             for word in item.words:
-                exclusive = _excluded(word, self.known) or (self.counting and word.isdigit())
+                one_is_right = any(word in several and self.known & several for several in EXCLUSIVE)
+                exclusive = one_is_right or (self.counting and word.isdigit())
                 if exclusive and not item.denied and word not in self.known | self.question:
                     return word
         return ""
@@ -193,11 +194,6 @@ def _binary(items: Sequence[Item], counts: Counter[str]) -> tuple[float, str]:
         return 1.0, "it denies or doubts what it says"
     share = counts[said] / (counts["yes"] + counts["no"])
     return (3.0 if share >= 2 / 3 else 1.0 if share <= 1 / 3 else 2.0), f"{share:.0%} of the people say {said!r}"
-
-
-def _excluded(word: str, known: set[str]) -> bool:
-    """Whether the references have another word of a class in which only one word can be right."""
-    return any(word in several and known & several for several in EXCLUSIVE)
 
 
 def _overlap(words: Sequence[str], reference: Sequence[str]) -> float:

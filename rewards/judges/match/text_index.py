@@ -135,7 +135,9 @@ class TextIndex:
             and all(self._linked(number, link) for link in mention.links)
         ]
         if not fitting and mention.links and lemmas(mention.head) <= PLACES:
-            return SAME_NAME, self._places_of(mention.links)
+            # "the top left corner" for "the top edge": the places where the text has the linked things
+            owners = {owner for link in mention.links if link.reverse for owner in self.resolve(link.other)[1]}
+            return SAME_NAME, [n for owner in owners for n in sorted(self.linked[owner]) if self.is_place[n]]
         pool = fitting or namesakes
         if len(pool) > 1:
             details = [lemmas(words) for words in mention.details]
@@ -147,11 +149,6 @@ class TextIndex:
             most = max(shared)
             pool = [number for number, count in zip(pool, shared, strict=True) if count == most]
         return (how if fitting else SAME_NAME), pool
-
-    def _places_of(self, links: Sequence[Link]) -> list[int]:
-        """Returns the places where the text has the linked things: "the top left corner" for "the top edge"."""
-        owners = {owner for link in links if link.reverse for owner in self.resolve(link.other)[1]}
-        return [place for owner in owners for place in sorted(self.linked[owner]) if self.is_place[place]]
 
     def _namesakes(self, mention: Mention) -> tuple[float, list[int]]:
         """Returns a rating and the entities of that name, else those of the surest other way to say it."""

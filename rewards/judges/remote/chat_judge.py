@@ -10,14 +10,13 @@ likeliest tokens of each answer are seen. A question that is too long is a Failu
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from spanreward.rewards.judges.encoding.chat import encodable
-from spanreward.rewards.judges.encoding.prompt import ask_once
 from spanreward.rewards.judges.judge import Question
-from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS, Answer, Body
-from spanreward.rewards.judges.remote.remote_judge import RemoteJudge
+from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS, Body
+from spanreward.rewards.judges.remote.remote_judge import Encode, RemoteJudge
 
 OPENING = re.compile("([<[\u226e\ufe47\ufe64\uff1c\uff3b])(?! |\\Z)")  # and what Unicode normalises to these
 
@@ -42,14 +41,12 @@ class ChatJudge(RemoteJudge):
                 )
         return {"logprobs": True, "top_logprobs": top or MAX_LOGPROBS}, {}
 
-    def _ask_once(
-        self, questions: Sequence[Question], reserve: int, ask: Callable[[list[str]], list[Answer]]
-    ) -> tuple[list[Answer], list[int]]:
+    def _encoding(self, questions: Sequence[Question], reserve: int) -> tuple[Sequence[Question], Encode]:
         def encode(question: Question) -> tuple[str, int]:
             messages = [{"role": one["role"], "content": neutralised(one["content"])} for one in question.messages]
             return json.dumps({"messages": messages}), 0
 
-        return ask_once(questions, encode, ask)
+        return questions, encode
 
 
 def neutralised(content: str) -> str:

@@ -8,7 +8,8 @@ A server that is away, silent or busy (no connection, 408, 425, 429, 502, 503, 5
 question that it fails on (any other 5xx, an answer that is cut short or not JSON) is asked ATTEMPTS times in all: the
 question may be the cause. Before each further attempt the question waits for a growing random pause and the server's
 Retry-After, and keeps its place meanwhile, so that a troubled server gets fewer at a time. Any other status is final:
-401, 403 and 404 for all questions of the call. At most ANSWER + TOKEN * max_tokens bytes of an answer are read.
+401, 403 and 404 for all questions of the call. At most ANSWER + TOKEN * max_tokens bytes of an answer are read. Odd
+counts of tokens do not spoil a good answer.
 """
 
 import asyncio
@@ -16,17 +17,15 @@ import random
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import httpx2 as httpx
-from pydantic import ValidationError
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files.http_client import KEY, BadAnswer, Server, exchange, legible
 from spanreward.rewards.judges.judge import Failure
-from spanreward.rewards.judges.remote.wire import Served, ServedList, ServerAnswer
 
-Answer = ServerAnswer | Failure
 Body = Mapping[str, Any]  # the JSON of a request, or some of its fields
 
 ATTEMPTS = 6  # for errors that the question itself probably causes
@@ -39,6 +38,83 @@ MAX_LOGPROBS = 20  # vLLM's own limit, unless it is started with another
 ANSWER = 1 << 16  # bytes beside the text; a rating with 20 log-probabilities has about 2,000
 TOKEN = 64  # bytes of the text for each token that was asked for
 LIST = 1 << 22  # bytes of a list of models
+
+
+class TopLogprob(BaseModel):
+    token: str
+    logprob: float | None
+
+
+class Position(BaseModel):
+    top_logprobs: list[TopLogprob] | None = None
+
+
+class Logprobs(BaseModel):
+    """Per position of the answer: top_logprobs in completions, content in chats."""
+
+    top_logprobs: list[dict[str, float | None] | None] | None = None
+    content: list[Position] | None = None
+
+    def first(self) -> list[tuple[str, float | None]]:
+        """The first position's tokens and natural log-probabilities."""
+        if self.top_logprobs:
+            return list((self.top_logprobs[0] or {}).items())
+        return [
+            (top.token, top.logprob) for position in (self.content or [])[:1] for top in position.top_logprobs or []
+        ]
+
+
+class Message(BaseModel):
+    content: str | None = None
+
+
+class Choice(BaseModel):
+    """text from completions, message from chats."""
+
+    text: str | None = None
+    message: Message | None = None
+    logprobs: Logprobs | None = None
+
+
+Count = Annotated[int, Field(ge=0, lt=1 << 40)]
+
+
+class PromptDetails(BaseModel):
+    cached_tokens: Count | None = None
+
+
+class TokenCounts(BaseModel):
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
+    prompt_tokens_details: PromptDetails | None = None
+
+
+class ServerAnswer(BaseModel):
+    """The fields of a completion's or a chat's answer that judges read."""
+
+    choices: list[Choice] = Field(min_length=1)
+    usage: TokenCounts | Any = None  # of another form: the rest of the answer may still be good
+
+    def text(self) -> str | None:
+        choice = self.choices[0]
+        return choice.message.content if choice.message is not None else choice.text
+
+
+class Served(BaseModel):
+    """A model in the server's list. root: where vLLM's weights are from. max_model_len: the most tokens of a prompt and
+    its answer, None if the server does not say.
+    """
+
+    id: str
+    root: Annotated[str, AfterValidator(legible)] | None = None
+    max_model_len: int | None = None
+
+
+class ServedList(BaseModel):
+    data: list[Served]
+
+
+Answer = ServerAnswer | Failure
 
 
 class Trouble(Exception):
@@ -73,14 +149,11 @@ class Endpoint:
     def __init__(self, url: str, deadline: float = 300.0, concurrency: int = 32, read_timeout: float = 60.0) -> None:
         server = Server.at(url, "the judge's url")
         self.server = replace(server, url=server.url.removesuffix("/v1"))
+        self.url = self.server.url
         self.deadline = deadline
         self.concurrency = concurrency
         self.read_timeout = read_timeout
         self._takes_extras = True
-
-    @property
-    def url(self) -> str:
-        return self.server.url
 
     async def look_up(self, model: str) -> Served | None:
         """Returns the model's entry in the server's list; None if there is none, or no list within CONNECT seconds."""

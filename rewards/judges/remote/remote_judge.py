@@ -10,16 +10,17 @@ import time
 import uuid
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files.http_client import run
 from spanreward.rewards.judges.encoding.chat import MIN_MASS, rating_from_logprobs, rating_from_top
+from spanreward.rewards.judges.encoding.prompt import ask_once
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, by_reading
-from spanreward.rewards.judges.remote.endpoint import Answer, Body, Endpoint
-from spanreward.rewards.judges.remote.wire import Served, ServerAnswer, TokenCounts
+from spanreward.rewards.judges.remote.endpoint import Answer, Body, Endpoint, Served, ServerAnswer, TokenCounts
 
+Encode = Callable[[Question], tuple[str, int]]
 CALIBRATION = Question([{"role": "user", "content": "Answer with one digit from 1 to 5, and nothing else: 3"}])
 
 
@@ -61,14 +62,11 @@ class RemoteJudge(Judge):
         self.model = model
         self.min_mass = min_mass
         self.deadline = deadline
-        self._depth = 0
         self._end = 0.0  # when the deadline of the outermost `with` ends, by the monotonic clock
         self._served: Served | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        opened = ("usage", "encoder")
-        kept = {key: value for key, value in self.__dict__.items() if key not in opened}
-        return {**kept, "_depth": 0}
+        return {key: value for key, value in super().__getstate__().items() if key != "encoder"}
 
     @property
     def name(self) -> str:
@@ -101,10 +99,10 @@ class RemoteJudge(Judge):
         return token
 
     @abstractmethod
-    def _ask_once(
-        self, questions: Sequence[Question], reserve: int, ask: Callable[[list[str]], list[Answer]]
-    ) -> tuple[list[Answer], list[int]]:
-        """`ask_once` with each question's part of a request, as JSON, beside `reserve` tokens for the answer."""
+    def _encoding(self, questions: Sequence[Question], reserve: int) -> tuple[Iterable[Question], Encode]:
+        """Returns what `ask_once` gets: a question's code is its part of a request, as JSON, beside `reserve` tokens
+        for the answer.
+        """
 
     def start(self) -> None:
         """Asks CALIBRATION. Raises RuntimeError if the server lacks the model, or gives no distribution."""
@@ -117,14 +115,8 @@ class RemoteJudge(Judge):
         if isinstance(answer, Failure):
             raise RuntimeError(f"{self.endpoint.url} cannot rate with {self.model!r}: {answer.message}.")
 
-    def __enter__(self) -> Self:
-        if self._depth == 0:
-            self._end = time.monotonic() + self.endpoint.deadline
-        self._depth += 1
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._depth -= 1
+    def _wake(self) -> None:
+        self._end = time.monotonic() + self.endpoint.deadline
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         """Returns one Rating per question, in order. Raises ValueError for images, and for a scale that cannot be read
@@ -165,7 +157,7 @@ class RemoteJudge(Judge):
         return [Failure(Status.UNPARSED, "the server gave no text") if text is None else text for text in texts]
 
     def _ask(self, questions: Sequence[Question], fields: Body, extras: Body) -> tuple[list[Answer], list[int]]:
-        """`_ask_once`, with these fields in every request. extras: fields that not every server takes."""
+        """`ask_once`, with these fields in every request. extras: fields that not every server takes."""
         if any(question.images for question in questions):
             raise ValueError("this version's server judges read text only, and a question has images")
 
@@ -177,7 +169,7 @@ class RemoteJudge(Judge):
 
         self.usage.questions += len(questions)
         with self, self.usage.clock("seconds"):
-            return self._ask_once(questions, fields["max_tokens"], ask)
+            return ask_once(*self._encoding(questions, fields["max_tokens"]), ask)
 
     def left(self) -> float:
         """Seconds of the deadline that are left within `with judge:`."""

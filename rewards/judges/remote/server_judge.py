@@ -14,7 +14,7 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,9 @@ from typing import Any
 from transformers import AutoTokenizer
 
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
-from spanreward.rewards.judges.encoding.prompt import ask_once
 from spanreward.rewards.judges.judge import Question
-from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS, Answer
-from spanreward.rewards.judges.remote.remote_judge import RemoteJudge
+from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS
+from spanreward.rewards.judges.remote.remote_judge import Encode, RemoteJudge
 from spanreward.rewards.judges.smollm2 import smollm2_folder
 
 TOKEN_ID = "token_id:"
@@ -84,9 +83,7 @@ class ServerJudge(RemoteJudge):
         found = ID.fullmatch(token)
         return self.encoder.words[int(found[1])] if found and int(found[1]) < len(self.encoder.words) else ""
 
-    def _ask_once(
-        self, questions: Sequence[Question], reserve: int, ask: Callable[[list[str]], list[Answer]]
-    ) -> tuple[list[Answer], list[int]]:
+    def _encoding(self, questions: Sequence[Question], reserve: int) -> tuple[Iterable[Question], Encode]:
         served = self.served if any(start < end for start, end in (q.description for q in questions)) else None
         budget = served.max_model_len - reserve if served is not None and served.max_model_len else UNBOUNDED
 
@@ -94,4 +91,4 @@ class ServerJudge(RemoteJudge):
             ids, cut = self.encoder.fit(question, budget)
             return json.dumps({"prompt": ids}), cut
 
-        return ask_once(self.encoder.ahead(questions, budget), encode, ask)
+        return self.encoder.ahead(questions, budget), encode

@@ -22,9 +22,8 @@ from typing import Any, Self, TypeVar
 from PIL.ExifTags import Base
 
 from spanreward.rewards.files.cache_folder import CACHE
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJudge, Question, Rating
 from spanreward.rewards.judges.probe import PresenceProbe
-from spanreward.rewards.judges.shared.outer_judge import OuterJudge
 from spanreward.rewards.judges.shared.store import Store
 from spanreward.rewards.judges.usage import Usage
 
@@ -52,11 +51,10 @@ class CachedJudge(OuterJudge):
         self.store = Store(CACHE / "ratings.sqlite" if path is None else Path(path).expanduser(), max_bytes)
         self.hits = 0
         self.misses = 0
-        self._depth = 0
         self._awake = False
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "hits": 0, "misses": 0, "_depth": 0, "_awake": False}
+        return {**super().__getstate__(), "hits": 0, "misses": 0, "_awake": False}
 
     @property
     def usage(self) -> Usage:

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJudge, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import question_keys
-from spanreward.rewards.judges.shared.outer_judge import OuterJudge
 from spanreward.rewards.judges.usage import Usage
 
 

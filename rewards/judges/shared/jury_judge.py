@@ -9,8 +9,7 @@ from functools import reduce
 from statistics import fmean
 from typing import Any
 
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
-from spanreward.rewards.judges.shared.outer_judge import OuterJudge
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJudge, Question, Rating
 from spanreward.rewards.judges.usage import Usage
 
 

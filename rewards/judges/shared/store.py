@@ -21,7 +21,7 @@ import logging
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -80,7 +80,8 @@ class Store:
                 self.damaged += len(damaged)
                 log.warning("%d answers in the cache %s are damaged: they are asked again.", len(damaged), self.path)
                 not_found = asked - found.keys()  # a damaged index may hide their rows
-                _remove(connection, damaged | not_found)
+                with connection:
+                    connection.executemany(REMOVE, [(key,) for key in damaged | not_found])
             if _used_bytes(connection) > self.max_bytes // 2:  # in a smaller file the order does not matter yet
                 old_keys = [(key,) for key, _, in_older_half in rows if in_older_half]
                 with connection:
@@ -154,11 +155,6 @@ def _is_store(path: Path) -> bool:
         header = file.read(72)
     marks = int.from_bytes(header[68:72], "big"), int.from_bytes(header[60:64], "big")
     return header.startswith(b"SQLite format 3\0") and marks == MARKS
-
-
-def _remove(connection: sqlite3.Connection, keys: Collection[str]) -> None:
-    with connection:
-        connection.executemany(REMOVE, [(key,) for key in keys])
 
 
 def _used_bytes(connection: sqlite3.Connection) -> int:

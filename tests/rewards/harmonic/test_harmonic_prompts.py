@@ -8,8 +8,7 @@ import yaml
 
 from spanreward.rewards import HarmonicReward
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.harmonic.prompts import DEFAULT, PUBLISHED, chosen_criteria, load_prompts, scale_of
-from spanreward.rewards.harmonic.questions import Shown, ask
+from spanreward.rewards.harmonic.prompts import DEFAULT, PUBLISHED, Shown, ask, chosen_criteria, load_prompts, scale_of
 from tests.support.fakes import FakeJudge, certain
 
 SAFETY = {"question": "Is the text fit for children?", "levels": {n: f"level {n} of it" for n in range(1, 6)}}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from spanreward.rewards.labels.column_map import FOLDER, ColumnMap, load_map
+from spanreward.rewards.labels.column_map import FOLDER, ColumnMap
 from spanreward.rewards.labels.records import read_records
 
 TEXT = {"group": "g", "completion": "t", "references": "r"}
@@ -83,19 +83,19 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_packaged_map_is_one_and_names_its_source(path: Path) -> None:
-    assert load_map(path.stem).source
+    assert ColumnMap.load(path.stem).source
 
 
 def test_maps_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"unknown column map 'thum': did you mean 'thumb'\?"):
-        load_map("thum")
+        ColumnMap.load("thum")
     wrong = tmp_path / "mine.yaml"
     wrong.write_text("name: Mine\nsource: here\nseen: true\ncolumns: {group: g, picture: p}\n")
     with pytest.raises(ValueError, match=r"mine\.yaml is no column map: columns\.picture: Extra inputs"):
-        load_map(str(wrong))
+        ColumnMap.load(str(wrong))
     wrong.write_text("name: [")
     with pytest.raises(ValueError, match=r"mine\.yaml is not YAML"):
-        load_map(str(wrong))
+        ColumnMap.load(str(wrong))
 
 
 @pytest.mark.parametrize(

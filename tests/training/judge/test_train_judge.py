@@ -11,8 +11,7 @@ from transformers import AutoModelForTokenClassification
 
 from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge
 from spanreward.training.judge import fit
-from spanreward.training.judge.data import examples_of, picture_name
-from spanreward.training.judge.recipe import JudgeRecipe, load_judge_recipe
+from spanreward.training.judge.data import JudgeRecipe, examples_of, load_judge_recipe, picture_name
 from spanreward.training.recipe_file import RecipeError
 from tests.support.command import spanreward
 from tests.support.paths import ROOT

@@ -11,8 +11,7 @@ from transformers import AutoTokenizer, BertForTokenClassification
 
 from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges import Failure, Question, load_judge
-from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge
-from spanreward.rewards.judges.encoder.windows import fewest_tokens, windows
+from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge, fewest_tokens, windows
 from spanreward.rewards.judges.probe import CriterionProbe, Mention, PhraseProbe, PresenceProbe
 from spanreward.rewards.posh import PoshReward
 from tests.support.tiny_encoder import WORDS, saved

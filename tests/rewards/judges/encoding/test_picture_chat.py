@@ -8,8 +8,8 @@ from tokenizers.processors import TemplateProcessing
 
 from experiments.scenes.policy import tiny_processor
 from spanreward.rewards.judges import Rating
-from spanreward.rewards.judges.encoding.picture import ready
 from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder
+from spanreward.rewards.judges.encoding.prompt import ready
 from spanreward.rewards.judges.local.vllm_arguments import as_request
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from tests.support.tiny_models import FIRST, SECOND, ask, prompt_of, save_llava, save_qwen, started, usual

@@ -17,7 +17,7 @@ from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.files.pictures import MAX_PIXELS
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating
-from spanreward.rewards.judges.encoding.picture import ready
+from spanreward.rewards.judges.encoding.prompt import ready
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from tests.support.paths import DATA
