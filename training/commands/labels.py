@@ -29,7 +29,7 @@ DESCRIPTION = """\
 
 A labelled sample is a JSONL file, one completion a line: {"id": ..., "completion": ..., "reference": ..., "mistakes":
 [[start, end], ...]}. `mistakes` are the ranges of characters that are wrong, or the wrong words themselves, [] where
-nothing is wrong. A few dozen completions with some wrong phrases are enough. r is the correlation of a phrase's credit
+nothing is wrong. Twenty completions with some wrong phrases are enough. r is the correlation of a phrase's credit
 with its label, both less the mean of phrases of that kind and place. The last line says what to set in a recipe."""
 
 
