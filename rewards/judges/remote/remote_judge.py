@@ -105,7 +105,7 @@ class RemoteJudge(Judge):
         """
 
     def start(self) -> None:
-        """Asks a trial question. Raises RuntimeError if the server is away, lacks the model or gives no distribution."""
+        """Asks a trial question. Raises RuntimeError if the server is away, lacks the model, or gives no rating."""
         if self.served is None:
             raise RuntimeError(
                 f"{self.endpoint.url}: /v1/models does not list the judge's model {self.model!r}, or does not answer: "
