@@ -13,7 +13,7 @@ from experiments.match_embed.judge import EmbeddingMatchJudge
 from experiments.match_embed.word_vectors import Embedder
 from spanreward.rewards.judges import Question, load_judge
 from spanreward.rewards.judges.probe import Mention, PresenceProbe
-from spanreward.training.judge import minilm
+from spanreward.training.judge import fit
 
 MEANINGS = {"couch": "sofa", "grin": "smile", "crimson": "red", "blue": "red", "beneath": "above"}
 TEXT = "A woman on a red sofa. She smiles at a dog above a box."
@@ -73,12 +73,12 @@ def test_each_phrase_is_embedded_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(minilm, "find_spec", lambda name: None)
+    monkeypatch.setattr(fit, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"spanreward\[embed\]"):
         load_judge("experiments/match_embed/judge.py:EmbeddingMatchJudge")
 
 
-@pytest.mark.skipif(find_spec(minilm.PACKAGE) is None, reason="the extra embed is not installed")
+@pytest.mark.skipif(find_spec(fit.MINILM) is None, reason="the extra embed is not installed")
 def test_the_packaged_model() -> None:
     cosines = Embedder().cosines(["sofa"], ["couch", "dog", "sofa"])
     assert cosines[0].tolist() == [pytest.approx(0.856, abs=0.002), pytest.approx(0.3, abs=0.2), pytest.approx(1.0)]
