@@ -49,12 +49,12 @@ TOO_HIGH = {  # problem, by the name of its limit: the number whose mean is abov
     "repetition": (
         "repetition",
         "{:.0%} of the 4-grams in a completion are repeats: lower the learning rate, go back to an earlier checkpoint, "
-        "or make the reward charge for saying things twice.",
+        "or make the reward penalise what is said twice.",
     ),
     "degenerate": (
         "degenerate_fraction",
         "{:.0%} of the completions are padded with words or signs that say nothing: look at them (spans/*.html shows "
-        "them first), use the metric's default mode, which charges for them, and soft_overlong_cache, or a lower "
+        "them first), use the metric's default mode, which penalises them, and soft_overlong_cache, or a lower "
         "learning rate.",
     ),
 }
