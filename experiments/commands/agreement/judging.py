@@ -130,10 +130,11 @@ def votes_of(one: Answered, found: Any) -> Iterator[dict[str, Any]]:
             return {"ranking": answer}
         return {"probabilities": dict(answer.probabilities), "mass": answer.mass}
 
-    draws = drawn([votes.one.answer for votes in one.pairs])
+    draws = drawn([votes.one for votes in one.pairs])
     for pair, votes, repeated in zip(found.pairs, one.pairs, draws, strict=True):
         about = {"judge": one.name, "kind": "pair", "id": pair.id, "authors": pair.authors, "people": pair.people}
-        first, second = ({"choice": vote.choice, **said(vote.answer)} for vote in (votes.one, votes.two))
+        answers = zip(votes.choices, (votes.one, votes.two), strict=True)
+        first, second = ({"choice": choice, **said(answer)} for choice, answer in answers)
         yield {**about, "order": [0, 1], **first, "seed": SEED, "draws": repeated}
         yield {**about, "order": [1, 0], **second}
     for text, rating, repeated in zip(found.scores, one.ratings, drawn(one.ratings), strict=True):
