@@ -106,8 +106,9 @@ def run(arguments: argparse.Namespace) -> "Comparison":
     with closing(judges_of(setup.rewards)):
         evaluation = evaluate(setup, output / "answers")
     comparison = summarise(setup, evaluation)
+    results = results_of(comparison)
     for path in (output / "results.json", arguments.json):
-        write_json(path, results_of(comparison))
+        write_json(path, results)
     write_completions(output / "completions.jsonl", setup, evaluation.answers)
     examples = shown_prompts(setup.prompts, evaluation.answers, comparison.lost_by)
     write_report(output / "report.html", comparison, examples)
