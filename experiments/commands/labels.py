@@ -30,8 +30,8 @@ DESCRIPTION = """\
     python -m experiments labels table lave lave.jsonl --judge vllm:MODEL mode=published candidate=whole
 
 Tables: docent-coarse, docent-granular, caparena, mmhe-best, mmhe-criteria, flickr8k-expert, flickr8k-cf, composite,
-lave, thumb, polaris, pascal50s, sugarcrepe, discourse-foil. docs/evidence/reproduce.md says which table of which
-paper each repeats. A column map names a file's columns (experiments/labels/column_maps); --columns takes yours."""
+lave, thumb, polaris, pascal50s, sugarcrepe, discourse-foil. docs/evidence/reproduce.md names the paper and the
+table that each repeats. A column map names a file's columns (experiments/labels/column_maps); --columns takes yours."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -218,7 +218,7 @@ class HarmonicReward(Reward):
 
 
 def _needed_columns(task: str, evidence: Evidence) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the dataset columns that a task needs, and the columns of which it needs one."""
+    """Returns the dataset columns that a task needs, and the alternative ones: a row needs one of these."""
     if task == "reg":
         return ("bbox",), ("image", "images")
     return ("question",) if task in ("vqa", "vdu") else (), evidence_columns(evidence)

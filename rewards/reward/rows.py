@@ -22,7 +22,7 @@ EVIDENCE = ("picture", "context")
 
 
 def evidence_columns(evidence: Evidence) -> tuple[str, ...]:
-    """Returns the dataset columns of which the evidence needs one."""
+    """Returns the dataset columns with evidence: a row needs one of them."""
     return ("context",) if evidence == "context" else ("image", "images", "context")
 
 

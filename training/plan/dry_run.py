@@ -120,7 +120,7 @@ def question_lines(recipe: Recipe, batch: int, processes: int) -> Iterator[str]:
         text = f"{reward.__name__}: {about}{cost.questions:,} per completion, {about}{questions:,} per batch"
         text += f", with about {cost.prompt_tokens * batch:,.0f} tokens, pictures not counted"
         if cost.computed_tokens is not None:
-            text += f", of which a prefix cache leaves {cost.computed_tokens * batch:,.0f}"
+            text += f", and a prefix cache leaves {cost.computed_tokens * batch:,.0f} of them to compute"
         if part.judge.name.startswith("vllm:"):
             engines = max(1, processes // int(part.judge.options.get("tensor_parallel", 1)))
             seconds = questions / REQUESTS_A_SECOND / engines

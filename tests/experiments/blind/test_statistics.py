@@ -27,8 +27,8 @@ def test_a_few_people_correct_a_biased_judge(people: int, rest: int, agrees: flo
 
 
 def test_a_correction_at_the_edges() -> None:
-    nobody = prediction_powered([1, 0, 1, 0], [1, 1, 1, 1], [1] * 50)  # a judge that always says the same
-    assert (nobody.value, nobody.trust) == (0.5, 0.0)
+    constant = prediction_powered([1, 0, 1, 0], [1, 1, 1, 1], [1] * 50)  # this judge always says the same
+    assert (constant.value, constant.trust) == (0.5, 0.0)
     # covariance with people .25, variance of the judge 13/44 * 31/44, four prompts against forty
     by_hand = prediction_powered([1, 0, 1, 1], [1, 0, 1, 1], [1, 0, 0, 0] * 10)
     assert by_hand.trust == 1.0  # .25 / .208 / 1.1 is above it

@@ -66,7 +66,7 @@ def test_metrics_that_agree_warn_of_nothing() -> None:
     results = summarise(SETUP, evaluation(truth_f1=0.1, posh_f1=0.1))
     assert results.warnings == []
     other = replace(SETUP, learned=[])
-    (warning,) = summarise(other, evaluation(truth_f1=-0.1, posh_f1=0.1)).warnings  # nobody was paid by either
+    (warning,) = summarise(other, evaluation(truth_f1=-0.1, posh_f1=0.1)).warnings  # neither metric was trained on
     assert warning.endswith("look at what each of them sees")
 
 
