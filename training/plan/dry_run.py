@@ -6,19 +6,20 @@ Counts come from the recipe and TRL's defaults. A number that depends on complet
 """
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from spanreward.rewards.base.cost import WORDS_PER_TOKEN
-from spanreward.training.plan.here import Finding, gpus_here, judge_here, policy_here, vllm_here
+from spanreward.rewards.base.cost import WORDS_PER_TOKEN, Cost
+from spanreward.training.plan.here import gpus_here, judge_here, policy_here, vllm_here
 from spanreward.training.plan.memory import Plan
 from spanreward.training.plan.needs import (
     Launch,
+    Steps,
     asked_judges,
     generating_steps,
     gpu_memory,
@@ -30,6 +31,19 @@ from spanreward.training.recipe import DataPart, JsonlPart, Recipe, RecipeError
 from spanreward.training.run import build_rewards
 
 REQUESTS_A_SECOND = 1000  # of one engine, on one CPU core (docs/evidence/cost.md)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """memory: None if not computed. rows: None where only loading tells. steps: None for SFT, which asks no judge.
+    costs: each reward's name, and what it asks about a completion of the greatest length.
+    """
+
+    launch: Launch
+    memory: Plan | None
+    rows: int | None
+    steps: Steps | None
+    costs: list[tuple[str, Cost | None]]
 
 
 def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: Path | None = None) -> None:
@@ -49,28 +63,36 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: Pat
     for one in found:
         console.print(str(one), style="red" if one.ok is False else None, markup=False, soft_wrap=True)
     table = Table("", "what would run", title="Dry run: nothing is loaded, downloaded or written", show_lines=True)
-    for line in lines(recipe, launch, plan):
+    rows = row_count(recipe.data)
+    steps = None if recipe.algorithm == "sft" else generating_steps(settings, launch.processes, rows)
+    planned = Planned(launch, plan, rows, steps, costs_of(recipe) if steps else [])
+    for line in lines(recipe, planned):
         table.add_row(*line)
     console.print(table)
     if json_path is not None:
         json_path.parent.mkdir(parents=True, exist_ok=True)
-        json_path.write_text(json.dumps(numbers(recipe, launch, plan, found), indent=2) + "\n")
+        here = {"here": [asdict(one) for one in found]}
+        json_path.write_text(json.dumps(here | numbers(recipe, planned), indent=2) + "\n")
     if stops := [str(one) for one in found if one.ok is False]:
         raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
 
 
-def numbers(recipe: Recipe, launch: Launch, plan: Plan | None, found: list[Finding]) -> dict[str, Any]:
-    """Returns what the dry run prints, as plain data. Memory is in bytes, by phase and part, None if not computed."""
-    rows, settings = row_count(recipe.data), settings_of(recipe)
-    made: dict[str, Any] = {"launch": asdict(launch), "here": [asdict(one) for one in found], "data": {"rows": rows}}
-    if recipe.algorithm != "sft":
-        steps = generating_steps(settings, launch.processes, rows)
-        words = settings["max_completion_length"] * WORDS_PER_TOKEN
+def costs_of(recipe: Recipe) -> list[tuple[str, Cost | None]]:
+    """Returns each reward's name and what it asks about a completion of the greatest length."""
+    words = settings_of(recipe)["max_completion_length"] * WORDS_PER_TOKEN
+    return [(reward.__name__, reward.cost(words, 1)) for reward in build_rewards(recipe.rewards)]  # opens nothing
+
+
+def numbers(recipe: Recipe, planned: Planned) -> dict[str, Any]:
+    """Returns the plan as plain data. Memory is in bytes, by phase and part."""
+    plan, launch, steps = planned.memory, planned.launch, planned.steps
+    made: dict[str, Any] = {"launch": asdict(launch), "data": {"rows": planned.rows}}
+    if steps is not None:
         made["steps"] = asdict(steps)
         made["questions"] = [
-            {"reward": reward.__name__, "per_batch": cost.questions * steps.completions, **asdict(cost)}
-            for reward in build_rewards(recipe.rewards)
-            if (cost := reward.cost(words, 1)) is not None
+            {"reward": name, "per_batch": cost.questions * steps.completions, **asdict(cost)}
+            for name, cost in planned.costs
+            if cost is not None
         ]
     memory = plan and {**phases(recipe, plan), "main_memory": plan.main_memory // launch.machines, "gpu": gpu_memory()}
     return {**made, "memory": memory}
@@ -81,21 +103,20 @@ def phases(recipe: Recipe, plan: Plan) -> dict[str, dict[str, int]]:
     return {**writing, "judging": plan.judging, "training": plan.training}
 
 
-def lines(recipe: Recipe, launch: Launch, plan: Plan | None) -> Iterator[tuple[str, str]]:
-    rows = row_count(recipe.data)
+def lines(recipe: Recipe, planned: Planned) -> Iterator[tuple[str, str]]:
+    launch, rows, steps = planned.launch, planned.rows, planned.steps
     yield "launch", f"{launch.processes} processes on {launch.machines} machines, sharding: {launch.sharding}"
     learns = f"LoRA of rank {recipe.policy.lora.r}" if recipe.policy.lora else "all weights"
     yield "policy", f"{recipe.policy.model}, {learns}"
     yield "data", "its number of rows shows when it is read" if rows is None else f"{rows:,} rows"
-    if recipe.algorithm != "sft":
-        steps = generating_steps(settings_of(recipe), launch.processes, rows)
+    if steps is not None:
         total = "as many steps as the data gives" if steps.total is None else f"{steps.total:,} optimizer steps"
         batch = f"{steps.completions} completions ({steps.groups} groups of {steps.completions // steps.groups})"
         yield "steps", f"{total}, {steps.per_batch:g} per batch of {batch}"
         yield "judges", "\n".join(f"{one.name} for {', '.join(of)}" for one, of in asked_judges(recipe))
-        yield "questions", "\n".join(question_lines(recipe, steps.completions, launch.processes))
+        yield "questions", "\n".join(question_lines(recipe, planned.costs, steps.completions, launch.processes))
     unknown = "not computed: on the CPU, or of models not known here"
-    yield "memory", memory_text(recipe, launch, plan) if plan else unknown
+    yield "memory", memory_text(recipe, launch, planned.memory) if planned.memory else unknown
 
 
 def row_count(data: DataPart) -> int | None:
@@ -108,16 +129,16 @@ def row_count(data: DataPart) -> int | None:
     return None if None in counts else sum(filter(None, counts))
 
 
-def question_lines(recipe: Recipe, batch: int, processes: int) -> Iterator[str]:
+def question_lines(
+    recipe: Recipe, costs: Sequence[tuple[str, Cost | None]], batch: int, processes: int
+) -> Iterator[str]:
     """Yields what each reward asks, and for a vLLM judge the seconds that its engines need for the requests alone."""
-    words = settings_of(recipe)["max_completion_length"] * WORDS_PER_TOKEN
-    for part, reward in zip(recipe.rewards, build_rewards(recipe.rewards), strict=True):  # opens nothing
-        cost = reward.cost(words, 1)
+    for part, (name, cost) in zip(recipe.rewards, costs, strict=True):
         if cost is None:
-            yield f"{reward.__name__}: not known, since the metric does not define Reward.cost"
+            yield f"{name}: not known, since the metric does not define Reward.cost"
             continue
         about, questions = "" if cost.exact else "about ", cost.questions * batch
-        text = f"{reward.__name__}: {about}{cost.questions:,} per completion, {about}{questions:,} per batch"
+        text = f"{name}: {about}{cost.questions:,} per completion, {about}{questions:,} per batch"
         text += f", with about {cost.prompt_tokens * batch:,.0f} tokens, pictures not counted"
         if cost.computed_tokens is not None:
             text += f", and a prefix cache leaves {cost.computed_tokens * batch:,.0f} of them to compute"

@@ -11,7 +11,7 @@ import yaml
 from experiments.scenes.parts import SCENES, TINY
 from spanreward.rewards.judges import MatchJudge
 from spanreward.training.commands.train import main
-from spanreward.training.plan.dry_run import dry_run, question_lines, row_count
+from spanreward.training.plan.dry_run import costs_of, dry_run, question_lines, row_count
 from spanreward.training.plan.memory import CONFIGS, PROCESS, size_by_name
 from spanreward.training.plan.needs import Launch, asked_judges, generating_steps, plan_of, read_launch, settings_of
 from spanreward.training.recipe import JsonlPart, PolicyPart, Recipe, RecipeError, check_recipe, load_recipe
@@ -98,7 +98,7 @@ def test_rows(tmp_path: Path) -> None:
 )
 def test_exact_numbers_of_questions_are_those_asked(tmp_path: Path, reward: Any) -> None:
     asked = recipe(tmp_path, rewards=[reward])
-    (line,) = question_lines(asked, 4, 1)
+    (line,) = question_lines(asked, costs_of(asked), 4, 1)
     (built,) = build_rewards(asked.rewards)
     columns: dict[str, list[Any]] = {"context": ["A red circle."] * 2}
     if reward["metric"] == "lave":
@@ -111,7 +111,8 @@ def test_exact_numbers_of_questions_are_those_asked(tmp_path: Path, reward: Any)
 
 
 def test_estimates_say_so(tmp_path: Path) -> None:
-    posh, _, harmonic = question_lines(recipe(tmp_path), 64, 1)
+    asked = recipe(tmp_path)
+    posh, _, harmonic = question_lines(asked, costs_of(asked), 64, 1)
     assert posh.startswith("posh: about ")
     assert harmonic.startswith("harmonic: about 25 per completion, about 1,600 per batch")
 
