@@ -39,8 +39,8 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(import_module(MODULES[name]), name)
     except (ImportError, RuntimeError) as error:
-        if told := lacking(name, error):
-            raise ImportError(told) from error
+        if message := lacking(name, error):
+            raise ImportError(message) from error
         raise
 
 

@@ -1,6 +1,6 @@
 """The rows that checkpoints are compared on: rows that the recipe does not train on, or a sentence that says it does.
 
-data, told = held_out_data(recipe, as_written)     # told: [] or what a reader must know
+data, warnings = held_out_data(recipe, as_written)     # warnings: [] or what a reader must know
 
 `as_written` is the recipe's file without the changes of the command line: data named there are the user's choice.
 """
@@ -20,14 +20,14 @@ def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[st
     data = recipe.data
     trained = [rows_of(part) for part in as_written.data.parts]
     chosen = [instead(part) if rows_of(part) in trained else part for part in data.parts]
-    told = [
+    warnings = [
         f"compared on rows that the recipe trains on ({' '.join(filter(None, rows))}), as no validation or "
         "test split is known: name others with --set validation.path=FILE, validation.split=SPLIT or "
         "validation.options.NAME=VALUE"
         for rows in map(rows_of, chosen)
         if rows in trained
     ]
-    return data.model_copy(update={"parts": chosen}) if isinstance(data, MixedPart) else chosen[0], told
+    return data.model_copy(update={"parts": chosen}) if isinstance(data, MixedPart) else chosen[0], warnings
 
 
 def rows_of(part: JsonlPart | HubPart | FilePart) -> tuple[str, ...]:

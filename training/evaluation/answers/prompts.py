@@ -24,27 +24,27 @@ from spanreward.training.recipe import DataPart, Recipe, RecipeError
 class Prompts:
     """rows: with `id`, `prompt`, `image` and what they are judged by. slices: {name: each row's values}. source: the
     data block as plain data. clusters: a number for each row, the same for rows that are drawn together; None where
-    each is by itself. told: sentences that a reader must know. noted: those that matter less.
+    each is by itself. warnings: sentences that a reader must know. notes: those that matter less.
     """
 
     rows: list[dict[str, Any]]
     slices: Mapping[str, list[Values]]
     source: dict[str, Any]
     clusters: list[int] | None = None
-    told: Sequence[str] = ()
-    noted: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    notes: Sequence[str] = ()
 
 
 def prompts_of_recipe(
     recipe: Recipe, as_written: Recipe, count: int, columns: Sequence[str] = (), cluster: str = ""
 ) -> Prompts:
     """Returns the first `count` rows that the recipe does not train on. as_written: see held_out.py."""
-    data, told = held_out_data(recipe, as_written)
-    prompts = prompts_of(held_out(data, count), columns, told, cluster)
-    return replace(prompts, noted=first_of(len(prompts.rows), count, None))
+    data, warnings = held_out_data(recipe, as_written)
+    prompts = prompts_of(held_out(data, count), columns, warnings, cluster)
+    return replace(prompts, notes=first_of(len(prompts.rows), count, None))
 
 
-def prompts_of(data: DataPart, columns: Sequence[str] = (), told: Sequence[str] = (), cluster: str = "") -> Prompts:
+def prompts_of(data: DataPart, columns: Sequence[str] = (), warnings: Sequence[str] = (), cluster: str = "") -> Prompts:
     """Returns every row of a data block, also sliced by these columns of its files. Rows with the same value in the
     column `cluster` are drawn together, without one those with the same picture.
     """
@@ -52,7 +52,7 @@ def prompts_of(data: DataPart, columns: Sequence[str] = (), told: Sequence[str] 
     records = records_of(data, [row["id"] for row in rows]) if columns or cluster else []
     where = " and ".join(part.source for part in data.parts)
     slices, clusters = parted(rows, records, columns, cluster, where)
-    return Prompts(rows, slices, data.model_dump(), clusters, told)
+    return Prompts(rows, slices, data.model_dump(), clusters, warnings)
 
 
 def prompts_of_file(path: str, count: int, columns: Sequence[str] = (), cluster: str = "") -> Prompts:
@@ -76,7 +76,7 @@ def prompts_of_file(path: str, count: int, columns: Sequence[str] = (), cluster:
     with file.open(encoding="utf-8") as text:
         there = sum(1 for line in text if line.strip())
     source = {"source": "rows", "path": path, "count": count}
-    return Prompts([*rows.values()], slices, source, clusters, noted=first_of(len(rows), count, there))
+    return Prompts([*rows.values()], slices, source, clusters, notes=first_of(len(rows), count, there))
 
 
 def row_of(record: Mapping[str, Any], name: str, where: str, folder: Path) -> dict[str, Any]:

@@ -53,11 +53,11 @@ def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
     """Returns these metrics of the tables. The run folders' recipes tell what was trained on, without any of them
     `setup.learned`.
     """
-    told = [any(recipe_of(run) for run in runs) for runs in setup.sides.values()]
-    trained = trained_on(setup.sides) if any(told) else identities(setup.learned)
+    known = [any(recipe_of(run) for run in runs) for runs in setup.sides.values()]
+    trained = trained_on(setup.sides) if any(known) else identities(setup.learned)
     found = dict(JUDGELESS)
     for reward, part in zip(setup.rewards, setup.parts, strict=True):
-        kind = kind_of(reward, part, trained, known=all(told) or bool(setup.learned))
+        kind = kind_of(reward, part, trained, known=all(known) or bool(setup.learned))
         by = f"{part.metric} by {part.judge.name}" if reward.judges else reward.__name__
         main, *_ = own = names_of(reward)
         found |= {name: Metric(kind, by, main=name == main) for name in own}

@@ -64,8 +64,8 @@ def tables(found: Mapping[str, Mapping[str, Estimate]]) -> dict[str, Any]:
 
 def compared(entry: Compared, main: bool) -> dict[str, Any]:
     found = asdict(entry)
-    told = {name: found[name] for name in ("holm", "equivalent") if found[name] is not None}
-    return found["difference"] | told | found["outcome"] | ({"win_rate": found["win_rate"]} if main else {})
+    optional = {name: found[name] for name in ("holm", "equivalent") if found[name] is not None}
+    return found["difference"] | optional | found["outcome"] | ({"win_rate": found["win_rate"]} if main else {})
 
 
 def sliced(row: Slice) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def looks(setup: Setup, models: Mapping[str, Mapping[str, Estimate]]) -> tuple[l
     """Returns warnings and notes of runs with more than LOOKS of their answers cut or padded. It is a warning where
     that is beyond chance over prompts (Wilson, 95 %), else a note.
     """
-    told: dict[bool, list[str]] = {True: [], False: []}
+    cautions: dict[bool, list[str]] = {True: [], False: []}
     count = len(setup.prompts.rows)
     words = {"truncated": "cut at the maximal length", "degenerate": "padded with words that say nothing"}
     for metric, what in words.items():
@@ -117,16 +117,16 @@ def looks(setup: Setup, models: Mapping[str, Mapping[str, Estimate]]) -> tuple[l
                 if share is not None and share > LOOKS:
                     which = "" if setup.fixed else f", seed {seed}"
                     surely = binomtest(round(share * count), count).proportion_ci(method="wilson").low > LOOKS
-                    told[surely].append(f"{side}{which}: {share:.0%} of its answers here are {what}")
-    return told[True], told[False]
+                    cautions[surely].append(f"{side}{which}: {share:.0%} of its answers here are {what}")
+    return cautions[True], cautions[False]
 
 
 def caveats(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str]:
     """Yields what limits the figures: no other judge, decoding that is not known, references that PoSh needs long."""
     kinds = {metric.kind for metric in metrics.values() if metric.main}
     if "trained" in kinds and "untrained" not in kinds:
-        told = "every judge here is one that a model was trained on"
-        yield f"{told}: name held-out metrics under `referees` in the recipe"
+        caution = "every judge here is one that a model was trained on"
+        yield f"{caution}: name held-out metrics under `referees` in the recipe"
     if "unknown" in kinds and not setup.fixed:
         yield "nothing here says what every side was trained on, so a judge may be one that it has learned to please"
     files = [side for side, runs in setup.sides.items() if any(map(is_answers, runs))]

@@ -78,9 +78,9 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     of_models = {model: table[decisive] for model, table in summary.models.items()}
     cut, perhaps = looks(setup, summary.models)
     opposed = [contradictions(pair.later, pair.earlier, pair.metrics, metrics) for pair in pairs]
-    warnings = [*lopsided(evaluation.failed), *alike(evaluation.answers), *prompts.told, *leaks(setup)]
-    warnings += [*unsound(setup, metrics), *cut, *(text for told, _ in opposed for text in told)]
-    notes = [*perhaps, *prompts.noted, *caveats(setup, metrics), *(text for _, told in opposed for text in told)]
+    warnings = [*lopsided(evaluation.failed), *alike(evaluation.answers), *prompts.warnings, *leaks(setup)]
+    warnings += [*unsound(setup, metrics), *cut, *(text for texts, _ in opposed for text in texts)]
+    notes = [*perhaps, *prompts.notes, *caveats(setup, metrics), *(text for _, texts in opposed for text in texts)]
     return Comparison(
         setup=setup,
         metrics=metrics,

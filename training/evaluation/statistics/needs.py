@@ -42,8 +42,8 @@ def need(found: Difference, gaps: Array, seeds: Sequence[int], clusters: Sequenc
         return ""
     spreads = Spreads(float(values.var(ddof=1)), 0.0, 0.0) if fixed else spreads_of(values)
     counts = {count: needed(spreads, found.mean, count) for count in PLANNED}  # the same for all, if fixed
-    told = [f"{ceil(n * size):,} prompts" + ("" if fixed else f" with {s} seeds") for s, n in counts.items() if n]
-    return " or ".join(dict.fromkeys(told)) or "more than can be had"
+    enough = [f"{ceil(n * size):,} prompts" + ("" if fixed else f" with {s} seeds") for s, n in counts.items() if n]
+    return " or ".join(dict.fromkeys(enough)) or "more than can be had"
 
 
 def clustered(values: Array, clusters: Sequence[int] | None) -> tuple[Array, float]:
