@@ -43,8 +43,11 @@ def blocks(page: str) -> list[Block]:
 
 
 def missing_line(expected: str, printed: str) -> str | None:
-    """The first line of `expected` that does not follow the ones before it in `printed`; spaces count once."""
-    rest = " ".join(printed.split())
+    """The first line of `expected` that does not follow the ones before it in `printed`.
+
+    Spaces, line breaks and a table's upright lines count as one space: where a cell breaks depends on its other words.
+    """
+    rest = " ".join(printed.replace("│", " ").split())
     for line in filter(str.strip, expected.splitlines()):
         _, found, rest = rest.partition(" ".join(line.split()))
         if not found:

@@ -69,6 +69,7 @@ def test_a_command_that_fails_as_the_page_says(tmp_path: Path) -> None:
 def test_spaces_and_lines_between_do_not_count() -> None:
     assert missing_line("a  b\n\nc", "a b\nother\n c") is None
     assert missing_line("a\na", "a") == "a"
+    assert missing_line("takes 13.8 s", "│ x │ it takes 13.8  │\n│   │ s (more) │") is None
 
 
 def test_the_first_guide_has_all_its_steps() -> None:
