@@ -4,114 +4,63 @@
     asked = endpoint.ask("completions", [{"model": "m", "prompt": [1, 2], "max_tokens": 1}], {}, seconds=300.0)
     answers, retries = run(asked)
 
-A server that is away, silent or busy (no connection, 408, 425, 429, 502, 503, 504) is asked again until the deadline. A
-question that it fails on (any other 5xx, an answer that is cut short or not JSON) is asked ATTEMPTS times in all: the
-question may be the cause. Before each further attempt the question waits for a growing random pause and the server's
-Retry-After, and keeps its place meanwhile, so that a troubled server gets fewer at a time. Any other status is final:
-401, 403 and 404 for all questions of the call. At most ANSWER + TOKEN * max_tokens bytes of an answer are read. Odd
-counts of tokens do not spoil a good answer.
+answer.py says which answers are refusals and which come from a busy server. A server that is away, silent or busy is
+asked again until the deadline. A question that it fails on (an error of its own, an answer that is cut short or not
+JSON) is asked ATTEMPTS times in all: the question may be the cause. Before each further attempt the question waits for
+a growing random pause and the server's Retry-After, and keeps its place meanwhile, so that a troubled server gets fewer
+at a time. A refusal is final: for all questions of the call where it is about the key, the account, the certificate or,
+from a server that has answered nothing yet, about access. But a refusal that says how to ask (manner.py) is followed by
+one question, and the others follow once that is answered. At most ANSWER + TOKEN * max_tokens bytes are read.
 """
 
 import asyncio
+import logging
 import random
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import httpx2 as httpx
-from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.files.http_client import KEY, BadAnswer, Server, exchange, legible
+from spanreward.rewards.files.http_client import (
+    KEY,
+    SHOWN,
+    BadAnswer,
+    Server,
+    Untrusted,
+    exchange,
+    legible,
+    redirect,
+    seconds_to_wait,
+)
 from spanreward.rewards.judges.judge import Failure
+from spanreward.rewards.judges.remote.answer import Busy, Refused, Served, ServerAnswer, read, read_models
+from spanreward.rewards.judges.remote.manner import Manner, better, fitted
 
+log = logging.getLogger(__name__)
 Body = Mapping[str, Any]  # the JSON of a request, or some of its fields
 
 ATTEMPTS = 6  # for errors that the question itself probably causes
 SHORTEST, LONGEST = 0.5, 10.0  # seconds, of the longest first and the longest later pause
 CONNECT = 5.0  # seconds, to connect to the server, and for its list of models
-BUSY = (408, 425, 429, 502, 503, 504)
-NO_ACCESS = (401, 403, 404)
-UNKNOWN_FIELDS = (400, 422)
 MAX_LOGPROBS = 20  # vLLM's own limit, unless it is started with another
 ANSWER = 1 << 16  # bytes beside the text; a rating with 20 log-probabilities has about 2,000
 TOKEN = 64  # bytes of the text for each token that was asked for
 LIST = 1 << 22  # bytes of a list of models
-
-
-class TopLogprob(BaseModel):
-    token: str
-    logprob: float | None
-
-
-class Position(BaseModel):
-    top_logprobs: list[TopLogprob] | None = None
-
-
-class Logprobs(BaseModel):
-    """Per position of the answer: top_logprobs in completions, content in chats."""
-
-    top_logprobs: list[dict[str, float | None] | None] | None = None
-    content: list[Position] | None = None
-
-    def first(self) -> list[tuple[str, float | None]]:
-        """The first position's tokens and natural log-probabilities."""
-        if self.top_logprobs:
-            return list((self.top_logprobs[0] or {}).items())
-        return [
-            (top.token, top.logprob) for position in (self.content or [])[:1] for top in position.top_logprobs or []
-        ]
-
-
-class Message(BaseModel):
-    content: str | None = None
-
-
-class Choice(BaseModel):
-    """text from completions, message from chats."""
-
-    text: str | None = None
-    message: Message | None = None
-    logprobs: Logprobs | None = None
-
-
-Count = Annotated[int, Field(ge=0, lt=1 << 40)]
-
-
-class PromptDetails(BaseModel):
-    cached_tokens: Count | None = None
-
-
-class TokenCounts(BaseModel):
-    prompt_tokens: Count = 0
-    completion_tokens: Count = 0
-    prompt_tokens_details: PromptDetails | None = None
-
-
-class ServerAnswer(BaseModel):
-    """The fields of a completion's or a chat's answer that judges read."""
-
-    choices: list[Choice] = Field(min_length=1)
-    usage: TokenCounts | Any = None  # of another form: the rest of the answer may still be good
-
-    def text(self) -> str | None:
-        choice = self.choices[0]
-        return choice.message.content if choice.message is not None else choice.text
-
-
-class Served(BaseModel):
-    """A model in the server's list. root: where vLLM's weights are from. max_model_len: the most tokens of a prompt and
-    its answer, None if the server does not say.
-    """
-
-    id: str
-    root: Annotated[str, AfterValidator(legible)] | None = None
-    max_model_len: int | None = None
-
-
-class ServedList(BaseModel):
-    data: list[Served]
+ENDPOINT = re.compile("/(?:chat/)?completions$")
+ABOUT_REQUEST = re.compile(r"(?i)parameter|argument|logprob|support")
+ABOUT = {  # what a refusal speaks of where this advice is of use; so it is where the refusal says next to nothing
+    401: (re.compile(""), f"put the key it wants into {KEY}"),
+    403: (re.compile(r"(?i)key|auth|token|credential|permi|access|forbid|denied"), f"put the key it wants into {KEY}"),
+    404: (
+        re.compile(r"(?i)model|deploy|path|route|url|resource|exist|not found"),
+        "{models} says what it serves, and a server of chats only is asked as chat:URL#MODEL",
+    ),
+}
+FEW = 4  # words that say next to nothing
 
 
 Answer = ServerAnswer | Failure
@@ -130,9 +79,9 @@ class Trouble(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """A call with many questions. extras: fields that not every server knows; one that refuses them is asked without.
-    refusal: why the server answers none of the questions. retries: attempts beyond a question's first. trouble: the
-    last one.
+    """A call with many questions. extras: fields that not every server knows. refusal: why the server answers none of
+    the questions. retries: attempts beyond a question's first. trouble: the last one. learning: held by the question
+    that finds out how the server wants to be asked.
     """
 
     path: str
@@ -141,6 +90,7 @@ class Call:
     refusal: Failure | None = None
     retries: int = 0
     trouble: str = ""
+    learning: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Endpoint:
@@ -148,22 +98,48 @@ class Endpoint:
 
     def __init__(self, url: str, deadline: float = 300.0, concurrency: int = 32, read_timeout: float = 60.0) -> None:
         server = Server.at(url, "the judge's url")
-        self.server = replace(server, url=server.url.removesuffix("/v1"))
+        given = ENDPOINT.sub("", server.url)
+        self.server = replace(server, url=given.removesuffix("/v1"))
         self.url = self.server.url
         self.deadline = deadline
         self.concurrency = concurrency
         self.read_timeout = read_timeout
-        self._takes_extras = True
+        self._bases = bases(given)
+        self._manner = Manner(self._bases[0])
+        self._taken: frozenset[str] = frozenset()  # fields of the requests that were answered
 
-    async def look_up(self, model: str) -> Served | None:
-        """Returns the model's entry in the server's list; None if there is none, or no list within CONNECT seconds."""
+    async def look_up(self, model: str) -> Served | Failure:
+        """Returns the model's entry in the server's list. A server that keeps no list may still serve the model: its
+        entry is made up, with the url for the origin of the weights.
+
+        A Failure: the list lacks the model, or the server is away, busy or untrusted, or needs more than CONNECT s.
+        """
+        found: Served | Failure = Served(model, self.url)
         try:
             async with asyncio.timeout(CONNECT), self._client() as client:
-                response, content = await exchange(client, "GET", "/v1/models", None, LIST)
-                models = ServedList.model_validate_json(content if response.is_success else b"")
-        except (TimeoutError, httpx.HTTPError, BadAnswer, ValidationError):
-            return None
-        return next((served for served in models.data if served.id == model), None)
+                for base in self._bases:
+                    response, content = await exchange(client, "GET", f"{base}/models", None, LIST)
+                    status = response.status_code
+                    if status >= 500 or isinstance(read(status, content), Busy) and not response.is_success:
+                        return self._unseen(f"does not answer: start the server (it answers {status})")
+                    models = read_models(content) if response.is_success else []
+                    if models:
+                        names = ", ".join(repr(served.id) for served in models[:3])
+                        found = next(
+                            (served for served in models if served.id == model),
+                            self._unseen(
+                                f"does not list the judge's model {model!r}: name it as the server does, such as {names}"
+                            ),
+                        )
+                        break
+        except Untrusted as error:
+            return Failure(Status.ERROR, f"{self.url}: {error}")
+        except (TimeoutError, httpx.HTTPError, BadAnswer) as error:
+            return self._unseen(f"does not answer: start the server ({type(error).__name__} {error})")
+        return found
+
+    def _unseen(self, why: str) -> Failure:
+        return Failure(Status.ERROR, f"{self.url}: {self._bases[0]}/models {legible(why)}")
 
     async def ask(self, path: str, bodies: Sequence[Body], extras: Body, seconds: float) -> tuple[list[Answer], int]:
         """Returns one answer per body, in order, and the number of attempts beyond the first ones.
@@ -203,38 +179,81 @@ class Endpoint:
         return call.refusal
 
     async def _post(self, call: Call, body: Body) -> Answer:
-        """Makes one attempt. Raises Trouble for an error that another attempt may not meet."""
-        extras = call.extras if self._takes_extras else {}
-        path, largest = f"/v1/{call.path}", ANSWER + TOKEN * body["max_tokens"]
+        """Makes one attempt, and more as long as the server says how to ask. Raises Trouble for an error that another
+        attempt may not meet.
+        """
+        while True:
+            manner = self._manner
+            found = await self._attempt(call, body, manner)
+            if not isinstance(found, Refused) or not any(self._others(call, body, manner, found)):
+                break
+            async with call.learning:
+                if manner is self._manner:  # no other question has learnt meanwhile
+                    found = await self._learn(call, body, manner, found)
+                    break
+        return found if isinstance(found, ServerAnswer) else self._refusal(call, body, found)
+
+    async def _learn(self, call: Call, body: Body, manner: Manner, refused: Refused) -> ServerAnswer | Refused:
+        """Asks as the refusals say. The manner that is answered is kept for this server."""
+        found: ServerAnswer | Refused = refused
+        while isinstance(found, Refused) and (other := next(self._others(call, body, manner, found), None)):
+            elsewhere = other.base != manner.base
+            manner, last = other, found
+            found = await self._attempt(call, body, manner)
+            if isinstance(found, Refused) and elsewhere and found.status in (404, 405):
+                return last  # what the usual path said
+        if isinstance(found, ServerAnswer):
+            self._manner = manner
+            log.warning("%s is asked in another manner from now on: %s", self.url, manner)
+        return found
+
+    def _others(self, call: Call, body: Body, manner: Manner, refused: Refused) -> Iterator[Manner]:
+        """Yields the manner that may be answered after this refusal, if there is one."""
+        request = fitted({**body, **call.extras}, manner)
+        doubtful = [name for name in call.extras if name in request and name not in self._taken]
+        if found := better(manner, request, refused, doubtful):
+            yield found
+        elif refused.status in (404, 405) and body["model"] not in refused.words and not self._taken:
+            later = self._bases[self._bases.index(manner.base) + 1 :]
+            yield from (replace(manner, base=base) for base in later)
+
+    async def _attempt(self, call: Call, body: Body, manner: Manner) -> ServerAnswer | Refused:
+        request = fitted({**body, **call.extras}, manner)
+        path, largest = f"{manner.base}/{call.path}", ANSWER + TOKEN * body["max_tokens"]
         try:
-            response, content = await exchange(call.client, "POST", path, {**body, **extras}, largest)
-            if response.status_code in UNKNOWN_FIELDS and extras:
-                response, content = await exchange(call.client, "POST", path, body, largest)
-                if response.is_success:
-                    self._takes_extras = False
+            response, content = await exchange(call.client, "POST", path, request, largest)
+        except Untrusted as error:
+            return Refused(0, str(error))
         except httpx.RequestError as error:
             raise Trouble(legible(f"{type(error).__name__} {error}"), patient=True) from error
         except BadAnswer as error:
             raise Trouble(str(error), patient=False) from error
-        status = response.status_code
-        if status in NO_ACCESS:
-            advice = f"put the key it wants into {KEY}"
-            if status == 404:
-                advice = (
-                    f"{self.url}/v1/models says what it serves, and a server of chats only is asked as chat:URL#MODEL"
-                )
-            refused = f"{self.url}/v1/{call.path} does not answer for the model {body['model']!r} ({status}): {advice}"
-            call.refusal = Failure(Status.ERROR, refused)
-            return call.refusal
-        if status in BUSY or status >= 500:
-            after = response.headers.get("Retry-After", "")  # seconds; a date counts as none
-            raise Trouble(f"it answers {status}", status in BUSY, float(after) if after.isdecimal() else 0.0)
-        if not response.is_success:
-            return Failure(Status.ERROR, f"{self.url} refuses the question with {status}: {legible(content)}")
-        try:
-            return ServerAnswer.model_validate_json(content)
-        except ValidationError as error:
-            raise Trouble("its answer is cut short or not of the OpenAI form", patient=False) from error
+        found = read(response.status_code, content)
+        if isinstance(found, Busy):
+            raise Trouble(found.why, found.patient, seconds_to_wait(response))
+        if isinstance(found, ServerAnswer):
+            self._taken |= request.keys()
+        elif target := redirect(response):
+            return replace(found, words=f"it sends to {target}, where no question and no key goes: give that url")
+        return found
+
+    def _refusal(self, call: Call, body: Body, refused: Refused) -> Failure:
+        """Says it in the server's words, with advice where they are about what the advice mends."""
+        status, words = refused.status, refused.words[:SHOWN]
+        base = self._manner.base
+        topic, advice = ABOUT.get(status, (ABOUT_REQUEST, ""))
+        vague = len(words.split()) <= FEW or topic.search(words)
+        if status == 401 or (vague and not ABOUT_REQUEST.search(words)):
+            words = ": ".join(filter(None, (words, advice.format(models=f"{self.url}{base}/models"))))
+        says = f": {words}" * bool(words)
+        if status in (*ABOUT, 402):
+            said = f"{self.url}{base}/{call.path} does not answer for the model {body['model']!r} ({status}){says}"
+        else:
+            said = f"{self.url} refuses the question with {status}{says}" if status else f"{self.url}{says}"
+        failure = Failure(Status.ERROR, said)
+        if status in (0, 401, 402) or (status in ABOUT and not self._taken):
+            call.refusal = failure
+        return failure
 
     def _client(self) -> httpx.AsyncClient:
         return self.server.client(httpx.Timeout(self.read_timeout, connect=CONNECT, pool=None), self.concurrency)
@@ -243,3 +262,13 @@ class Endpoint:
 def pause(attempt: int) -> float:
     """Random seconds to wait after this many failed attempts in a row (from 1): up to 0.5, 1, 2, 4, 8, 10, 10 ..."""
     return random.uniform(0.0, min(SHORTEST * 2.0 ** min(attempt - 1, 10), LONGEST))
+
+
+def bases(url: str) -> tuple[str, ...]:
+    """What may stand between a server's url and `/completions`: nothing after a version, such as /v3. After another path
+    it is /v1, as without a path, or nothing.
+    """
+    version = re.search(r"/(v[0-9]\w*)$", url)
+    if version:
+        return ("/v1",) if version[1] == "v1" else ("",)
+    return ("/v1", "") if httpx.URL(url).path.strip("/") else ("/v1",)
