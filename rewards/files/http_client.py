@@ -28,8 +28,8 @@ KEY = "SPANREWARD_API_KEY"
 SHOWN = 300  # characters of a server's words
 SHORTEST_SECRET = 4  # characters; a shorter key protects nothing, and would be found in every sentence
 SECRETS = re.compile(  # a word such as `key` is followed by one where = or : is between, or with a digit
-    r"(?i)(://)[^\s/]*(?=@)|(\bbearer\s+|\b(?:api[-_ ]?key|password|secret)(?:\W{0,3}[=:]\W{0,3}|\W{1,4}(?=\S{0,60}[0-9])))"
-    r"[^\s\"',;&]+"
+    r"(?i)(://)[^\s/]*(?=@)|(\bbearer\s+|\b(?:api[-_ ]?key|password|secret)"
+    r"(?:\W{0,3}[=:]\W{0,3}|\W{1,4}(?=\S{0,60}[0-9])))[^\s\"',;&]+"
 )
 
 
@@ -37,8 +37,8 @@ class BadAnswer(Exception):
     """An answer that was not read to its end, because it is compressed or too large."""
 
 
-class Untrusted(Exception):
-    """The server's certificate is not trusted."""
+class Untrusted(BadAnswer):
+    """There is no answer, as the server's certificate is not trusted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,9 @@ class Server:
             )
         server = cls(url.rstrip("/"), parsed.host)
         try:
-            server.certificates()
+            server.client(httpx.Timeout(1.0))
         except OSError as error:
-            raise ValueError(
-                f"SSL_CERT_FILE or SSL_CERT_DIR names no certificates that can be read: {error}"
-            ) from error
+            raise ValueError(f"SSL_CERT_FILE or SSL_CERT_DIR has no certificates: {error}") from error
         return server
 
     @property
@@ -89,10 +87,6 @@ class Server:
             address = address.ipv4_mapped or address
         return address.is_loopback or address.is_unspecified
 
-    def certificates(self) -> ssl.SSLContext | bool:
-        """Those that are trusted: of SSL_CERT_FILE and SSL_CERT_DIR, or the system's. True without https."""
-        return httpx.create_ssl_context() if self.url.lower().startswith("https:") else True
-
     def client(self, timeout: httpx.Timeout, connections: int = 1) -> httpx.AsyncClient:
         """A client for so many connections, which open when they are needed."""
         key = api_key()
@@ -101,7 +95,7 @@ class Server:
             headers={"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})},
             timeout=timeout,
             limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
-            verify=self.certificates(),
+            verify=httpx.create_ssl_context() if self.url.lower().startswith("https:") else True,  # SSL_CERT_FILE
             trust_env=not self.here,  # requests to this machine go past any proxy
         )
 
@@ -172,7 +166,7 @@ def redirect(response: httpx.Response) -> str:
 
 
 def legible(said: str | bytes, longest: int = SHOWN) -> str:
-    """Returns a server's words as one line of printable characters, at most `longest`, with `***` in place of secrets."""
+    """Returns a server's words as one line of at most `longest` printable characters, and `***` for secrets."""
     text = said.decode(errors="replace") if isinstance(said, bytes) else said
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     key = os.environ.get(KEY, "").strip()

@@ -11,6 +11,7 @@ all else are Refused: another attempt would be answered alike. An answer that sa
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -29,10 +30,30 @@ PASSES = re.compile(
     r"|resource.?exhausted|(?P<fault>internal|server.?error)"
 )
 READ = 2000  # characters of a refusal, of which fewer are shown
-INNER = ("error", "errors", "detail", "details", "message", "metadata", "raw", "choices")  # may hold the error itself
-WORDS = ("msg", "message", "detail", "error", "errorMessage", "error_description", "reason", "title", "raw")
-CODES = ("code", "status", "status_code", "statusCode")
-KINDS = ("code", "type", "status", "error_type")
+INNER = (
+    "error",
+    "errors",
+    "detail",
+    "details",
+    "message",
+    "metadata",
+    "raw",
+    "choices",
+    "base_resp",
+)  # may hold the error itself
+WORDS = (
+    "msg",
+    "message",
+    "detail",
+    "error",
+    "errorMessage",
+    "error_description",
+    "reason",
+    "title",
+    "raw",
+    "status_msg",
+)
+CODES = ("code", "status", "status_code", "statusCode", "type", "error_type")
 TAG = re.compile("<[^<>]*>")
 DEEPEST = 8
 
@@ -106,7 +127,7 @@ class ServerAnswer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The server will answer alike again. status: HTTP's or the body's. words: its own, fit to be shown."""
+    """The server would answer alike again. status: HTTP's or the body's. words: the server's, fit to be shown."""
 
     status: int
     words: str
@@ -114,7 +135,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """Another attempt may be answered. patient: it is the server's state, not the question, that is to blame."""
+    """Another attempt may be answered. patient: the server's state is to blame, and not the question."""
 
     why: str
     patient: bool
@@ -135,41 +156,40 @@ def read(status: int, content: bytes) -> ServerAnswer | Refused | Busy:
     """Reads an answer as this file's beginning says."""
     good, answer = 200 <= status < 300, None
     if good:
-        try:
+        with suppress(ValidationError):
             answer = ServerAnswer.model_validate_json(content)
-        except ValidationError:
-            pass
         if answer is not None and not (answer.error or answer.choices[0].error):
             return answer
     layers = list(_layers(_parsed(content)))
     said = _words(layers) or ("" if good else TAG.sub(" ", content.decode(errors="replace")))
-    words, kinds = legible(said, READ), " ".join(str(one[key]) for one in layers for key in KINDS if key in one)
-    code = next((code for one in layers for key in CODES if (code := _code(one.get(key)))), 0) if good else status
+    words = legible(said, READ)
+    codes = [one[key] for one in layers for key in CODES if key in one]
+    code = next(filter(None, map(_status, codes)), 0) if good else status
     if not (words or code):
         return answer or Busy("its answer is cut short or not of the OpenAI form", patient=False)
-    passes = None if code else PASSES.search(f"{kinds} {words}")
-    if SPENT.search(f"{kinds} {words}"):
+    about = f"{codes} {words}"
+    passes = None if code else PASSES.search(about)
+    if SPENT.search(about):
         return Refused(402, words)
     if code in PATIENT or code == 409 or code >= 500 or passes:
         patient = passes.lastgroup is None if passes else code in PATIENT
-        return Busy(legible(": ".join(filter(None, (f"it answers {code or status}", words)))), patient)
+        return Busy(legible(f"it answers {code or status}: {words}".removesuffix(": ")), patient)
     return Refused(code or status, words)
 
 
-def read_models(content: bytes) -> list[Served]:
-    """Returns the models of a list: bare, or as `data` or `models`, of names or of entries. [] if it is none."""
+def read_models(content: bytes) -> dict[str, Served]:
+    """Returns a list's models by name. It is bare, or `data`, or `models`, of names or of entries; {} for no list."""
     said = _parsed(content)
     if isinstance(said, dict):
         said = next((said[key] for key in ("data", "models") if isinstance(said.get(key), list)), None)
     entries = [{"id": one} if isinstance(one, str) else one for one in said] if isinstance(said, list) else []
-    return [served for one in entries if isinstance(one, dict) and (served := _served(one))]
-
-
-def _served(entry: dict[str, Any]) -> Served | None:
-    name = next((entry[key] for key in ("id", "name", "model") if isinstance(entry.get(key), str)), None)
-    root, longest = entry.get("root"), entry.get("max_model_len")
-    length = longest if isinstance(longest, int) and longest > 0 else None
-    return Served(name, legible(root) if isinstance(root, str) else None, length) if name else None
+    models: dict[str, Served] = {}
+    for entry in (one for one in entries if isinstance(one, dict)):
+        name = next((entry[key] for key in ("id", "name", "model") if isinstance(entry.get(key), str)), "")
+        root, longest = entry.get("root"), entry.get("max_model_len")
+        length = longest if isinstance(longest, int) and longest > 0 else None
+        models.setdefault(name, Served(name, legible(root) if isinstance(root, str) else None, length))
+    return {name: served for name, served in models.items() if name}
 
 
 def _parsed(said: str | bytes) -> Any:
@@ -206,7 +226,7 @@ def _words(layers: list[dict[str, Any]]) -> str:
     return "; ".join(found)
 
 
-def _code(value: Any) -> int:
+def _status(value: Any) -> int:
     """An HTTP status of an error, as a number or in digits; 0 for anything else."""
     number = int(value) if isinstance(value, str) and re.fullmatch("[0-9]{3}", value) else value
     return number if isinstance(number, int) and 400 <= number < 600 else 0

@@ -17,7 +17,7 @@ import asyncio
 import logging
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -50,16 +50,16 @@ MAX_LOGPROBS = 20  # vLLM's own limit, unless it is started with another
 ANSWER = 1 << 16  # bytes beside the text; a rating with 20 log-probabilities has about 2,000
 TOKEN = 64  # bytes of the text for each token that was asked for
 LIST = 1 << 22  # bytes of a list of models
-ENDPOINT = re.compile("/(?:chat/)?completions$")
-ABOUT_REQUEST = re.compile(r"(?i)parameter|argument|logprob|support")
-ABOUT = {  # what a refusal speaks of where this advice is of use; so it is where the refusal says next to nothing
-    401: (re.compile(""), f"put the key it wants into {KEY}"),
-    403: (re.compile(r"(?i)key|auth|token|credential|permi|access|forbid|denied"), f"put the key it wants into {KEY}"),
-    404: (
-        re.compile(r"(?i)model|deploy|path|route|url|resource|exist|not found"),
-        "{models} says what it serves, and a server of chats only is asked as chat:URL#MODEL",
-    ),
+ENDPOINT = re.compile("/(?:chat/)?completions/*$")
+VERSION = re.compile(r"/v[0-9]\w*$")
+NO_KEY = f"put the key it wants into {KEY}"
+NO_MODEL = "its list of models says what it serves ({models}), and a server of chats only is asked as chat:URL#MODEL"
+ADVICE = {  # what a refusal speaks of where the advice is of use
+    401: (re.compile(""), NO_KEY),
+    403: (re.compile(r"(?i)key|auth|token|credential|permi|access|forbid|denied"), NO_KEY),
+    404: (re.compile(r"(?i)model|deploy|path|route|url|resource|exist|not found"), NO_MODEL),
 }
+ABOUT_REQUEST = re.compile(r"(?i)parameter|argument|logprob|support")  # no advice helps
 FEW = 4  # words that say next to nothing
 
 
@@ -97,14 +97,15 @@ class Endpoint:
     """One OpenAI-compatible server. RemoteJudge says what the arguments are, and what is raised."""
 
     def __init__(self, url: str, deadline: float = 300.0, concurrency: int = 32, read_timeout: float = 60.0) -> None:
-        server = Server.at(url, "the judge's url")
-        given = ENDPOINT.sub("", server.url)
-        self.server = replace(server, url=given.removesuffix("/v1"))
+        server = Server.at(ENDPOINT.sub("", url), "the judge's url")
+        version = VERSION.search(server.url)
+        self.server = replace(server, url=server.url.removesuffix("/v1"))
         self.url = self.server.url
         self.deadline = deadline
         self.concurrency = concurrency
         self.read_timeout = read_timeout
-        self._bases = bases(given)
+        later = ("",) if httpx.URL(server.url).path.strip("/") else ()  # than /v1
+        self._bases = ("/v1", *later) if version is None else ("/v1",) if version[0] == "/v1" else ("",)
         self._manner = Manner(self._bases[0])
         self._taken: frozenset[str] = frozenset()  # fields of the requests that were answered
 
@@ -114,32 +115,23 @@ class Endpoint:
 
         A Failure: the list lacks the model, or the server is away, busy or untrusted, or needs more than CONNECT s.
         """
-        found: Served | Failure = Served(model, self.url)
+        models = f"{self.url}{self._bases[0]}/models"
         try:
             async with asyncio.timeout(CONNECT), self._client() as client:
                 for base in self._bases:
                     response, content = await exchange(client, "GET", f"{base}/models", None, LIST)
-                    status = response.status_code
-                    if status >= 500 or isinstance(read(status, content), Busy) and not response.is_success:
-                        return self._unseen(f"does not answer: start the server (it answers {status})")
-                    models = read_models(content) if response.is_success else []
-                    if models:
-                        names = ", ".join(repr(served.id) for served in models[:3])
-                        found = next(
-                            (served for served in models if served.id == model),
-                            self._unseen(
-                                f"does not list the judge's model {model!r}: name it as the server does, such as {names}"
-                            ),
-                        )
-                        break
+                    if isinstance(busy := read(response.status_code, content), Busy) and not response.is_success:
+                        return Failure(Status.ERROR, f"{models} does not answer: start the server ({busy.why})")
+                    if listed := read_models(content) if response.is_success else {}:
+                        name = f"name it as the server does, such as {next(iter(listed))!r}"
+                        missing = f"{models} does not list the judge's model {model!r}: {legible(name)}"
+                        return listed.get(model, Failure(Status.ERROR, missing))
         except Untrusted as error:
             return Failure(Status.ERROR, f"{self.url}: {error}")
         except (TimeoutError, httpx.HTTPError, BadAnswer) as error:
-            return self._unseen(f"does not answer: start the server ({type(error).__name__} {error})")
-        return found
-
-    def _unseen(self, why: str) -> Failure:
-        return Failure(Status.ERROR, f"{self.url}: {self._bases[0]}/models {legible(why)}")
+            said = legible(f"does not answer: start the server ({type(error).__name__} {error})")
+            return Failure(Status.ERROR, f"{models} {said}")
+        return Served(model, self.url)
 
     async def ask(self, path: str, bodies: Sequence[Body], extras: Body, seconds: float) -> tuple[list[Answer], int]:
         """Returns one answer per body, in order, and the number of attempts beyond the first ones.
@@ -185,37 +177,29 @@ class Endpoint:
         while True:
             manner = self._manner
             found = await self._attempt(call, body, manner)
-            if not isinstance(found, Refused) or not any(self._others(call, body, manner, found)):
-                break
+            if isinstance(found, ServerAnswer):
+                return found
+            if self._better(call, body, manner, found) is None:
+                return self._refusal(call, body, found)
             async with call.learning:
                 if manner is self._manner:  # no other question has learnt meanwhile
-                    found = await self._learn(call, body, manner, found)
-                    break
-        return found if isinstance(found, ServerAnswer) else self._refusal(call, body, found)
+                    return await self._learn(call, body, manner, found)
 
-    async def _learn(self, call: Call, body: Body, manner: Manner, refused: Refused) -> ServerAnswer | Refused:
+    async def _learn(self, call: Call, body: Body, manner: Manner, refused: Refused) -> Answer:
         """Asks as the refusals say. The manner that is answered is kept for this server."""
-        found: ServerAnswer | Refused = refused
-        while isinstance(found, Refused) and (other := next(self._others(call, body, manner, found), None)):
-            elsewhere = other.base != manner.base
-            manner, last = other, found
-            found = await self._attempt(call, body, manner)
-            if isinstance(found, Refused) and elsewhere and found.status in (404, 405):
-                return last  # what the usual path said
-        if isinstance(found, ServerAnswer):
-            self._manner = manner
-            log.warning("%s is asked in another manner from now on: %s", self.url, manner)
-        return found
+        while other := self._better(call, body, manner, refused):
+            manner, found = other, await self._attempt(call, body, other)
+            if isinstance(found, ServerAnswer):
+                self._manner = manner
+                log.warning("%s is asked in another manner from now on: %s", self.url, manner)
+                return found
+            refused = found
+        return self._refusal(call, body, refused)
 
-    def _others(self, call: Call, body: Body, manner: Manner, refused: Refused) -> Iterator[Manner]:
-        """Yields the manner that may be answered after this refusal, if there is one."""
+    def _better(self, call: Call, body: Body, manner: Manner, refused: Refused) -> Manner | None:
         request = fitted({**body, **call.extras}, manner)
         doubtful = [name for name in call.extras if name in request and name not in self._taken]
-        if found := better(manner, request, refused, doubtful):
-            yield found
-        elif refused.status in (404, 405) and body["model"] not in refused.words and not self._taken:
-            later = self._bases[self._bases.index(manner.base) + 1 :]
-            yield from (replace(manner, base=base) for base in later)
+        return better(manner, request, refused, doubtful, None if self._taken else self._bases[-1])
 
     async def _attempt(self, call: Call, body: Body, manner: Manner) -> ServerAnswer | Refused:
         request = fitted({**body, **call.extras}, manner)
@@ -239,19 +223,19 @@ class Endpoint:
 
     def _refusal(self, call: Call, body: Body, refused: Refused) -> Failure:
         """Says it in the server's words, with advice where they are about what the advice mends."""
-        status, words = refused.status, refused.words[:SHOWN]
-        base = self._manner.base
-        topic, advice = ABOUT.get(status, (ABOUT_REQUEST, ""))
-        vague = len(words.split()) <= FEW or topic.search(words)
-        if status == 401 or (vague and not ABOUT_REQUEST.search(words)):
-            words = ": ".join(filter(None, (words, advice.format(models=f"{self.url}{base}/models"))))
+        status, words, base = refused.status, refused.words[:SHOWN], self._manner.base
         says = f": {words}" * bool(words)
-        if status in (*ABOUT, 402):
+        if status in ADVICE:
+            topic, advice = ADVICE[status]
+            vague = len(words.split()) <= FEW or topic.search(words)
+            if status == 401 or (vague and not ABOUT_REQUEST.search(words)):
+                says += f": {advice.format(models=f'{self.url}{base}/models')}"
+        if status in (*ADVICE, 402):
             said = f"{self.url}{base}/{call.path} does not answer for the model {body['model']!r} ({status}){says}"
         else:
             said = f"{self.url} refuses the question with {status}{says}" if status else f"{self.url}{says}"
         failure = Failure(Status.ERROR, said)
-        if status in (0, 401, 402) or (status in ABOUT and not self._taken):
+        if status in (0, 401, 402) or (status in ADVICE and not self._taken):
             call.refusal = failure
         return failure
 
@@ -262,13 +246,3 @@ class Endpoint:
 def pause(attempt: int) -> float:
     """Random seconds to wait after this many failed attempts in a row (from 1): up to 0.5, 1, 2, 4, 8, 10, 10 ..."""
     return random.uniform(0.0, min(SHORTEST * 2.0 ** min(attempt - 1, 10), LONGEST))
-
-
-def bases(url: str) -> tuple[str, ...]:
-    """What may stand between a server's url and `/completions`: nothing after a version, such as /v3. After another path
-    it is /v1, as without a path, or nothing.
-    """
-    version = re.search(r"/(v[0-9]\w*)$", url)
-    if version:
-        return ("/v1",) if version[1] == "v1" else ("",)
-    return ("/v1", "") if httpx.URL(url).path.strip("/") else ("/v1",)

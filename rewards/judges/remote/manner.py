@@ -6,7 +6,8 @@
 
 A refusal with 400, 404 or 422 that names a field which an answer can do without leaves it out. One that names
 top_logprobs or logprobs beside a smaller number asks for so many; one that wants max_completion_tokens renames
-max_tokens. One with 400 or 422 that names none of them leaves out the doubtful fields, which this server never took.
+max_tokens. One with 400 or 422 that names none of them leaves out the doubtful fields, which this server never took. A
+404 or 405 that does not speak of the model tries the path's other beginning, if there is one.
 """
 
 import re
@@ -46,9 +47,11 @@ def fitted(request: Mapping[str, Any], manner: Manner) -> dict[str, Any]:
     return fields
 
 
-def better(manner: Manner, request: Mapping[str, Any], refused: Refused, doubtful: Collection[str]) -> Manner | None:
-    """Returns the manner that a refusal of the fitted request asks for, None if it asks for none."""
-    if refused.status not in (400, 404, 422):
+def better(
+    manner: Manner, request: Mapping[str, Any], refused: Refused, doubtful: Collection[str], base: str | None = None
+) -> Manner | None:
+    """Returns the manner that a refusal of the fitted request asks for, None if it asks for none. base: another one."""
+    if refused.status not in (400, 404, 405, 422):
         return None
     kept = (*NEEDED, *manner.fields.values())
     names = {*LIMITED, *(name for name in request if name not in kept)}
@@ -65,6 +68,8 @@ def better(manner: Manner, request: Mapping[str, Any], refused: Refused, doubtfu
             changes = {name: RENAMED}
     elif name:
         changes = {name: None}
-    elif refused.status != 404:
+    elif refused.status in (400, 422):
         changes = dict.fromkeys(doubtful)
+    elif base is not None and base != manner.base and request["model"] not in refused.words:
+        return replace(manner, base=base)
     return replace(manner, fields={**manner.fields, **changes}) if changes else None
