@@ -157,14 +157,6 @@ def seconds_to_wait(response: httpx.Response) -> float:
         return 0.0
 
 
-def redirect(response: httpx.Response) -> str:
-    """Where a response sends to, without what may be a secret; "" for nowhere."""
-    target = (
-        re.split("[?#]", response.headers.get("Location", ""), maxsplit=1)[0] if response.has_redirect_location else ""
-    )
-    return legible(target)
-
-
 def legible(said: str | bytes, longest: int = SHOWN) -> str:
     """Returns a server's words as one line of at most `longest` printable characters, and `***` for secrets."""
     text = said.decode(errors="replace") if isinstance(said, bytes) else said

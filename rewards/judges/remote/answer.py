@@ -30,29 +30,8 @@ PASSES = re.compile(
     r"|resource.?exhausted|(?P<fault>internal|server.?error)"
 )
 READ = 2000  # characters of a refusal, of which fewer are shown
-INNER = (
-    "error",
-    "errors",
-    "detail",
-    "details",
-    "message",
-    "metadata",
-    "raw",
-    "choices",
-    "base_resp",
-)  # may hold the error itself
-WORDS = (
-    "msg",
-    "message",
-    "detail",
-    "error",
-    "errorMessage",
-    "error_description",
-    "reason",
-    "title",
-    "raw",
-    "status_msg",
-)
+INNER = ("error", "errors", "detail", "details", "message", "metadata", "raw", "choices", "base_resp")
+WORDS = ("msg", "message", "detail", "error", "errorMessage", "error_description", "title", "raw", "status_msg")
 CODES = ("code", "status", "status_code", "statusCode", "type", "error_type")
 TAG = re.compile("<[^<>]*>")
 DEEPEST = 8
@@ -217,12 +196,11 @@ def _words(layers: list[dict[str, Any]]) -> str:
     """What the objects say, each sentence once, after the field that it is about."""
     found: dict[str, None] = {}
     for one in layers:
-        place = one.get("loc")
-        about = [str(step) for step in (*(place if isinstance(place, list) else ()), one.get("param")) if step]
-        for key in WORDS:
-            said = one.get(key)
+        place = one.get("loc") or one.get("param")
+        about = str(place[-1] if isinstance(place, list) else place or "")
+        for said in map(one.get, WORDS):
             if isinstance(said, str) and said.strip() and not isinstance(_parsed(said), dict | list):
-                found[said if not about or about[-1] in said else f"{about[-1]}: {said}"] = None
+                found[said if about in said else f"{about}: {said}"] = None
     return "; ".join(found)
 
 

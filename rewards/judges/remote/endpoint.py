@@ -25,17 +25,7 @@ from typing import Any
 import httpx2 as httpx
 
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.files.http_client import (
-    KEY,
-    SHOWN,
-    BadAnswer,
-    Server,
-    Untrusted,
-    exchange,
-    legible,
-    redirect,
-    seconds_to_wait,
-)
+from spanreward.rewards.files import http_client as http
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.remote.answer import Busy, Refused, Served, ServerAnswer, read, read_models
 from spanreward.rewards.judges.remote.manner import Manner, better, fitted
@@ -52,7 +42,7 @@ TOKEN = 64  # bytes of the text for each token that was asked for
 LIST = 1 << 22  # bytes of a list of models
 ENDPOINT = re.compile("/(?:chat/)?completions/*$")
 VERSION = re.compile(r"/v[0-9]\w*$")
-NO_KEY = f"put the key it wants into {KEY}"
+NO_KEY = f"put the key it wants into {http.KEY}"
 NO_MODEL = "its list of models says what it serves ({models}), and a server of chats only is asked as chat:URL#MODEL"
 ADVICE = {  # what a refusal speaks of where the advice is of use
     401: (re.compile(""), NO_KEY),
@@ -97,7 +87,7 @@ class Endpoint:
     """One OpenAI-compatible server. RemoteJudge says what the arguments are, and what is raised."""
 
     def __init__(self, url: str, deadline: float = 300.0, concurrency: int = 32, read_timeout: float = 60.0) -> None:
-        server = Server.at(ENDPOINT.sub("", url), "the judge's url")
+        server = http.Server.at(ENDPOINT.sub("", url), "the judge's url")
         version = VERSION.search(server.url)
         self.server = replace(server, url=server.url.removesuffix("/v1"))
         self.url = self.server.url
@@ -119,17 +109,17 @@ class Endpoint:
         try:
             async with asyncio.timeout(CONNECT), self._client() as client:
                 for base in self._bases:
-                    response, content = await exchange(client, "GET", f"{base}/models", None, LIST)
+                    response, content = await http.exchange(client, "GET", f"{base}/models", None, LIST)
                     if isinstance(busy := read(response.status_code, content), Busy) and not response.is_success:
                         return Failure(Status.ERROR, f"{models} does not answer: start the server ({busy.why})")
                     if listed := read_models(content) if response.is_success else {}:
                         name = f"name it as the server does, such as {next(iter(listed))!r}"
-                        missing = f"{models} does not list the judge's model {model!r}: {legible(name)}"
+                        missing = f"{models} does not list the judge's model {model!r}: {http.legible(name)}"
                         return listed.get(model, Failure(Status.ERROR, missing))
-        except Untrusted as error:
+        except http.Untrusted as error:
             return Failure(Status.ERROR, f"{self.url}: {error}")
-        except (TimeoutError, httpx.HTTPError, BadAnswer) as error:
-            said = legible(f"does not answer: start the server ({type(error).__name__} {error})")
+        except (TimeoutError, httpx.HTTPError, http.BadAnswer) as error:
+            said = http.legible(f"does not answer: start the server ({type(error).__name__} {error})")
             return Failure(Status.ERROR, f"{models} {said}")
         return Served(model, self.url)
 
@@ -199,31 +189,32 @@ class Endpoint:
     def _better(self, call: Call, body: Body, manner: Manner, refused: Refused) -> Manner | None:
         request = fitted({**body, **call.extras}, manner)
         doubtful = [name for name in call.extras if name in request and name not in self._taken]
-        return better(manner, request, refused, doubtful, None if self._taken else self._bases[-1])
+        return better(manner, request, refused, doubtful, manner.base if self._taken else self._bases[-1])
 
     async def _attempt(self, call: Call, body: Body, manner: Manner) -> ServerAnswer | Refused:
         request = fitted({**body, **call.extras}, manner)
         path, largest = f"{manner.base}/{call.path}", ANSWER + TOKEN * body["max_tokens"]
         try:
-            response, content = await exchange(call.client, "POST", path, request, largest)
-        except Untrusted as error:
+            response, content = await http.exchange(call.client, "POST", path, request, largest)
+        except http.Untrusted as error:
             return Refused(0, str(error))
         except httpx.RequestError as error:
-            raise Trouble(legible(f"{type(error).__name__} {error}"), patient=True) from error
-        except BadAnswer as error:
+            raise Trouble(http.legible(f"{type(error).__name__} {error}"), patient=True) from error
+        except http.BadAnswer as error:
             raise Trouble(str(error), patient=False) from error
         found = read(response.status_code, content)
         if isinstance(found, Busy):
-            raise Trouble(found.why, found.patient, seconds_to_wait(response))
+            raise Trouble(found.why, found.patient, http.seconds_to_wait(response))
         if isinstance(found, ServerAnswer):
             self._taken |= request.keys()
-        elif target := redirect(response):
+        elif response.has_redirect_location:
+            target = http.legible(re.split("[?#]", response.headers["Location"])[0])
             return replace(found, words=f"it sends to {target}, where no question and no key goes: give that url")
         return found
 
     def _refusal(self, call: Call, body: Body, refused: Refused) -> Failure:
         """Says it in the server's words, with advice where they are about what the advice mends."""
-        status, words, base = refused.status, refused.words[:SHOWN], self._manner.base
+        status, words, base = refused.status, refused.words[: http.SHOWN], self._manner.base
         says = f": {words}" * bool(words)
         if status in ADVICE:
             topic, advice = ADVICE[status]

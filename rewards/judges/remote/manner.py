@@ -1,7 +1,7 @@
 """How one server wants to be asked, learnt from its refusals.
 
     manner = Manner("/v1")
-    better(manner, request, Refused(400, "'temperature' is not supported"), doubtful=[])    # without temperature
+    better(manner, request, Refused(400, "'temperature' is not supported"), [], "/v1")      # without temperature
     fitted(request, manner)
 
 A refusal with 400, 404 or 422 that names a field which an answer can do without leaves it out. One that names
@@ -48,13 +48,12 @@ def fitted(request: Mapping[str, Any], manner: Manner) -> dict[str, Any]:
 
 
 def better(
-    manner: Manner, request: Mapping[str, Any], refused: Refused, doubtful: Collection[str], base: str | None = None
+    manner: Manner, request: Mapping[str, Any], refused: Refused, doubtful: Collection[str], base: str
 ) -> Manner | None:
-    """Returns the manner that a refusal of the fitted request asks for, None if it asks for none. base: another one."""
+    """Returns the manner that a refusal of the fitted request asks for, None if it asks for none. base: another."""
     if refused.status not in (400, 404, 405, 422):
         return None
-    kept = (*NEEDED, *manner.fields.values())
-    names = {*LIMITED, *(name for name in request if name not in kept)}
+    names = {*LIMITED, *request} - {*NEEDED, *manner.fields.values()}
     named = re.search(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", refused.words)
     name = named[0] if named else ""
     changes: dict[str, str | int | None] = {}
@@ -70,6 +69,6 @@ def better(
         changes = {name: None}
     elif refused.status in (400, 422):
         changes = dict.fromkeys(doubtful)
-    elif base is not None and base != manner.base and request["model"] not in refused.words:
+    elif base != manner.base and not re.search(rf"\b{re.escape(request['model'])}\b", refused.words):
         return replace(manner, base=base)
     return replace(manner, fields={**manner.fields, **changes}) if changes else None
