@@ -9,6 +9,7 @@ Any status and any bytes give one of the three, and nothing is raised. A code in
 all else are Refused: another attempt would be answered alike. An answer that says nothing is Busy for some attempts.
 """
 
+import math
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -38,7 +39,7 @@ DEEPEST = 8
 
 
 class TopLogprob(BaseModel):
-    token: str
+    token: str | None
     logprob: float | None
 
 
@@ -58,7 +59,7 @@ class Logprobs(BaseModel):
             found = list((self.top_logprobs[0] or {}).items())
         else:
             found = [(one.token, one.logprob) for place in (self.content or [])[:1] for one in place.top_logprobs or []]
-        return [(token, float("-inf") if value is None else value) for token, value in found]
+        return [(token or "", -math.inf if value is None else value) for token, value in found]
 
 
 class Message(BaseModel):
