@@ -55,8 +55,9 @@ class Logprobs(BaseModel):
 
     def first(self) -> list[tuple[str, float]]:
         """The first position's tokens and natural log-probabilities. null is minus infinity."""
+        found: list[tuple[str | None, float | None]]
         if self.top_logprobs:
-            found = list((self.top_logprobs[0] or {}).items())
+            found = [*(self.top_logprobs[0] or {}).items()]
         else:
             found = [(one.token, one.logprob) for place in (self.content or [])[:1] for one in place.top_logprobs or []]
         return [(token or "", -math.inf if value is None else value) for token, value in found]
