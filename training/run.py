@@ -65,10 +65,11 @@ def run(
     checkpoint = checkpoint_to_resume(recipe, PROCESSES) if resume else None
     if not resume:
         check_new(recipe)
-    rewards = build_rewards(recipe.rewards)
+    parts = [] if recipe.algorithm == "sft" else recipe.rewards  # SFT's are for a comparison
+    rewards = build_rewards(parts)
     read_by = readers(rewards)
     with closing(judges_of(rewards)):
-        start_judges(recipe.rewards, rewards)
+        start_judges(parts, rewards)
         trainer = (build or build_trainer)(recipe, rewards)
         check_launch(trainer.accelerator)
         if stop is not None:

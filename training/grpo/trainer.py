@@ -382,10 +382,12 @@ class SpanGRPOTrainer(ResumingTrainer):
         self._mode_metrics()["spans/rows_without_credit"].append(fraction)
         if fraction == 1.0 and not self._warned:
             self._warned = True
+            why = f"each was cut at {self.max_completion_length} tokens, failed to be judged, or has too few spans"
+            if self._mode_metrics()["spans/unaligned_fraction"][-1] == 1.0:
+                why = "no text lines up with its tokens, as where a response_template takes the reasoning out of it"
             log.warning(
-                "span_coef is %g, and no completion of this step gets span credit: each was cut at "
-                "max_completion_length (%s), failed to be judged, or has too few spans. Advantages are the scalar's.",
-                *(self.args.span_coef, self.max_completion_length),
+                "span_coef is %g, and no completion of this step gets span credit: %s. Advantages are the scalar's.",
+                *(self.args.span_coef, why),
             )
 
     # Around the step.
