@@ -103,7 +103,7 @@ def train(
         begin(recipe, PROCESSES, checkpoint, read_by)
     trainer.accelerator.wait_for_everyone()
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-    return health.stopped or trainer.pulse.stopped if health else ""
+    return health.stopped or trainer.pulse.stopped if health and isinstance(trainer, SpanGRPOTrainer) else ""
 
 
 def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:

@@ -149,7 +149,7 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
         return
     names = [name for name in dataset.column_names if name not in PICTURES]
     pictured = len(names) < len(dataset.column_names)
-    placeholder = processor.image_token if pictured and isinstance(processor, ProcessorMixin) else None
+    placeholder = vars(processor).get("image_token") if pictured else None
     done = 0
     for batch in dataset.with_format(None).select_columns(names).iter(ROWS):
         prompts = batch.pop("prompt")
