@@ -68,7 +68,7 @@ class RowsPart(Part):
 
 
 class JsonlPart(RowsPart):
-    """A file with one JSON object a line (training/data/jsonl.py)."""
+    """A file with one JSON object a line, or another table (training/data/jsonl.py)."""
 
     source: Literal["jsonl"]
     path: str
