@@ -1,7 +1,6 @@
 """Checks of names and options, with one sentence as the error."""
 
 import difflib
-import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
@@ -29,8 +28,3 @@ def check_choice(option: str, value: object, valid: Sequence[str | None]) -> Non
     if value not in valid:
         *others, last = ("None" if name is None else f'"{name}"' for name in valid)
         raise ValueError(f"{option} is {', '.join(others)} or {last}, got {value!r}")
-
-
-def members(judge: str) -> list[str]:
-    """Returns the names of a jury's judges, or the one name: ["match", "encoder:FOLDER"] for "match+encoder:FOLDER"."""
-    return re.split(r"\+(?=[a-z]+(?:[:+]|$))", judge)  # the + of "c++/judge" stays

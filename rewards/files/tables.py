@@ -125,8 +125,8 @@ def _json(content: bytes, source: str) -> Iterator[Row]:
     if not printed and any(isinstance(row, dict) for _, _, row in lines):
         return iter(lines)
     raise ValueError(
-        f"{source} {str(lines[0][2]).rstrip('.')}; rows are JSON objects, one a line or in a list, or a table whose name "
-        f"ends with {', '.join(ENDINGS[3:])}."
+        f"{source} {str(lines[0][2]).rstrip('.')}; rows are JSON objects, one a line or in a list, or a table whose "
+        f"name ends with {', '.join(ENDINGS[3:])}."
     )
 
 

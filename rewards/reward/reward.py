@@ -108,8 +108,8 @@ class Reward:
         """Returns a float in [0, 1] or None per completion, as TRL expects.
 
         columns: the dataset's columns, one value per completion or one for all, and TRL's `log_metric`, which gets the
-        means of the verdicts' parts. Raises ValueError, on every rank, for a missing column or an unusable value. Other errors give
-        None.
+        means of the verdicts' parts. Raises ValueError, on every rank, for a missing column or an unusable value. Other
+        errors give None.
         """
         _, verdicts = self.judge_completions(prompts, completions, **columns)
         return [verdict.score for verdict in verdicts]

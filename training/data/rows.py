@@ -132,8 +132,8 @@ def one_picture(value: Any, where: str) -> Any:
 
 
 def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: str) -> str:
-    """Takes the row's prompt out of its values, and returns what the policy is asked, without the picture's placeholder,
-    which its processor puts in itself. Raises RecipeError for a placeholder without a picture.
+    """Takes the row's prompt out of its values, and returns what the policy is asked. A picture's placeholder goes, as
+    the policy's processor puts it in. Raises RecipeError for a placeholder without a picture.
     """
     asked = values.pop("prompt") or prompt_for(values["question"], prompt)
     plain = without_placeholders(asked)
