@@ -22,7 +22,7 @@ import numpy as np
 
 _LIST = re.compile(r"""\s*\[\s*\[?\s*\{?\s*['"](?:.*\]\s*\Z|[^'"]*['"]\s*,\s*['"])""", re.DOTALL)  # maybe cut off
 _PLACEHOLDER = re.compile(  # of a picture in a prompt, as LLaVA, Phi, Qwen, Gemma and InternLM write them
-    r"<(?:\|?(?:image|img)(?:[ _-]?(?:\d+|pad))?\|?|\|vision_(?:start|end)\||(?:start|end)_of_image|ImageHere)>"
+    r"<(?:\|?image(?:[ _-]?(?:\d+|pad))?\|?|\|vision_(?:start|end)\||(?:start|end)_of_image|ImageHere)>"
     r"[ \t]*\n?",
     re.IGNORECASE,
 )
@@ -35,10 +35,10 @@ def entries(value: Any, column: str, kinds: tuple[type, ...] = (str,)) -> list[A
     """
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    if isinstance(value, str) and value.lstrip().startswith("["):
+    if isinstance(value, str) and value.lstrip().startswith(("[", "(")):
         listed = _list_in(value.strip())
-        if isinstance(listed, list) and all(isinstance(entry, kinds) for entry in listed):
-            return listed
+        if isinstance(listed, (list, tuple)) and all(isinstance(entry, kinds) for entry in listed):
+            return list(listed)
         if _LIST.match(value):
             cure = "give the list itself, or write it as JSON"
             raise ValueError(
@@ -57,7 +57,7 @@ def _list_in(text: str) -> Any:
         pass
     try:
         found = ast.literal_eval(text)
-        if not all(isinstance(entry, str) for entry in found):
+        if not isinstance(found, list) or not all(isinstance(entry, str) for entry in found):
             return found
         tokens = tokenize.generate_tokens(io.StringIO(text).readline)  # as numpy writes no commas between texts
         return [ast.literal_eval(token.string) for token in tokens if token.type == tokenize.STRING]

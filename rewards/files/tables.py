@@ -55,6 +55,8 @@ def table_rows(source: str | Path, columns: Mapping[str, str] | None = None, lim
     """Yields the first `limit` rows. columns: our names, and the file's names for them. Raises OSError, and ValueError
     in one sentence for a file that cannot be read at all.
     """
+    if limit is not None and limit < 1:
+        raise ValueError(f"a limit of rows is 1 or more, got {limit}.")
     for number, where, row in islice(_rows(str(source)), limit):
         if isinstance(row, dict) and columns:
             lacking = [name for name in columns.values() if name not in row]
@@ -73,6 +75,8 @@ def _rows(source: str) -> Iterator[Row]:
             content = gzip.decompress(content)
         except (OSError, EOFError, zlib.error) as error:
             raise ValueError(f"{source} cannot be unpacked ({error}): it is damaged or not whole.") from None
+    if content.startswith(b"PK"):
+        raise ValueError(f"{source} is a zip archive or a workbook: unpack it, or save it as CSV.")
     ending = Path(source.lower().removesuffix(".gz")).suffix
     if ending == ".parquet":
         return _numbered("row", _parquet(content, source))

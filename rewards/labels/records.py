@@ -77,7 +77,7 @@ class Row:
         """
         value = self.get(column)
         listed = self.checked(lambda one, name: entries(one, name, (str, list)), column)
-        if listed == [value]:
+        if value is None or listed == [value]:
             raise self.wrong(column, "a list of [start, end] or of words", value)
         return tuple(self._span(entry, column, text) for entry in listed)
 

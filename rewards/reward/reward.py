@@ -12,11 +12,9 @@ A reward works in any trainer that calls `reward(prompts, completions, **columns
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
-
-import numpy as np
 
 from spanreward.rewards.base.cost import Cost
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
@@ -158,10 +156,10 @@ class Reward:
 
 
 def _is_list(values: Any) -> bool:
-    """Whether a column has a value for each completion: a list, a tuple, an array or a column of `datasets`. Anything
-    else, such as one reference for all, holds for every completion.
+    """Whether a column has a value for each completion, such as a list, an array or a column of `datasets` or pandas.
+    Anything else, such as one reference for all, holds for every completion.
     """
-    return isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, (str, bytes))
+    return isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping))
 
 
 def _checked(verdicts: Any, count: int) -> list[Verdict]:

@@ -15,7 +15,15 @@ SAID = st.lists(st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "
 
 @given(SAID)
 def test_a_list_is_read_however_it_is_written(said: list[str]) -> None:
-    for written in (said, tuple(said), np.array(said, dtype=object), json.dumps(said), repr(said), f" {said} "):
+    for written in (
+        said,
+        tuple(said),
+        np.array(said, dtype=object),
+        json.dumps(said),
+        repr(said),
+        f" {said} ",
+        repr(tuple(said)),
+    ):
         assert texts(written, "reference") == tuple(said)
         assert people(written, "answers") == tuple(said)
     objects = [{"answer": text, "answer_id": number} for number, text in enumerate(said)]
@@ -40,6 +48,11 @@ def test_any_other_text_is_a_list_of_one(text: str) -> None:
 )
 def test_a_text_in_brackets_is_a_text(text: str) -> None:
     assert texts(text, "reference") == (text,)
+
+
+@pytest.mark.parametrize("text", ["(A)", "('A')", "(12, 40)", "(A dog) on grass", "('A', 3)"])
+def test_a_text_in_parentheses_is_a_text(text: str) -> None:
+    assert texts(text, "answers") == (text,)
 
 
 def test_arrays_that_numpy_printed_are_lists() -> None:
@@ -128,7 +141,7 @@ def test_a_message_without_a_text_is_refused_by_its_keys(message: Any) -> None:
         ([{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "What is it?"}]}], "What is it?"),
         ("<|vision_start|><|image_pad|><|vision_end|>What is it?", "What is it?"),
         ("<|image_1|>\n<|image_2|>\nWhich?", "Which?"),
-        (" Describe the <imagery> of x<y. ", " Describe the <imagery> of x<y. "),
+        (" Describe the <imagery> of x<y in <img>. ", " Describe the <imagery> of x<y in <img>. "),
     ],
 )
 def test_no_judge_sees_a_picture_s_placeholder(prompt: Any, shown: str) -> None:

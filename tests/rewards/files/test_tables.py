@@ -65,6 +65,7 @@ FAULTS: dict[str, tuple[bytes, str]] = {
     "twice.csv": (b"id,text,text\n1,a,b\n", "two columns have one name"),
     "ragged.csv": (b"id,text\n1,a,b\n", "row 1 has 3 cells, and 2 columns have names"),
     "quoted.csv": (b'id,text\n1,"a\n', "cannot be read as CSV"),
+    "book.xlsx": (b"PK\x03\x04{}\n{}", "is a zip archive or a workbook"),
     "none.parquet": (b"PAR1 no", "is no parquet file, or damaged"),
     "cut.jsonl.gz": (gzip.compress(b'{"id": 1}\n' * 1000)[:-12], "cannot be unpacked"),
 }
