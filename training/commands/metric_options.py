@@ -54,10 +54,10 @@ def add_rows_options(parser: argparse.ArgumentParser, also: str = "") -> None:
 
 def renamed(columns: Sequence[str]) -> dict[str, str]:
     """Returns {our name: the file's} of --columns. Raises ValueError for a text without =."""
-    pairs = [text.partition("=") for text in columns]
-    if wrong := [ours for ours, _, theirs in pairs if not (ours and theirs)]:
-        raise ValueError(f"--columns is written OURS=THEIRS, such as reference=caption, got {wrong[0]!r}.")
-    return {ours: theirs for ours, _, theirs in pairs}
+    names = dict(text.partition("=")[::2] for text in columns)
+    if not all(map(all, names.items())):
+        raise ValueError(f"--columns is written OURS=THEIRS, such as reference=caption, got {', '.join(columns)}.")
+    return names
 
 
 def judge_of(arguments: argparse.Namespace) -> Any:

@@ -61,9 +61,13 @@ def read_records(source: Path | str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def usable_picture(value: Any, folder: Path, where: str) -> Any:
-    """Returns a picture's path, from `folder`, or its {"bytes", "path"}, or the PIL image. Raises RecipeError for one
-    that cannot be read.
+    """Returns a picture's path, from `folder`, or its {"bytes", "path"}, or the PIL image, maybe out of a list of one.
+    Raises RecipeError for one that cannot be read, and for several.
     """
+    if isinstance(value, list):
+        if len(value) != 1:
+            raise RecipeError(f"{where} must hold one picture, got {len(value)}.")
+        value = value[0]
     if isinstance(value, Mapping) and not value.get("bytes"):
         value = value.get("path")
     found = folder / value if isinstance(value, str | Path) else value

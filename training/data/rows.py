@@ -73,7 +73,7 @@ def read_rows(
             raise RecipeError(
                 f"{where} has {'a' if pictured else 'no'} picture, unlike the rows before it: {ALL_OR_NONE}."
             )
-        image = picture(one_picture(record[image_key], where), where) if pictured else None
+        image = picture(record[image_key], where) if pictured else None
         asked = asked_in(values, data.prompt, pictured, where)
         rows.append({"id": str(number), "image": image, "prompt": asked, **values})
         if len(rows) == data.count:
@@ -122,13 +122,6 @@ def picture_key(columns: Mapping[Any, str], present: Container[str]) -> str:
     """Returns the key of the picture: the one that `columns` names, else "image", or "images" where only that is."""
     alone = "images" if "images" in present and "image" not in present else "image"
     return columns.get("image", alone)
-
-
-def one_picture(value: Any, where: str) -> Any:
-    """Returns the picture, or that of a list of one. Raises RecipeError for a list of several."""
-    if isinstance(value, list) and len(value) != 1:
-        raise RecipeError(f"{where} must hold one picture, got {len(value)}.")
-    return value[0] if isinstance(value, list) else value
 
 
 def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: str) -> str:

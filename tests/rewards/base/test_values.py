@@ -27,8 +27,8 @@ def test_a_list_is_read_however_it_is_written(said: list[str]) -> None:
         assert texts(written, "reference") == tuple(said)
         assert people(written, "answers") == tuple(said)
     objects = [{"answer": text, "answer_id": number} for number, text in enumerate(said)]
-    for written in (objects, json.dumps(objects), repr(objects), {"answer": said}):
-        assert people(written, "answers") == tuple(said)
+    for answers in (objects, json.dumps(objects), repr(objects), {"answer": said}):
+        assert people(answers, "answers") == tuple(said)
 
 
 @given(SAID)

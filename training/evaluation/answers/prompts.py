@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from spanreward.rewards.files.json_lines import encodable
 from spanreward.rewards.files.pictures import opened
 from spanreward.rewards.files.tables import is_there, table_rows
 from spanreward.training.data.jsonl import usable_picture
 from spanreward.training.data.load import load_data
-from spanreward.training.data.rows import asked_in, one_picture, picture_key, read_values
+from spanreward.training.data.rows import asked_in, picture_key, read_values
 from spanreward.training.evaluation.answers.columns import Values, parted, records_of
 from spanreward.training.evaluation.answers.held_out import held_out, held_out_data
 from spanreward.training.recipe import DataPart, Recipe, RecipeError
@@ -75,7 +76,7 @@ def prompts_of_file(
         name, where = str(record.get("id", number)), f"{path} {place}"
         if name in rows:
             raise RecipeError(f"{where} has the id {name!r} of an earlier line: give every row an id of its own.")
-        rows[name] = row_of(record, name, where, Path(path).parent)
+        rows[name] = row_of(encodable(record, where), name, where, Path(path).parent)
         records.append(record)
     if not rows:
         raise RecipeError(f"{path} holds no row: it needs a JSON object a line.")
@@ -87,7 +88,7 @@ def prompts_of_file(
 def row_of(record: Mapping[str, Any], name: str, where: str, folder: Path) -> dict[str, Any]:
     """Returns a line of the file as a row. folder: where its picture's path begins."""
     values, image = read_values(record, {}, where), record.get(picture_key({}, record))
-    picture = None if image is None else opened(usable_picture(one_picture(image, where), folder, where))
+    picture = None if image is None else opened(usable_picture(image, folder, where))
     asked = asked_in(values, None, picture is not None, where)
     return {"id": name, "image": picture, "prompt": [{"role": "user", "content": asked}], **values}
 
