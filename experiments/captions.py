@@ -21,7 +21,7 @@ from random import Random
 from typing import Any
 
 from experiments.agreement.caption_sets import load_discosg_graphs
-from spanreward.rewards.files.json_lines import read_json_lines
+from spanreward.rewards.files.tables import read_table
 from spanreward.rewards.reward.row import texts
 from spanreward.training.judge.data import picture_name, place_of
 
@@ -40,7 +40,7 @@ def rows(folder: Path) -> Iterator[tuple[float, dict[str, Any]]]:
     """Yields a row for each picture that has enough captions, and a number in [0, 1) that is always the picture's."""
     for file, (picture, keys) in SETS.items():
         captions: dict[str, dict[str, None]] = {}
-        for _, record in read_json_lines(folder / file):
+        for _, record in read_table(folder / file):
             of_picture = captions.setdefault(picture_name(str(record[picture])), {})
             of_picture |= dict.fromkeys(tidy(text) for key in keys for text in texts(record[key], key))
         for name, of_picture in captions.items():

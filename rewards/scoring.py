@@ -1,4 +1,4 @@
-"""Scores the completions of a JSONL file. An interrupted run can be resumed.
+"""Scores the completions of a file. An interrupted run can be resumed.
 
     summary = score_file(reward, Path("rows.jsonl"), Path("verdicts.jsonl"), settings={"reward": "posh"})
     summary.scored, summary.bad_lines, summary.pairs_per_second
@@ -12,7 +12,7 @@ import fcntl
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
-from spanreward.rewards.files.json_lines import lines_of, read_object
+from spanreward.rewards.files.json_lines import read_object
+from spanreward.rewards.files.tables import is_there, table_rows
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.row import read_sample
 
@@ -61,17 +62,20 @@ class ScoringError(ValueError):
 
 def score_file(
     reward: Reward,
-    source: Path,
+    source: Path | str,
     output: Path,
     settings: dict[str, Any],
     progress: Callable[[int, int], None] = lambda done, total: None,
+    columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
 ) -> Summary:
     """Scores the rows without a verdict. `progress(done, total)` is called at the start and after every chunk.
 
-    settings: what decides the verdicts (metric, judge, options). They must equal those of an existing output. Raises
-    ScoringError for a missing file, an output with other settings, or a column that no row has.
+    source, columns, limit: see `table_rows`. settings: what decides the verdicts (metric, judge, options). They must
+    equal those of an existing output. Raises ScoringError for a missing file, an output with other settings, or a
+    column that no row has.
     """
-    rows = read_rows(source)
+    rows = read_rows(source, columns, limit)
     _check_columns(reward, rows, source)
     bad: list[tuple[int, str]] = []
     start = time.perf_counter()
@@ -101,33 +105,34 @@ def score_file(
     )
 
 
-def read_rows(source: Path) -> list[InputRow]:
-    """Returns the rows of a file without blank lines. Raises ScoringError if there is no file or no row."""
-    if not source.is_file():
+def read_rows(source: Path | str, columns: Mapping[str, str] | None = None, limit: int | None = None) -> list[InputRow]:
+    """Returns the rows of any file or dataset that `table_rows` reads. Raises ScoringError where there is no row."""
+    if not is_there(source):
         raise ScoringError(f"there is no input file {source}.")
-    rows = [read_row(number, line) for number, line in lines_of(source.read_bytes())]
+    try:
+        rows = [read_row(*row) for row in table_rows(source, columns, limit)]
+    except ValueError as error:
+        raise ScoringError(str(error)) from None
     if not rows:
         raise ScoringError(f"{source} holds no rows: write one JSON object a line.")
     return rows
 
 
-def read_row(number: int, line: bytes) -> InputRow:
+def read_row(number: int, where: str, row: dict[str, Any] | str) -> InputRow:
     """Returns the row, with the reason in place of the sample when it cannot be judged."""
-    where = f"line {number}"
-    try:
-        row = read_object(line, where)
-    except ValueError as error:
-        return InputRow(number, where, frozenset(), str(error))
-    sample: Sample | str = f"{where} needs the key 'completion' with a text, got {row.get('completion')!r}"
-    if isinstance(row.get("completion"), str):
+    if isinstance(row, str):
+        return InputRow(number, where, frozenset(), row)
+    said = row.get("completion")
+    sample: Sample | str = f"{where} needs the key 'completion' with a text, got {said!r}"
+    if isinstance(said, str) or (isinstance(said, list) and all(isinstance(message, dict) for message in said)):
         try:
-            sample = read_sample(row, row["completion"], row.get("prompt", ""))
+            sample = read_sample(row, said, "" if row.get("prompt") is None else row["prompt"])
         except ValueError as error:
             sample = f"{where}: {error}"
     return InputRow(number, str(number if row.get("id") is None else row["id"]), frozenset(row), sample)
 
 
-def _check_columns(reward: Reward, rows: Sequence[InputRow], source: Path) -> None:
+def _check_columns(reward: Reward, rows: Sequence[InputRow], source: Path | str) -> None:
     """Raises ScoringError if the reward needs a column that no row has."""
     keys = sorted(frozenset().union(*(row.keys for row in rows)))
     missing = reward.missing_column(keys)

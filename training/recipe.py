@@ -16,8 +16,9 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 
-from spanreward.rewards.base.checks import members, unknown
+from spanreward.rewards.base.checks import unknown
 from spanreward.rewards.files.custom_file import is_custom
+from spanreward.rewards.judges.by_name import members
 from spanreward.training.recipe_file import RecipeError, read_mapping, read_yaml
 from spanreward.training.trainer_settings import fault
 
@@ -68,7 +69,7 @@ class RowsPart(Part):
 
 
 class JsonlPart(RowsPart):
-    """A file with one JSON object a line (training/data/jsonl.py)."""
+    """A file with one JSON object a line, or another table (training/data/jsonl.py)."""
 
     source: Literal["jsonl"]
     path: str

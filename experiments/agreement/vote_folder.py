@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.files.json_lines import BOM, read_json_lines, read_object
+from spanreward.rewards.files.json_lines import BOM, read_object
+from spanreward.rewards.files.tables import read_table
 
 SHOWN = 40  # characters of an unknown label in a message
 
@@ -95,7 +96,7 @@ def read_lines(path: Path) -> list[Line]:
     """Returns the lines of a JSONL file. Raises FileNotFoundError without a file, ValueError for a bad or no line."""
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing: give a folder that holds {path.name}.")
-    lines = [Line(where, row) for where, row in read_json_lines(path)]
+    lines = [Line(where, row) for where, row in read_table(path)]
     if not lines:
         raise ValueError(f"{path} is empty: there is no vote in it.")
     return lines

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from spanreward.rewards import CaprlReward, Sample
-from spanreward.rewards.files.json_lines import read_json_lines
+from spanreward.rewards.files.tables import read_table
 from spanreward.rewards.judges import closing, load_judge
 
 DESCRIPTION = """Takes the open pictures that have captions and questions with ten answers. own: the mean score of a
@@ -58,7 +58,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 def read_pictures(path: Path, most: int) -> list[list[Sample]]:
     """Per picture that has both, its captions as completions with all its questions. Raises OSError, ValueError."""
     rows = []
-    for _, record in read_json_lines(path):
+    for _, record in read_table(path):
         asked = tuple((one["question"], tuple(one["answers"])) for one in record["vqav2"])
         if asked and record["captions"]:
             rows.append([Sample("", text, questions=asked) for text in record["captions"][:most]])

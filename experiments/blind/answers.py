@@ -15,7 +15,8 @@ from typing import Any
 
 from experiments.blind.export import fingerprint
 from experiments.blind.questions import ANSWERS, QUESTIONS
-from spanreward.rewards.files.json_lines import BOM, read_json_lines, read_value
+from spanreward.rewards.files.json_lines import BOM, read_value
+from spanreward.rewards.files.tables import read_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ def read_given(path: Path) -> Iterator[Given]:
         raise ValueError(f"there is no file {path}.")
     content = path.read_bytes().removeprefix(BOM)
     if not content.lstrip().startswith(b"["):
-        yield from (plain(entry, where) for where, entry in read_json_lines(path))
+        yield from (plain(entry, where) for where, entry in read_table(path))
         return
     for number, entry in enumerate(read_value(content, str(path)), start=1):
         where = f"{path} task {number}"

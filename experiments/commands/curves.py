@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from experiments.commands.named import named
-from spanreward.rewards.files.json_lines import read_json_lines
+from spanreward.rewards.files.tables import read_table
 
 COLOURS = ("#c77c11", "#8d3fa8", "#1b7f4b", "#3566a8", "#888888")
 Runs = Mapping[str, Sequence[Mapping[str, Sequence[float]]]]
@@ -33,7 +33,7 @@ def main() -> None:
 
 def logged(folder: Path, keys: Sequence[str]) -> dict[str, list[float]]:
     """{key: its value in each step that has a loss}."""
-    lines = [line for _, line in read_json_lines(folder / "metrics.jsonl") if "loss" in line]
+    lines = [line for _, line in read_table(folder / "metrics.jsonl") if "loss" in line]
     return {key: [line[key] for line in lines] for key in keys}
 
 

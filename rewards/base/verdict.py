@@ -5,11 +5,13 @@ verdict.score                      # 0.83, or None when the judge failed
 [(s.start, s.end, s.score) for s in verdict.spans]
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Real
 from typing import Any
+
+from spanreward.rewards.base.values import people, texts
 
 LEFT_OUT = 0.5  # missed spans with a lower score are shown as left out
 LARGEST = 1e6  # of a credit or a part, in absolute value: one NaN or 1e300 in a step would destroy the policy
@@ -42,7 +44,7 @@ def is_sound(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One completion with everything that a metric may read.
+    """One completion with everything that a metric may read. A text, or a picture, where several belong is the one.
 
     Attributes:
         prompt: the prompt's text.
@@ -75,6 +77,20 @@ class Sample:
     questions: tuple[tuple[str, tuple[str, ...]], ...] = ()
     id: str | None = None
     columns: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        images = self.images if isinstance(self.images, (list, tuple)) else (self.images,)
+        object.__setattr__(self, "images", tuple(images))
+        object.__setattr__(self, "references", _several(texts, self.references, "references"))
+        object.__setattr__(self, "answers", _several(people, self.answers, "answers"))
+        object.__setattr__(self, "criteria", _several(texts, self.criteria, "criteria"))
+        questions = ((question, _several(people, answers, "questions")) for question, answers in self.questions)
+        object.__setattr__(self, "questions", tuple(questions))
+
+
+def _several(read: Callable[[Any, str], tuple[str, ...]], value: Any, name: str) -> tuple[str, ...]:
+    """Returns the texts as a row's are read, unless they are texts already."""
+    return value if isinstance(value, tuple) and all(isinstance(text, str) for text in value) else read(value, name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,14 +99,29 @@ def shown_picture(image: Image.Image) -> Image.Image:
 
 
 def _rgb(image: Image.Image) -> Image.Image:
-    """Returns the image in mode RGB. 16-bit values keep their upper 8 bits."""
-    if image.mode.startswith("I"):  # I;16 and the like, which PIL would clip at 255
-        values = np.asarray(image.convert("I")).clip(0, 65535)
-        return Image.fromarray((values // 256).astype(np.uint8)).convert("RGB")
+    """Returns the image in mode RGB. Whole numbers of 16 bits keep their upper 8 bits."""
+    if image.mode == "F" or image.mode.startswith("I"):  # I;16 and the like, all of which PIL would clip at 255
+        return Image.fromarray(eight_bits(np.asarray(image if image.mode == "F" else image.convert("I")))).convert(
+            "RGB"
+        )
     if not image.has_transparency_data:
         return image.convert("RGB")
     white = Image.new("RGBA", image.size, "white")
     return Image.alpha_composite(white, image.convert("RGBA")).convert("RGB")
+
+
+def eight_bits(values: np.ndarray) -> np.ndarray:
+    """Returns brightness from 0 to 255, by the narrowest usual range that holds the values: 0 .. 1, 8, 12 or 16 bits;
+    else by their own range. What is no finite number is black.
+    """
+    values = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
+    low, high = float(values.min()), float(values.max())
+    if low < 0 or high > 65535:
+        return ((values.astype(np.float64) - low) * (255 / (high - low or 1))).astype(np.uint8)
+    if high <= 1:
+        return (values * 255).round().astype(np.uint8)
+    step = next(step for step in (1, 16, 256) if high < 256 * step)
+    return (values // step).astype(np.uint8)
 
 
 def scaled(image: Image.Image, pixels: int) -> Image.Image:

@@ -1,11 +1,12 @@
 """Makes judges by the names that command lines and recipes use. A new kind of judge is one line in KINDS."""
 
 import inspect
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.base.checks import check_known, members, unknown
+from spanreward.rewards.base.checks import check_known, unknown
 from spanreward.rewards.files.custom_file import custom_part, is_custom
 from spanreward.rewards.files.http_client import without_secret
 from spanreward.rewards.judges.judge import Judge
@@ -46,6 +47,22 @@ def load_judge(spec: str, cache: bool | str | Path | None = False, **options: An
     if cache or (cache is None and has_model):
         return CachedJudge(judge, cache if isinstance(cache, str | Path) else None)
     return judge
+
+
+def members(judge: str) -> list[str]:
+    """Returns the names of a jury's judges, or the one name: ["match", "encoder:FOLDER"] for "match+encoder:FOLDER".
+
+    A + belongs to a folder where the folder with it exists, and where what follows names no judge, as in "c++/judge".
+    """
+    names: list[str] = []
+    for name in re.split(r"\+(?=[a-z]+(?:[:+]|$))", judge):
+        longer = f"{names[-1]}+{name}" if names and ":" in names[-1] else ""
+        folder = Path(longer.partition(":")[2]).expanduser()
+        if longer and ((":" not in name and name not in ("match", "cascade")) or folder.is_dir()):
+            names[-1] = longer
+        else:
+            names.append(name)
+    return names
 
 
 def as_judge(judge: Judge | str) -> Judge:

@@ -4,12 +4,13 @@ columns = ColumnMap.load("labelled_spans")       # a packaged one: column_maps/l
 columns = ColumnMap.load("mine.yaml")            # one of your own file
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from spanreward.rewards.base.checks import unknown
+from spanreward.rewards.base.checks import check_known, unknown
 from spanreward.rewards.files.yaml_file import read_yaml_file
 
 FOLDER = Path(__file__).with_name("column_maps")
@@ -87,3 +88,10 @@ class ColumnMap(BaseModel):
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "the file"
             raise ValueError(f"{path} is no column map: {where}: {first['msg']}.") from None
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """Returns the map of a file that has these other names for its columns. Raises ValueError for unknown ones."""
+        columns = {field: name for field, name in self.columns if isinstance(name, str)}
+        check_known("column", names, columns.values())
+        changed = {field: names.get(name, name) for field, name in columns.items()}
+        return self.model_copy(update={"columns": self.columns.model_copy(update=changed)})

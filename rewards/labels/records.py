@@ -1,4 +1,4 @@
-"""People's captions, or their labels of texts, from a JSONL file or a JSON list whose columns a column map names.
+"""People's captions, or their labels of texts, from any table whose columns a column map names.
 
     records = read_records(Path("labels.jsonl"), ColumnMap.load("labelled_spans"))
     records[0].samples[0].completion, records[0].mistakes
@@ -6,15 +6,16 @@
 A missing column or a value of another kind is an error of one sentence that names the file, the line and the column.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from spanreward.rewards.base.values import box, entries, one_text, people, texts
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.files.json_lines import read_json_lines, read_json_list
+from spanreward.rewards.files.tables import is_there, read_table
 from spanreward.rewards.labels.column_map import ColumnMap, Columns
-from spanreward.rewards.reward.row import box, one_text, texts
 
 CharacterSpans = tuple[tuple[int, int], ...]
 
@@ -58,9 +59,10 @@ class Row:
         """Returns the list of texts that one column holds, or the one text of each of several columns."""
         if not isinstance(columns, str):
             return tuple(map(self.text, columns))
-        listed = self.of_kind(columns, list, "a list of texts")
-        if not all(isinstance(text, str) for text in listed):
-            raise self.wrong(columns, "a list of texts", listed)
+        value = self.get(columns)
+        listed = self.checked(entries, columns)
+        if listed == [value] or not all(isinstance(text, str) for text in listed):
+            raise self.wrong(columns, "a list of texts", value)
         return tuple(listed)
 
     def references(self, columns: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -70,16 +72,27 @@ class Row:
         return tuple(text for column in columns for text in self.references(column))
 
     def spans(self, column: str, text: str) -> CharacterSpans:
-        """Reads [start, end) each, or words of the text. Raises ValueError for what lies outside the text."""
-        found = []
-        for entry in self.of_kind(column, list, "a list of [start, end] or of words"):
-            if isinstance(entry, str) and entry and entry in text:
-                entry = [text.index(entry), text.index(entry) + len(entry)]
-            pair = isinstance(entry, list) and [type(one) for one in entry] == [int, int]
-            if not pair or not 0 <= entry[0] < entry[1] <= len(text):
-                raise self.wrong(column, f"spans of its text of {len(text)} characters", entry)
-            found.append((entry[0], entry[1]))
-        return tuple(found)
+        """Reads [start, end) each, whole words of the text, or [word, n] for where it stands the n-th time. Raises
+        ValueError for what is not in the text, and for a word alone that stands in it more than once.
+        """
+        value = self.get(column)
+        listed = self.checked(lambda one, name: entries(one, name, (str, list)), column)
+        if value is None or listed == [value]:
+            raise self.wrong(column, "a list of [start, end] or of words", value)
+        return tuple(self._span(entry, column, text) for entry in listed)
+
+    def _span(self, entry: Any, column: str, text: str) -> tuple[int, int]:
+        word, which = entry if isinstance(entry, list) and len(entry) == 2 else (entry, None)
+        if type(word) is type(which) is int and 0 <= word < which <= len(text):
+            return word, which
+        places = whole_words(word, text) if isinstance(word, str) else []
+        if which is None and len(places) > 1:
+            wanted = f"a word that stands once in its text, or [{word!r}, 1] for the first of {len(places)} times"
+            raise self.wrong(column, wanted, entry)
+        number = 1 if which is None else which
+        if type(number) is not int or not 0 < number <= len(places):
+            raise self.wrong(column, f"spans of its text of {len(text)} characters, or whole words of it", entry)
+        return places[number - 1]
 
     def checked(self, read: Any, column: str) -> Any:
         """Returns `read(value, column)`; the message of its ValueError gets the line's name."""
@@ -110,15 +123,15 @@ class Record:
     mistakes: CharacterSpans | None = None
 
 
-def read_records(path: Path, columns: ColumnMap) -> list[Record]:
-    """Returns the file's records, in order. Raises FileNotFoundError where the file is missing and ValueError, in one
-    sentence, for what cannot be used.
+def read_records(path: Path | str, columns: ColumnMap, limit: int | None = None) -> list[Record]:
+    """Returns the records of the file's first `limit` rows. Raises FileNotFoundError where the file is missing and
+    ValueError, in one sentence, for what cannot be used.
     """
-    return [read_record(row, columns.columns) for row in read_rows(path, columns)]
+    return [read_record(row, columns.columns) for row in read_rows(path, columns, limit)]
 
 
-def read_rows(path: Path, columns: ColumnMap) -> list[Row]:
-    lines = [Row(where, values, columns.name) for where, values in read_objects(path)]
+def read_rows(path: Path | str, columns: ColumnMap, limit: int | None = None) -> list[Row]:
+    lines = [Row(where, values, columns.name) for where, values in read_objects(path, limit)]
     if columns.each is None:
         return lines
     rows = []
@@ -131,14 +144,20 @@ def read_rows(path: Path, columns: ColumnMap) -> list[Row]:
     return rows
 
 
-def read_objects(path: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Returns a file's objects, each with its file and line, or its place in the list of a `.json` file."""
-    if not path.is_file():
+def read_objects(path: Path | str, limit: int | None = None) -> list[tuple[str, dict[str, Any]]]:
+    """Returns a file's rows, each with its file and line."""
+    if not is_there(path):
         raise FileNotFoundError(f"there is no file {path}: give a JSONL file, one judgment a line.")
-    found = list(read_json_list(path) if path.suffix == ".json" else read_json_lines(path))
+    found = list(read_table(path, limit=limit))
     if not found:
         raise ValueError(f"{path} holds no judgment: write one JSON object a line.")
     return found
+
+
+def whole_words(word: str, text: str) -> list[tuple[int, int]]:
+    """Returns where the word, or the words, stand in the text and in no longer word."""
+    before, after = (r"(?<!\w)" if word[:1].isalnum() else ""), (r"(?!\w)" if word[-1:].isalnum() else "")
+    return [found.span() for found in re.finditer(before + re.escape(word) + after, text)] if word else []
 
 
 def read_record(row: Row, names: Columns) -> Record:
@@ -152,7 +171,7 @@ def read_record(row: Row, names: Columns) -> Record:
         references=row.references(names.references) if names.references else (),
         context=" ".join(row.references(names.context)) if names.context else None,
         question=row.checked(one_text, names.question) if names.question else None,
-        answers=row.references(names.answers) if names.answers else (),
+        answers=row.checked(people, names.answers) if names.answers else (),
         task=row.name(names.task).lower() if names.task else None,
         bbox=row.checked(box, names.bbox) if names.bbox else None,
         id=row.name(names.id) if names.id else None,

@@ -12,14 +12,14 @@ A reward works in any trainer that calls `reward(prompts, completions, **columns
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
 from spanreward.rewards.base.cost import Cost
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges.judge import Judge
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.reward.row import READ, read_sample
 
 log = logging.getLogger(__name__)
 
@@ -105,9 +105,9 @@ class Reward:
     ) -> list[float | None]:
         """Returns a float in [0, 1] or None per completion, as TRL expects.
 
-        columns: the dataset's columns, one value per completion, and TRL's `log_metric`, which gets the means of the
-        verdicts' parts. Raises ValueError, on every rank, for a missing column or an unusable value. Other errors give
-        None.
+        columns: the dataset's columns, one value per completion or one for all, and TRL's `log_metric`, which gets the
+        means of the verdicts' parts. Raises ValueError, on every rank, for a missing column or an unusable value. Other
+        errors give None.
         """
         _, verdicts = self.judge_completions(prompts, completions, **columns)
         return [verdict.score for verdict in verdicts]
@@ -125,10 +125,16 @@ class Reward:
 
     def read_samples(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[Sample]:
         """Returns a Sample per completion. Raises ValueError for a missing column or an unusable value."""
-        lists = {name: values for name, values in columns.items() if isinstance(values, list)}
+        lists = {name: list(values) for name, values in columns.items() if _is_list(values)}
+        lists |= {name: [columns[name]] * len(completions) for name in READ - lists.keys() if name in columns}
         missing = self.missing_column(columns)
         if missing:
             raise self.lacks(missing, "the dataset", sorted(lists))
+        if isinstance(completions, str):
+            raise ValueError(f"completions must be a list, a text or message for each, got {completions!r:.80}")
+        for name, values in lists.items():
+            if len(values) != len(completions):
+                raise ValueError(f"the column {name!r} has {len(values)} values for {len(completions)} completions")
         return [
             read_sample({name: values[i] for name, values in lists.items()}, completion, prompt)
             for i, (completion, prompt) in enumerate(zip(completions, prompts, strict=True))
@@ -147,6 +153,13 @@ class Reward:
         except Exception as error:
             log.exception("%s could not judge a batch of %d completions", self.__name__, len(samples))
             return [Verdict(None, Status.ERROR, note=f"{type(error).__name__}: {error}") for _ in samples]
+
+
+def _is_list(values: Any) -> bool:
+    """Whether a column has a value for each completion, such as a list, an array or a column of `datasets` or pandas.
+    Anything else, such as one reference for all, holds for every completion.
+    """
+    return isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping))
 
 
 def _checked(verdicts: Any, count: int) -> list[Verdict]:

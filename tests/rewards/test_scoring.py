@@ -115,7 +115,7 @@ WRONG = {
     "image": [3, {"bytes": 3}, {"bytes": [1]}, {"path": 3}, "x\0.png", "/", "there/is/none.png"],
     "images": [3, "a.png", [{"bytes": "a"}]],
     "prompt": [3, [3], [{"content": 3}], [{"content": [3]}], [{"content": [{"type": "text"}]}]],
-    "answers": [3, [3], {"answer": "red"}],
+    "answers": [3, [3], {"text": "red"}, "['red', 'blue"],
     "reference": [3, [None], {"a": 1}],
 }
 
@@ -301,10 +301,12 @@ def test_input_that_cannot_be_scored_makes_no_output(tmp_path: Path) -> None:
     assert list(tmp_path.glob("out*")) == []
 
 
-def test_a_file_without_one_readable_row_still_says_why(tmp_path: Path) -> None:
-    verdicts, summary = posh(tmp_path, "a", "b")
-    assert [v["status"] for v in verdicts] == ["not_applicable"] * 2
-    assert (summary.scored, summary.mean_score, [n for n, _ in summary.bad_lines]) == (0, None, [1, 2])
+def test_a_file_without_one_readable_row_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(
+        ScoringError, match=r"rows\.jsonl line 1 is not JSON .*; rows are JSON objects, one a line"
+    ) as error:
+        posh(tmp_path, "id,completion,reference", "1,A dog.,A dog.")
+    assert "\n" not in str(error.value)
 
 
 def test_a_failed_judgment_is_no_score_and_is_named(tmp_path: Path) -> None:

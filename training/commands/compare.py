@@ -7,11 +7,12 @@
 
 A model is NAME=FOLDER, or NAME=FOLDER,FOLDER,... with a folder per training seed, in the same order for every model; a
 single folder stands beside all seeds of the others. A folder holds a policy, or an adapter over one. A hub id, or a
-JSONL file of answers ({"id": ..., "completion": ...}), may take its place.
+file of answers, JSONL ({"id": ..., "completion": ...}) or another table, may take its place.
 
 The recipe gives rewards and data. The rows are those of its `validation`, else the validation or test split of its
 data, else the training rows, with a red line. Held-out metrics, which no model was trained on, stand under `referees`
-in the recipe. Without a recipe, --data names a JSONL file (`id`, and what the metric needs: `reference`, ...).
+in the recipe. Without a recipe, --data names a file, or hub:NAME[:SPLIT], as `spanreward score` reads them (`id`, and
+what the metric needs: `reference`, ...).
 
 "Better" is printed where the 95 % interval over prompts and three or more training seeds together excludes 0, also
 after an adjustment for several pairs and metrics, and no failed judgment could turn it. Files of answers are fixed
@@ -31,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from spanreward.training.commands.main import write_json
-from spanreward.training.commands.metric_options import JUDGES, add_cache_option
+from spanreward.training.commands.metric_options import COLUMNS, JUDGES, add_cache_option, renamed
 
 if TYPE_CHECKING:
     from spanreward.training.evaluation.answers.setup import Setup
@@ -64,7 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("models", nargs="*", metavar="NAME=FOLDER[,FOLDER...]", help="two or more, the oldest first (see above)")
     asked = parser.add_mutually_exclusive_group(required=True)
     asked.add_argument("--recipe", help="whose data, rewards and held-out metrics (`referees`) are used")
-    asked.add_argument("--data", metavar="ROWS.jsonl", help="in place of a recipe, with --metric")
+    asked.add_argument("--data", metavar="ROWS", help="in place of a recipe, with --metric")
+    add("--columns", action="append", default=[], metavar="OURS=THEIRS", help=f"of --data: {COLUMNS}")
     add("--metric", help="who scores the rows of --data: posh, harmonic, lave, ...")
     add("--judge", default="match", help=f"{JUDGES} (default match)")
     add("--output", required=True, type=Path, help="folder for results.json and report.html")
@@ -133,7 +135,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     learned: list[RewardPart] = []
     trainer: dict[str, Any] = {}
     if arguments.data:
-        prompts = prompts_of_file(arguments.data, *chosen)
+        prompts = prompts_of_file(arguments.data, *chosen, renamed(arguments.columns))
         parts = [RewardPart(metric=arguments.metric, judge=arguments.judge)]
     else:
         recipe = load_recipe(arguments.recipe, arguments.set)

@@ -17,8 +17,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from spanreward.rewards.base.checks import members
 from spanreward.rewards.judges import Failure, Question, closing, load_judge
+from spanreward.rewards.judges.by_name import members
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
 from spanreward.training.commands.metric_options import JUDGES
 from spanreward.training.plan.here import Finding, gpus_here, judge_here, packages

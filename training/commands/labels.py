@@ -8,14 +8,13 @@ It prints how far the credit of phrases follows the labels, and what to set in a
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Column, Table
 
 from spanreward.rewards.comparison.figures import interval, number
 from spanreward.training.commands.main import defined, run
-from spanreward.training.commands.metric_options import add_metric_options, open_metric
+from spanreward.training.commands.metric_options import add_metric_options, add_rows_options, open_metric, renamed
 
 if TYPE_CHECKING:
     from spanreward.training.evaluation.statistics.span_reliability import Labelled
@@ -27,16 +26,17 @@ DESCRIPTION = """\
     spanreward labels spans labels.jsonl --judge vllm:MODEL           # PoSh; --metric for another
 
 A labelled sample is a JSONL file, one completion a line: {"id": ..., "completion": ..., "reference": ..., "mistakes":
-[[start, end], ...]}. `mistakes` are the ranges of characters that are wrong, or the wrong words themselves, [] where
-nothing is wrong. Twenty completions with some wrong phrases are enough. r is the correlation of a phrase's credit
+[[start, end], ...]}; or another table, as `spanreward score` reads. `mistakes` are the ranges of characters that are
+wrong, or the wrong words themselves, ["red", 2] for the second "red", [] where nothing is wrong.
+Twenty completions with some wrong phrases are enough. r is the correlation of a phrase's credit
 with its label, both less the mean of phrases of that kind and place. The last line says what to set in a recipe."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("sample", type=Path, help="a labelled sample")
+    parser.add_argument("sample", help="a labelled sample")
     parser.add_argument("--metric", default="posh", help="whose spans (default posh)")
     parser.add_argument("--judge", default="match", help="answers its questions (default match, which compares words)")
-    parser.add_argument("--columns", metavar="MAP.yaml", help="a column map, where the sample has other columns")
+    add_rows_options(parser, "or MAP.yaml, a column map; ")
     add_metric_options(parser)
 
 
@@ -45,7 +45,9 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from spanreward.rewards.labels.records import read_records
     from spanreward.training.evaluation.statistics.span_reliability import labelled
 
-    records = read_records(arguments.sample, ColumnMap.load(arguments.columns or "labelled_spans"))
+    maps = [given for given in arguments.columns if "=" not in given] or ["labelled_spans"]
+    names = renamed([given for given in arguments.columns if "=" in given])
+    records = read_records(arguments.sample, ColumnMap.load(maps[-1]).renamed(names), arguments.limit)
     with open_metric(arguments.metric, arguments) as (reward, settings):
         samples = [record.samples[0] for record in records]
         chunks = (samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK))

@@ -3,6 +3,7 @@
     add_judge_options(parser)
     judge = judge_of(parser.parse_args(["--judge", "vllm:smollm2", "--judge-option", "memory=2e9", "--no-cache"]))
 
+    add_rows_options(parser)                               # --columns reference=caption --limit 100
     add_metric_options(parser)                             # these, and `mode=published gamma=1` for the metric
     with open_metric("posh", parser.parse_intermixed_args()) as (reward, settings):
         reward.judge_samples(samples)
@@ -11,7 +12,7 @@ Heavy imports wait until a judge is made, so that `--help` is quick.
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ CACHE = (
     "~/.cache/spanreward), and keep new ones there (default: for judges with a model, not for match)"
 )
 OF_JUDGE = "an argument of the judge's class, such as memory=2e9, batch_size=8 or deadline=60; may be repeated"
+COLUMNS = "the file's name for a column of ours, such as reference=caption; may be repeated"
 OF_METRIC = "an argument of the metric's class, such as mode=published, score=precision (posh) or gamma=1 (harmonic)"
 
 
@@ -43,6 +45,19 @@ def add_judge_options(parser: argparse.ArgumentParser) -> None:
 def add_metric_options(parser: argparse.ArgumentParser) -> None:
     add_judge_options(parser)
     parser.add_argument("options", nargs="*", metavar="key=value", help=OF_METRIC)
+
+
+def add_rows_options(parser: argparse.ArgumentParser, also: str = "") -> None:
+    parser.add_argument("--columns", action="append", default=[], metavar="OURS=THEIRS", help=also + COLUMNS)
+    parser.add_argument("--limit", type=int, metavar="N", help="the first N rows only")
+
+
+def renamed(columns: Sequence[str]) -> dict[str, str]:
+    """Returns {our name: the file's} of --columns. Raises ValueError for a text without =."""
+    names = dict(text.partition("=")[::2] for text in columns)
+    if not all(map(all, names.items())):
+        raise ValueError(f"--columns is written OURS=THEIRS, such as reference=caption, got {', '.join(columns)}.")
+    return names
 
 
 def judge_of(arguments: argparse.Namespace) -> Any:

@@ -1,9 +1,10 @@
-"""Score the completions of a JSONL file with a metric.
+"""Score the completions of a file with a metric.
 
     spanreward score posh --judge match --input rows.jsonl --output verdicts.jsonl [score=precision ...]
 
-Each row is a JSON object with `completion`, usually `id`, and the keys that the metric reads. A missing key is one
-sentence that names it.
+The input is JSON Lines, a JSON list, CSV, TSV or parquet, also as .gz, or hub:NAME[:SPLIT], a dataset or its folder.
+Each row has `completion`, usually `id`, and the keys that the metric reads; --columns gives them other names. A missing
+key is one sentence that names it.
 
     posh          reference (a text or several)
     harmonic      image (the path of a picture), or with evidence=context a `context` that describes it
@@ -29,7 +30,13 @@ from rich.progress import Progress
 from rich.table import Table
 
 from spanreward.training.commands.main import write_json
-from spanreward.training.commands.metric_options import JUDGES, add_metric_options, open_metric
+from spanreward.training.commands.metric_options import (
+    JUDGES,
+    add_metric_options,
+    add_rows_options,
+    open_metric,
+    renamed,
+)
 
 SHOWN = 20  # the most lines without a score that are named
 
@@ -40,7 +47,8 @@ def main() -> None:
         "reward", help="posh, harmonic, lave, pairwise, criteria, caprl or FILE.py:NAME, a metric of your own"
     )
     parser.add_argument("--judge", help=f"who answers the metric's questions: {JUDGES}")
-    parser.add_argument("--input", required=True, type=Path, metavar="ROWS.jsonl", help="what to score")
+    parser.add_argument("--input", required=True, metavar="ROWS", help="what to score: a file, or hub:NAME[:SPLIT]")
+    add_rows_options(parser)
     parser.add_argument("--output", required=True, type=Path, metavar="VERDICTS.jsonl", help="one verdict per row")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
     add_metric_options(parser)
@@ -61,6 +69,8 @@ def main() -> None:
                 arguments.output,
                 settings,
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
+                columns=renamed(arguments.columns),
+                limit=arguments.limit,
             )
         write_json(arguments.json, asdict(summary))
     except (ValueError, OSError, ImportError) as error:

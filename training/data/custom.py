@@ -16,10 +16,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
-
 from spanreward.rewards.files.custom_file import custom_function
-from spanreward.training.data.jsonl import readable_picture
+from spanreward.training.data.jsonl import usable_picture
 from spanreward.training.data.rows import READERS, read_rows
 from spanreward.training.recipe import FilePart, RecipeError
 
@@ -27,22 +25,14 @@ from spanreward.training.recipe import FilePart, RecipeError
 def custom_rows(data: FilePart) -> list[dict[str, Any]]:
     """Returns at most `data.count` rows. Raises RecipeError, naming the row, for one that cannot be used."""
     records: list[Mapping[str, Any]] = []
-    key = data.columns.get("image", "image")
 
     def named() -> Iterator[tuple[str, Mapping[str, Any]]]:
         for record in custom_records(data):
             records.append(record)
             yield f"{data.source} row {len(records)}", record
 
-    def picture(value: Any, where: str) -> Any:
-        if isinstance(value, Image.Image):
-            return value
-        if not isinstance(value, str | Path):
-            raise RecipeError(f"{where}: {key!r} must be a PIL image or the path of a picture, got {value!r}.")
-        return str(readable_picture(Path(value), where))
-
-    rows = read_rows(named(), data, picture)
-    read = {"id", "prompt", key, *READERS, *data.columns.values()}
+    rows = read_rows(named(), data, lambda value, where: usable_picture(value, Path(), where))
+    read = {"id", "prompt", "image", "images", *READERS, *data.columns.values()}
     more = dict.fromkeys(name for record in records for name in record if name not in read)
     return [{**row, **{name: records[int(row["id"]) - 1].get(name) for name in more}} for row in rows]
 

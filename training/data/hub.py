@@ -13,14 +13,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from datasets import Dataset, Features, Image, IterableDataset, config, get_dataset_split_names, load_dataset
+from datasets import Dataset, Features, Image, IterableDataset, config, get_dataset_split_names
 from datasets.exceptions import DatasetsError
 from huggingface_hub.constants import HF_HUB_CACHE
 
-from spanreward.rewards.files.hub import offline_without_hub
+from spanreward.rewards.files import hub
 from spanreward.rewards.files.pictures import PictureError, open_file
 from spanreward.training.data.jsonl import within
-from spanreward.training.data.rows import READERS, read_rows
+from spanreward.training.data.rows import READERS, picture_key, read_rows
 from spanreward.training.recipe import HubPart, RecipeError
 
 
@@ -32,13 +32,13 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
     be used.
     """
     split = load_split(data)
-    key = data.columns.get("image", "image")
     features = split.features or Features()  # a stream of JSON does not know its own
+    key = picture_key(data.columns, features)
     check_columns(data, features)
     names: Mapping[Any, str] = data.columns
     columns = [key, *(names.get(name, name) for name in READERS)]
     records, pictured = split.select_columns([name for name in columns if name in features]), key in features
-    records = records.cast_column(key, Image(decode=False)) if pictured else records
+    records = records.cast_column(key, Image(decode=False)) if pictured else records  # structs become pictures too
     named = ((f"{data.id} {data.split} row {number}", record) for number, record in enumerate(records, start=1))
     folders = [Path(data.id), Path(config.HF_DATASETS_CACHE), Path(HF_HUB_CACHE)]
 
@@ -49,25 +49,16 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
     rows = read_rows(named, data, picture)
     if isinstance(split, IterableDataset) or not pictured:
         return rows, None
-    pictures = split.select_columns([key])
+    pictures = split.select_columns([key]).cast_column(key, Image())
     return rows, pictures if key == "image" else pictures.rename_column(key, "image")
 
 
 def load_split(data: HubPart) -> Dataset | IterableDataset:
-    """Returns the split. Raises RecipeError, with the library's reason, for a dataset, split or subset that is missing
-    or out of reach, and for a dataset that needs its own code.
-    """
-    if not Path(data.id).is_dir():
-        offline_without_hub()
+    """Returns the split. Raises RecipeError, with the library's reason, for one that cannot be loaded."""
     try:
-        return load_dataset(data.id, data.subset, split=data.split, revision=data.revision, streaming=data.streaming)
-    except (OSError, ValueError, RuntimeError, DatasetsError) as error:
-        cause = error.__cause__ or error
-        reason = (str(cause).strip() or type(cause).__name__).splitlines()[0].rstrip(".:")
-        raise RecipeError(
-            f"the split {data.split!r} of the dataset {data.id!r} cannot be loaded ({reason}): data.id takes a hub id "
-            "or a folder, what is private or gated needs `hf auth login`, and HF_HUB_OFFLINE=1 looks in the cache only."
-        ) from error
+        return hub.load_split(data.id, data.split, data.subset, data.revision, data.streaming)
+    except ValueError as error:
+        raise RecipeError(str(error)) from error
 
 
 def split_names(data: HubPart) -> list[str]:
@@ -80,17 +71,18 @@ def split_names(data: HubPart) -> list[str]:
 
 def check_columns(data: HubPart, features: Features) -> None:
     """Raises RecipeError for a missing column of `data.columns`, and for a picture column without pictures."""
-    key = data.columns.get("image", "image")
+    key = picture_key(data.columns, features)
     without = key not in features and data.columns.get("prompt", "prompt") in features
     for name in (*([] if without else [key]), *data.columns.values()):
         if name not in features:
             raise RecipeError(
                 f"the dataset {data.id!r} has no column {name!r}, only {sorted(features)}: set data.columns."
             )
-    if not without and not isinstance(features[key], Image):
+    struct = isinstance(features.get(key), dict) and {"bytes", "path"} <= features[key].keys()
+    if not without and not struct and not isinstance(features[key], Image):
         raise RecipeError(
-            f"the column {key!r} of the dataset {data.id!r} holds no pictures but {features[key]}: paths and addresses "
-            "are not followed; save the pictures to disk and use source: jsonl."
+            f"the column {key!r} of the dataset {data.id!r} holds no pictures, one a row, but {features[key]}: paths "
+            "and addresses are not followed; save the pictures to disk and use source: jsonl."
         )
 
 

@@ -1,4 +1,4 @@
-"""A recipe's JSONL file as rows, one JSON object a line:
+"""A file of a recipe's `source: jsonl` as rows: JSON Lines, or any table that rewards/files/tables.py reads.
 
     {"image": "a.jpg", "reference": ["A dog on grass.", "A brown dog."]}
     {"image": "a.jpg", "question": "What animal is it?", "answers": ["dog", "dog", "puppy"]}
@@ -7,18 +7,20 @@
 
     jsonl_rows(JsonlPart(source="jsonl", path="rows.jsonl"))     # [{"id": "1", "prompt": "Describe the picture.", ...
 
-Pictures are paths relative to the file. Paths that lead out of its folder are read and counted in one warning, since
-somebody else may have written the file. rows.py says what the keys mean.
+Pictures are paths relative to the file, or the bytes of parquet files. Paths that lead out of its folder are read and
+counted in one warning, since somebody else may have written the file. rows.py says what the keys mean.
 """
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.files.json_lines import read_json_lines
-from spanreward.rewards.files.pictures import PictureError, loaded, open_file
+from PIL import Image
+
+from spanreward.rewards.files.pictures import PictureError, loaded, open_file, opened
+from spanreward.rewards.files.tables import read_table
 from spanreward.training.data.rows import read_rows
 from spanreward.training.recipe import JsonlPart, RecipeError
 
@@ -28,16 +30,13 @@ log = logging.getLogger(__name__)
 def jsonl_rows(data: JsonlPart) -> list[dict[str, Any]]:
     """Returns at most `data.count` rows. Raises RecipeError, naming the line, for one that cannot be used."""
     path = data.file
-    key = data.columns.get("image", "image")
-    elsewhere: list[Path] = []
+    elsewhere: list[str] = []
 
-    def picture(value: Any, where: str) -> str:
-        if not isinstance(value, str):
-            raise RecipeError(f"{where}: {key!r} must be the path of a picture, got {value!r}.")
-        found = readable_picture(path.parent / value, where)
-        if not within(found, path.parent):
+    def picture(value: Any, where: str) -> Any:
+        found = usable_picture(value, path.parent, where)
+        if isinstance(found, str) and not within(Path(found), path.parent):
             elsewhere.append(found)
-        return str(found)
+        return found
 
     rows = read_rows(read_records(path), data, picture)
     if elsewhere:
@@ -53,20 +52,32 @@ def within(path: Path, folder: Path) -> bool:
     return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(folder))
 
 
-def read_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields each line's object with the words that name the line. Raises RecipeError for a bad or blank line."""
+def read_records(source: Path | str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields each row with the words that name its place. Raises RecipeError for one that cannot be read."""
     try:
-        yield from read_json_lines(path, blank=False)
+        yield from read_table(source)
     except ValueError as error:
         raise RecipeError(str(error)) from None
 
 
-def readable_picture(path: Path, where: str) -> Path:
-    """Returns the path where a picture can be read there. Raises RecipeError otherwise."""
+def usable_picture(value: Any, folder: Path, where: str) -> Any:
+    """Returns a picture's path, from `folder`, or its {"bytes", "path"}, or the PIL image, maybe out of a list of one.
+    Raises RecipeError for one that cannot be read, and for several.
+    """
+    if isinstance(value, list):
+        if len(value) != 1:
+            raise RecipeError(f"{where} must hold one picture, got {len(value)}.")
+        value = value[0]
+    if isinstance(value, Mapping) and not value.get("bytes"):
+        value = value.get("path")
+    found = folder / value if isinstance(value, str | Path) else value
+    if not isinstance(found, Path | Mapping | Image.Image):
+        raise RecipeError(f"{where}: a picture must be a PIL image, a path or bytes, got {value!r:.200}.")
     try:
-        loaded(open_file(path))  # to its end, as a JPEG's beginning may be whole
+        loaded(open_file(found)) if isinstance(found, Path) else opened(found)  # to its end: a JPEG's beginning may do
     except FileNotFoundError:
-        raise RecipeError(f"{where}: there is no picture {path}; paths are relative to the file's folder.") from None
+        raise RecipeError(f"{where}: there is no picture {found}; paths are relative to the file's folder.") from None
     except PictureError as error:
-        raise RecipeError(f"{where}: {str(path)!r} cannot be read as a picture ({error}): mend or remove it.") from None
-    return path
+        shown = repr(str(found)) if isinstance(found, Path) else "its picture"
+        raise RecipeError(f"{where}: {shown} cannot be read as a picture ({error}): mend or remove it.") from None
+    return str(found) if isinstance(found, Path) else found

@@ -19,11 +19,19 @@ keys is for metrics without a reference.
 """
 
 import logging
-import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
-from spanreward.rewards.reward.row import texts
+from spanreward.rewards.base.values import (
+    box,
+    entries,
+    message_text,
+    one_text,
+    people,
+    people_of_each,
+    texts,
+    without_placeholders,
+)
 from spanreward.training.recipe import RecipeError, RowsPart
 
 log = logging.getLogger(__name__)
@@ -44,12 +52,12 @@ def read_rows(
     """
     rows: list[dict[str, Any]] = []
     left_out = 0
-    image_key = data.columns.get("image", "image")
     pictures: set[bool] = set()  # whether there is one
     for number, (where, record) in enumerate(records, start=1):
         values = read_values(record, data.columns, where)
-        prompt, pictured = values.pop("prompt"), image_key in record
-        if not pictured and (prompt is None or "image" in data.columns):
+        image_key = picture_key(data.columns, record)
+        pictured = image_key in record
+        if not pictured and (values["prompt"] is None or "image" in data.columns):
             raise RecipeError(
                 f"{where} has no {image_key!r}, only {sorted(record)}: set data.columns to its keys; a row without a "
                 "picture needs a 'prompt', and no name for pictures in data.columns."
@@ -66,7 +74,7 @@ def read_rows(
                 f"{where} has {'a' if pictured else 'no'} picture, unlike the rows before it: {ALL_OR_NONE}."
             )
         image = picture(record[image_key], where) if pictured else None
-        asked = prompt or prompt_for(values["question"], data.prompt)
+        asked = asked_in(values, data.prompt, pictured, where)
         rows.append({"id": str(number), "image": image, "prompt": asked, **values})
         if len(rows) == data.count:
             break
@@ -91,7 +99,8 @@ def read_values(record: Mapping[str, Any], columns: Mapping[Any, str], where: st
     for column, read in READERS.items():
         key = columns.get(column, column)
         try:
-            values[column] = None if record.get(key) is None else read(record[key], key)
+            value = None if record.get(key) is None else read(record[key], key)
+            values[column] = (list(value) if isinstance(value, tuple) else value) or None
         except ValueError as error:
             raise RecipeError(f"{where}: {error}.") from None
     return values
@@ -109,50 +118,56 @@ def is_empty(record: Mapping[str, Any], values: Mapping[str, Any], columns: Mapp
     return there and all(values[column] is None for column in RIGHT)
 
 
-def _text(value: Any, key: str) -> str | None:
-    if not isinstance(value, str):
-        raise ValueError(f"{key!r} must hold a text, got {value!r}")
-    return value if value.strip() else None
+def picture_key(columns: Mapping[Any, str], present: Container[str]) -> str:
+    """Returns the key of the picture: the one that `columns` names, else "image", or "images" where only that is."""
+    alone = "images" if "images" in present and "image" not in present else "image"
+    return columns.get("image", alone)
 
 
-def _texts(value: Any, key: str) -> list[str] | None:
-    return list(texts(value, key)) or None
-
-
-def _answers(value: Any, key: str) -> list[Any] | None:
-    """People's answers as texts, or as VQA datasets have them: objects with the text in "answer". A list of lists has
-    the answers to several questions.
+def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: str) -> str:
+    """Takes the row's prompt out of its values, and returns what the policy is asked. A picture's placeholder goes, as
+    the policy's processor puts it in. Raises RecipeError for a placeholder without a picture.
     """
-    if isinstance(value, list) and value and all(isinstance(entry, list) for entry in value):
-        return [_people(entry, key) or [] for entry in value]
-    return _people(value, key)
+    asked = values.pop("prompt") or prompt_for(values["question"], prompt)
+    plain = without_placeholders(asked)
+    if plain != asked and not pictured:
+        raise RecipeError(
+            f"{where} has the placeholder of a picture and no picture, {asked!r:.80}: name it in data.columns."
+        )
+    values["question"] = values["question"] and without_placeholders(values["question"])
+    return plain or DESCRIBE
 
 
-def _people(value: Any, key: str) -> list[str] | None:
-    entries = value if isinstance(value, list) else [value]
-    given = [entry.get("answer") if isinstance(entry, dict) else entry for entry in entries]
-    if not all(isinstance(answer, str) for answer in given):
-        raise ValueError(f'{key!r} must hold a text, a list of texts or of {{"answer": text}}, got {value!r}')
-    return _texts(given, key)
+def _prompt(value: Any, column: str) -> str | None:
+    """Returns a prompt as it is, or the text of its one message."""
+    one = isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping)
+    return one_text(message_text(value[0]) if one else value, column)
 
 
-def _box(value: Any, key: str) -> list[float]:
-    numbers = value if isinstance(value, list) and len(value) == 4 else []
-    box = [one for one in numbers if type(one) in (int, float) and abs(one) <= sys.float_info.max]
-    if len(box) < 4 or not (box[0] < box[2] and box[1] < box[3]):
-        raise ValueError(f"{key!r} must hold four numbers x0 < x1, y0 < y1 as [x0, y0, x1, y1], got {value!r}")
-    return [float(one) for one in box]
+def _box(value: Any, column: str) -> list[float] | None:
+    found = box(value, column)
+    if found and not (found[0] < found[2] and found[1] < found[3]):
+        raise ValueError(f"the column {column!r} must hold x0 < x1, y0 < y1 as [x0, y0, x1, y1], got {value!r}")
+    return [float(one) for one in found] if found else None
+
+
+def _answers(value: Any, column: str) -> list[Any]:
+    """Returns people's answers, or lists of them for several questions."""
+    several = entries(value, column, (str, dict, list))
+    if several and all(isinstance(entry, list) for entry in several):
+        return [list(answers) for answers in people_of_each(value, column)]
+    return list(people(value, column))
 
 
 READERS: dict[str, Callable[[Any, str], Any]] = {
-    "prompt": _text,
-    "reference": _texts,
-    "question": _text,
+    "prompt": _prompt,
+    "reference": texts,
+    "question": one_text,
     "answers": _answers,
-    "context": _text,
-    "anchor": _text,
-    "criteria": _texts,
-    "questions": _texts,
+    "context": one_text,
+    "anchor": one_text,
+    "criteria": texts,
+    "questions": texts,
     "bbox": _box,
-    "task": _text,
+    "task": one_text,
 }

@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from spanreward.rewards.files.json_lines import read_json_lines
+from spanreward.rewards.files.tables import read_table
 from spanreward.rewards.labels.column_map import ColumnMap
 from spanreward.rewards.labels.records import Record, read_records
 from spanreward.training.judge.changes import Changes, Example
@@ -106,7 +106,7 @@ def read_teacher(path: Path) -> list[Example]:
     if not path.is_file():
         raise RecipeError(f"there is no file {path} of a teacher's answers: write it with `spanreward judge label`.")
     marks: dict[tuple[str, str, str], list[tuple[int, int, float]]] = defaultdict(list)
-    for where, row in read_json_lines(path):
+    for where, row in read_table(path):
         try:
             levels = {float(level): float(p) for level, p in row["probabilities"].items()}
             low, high = min(levels), max(levels)

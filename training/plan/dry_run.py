@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from spanreward.rewards.base.cost import WORDS_PER_TOKEN, Cost
+from spanreward.rewards.files.tables import table_rows
 from spanreward.training.plan.here import gpus_here, judge_here, policy_here, vllm_here
 from spanreward.training.plan.memory import Plan
 from spanreward.training.plan.needs import (
@@ -124,8 +125,7 @@ def row_count(data: DataPart) -> int | None:
     counts: list[int | None] = [part.count for part in data.parts]
     for number, part in enumerate(data.parts):
         if isinstance(part, JsonlPart):
-            there = sum(bool(line.strip()) for line in part.file.read_text("utf-8").splitlines())
-            counts[number] = min(there, part.count or there)
+            counts[number] = sum(1 for _ in table_rows(part.file, limit=part.count))
     return None if None in counts else sum(filter(None, counts))
 
 

@@ -1,6 +1,5 @@
 """People's judgments out of files of any layout, and one sentence for each that cannot be used."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from PIL import Image
 from experiments.agreement.known_sets import read_hat
 from experiments.labels.column_map import FOLDER, UNSEEN, JudgedMap, load_map
 from experiments.labels.judgments import read_judgments
+from tests.support.files import a_file
 from tests.support.paths import DATA
 
 PAIR = {"group": "g", "completions": ["one", "two"], "references": "r", "preferences": {"overall": "label"}}
@@ -18,12 +18,6 @@ TEXT = {"group": "g", "completion": "t", "references": "r"}
 
 def a_map(columns: dict[str, Any], **others: Any) -> JudgedMap:
     return JudgedMap.model_validate({"name": "Mine", "source": "", "seen": True, "columns": columns, **others})
-
-
-def a_file(folder: Path, *rows: Any) -> Path:
-    path = folder / "judgments.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
 
 
 def test_a_pair_with_labels(tmp_path: Path) -> None:
@@ -85,7 +79,7 @@ def test_a_picture_is_a_path_within_the_folder(tmp_path: Path) -> None:
 def test_what_cannot_be_used_is_one_sentence(tmp_path: Path, row: Any, columns: Any, reason: str) -> None:
     with pytest.raises(ValueError, match=reason) as error:
         read_judgments(a_file(tmp_path, row), a_map(columns))
-    assert "judgments.jsonl line 1" in str(error.value)
+    assert "labels.jsonl line 1" in str(error.value)
     assert "\n" not in str(error.value)
 
 

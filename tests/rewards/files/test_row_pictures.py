@@ -45,6 +45,30 @@ def test_modes() -> None:
         assert shown_picture(Image.new(mode, (1, 1))).mode == "RGB"
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([[0, 0.5, 1]], dtype=np.float32),
+        np.array([[0, 127.5, 255]], dtype=np.float32),
+        np.array([[0, 32768, 65535]], dtype=np.float32),
+        np.array([[-1, 0, 1]], dtype=np.float32),
+        np.array([[0, 2048, 4095]], dtype=np.uint16),
+        np.array([[0, 128, 255]], dtype=np.int32),
+        np.array([[0, 2**30, 2**31 - 1]], dtype=np.int32),
+    ],
+)
+def test_no_range_of_values_turns_black_or_white(values: np.ndarray, tmp_path: Path) -> None:
+    Image.fromarray(values).save(tmp_path / "deep.tiff")
+    dark, grey, white = shown_picture(opened(str(tmp_path / "deep.tiff"))).get_flattened_data()
+    assert (dark, white) == ((0,) * 3, (255,) * 3)
+    assert set(grey) <= {127, 128}
+
+
+def test_what_is_no_number_is_black() -> None:
+    image = Image.fromarray(np.array([[float("nan"), float("inf"), 1]], dtype=np.float32))
+    assert list(shown_picture(image).get_flattened_data()) == [(0,) * 3, (0,) * 3, (255,) * 3]
+
+
 def test_a_camera_held_sideways() -> None:
     image = Image.new("RGB", (4, 2), "green")
     image.getexif()[0x0112] = 6  # turn by 90 degrees

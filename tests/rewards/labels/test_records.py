@@ -8,6 +8,7 @@ import pytest
 
 from spanreward.rewards.labels.column_map import FOLDER, ColumnMap
 from spanreward.rewards.labels.records import read_records
+from tests.support.files import a_file
 
 TEXT = {"group": "g", "completion": "t", "references": "r"}
 SEVERAL = {"group": "g", "completions": "c"}
@@ -17,17 +18,32 @@ def a_map(columns: dict[str, Any], **others: Any) -> ColumnMap:
     return ColumnMap.model_validate({"name": "Mine", "source": "", "seen": True, "columns": columns, **others})
 
 
-def a_file(folder: Path, *rows: Any) -> Path:
-    path = folder / "labels.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
 def test_mistakes_are_characters_or_words(tmp_path: Path) -> None:
     row = {"g": 7, "t": "A red cat.", "r": ["A blue cat.", "A cat."], "wrong": [[2, 5], "cat"]}
     (record,) = read_records(a_file(tmp_path, row), a_map({**TEXT, "mistakes": "wrong"}))
     assert (record.group, record.mistakes) == ("7", ((2, 5), (6, 9)))
     assert (record.samples[0].completion, record.samples[0].references) == ("A red cat.", ("A blue cat.", "A cat."))
+
+
+def test_a_word_is_a_whole_word_and_says_which(tmp_path: Path) -> None:
+    text = "A redder red cat, a red dog's bed."
+    columns = a_map({**TEXT, "mistakes": "wrong"})
+    row = {"g": 1, "t": text, "r": "A cat.", "wrong": [["red", 2], "cat,", "red dog", "bed"]}
+    (record,) = read_records(a_file(tmp_path, row), columns)
+    assert [text[start:end] for start, end in record.mistakes] == ["red", "cat,", "red dog", "bed"]
+    assert record.mistakes[0] == (20, 23)
+    written = {**row, "wrong": json.dumps(row["wrong"])}  # as CSV has it
+    assert read_records(a_file(tmp_path, written), columns)[0].mistakes == record.mistakes
+    for wrong, reason in (
+        ("red", r"stands once in its text, or \['red', 1\] for the first of 2 times, got 'red'"),
+        (["red", 3], "or whole words of it, got"),
+        (["red", 0], "or whole words of it, got"),
+        ("do", "or whole words of it, got 'do'"),
+        ("", "or whole words of it, got ''"),
+    ):
+        with pytest.raises(ValueError, match=reason) as error:
+            read_records(a_file(tmp_path, {**row, "wrong": [wrong]}), columns)
+        assert "labels.jsonl line 1: the column 'wrong' must hold" in str(error.value)
 
 
 def test_several_texts_are_a_list_or_columns(tmp_path: Path) -> None:

@@ -277,3 +277,25 @@ def test_the_splits_of_a_dataset(tmp_path: Path, captions: str) -> None:
     stored(Path(captions), [{"picture": square("red"), "texts": ["A wall."], "extra": 1}], CAPTIONS, split="test")
     assert sorted(split_names(part(captions))) == ["test", "train"]
     assert split_names(part(str(tmp_path / "nowhere"), split="val")) == ["val"]  # what is not reached is not known
+
+
+@pytest.mark.parametrize("streamed", [{}, {"streaming": True, "count": 5}])
+def test_pictures_as_structs_and_folders_that_datasets_saved(tmp_path: Path, streamed: dict[str, Any]) -> None:
+    file = io.BytesIO()
+    square("red").save(file, "PNG")
+    struct = {"picture": {"bytes": Value("binary"), "path": Value("string")}, "texts": List(Value("string"))}
+    name = stored(
+        tmp_path / "struct", [{"picture": {"bytes": file.getvalue(), "path": None}, "texts": ["Red."]}], struct
+    )
+    assert colours(load_data(part(name, **streamed))) == [(255, 0, 0)]
+    if not streamed:
+        Dataset.from_list([{"picture": square("blue"), "texts": ["Blue."]}]).save_to_disk(tmp_path / "saved")
+        assert colours(load_data(part(str(tmp_path / "saved")))) == [(0, 0, 255)]
+
+
+def test_lists_of_pictures_are_refused_before_the_first_step(tmp_path: Path) -> None:
+    columns = {"images": List(Image()), "prompt": Value("string"), "reference": Value("string")}
+    name = stored(
+        tmp_path / "lists", [{"images": [square("red")], "prompt": "<image>What?", "reference": "A."}], columns
+    )
+    assert "the column 'images' of the dataset" in refused(HubPart(source="hub", id=name))

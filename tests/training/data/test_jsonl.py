@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from datasets import Dataset
 from PIL import Image
 
 from experiments.scenes.parts import TINY, WORDS
@@ -13,9 +14,11 @@ from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, Status
 from spanreward.rewards.reward.row import read_sample
 from spanreward.training.data.load import load_data, most_frequent
 from spanreward.training.data.rows import prompt_for
+from spanreward.training.plan.dry_run import row_count
 from spanreward.training.recipe import JsonlPart, Recipe, RecipeError, check_recipe
 from spanreward.training.run import build_rewards, build_trainer, run
 from tests.support.refused_data import refused
+from tests.support.tables import table
 
 CAPTION = {"image": "red.png", "reference": ["A red wall.", "A wall is red."]}
 ASKED = {"image": "red.png", "question": "What color is it?", "answers": ["red", "Red.", "pink", "red", "blue"]}
@@ -163,6 +166,43 @@ def test_bytes_that_are_no_text_are_named_with_their_line(folder: Path) -> None:
     path.write_bytes(good + b'\n{"image": "red.png", "reference": "caf\xe9"}\n')
     said = refused(JsonlPart(source="jsonl", path=str(path)))
     assert f"{path} line 2 is not UTF-8 (byte 38): save the file as UTF-8." in said
+
+
+def test_a_placeholder_of_the_picture_is_not_asked_twice(folder: Path) -> None:
+    """The policy's processor puts it in itself: a second one has no picture, and transformers would raise in a step."""
+    message = [{"from": "human", "value": "<image>\nWhat is it?"}]
+    records = [{**ASKED, "question": "<image>\nWhat is it?"}, {**CAPTION, "prompt": "<image>"}]
+    records.append({"images": ["red.png"], "prompt": message, "reference": "A wall."})
+    data = jsonl(folder, *records)
+    assert asked(data) == ["What is it?", "Describe the picture.", "What is it?"]
+    assert load_data(data)["question"][0] == "What is it?"
+    assert [image.size for image in load_data(data)["image"]] == [(40, 30)] * 3
+    assert asked(jsonl(folder, CAPTION, prompt="<image>Say it.")) == ["Say it."]
+    said = refused(jsonl(folder, {"prompt": "<image>\nWhat is it?", "reference": "A wall."}))
+    assert "rows.jsonl line 1 has the placeholder of a picture and no picture, '<image>" in said
+    said = refused(jsonl(folder, {"images": ["red.png", "blue.png"], "prompt": "Which?", "reference": "A wall."}))
+    assert "rows.jsonl line 1 must hold one picture, got 2." in said
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv.gz", "pretty.json", "parquet"])
+def test_a_recipe_reads_tables_too(folder: Path, kind: str) -> None:
+    rows = [
+        {**ASKED, "bbox": [1, 2, 30, 20]},
+        {**ASKED, "question": "Is it red?", "answers": ["yes"], "bbox": [0, 0, 4, 4]},
+    ]
+    data = JsonlPart(source="jsonl", path=table(folder, kind, rows))
+    lines = jsonl(folder, *rows)
+    assert load_data(data).remove_columns("image")[:] == load_data(lines).remove_columns("image")[:]
+    assert row_count(data) == 2
+
+
+def test_a_recipe_reads_pictures_in_parquet(folder: Path) -> None:
+    struct = {"bytes": (folder / "red.png").read_bytes(), "path": None}
+    Dataset.from_list([{"image": struct, "reference": "A red wall."}]).to_parquet(folder / "rows.parquet")
+    assert load_data(JsonlPart(source="jsonl", path=str(folder / "rows.parquet")))["image"][0].size == (40, 30)
+    Dataset.from_list([{"image": {"bytes": b"no", "path": None}, "reference": "A."}]).to_parquet(folder / "no.parquet")
+    said = refused(JsonlPart(source="jsonl", path=str(folder / "no.parquet")))
+    assert "no.parquet row 1: its picture cannot be read as a picture" in said
 
 
 def recipe(folder: Path, metric: str, data: JsonlPart, **options: Any) -> Recipe:

@@ -82,10 +82,15 @@ def test_count_counts_the_rows_that_are_kept(folder: Path) -> None:
 GOOD = {"image": "a.png", "reference": "A dog."}
 
 
-@pytest.mark.parametrize("line", ["{", "", "image: a.png", "{'image': 'a.png'}"])
+@pytest.mark.parametrize("line", ["{", "image: a.png", "{'image': 'a.png'}"])
 def test_bad_json_is_named_by_its_line(folder: Path, line: str) -> None:
     message = refused(jsonl(folder, GOOD, GOOD, line))
     assert f"{folder}/rows.jsonl line 3 is not JSON" in message
+
+
+def test_blank_lines_are_no_rows(folder: Path) -> None:
+    (folder / "rows.jsonl").write_text(f"{json.dumps(GOOD)}\n\n \n{json.dumps(GOOD)}\n")
+    assert load_data(JsonlPart(source="jsonl", path=str(folder / "rows.jsonl")))["id"][:] == ["1", "2"]
 
 
 def test_missing_key_names_the_keys_there_are(folder: Path) -> None:

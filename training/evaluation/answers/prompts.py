@@ -7,14 +7,15 @@ prompts.slices["asked for"]                                     # [("question",)
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.files.pictures import loaded, open_file
-from spanreward.training.data.jsonl import read_records, readable_picture
+from spanreward.rewards.files.json_lines import encodable
+from spanreward.rewards.files.pictures import opened
+from spanreward.rewards.files.tables import is_there, table_rows
+from spanreward.training.data.jsonl import usable_picture
 from spanreward.training.data.load import load_data
-from spanreward.training.data.rows import prompt_for, read_values
+from spanreward.training.data.rows import asked_in, picture_key, read_values
 from spanreward.training.evaluation.answers.columns import Values, parted, records_of
 from spanreward.training.evaluation.answers.held_out import held_out, held_out_data
 from spanreward.training.recipe import DataPart, Recipe, RecipeError
@@ -55,36 +56,40 @@ def prompts_of(data: DataPart, columns: Sequence[str] = (), warnings: Sequence[s
     return Prompts(rows, slices, data.model_dump(), clusters, warnings)
 
 
-def prompts_of_file(path: str, count: int, columns: Sequence[str] = (), cluster: str = "") -> Prompts:
-    """Returns the first `count` rows of a JSONL file. A row has an `id` (default: the line's number) and those of
-    `image`, `prompt`, `question`, `reference`, `answers`, `context`, ... that the metric needs. cluster: as for
-    `prompts_of`. Raises RecipeError, naming the line, for a row that cannot be used or repeats an id.
+def prompts_of_file(
+    path: str, count: int, columns: Sequence[str] = (), cluster: str = "", renamed: Mapping[str, str] | None = None
+) -> Prompts:
+    """Returns the first `count` rows of a file or dataset that `table_rows` reads. A row has an `id` (default: its
+    number) and those of `image`, `prompt`, `question`, `reference`, `answers`, `context`, ... that the metric needs.
+    cluster: as for `prompts_of`. renamed: see `table_rows`. Raises RecipeError, naming the line, for a row that cannot
+    be used or repeats an id.
     """
-    file = Path(path)
-    if not file.is_file():
+    if not is_there(path):
         raise RecipeError(f"there is no data file {path}: give the path of a JSONL file with --data.")
-    lines = list(islice(read_records(file), count))
-    if not lines:
-        raise RecipeError(f"{path} holds no row: it needs a JSON object a line.")
     rows: dict[str, dict[str, Any]] = {}
-    for number, (where, record) in enumerate(lines, start=1):
-        name = str(record.get("id", number))
+    records, there = [], 0
+    for there, (number, place, record) in enumerate(table_rows(path, renamed), start=1):
+        if there > count:
+            continue
+        if isinstance(record, str):
+            raise RecipeError(f"{path} {record}")
+        name, where = str(record.get("id", number)), f"{path} {place}"
         if name in rows:
             raise RecipeError(f"{where} has the id {name!r} of an earlier line: give every row an id of its own.")
-        rows[name] = row_of(record, name, where, file.parent)
-    slices, clusters = parted([*rows.values()], [record for _, record in lines], columns, cluster, path)
-    with file.open(encoding="utf-8") as text:
-        there = sum(1 for line in text if line.strip())
+        rows[name] = row_of(encodable(record, where), name, where, Path(path).parent)
+        records.append(record)
+    if not rows:
+        raise RecipeError(f"{path} holds no row: it needs a JSON object a line.")
+    slices, clusters = parted([*rows.values()], records, columns, cluster, path)
     source = {"source": "rows", "path": path, "count": count}
     return Prompts([*rows.values()], slices, source, clusters, notes=first_of(len(rows), count, there))
 
 
 def row_of(record: Mapping[str, Any], name: str, where: str, folder: Path) -> dict[str, Any]:
     """Returns a line of the file as a row. folder: where its picture's path begins."""
-    values = read_values(record, {}, where)
-    image = record.get("image")
-    picture = None if image is None else loaded(open_file(readable_picture(folder / str(image), where)))
-    asked = values.pop("prompt") or prompt_for(values["question"], None)
+    values, image = read_values(record, {}, where), record.get(picture_key({}, record))
+    picture = None if image is None else opened(usable_picture(image, folder, where))
+    asked = asked_in(values, None, picture is not None, where)
     return {"id": name, "image": picture, "prompt": [{"role": "user", "content": asked}], **values}
 
 

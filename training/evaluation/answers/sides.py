@@ -5,14 +5,16 @@
     recipe_of("outputs/sft0")       # what the run was trained with
     read_answers("answers.jsonl", rows)     # the completions, in the rows' order
 
-A run is a folder with a policy or an adapter over one, a hub model, or a JSONL file of answers that another model has
-written, {"id": "1", "completion": "A dog on grass."}.
+A run is a folder with a policy or an adapter over one, a hub model, or a file of answers that another model has
+written, {"id": "1", "completion": "A dog on grass."}, in any table that rewards/files/tables.py reads.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from spanreward.rewards.base.values import completion_text
+from spanreward.rewards.files.tables import is_table
 from spanreward.training.data.jsonl import read_records
 from spanreward.training.policy import policy_folder
 from spanreward.training.recipe import RecipeError
@@ -56,7 +58,7 @@ def check_run(name: str, run: str) -> None:
         )
     if is_answers(run) or not on_hub(run):
         raise ValueError(
-            f"model {name!r}: {run!r} is no folder, no file of answers (.jsonl), and no model that the hub has."
+            f"model {name!r}: {run!r} is no folder, no file of answers (.jsonl, .csv, ...), no model of the hub."
         )
 
 
@@ -80,7 +82,7 @@ def read_seeds(seeds: Sequence[int] | None, sides: Mapping[str, Sequence[str]]) 
 
 def is_answers(run: str) -> bool:
     """Whether a side's run is a file of answers."""
-    return run.endswith(".jsonl")
+    return is_table(run)
 
 
 def recipe_of(run: str) -> dict[str, Any]:
@@ -94,13 +96,16 @@ def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     the row, for an answer without text, a repeated one, and a missing one.
     """
     texts: dict[str, str] = {}
-    for where, record in read_records(Path(path)):
-        name, text = record.get("id"), record.get("completion")
-        if name is None or not isinstance(text, str):
+    for where, record in read_records(path):
+        name, said = record.get("id"), record.get("completion")
+        if name is None or not isinstance(said, str | list):
             raise RecipeError(f"{where} needs an id and a completion, a text, and has {sorted(record)}.")
         if str(name) in texts:
             raise RecipeError(f"{where} answers the row {name!r} a second time: keep one answer a row.")
-        texts[str(name)] = text
+        try:
+            texts[str(name)] = completion_text(said)
+        except ValueError as error:
+            raise RecipeError(f"{where}: {error}.") from None
     missing = [str(row["id"]) for row in rows if str(row["id"]) not in texts]
     if missing:
         raise RecipeError(

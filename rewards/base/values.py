@@ -1,0 +1,170 @@
+"""Reads the values of a row, wherever it comes from: a file, a dataset, a trainer's column, or a Sample made by hand.
+
+    texts("A red circle.", "reference")                     # ("A red circle.",): one text is a list of one
+    texts("['surfing', 'surf']", "answers")                 # ("surfing", "surf"), as pandas writes lists into CSV
+    people([{"answer": "2", "answer_id": 1}], "answers")    # ("2",), as VQA datasets have them
+    completion_text([{"from": "gpt", "value": "A dog."}])   # "A dog."
+
+A reader returns the value, or nothing where the row has none (None, NaN, blank), and raises ValueError, naming the
+column, for another kind. A list within a string is read where it is JSON or Python.
+"""
+
+import ast
+import io
+import json
+import re
+import sys
+import tokenize
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+_LIST = re.compile(r"""\s*\[\s*\[?\s*\{?\s*['"](?:.*\]\s*\Z|[^'"]*['"]\s*,\s*['"])""", re.DOTALL)  # maybe cut off
+_PLACEHOLDER = re.compile(  # of a picture in a prompt, as LLaVA, Phi, Qwen, Gemma and InternLM write them
+    r"<(?:\|?image(?:[ _-]?(?:\d+|pad))?\|?|\|vision_(?:start|end)\||(?:start|end)_of_image|ImageHere)>"
+    r"[ \t]*\n?",
+    re.IGNORECASE,
+)
+SAID = {"content", "value", "text", "parts"}  # a message's keys for what it says: OpenAI's, LLaVA's, others'
+
+
+def entries(value: Any, column: str, kinds: tuple[type, ...] = (str,)) -> list[Any]:
+    """Returns a list's entries, those of a list of such kinds within a string, or the one value; [] for None. Raises
+    ValueError for a string that begins as a list and cannot be read as one.
+    """
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, str) and value.lstrip().startswith(("[", "(")):
+        listed = _list_in(value.strip())
+        if isinstance(listed, (list, tuple)) and all(isinstance(entry, kinds) for entry in listed):
+            return list(listed)
+        if _LIST.match(value):
+            cure = "give the list itself, or write it as JSON"
+            raise ValueError(
+                f"the column {column!r} holds a list in a string that cannot be read, {value!r:.80}: {cure}"
+            )
+    if value is None or (isinstance(value, float) and value != value):  # NaN is pandas' None
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _list_in(text: str) -> Any:
+    """Returns the value that is the whole text, in JSON or Python; None where there is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        found = ast.literal_eval(text)
+        if not isinstance(found, list) or not all(isinstance(entry, str) for entry in found):
+            return found
+        tokens = tokenize.generate_tokens(io.StringIO(text).readline)  # as numpy writes no commas between texts
+        return [ast.literal_eval(token.string) for token in tokens if token.type == tokenize.STRING]
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def texts(value: Any, column: str) -> tuple[str, ...]:
+    """Returns a text, or several, without the blank ones."""
+    return _texts(entries(value, column), column, "a text or a list of texts", value)
+
+
+def people(value: Any, column: str) -> tuple[str, ...]:
+    """Returns people's answers to one question: texts, or objects with the text in "answer"."""
+    found: list[Any] = []
+    for entry in entries(value, column, (str, dict)):
+        found += entries(entry.get("answer", 0), column) if isinstance(entry, Mapping) else [entry]
+    return _texts(found, column, 'a text, a list of texts or of {"answer": text}', value)
+
+
+def people_of_each(value: Any, column: str) -> list[tuple[str, ...]]:
+    """Returns the answers to each of several questions: a list with one answer, or a list of them, for each."""
+    return [people(one, column) for one in entries(value, column, (str, dict, list))]
+
+
+def _texts(found: list[Any], column: str, wanted: str, value: Any) -> tuple[str, ...]:
+    if not all(isinstance(text, str) for text in found):
+        raise ValueError(f"the column {column!r} must hold {wanted}, got {value!r}")
+    return tuple(text for text in found if text.strip())
+
+
+def one_text(value: Any, column: str) -> str | None:
+    """Returns the text; None for a blank one."""
+    found = [value] if isinstance(value, str | list | tuple) else entries(value, column)
+    return next(iter(_texts(found, column, "a text", value)), None)
+
+
+def box(value: Any, column: str) -> tuple[float, float, float, float] | None:
+    """Returns four finite numbers, x0, y0, x1, y1."""
+    numbers = entries(value, column, (int, float))
+    if not numbers or numbers == [""]:
+        return None
+    if len(numbers) != 4 or not all(type(n) in (int, float) and abs(n) <= sys.float_info.max for n in numbers):
+        raise ValueError(f"the column {column!r} must hold four numbers x0, y0, x1, y1, got {value!r}")
+    x0, y0, x1, y1 = numbers
+    return x0, y0, x1, y1
+
+
+def completion_text(completion: Any) -> str:
+    """Returns the completion's text, unstripped. Raises ValueError for several messages, such as tool calls, and for a
+    message without a text.
+    """
+    if isinstance(completion, str):
+        return completion
+    if not isinstance(completion, (list, tuple)) or len(completion) != 1:
+        raise ValueError(
+            f"a completion must be a text or a single assistant message, got {completion!r}: completions of several "
+            "messages (tool calls) cannot be judged as one text."
+        )
+    text = message_text(completion[0])
+    if text is None:
+        raise ValueError(f"no text was found in a completion's message with the keys {_keys(completion[0])}")
+    return text
+
+
+def prompt_text(prompt: Any) -> str:
+    """Returns the prompt's text without placeholders of pictures, with messages joined by line breaks."""
+    if isinstance(prompt, str):
+        return without_placeholders(prompt)
+    if not isinstance(prompt, (list, tuple)):
+        raise ValueError(f"a prompt must be a text or a list of messages, got {prompt!r}")
+    said = [message_text(message) for message in prompt]
+    for message, text in zip(prompt, said, strict=True):
+        if text is None and not message.keys() & SAID:
+            raise ValueError(f"no text was found in a prompt's message with the keys {_keys(message)}")
+    return "\n".join(without_placeholders(text or "") for text in said)
+
+
+def without_placeholders(text: str) -> str:
+    """Returns the text without `<image>` and the like, which stand for a picture that is given beside it."""
+    found = _PLACEHOLDER.sub("", text)
+    return text if found == text else found.strip()
+
+
+def message_text(message: Any) -> str | None:
+    """Returns a message's text, or those of its text blocks, "" where it says nothing; None where no text is found: in
+    pictures alone, or under keys that are not known. Raises ValueError for a value of another kind.
+    """
+    if not isinstance(message, Mapping):
+        raise ValueError(f"a message must hold a role and content, got {message!r}")
+    content = next((message[key] for key in message if key in SAID and message[key] is not None), None)
+    if content is None:
+        return "" if message.keys() & {*SAID, "tool_calls"} or message.keys() <= {"role", "from", "name"} else None
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, (list, tuple)) else [content]
+    if not all(isinstance(block, (Mapping, str)) for block in blocks):
+        raise ValueError(f"a message's content must be a text or a list of blocks, got {content!r}")
+    said = [block if isinstance(block, str) else block.get("text") for block in blocks if _is_text(block)]
+    if not all(isinstance(text, str) for text in said):
+        raise ValueError(f"a block of type 'text' must hold a text, got {content!r}")
+    return "".join(said) if said or not blocks else None
+
+
+def _is_text(block: Mapping[str, Any] | str) -> bool:
+    return isinstance(block, str) or block.get("type", "text") in ("text", "input_text", "output_text")
+
+
+def _keys(message: Mapping[str, Any]) -> str:
+    return f"{', '.join(map(str, message))}, got {message!r:.200}: it belongs under content"

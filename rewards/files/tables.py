@@ -1,0 +1,159 @@
+"""Rows from any file, one by one: JSONL, JSON, CSV, TSV, parquet, each maybe gzipped, or a Hugging Face dataset.
+
+    for where, row in read_table("a.csv", {"reference": "caption"}, limit=100):      # "a.csv row 1", {...}
+    for number, where, row in table_rows("a.jsonl"):       # 3, "line 3", {...} or a sentence on why there is none
+
+`hub:NAME` or `hub:NAME:SPLIT` is a dataset of the hub, or a folder that `datasets` reads or has saved; its split is
+`train` by default. Pictures stay undecoded, {"bytes", "path"}. Blank lines are no rows.
+"""
+
+import csv
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from spanreward.rewards.files.hub import HUB, load_split, undecoded
+from spanreward.rewards.files.json_lines import BOM, an_object, encodable, lines_of, read_object
+
+ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
+SEPARATORS = ",;\t|"  # of CSV: the most frequent one in its first line
+_SPACE = re.compile(r"\s*")
+
+Row = tuple[int, str, dict[str, Any] | str]  # its number, its place, and the row or why it cannot be read
+
+
+def is_table(source: str | Path) -> bool:
+    """Whether this is the name of a file of rows, wherever it may be."""
+    return str(source).lower().removesuffix(".gz").endswith(ENDINGS)
+
+
+def is_there(source: str | Path) -> bool:
+    """Whether there is such a file; a dataset shows when it is read."""
+    return str(source).startswith(HUB) or Path(source).is_file()
+
+
+def read_table(
+    source: str | Path, columns: Mapping[str, str] | None = None, limit: int | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields each row with the words that name its place. Raises what `table_rows` does, and ValueError for a row that
+    cannot be read or has half a character.
+    """
+    for _, where, row in table_rows(source, columns, limit):
+        if isinstance(row, str):
+            raise ValueError(f"{source} {row}")
+        yield f"{source} {where}", encodable(row, f"{source} {where}")
+
+
+def table_rows(source: str | Path, columns: Mapping[str, str] | None = None, limit: int | None = None) -> Iterator[Row]:
+    """Yields the first `limit` rows. columns: our names, and the file's names for them. Raises OSError, and ValueError
+    in one sentence for a file that cannot be read at all.
+    """
+    if limit is not None and limit < 1:
+        raise ValueError(f"a limit of rows is 1 or more, got {limit}.")
+    for number, where, row in islice(_rows(str(source)), limit):
+        if isinstance(row, dict) and columns:
+            lacking = [name for name in columns.values() if name not in row]
+            ours = {name: row.get(theirs) for name, theirs in columns.items()}
+            row = f"{where} has no {lacking[0]!r}, only {sorted(map(str, row))}." if lacking else {**row, **ours}
+        yield number, where, row
+
+
+def _rows(source: str) -> Iterator[Row]:
+    if source.startswith(HUB):
+        name, _, split = source.removeprefix(HUB).partition(":")
+        return _numbered("row", undecoded(load_split(name, split or "train")))
+    content = Path(source).read_bytes()
+    if content.startswith(b"\x1f\x8b"):
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ValueError(f"{source} cannot be unpacked ({error}): it is damaged or not whole.") from None
+    if content.startswith(b"PK"):
+        raise ValueError(f"{source} is a zip archive or a workbook: unpack it, or save it as CSV.")
+    ending = Path(source.lower().removesuffix(".gz")).suffix
+    if ending == ".parquet":
+        return _numbered("row", _parquet(content, source))
+    return _csv(content, source, ending) if ending in (".csv", ".tsv") else _json(content, source)
+
+
+def _numbered(place: str, rows: Iterable[Any]) -> Iterator[Row]:
+    return ((number, f"{place} {number}", row) for number, row in enumerate(rows, start=1))
+
+
+def _parquet(content: bytes, source: str) -> Iterator[dict[str, Any]]:
+    try:
+        parquet = import_module("pyarrow.parquet")
+    except ImportError:
+        raise ValueError(f"{source} is read by pyarrow, which is missing: pip install 'spanreward[train]'.") from None
+    try:
+        for batch in parquet.ParquetFile(io.BytesIO(content)).iter_batches(batch_size=1024):
+            yield from batch.to_pylist()
+    except (ValueError, OSError) as error:  # pyarrow's own derive from them
+        raise ValueError(f"{source} is no parquet file, or damaged: {' '.join(str(error).split())}") from None
+
+
+def _csv(content: bytes, source: str, ending: str) -> Iterator[Row]:
+    """Yields rows of texts, under the names of the first line."""
+    csv.field_size_limit(2**31 - 1)  # a text may be long
+    try:
+        text = content.removeprefix(BOM).decode()
+        separator = "\t" if ending == ".tsv" else max(SEPARATORS, key=text.partition("\n")[0].count)
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+        names = next(lines, [])
+        if len(set(names)) < len(names):
+            raise ValueError(f"two columns have one name in {names}")
+        for number, cells in enumerate(filter(None, lines), start=1):
+            where, row = f"row {number}", dict(zip(names, cells, strict=False))
+            fault = f"{where} has {len(cells)} cells, and {len(names)} columns have names."
+            yield number, where, row if len(cells) == len(names) else fault
+    except (csv.Error, ValueError) as error:
+        raise ValueError(f"{source} cannot be read as {ending[1:].upper()} in UTF-8: {error}.") from None
+
+
+def _json(content: bytes, source: str) -> Iterator[Row]:
+    """Yields the objects of JSON Lines, of a list, or of objects one after another, however they are printed."""
+    lines = [(number, f"line {number}", _object(line, f"line {number}")) for number, line in lines_of(content)]
+    if not lines or isinstance(lines[0][2], dict):
+        return iter(lines)
+    entries = _entries(content)
+    if entries is not None:
+        return ((number, where, _object(row, where)) for number, where, row in _numbered("entry", entries))
+    printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BOM))  # over lines, some of which may be objects
+    if not printed and any(isinstance(row, dict) for _, _, row in lines):
+        return iter(lines)
+    raise ValueError(
+        f"{source} {str(lines[0][2]).rstrip('.')}; rows are JSON objects, one a line or in a list, or a table whose "
+        f"name ends with {', '.join(ENDINGS[3:])}."
+    )
+
+
+def _object(found: Any, where: str) -> dict[str, Any] | str:
+    """Returns an object of a line or of a file's value, or a sentence on why there is none."""
+    try:
+        return read_object(found, where) if isinstance(found, bytes) else an_object(found, where)
+    except ValueError as error:
+        return str(error)
+
+
+def _entries(content: bytes) -> list[Any] | None:
+    """Returns the entries of a list of objects, or objects one after another; None where the file is neither."""
+    try:
+        text = content.removeprefix(BOM).decode().strip()
+        decoder, found, place = json.JSONDecoder(), list[Any](), 0
+        while place < len(text):
+            value, place = decoder.raw_decode(text, place)
+            place += len(_SPACE.match(text, place)[0])  # type: ignore[index]  # it matches nothing too
+            found.append(value)
+    except (ValueError, RecursionError):
+        return None
+    if len(found) == 1 and isinstance(found[0], list):
+        found = found[0]
+        return found if not found or any(isinstance(entry, dict) for entry in found) else None
+    return found if all(isinstance(entry, dict) for entry in found) else None

@@ -1,0 +1,12 @@
+"""Files of rows for tests."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def a_file(folder: Path, *rows: Any) -> Path:
+    """Writes labels.jsonl with a row a line."""
+    path = folder / "labels.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
