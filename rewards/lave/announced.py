@@ -13,8 +13,8 @@ _OTHER = "prediction|response|output|result|solution|choice|option|label"
 _SIGNS = tuple(
     re.compile(sign, re.IGNORECASE | re.MULTILINE)
     for sign in (
-        rf"(?P<tag><(?:{_ANSWER})>|<\|begin_of_box\|>)|(?P<brace>\\(?:boxed|fbox)\s*\{{)"
-        rf"|(?P<value>[\"'](?:{_ANSWER})[\"']\s*:)|(?P<line>(?<![^\W_])answer[*_`\"')]{{0,4}}\s?[:\uff1a]"
+        rf"(?P<tag><(?:{_ANSWER})>|<\|begin_of_box\|>|\bfinal<\|message\|>)|(?P<brace>\\(?:boxed|fbox)\s*\{{)"
+        rf"|(?P<value>[\"'](?:{_ANSWER})[\"']\s*:)|(?P<line>(?<![^\W_])answer[*_`\"')]{{0,4}}(?:\s?[:\uff1a|]|\s[=\u2013\u2014-]\s)"
         r"|^[#>*_ \t]{0,9}(?:final |the )?answer[*_# \t]{0,9}$)",
         rf"(?P<tag><(?:{_OTHER})>)|(?P<value>[\"'](?:{_OTHER})[\"']\s*:)",
         r"\A[^\w{]*+(?:json\s*)?\{\s*(?P<value>[\"']\w[\w ]{0,30}[\"']\s*:)(?![^:]*[\"']\s*:)",  # an object's only key

@@ -26,8 +26,10 @@ _REASONING = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _END = re.compile(r"(?<!\b[A-Z])(?<!\b[A-Z][a-z])[.!?](?=\s)|(?=[\n\r])")
-_LEAD = re.compile(r"(?:\s+|```\w*\n|[*_`~:]+|[#>\u2022\u2013-]+\s|\\[(\[]|<[^<>\s]{1,40}>)*")
-_TAIL = re.compile(r"(?:\s+|[*_`~.,;:!]+|[)\]]\\|>[^<>\s]{1,40}<)*")  # of the text backwards
+_LEAD = re.compile(
+    r"(?:\s+|```\w*\n|[*_`~:|]+|(?i:assistant|model|bot):|[#>\u2022\u2013-]+\s|\\[(\[]|<[^<>\s]{1,40}>)*"
+)
+_TAIL = re.compile(r"(?:\s+|[*_`~.,;:!|]+|[)\]]\\|>[^<>\s]{1,40}<)*")  # of the text backwards
 _WRAPPED = re.compile(
     r"(?:\\(?:text|math|mbox)[a-z]*\s*\{([^{}]*)\}|\"((?:[^\"\\]|\\.)*)\"|'((?:[^']|(?<=\w)'(?=\w))*)'"
     r"|\u201c([^\u201d]*)\u201d|\u2018([^\u2019]*)\u2019|\(([^()]*)\)|\[([^\[\]]*)\]|\{([^{}]*)\}|\$([^$]*)\$)\Z",
@@ -35,20 +37,26 @@ _WRAPPED = re.compile(
 )
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 _FRAME = re.compile(
-    r"([\w ,'\u2019-]{1,80}?)(?:['\u2019](?:s|re)|\b(?:is|are|was|were|shows?|looks like|(?:appears?|seems?) to be))\s+"
-    r"(?:an? (?:image|picture|photo)\w* of )?",
+    r"([\w ,'\u2019-]{1,80}?)(?:['\u2019](?:s|re)|\b(?:is|are|was|were|shows?|see|looks like|(?:appear|seem)s? to be))"
+    r"\s+(?:an? (?:image|picture|photo)\w* of )?",
     re.IGNORECASE,
 )
-_SUBJECT = word_set("it this that these those there they he she the a an in of on at to i think believe image picture")
+_SUBJECT = word_set(
+    "it this that these those there they he she the a an in of on at to i you we can think believe image picture photo"
+)
 _LETTER, _I = r"(?<![\w'\u2019])", r"(?=\W*\Z|\s*[,\n])"  # "A" and "I" alone are words
+_NUMBER = rf"(?:\d+|(?i:{'|'.join(DIGITS)}))"
 _KINDS = {  # of people's answers, with the ways in which a text says one, the surest first
-    "yes|no": (r"\A(?i:yes|no)(?=\W*\Z|\s*[,.;:!\n\u2013\u2014-]|\s+(?i:it|the|there|this|that|they|he|she|i)\b)",),
+    "yes|no": (
+        r"\A(?i:yes|no)(?=\W*\Z|[\s*_`\"']*[,.;:!\n\u2013\u2014-]|\s+(?i:it|the|there|this|that|they|he|she|i)\b)",
+    ),
     "[a-z]": (
         rf"(?<=\()[A-Za-z](?=\))|{_LETTER}[A-Z](?=[).:\]])|\A[a-z](?=\W*\Z|[).:])",
         rf"{_LETTER}(?:[B-HJ-Z](?![\w'\u2019])|[AI]{_I}|(?<=[Oo]ption )[AI]\b|(?<=[Cc]hoice )[AI]\b)",
     ),
-    r"\d+": (rf"\A(?:\d+|(?i:{'|'.join(DIGITS)}))(?![\w%/:]|[.,-]\d)(?! or\b| (?:hundred|thousand|million)|, \w+,)",),
+    r"\d+": (rf"\A{_NUMBER}(?![\w%/:]|[.,-]\d| (?:hundred|thousand|million)|[^\0]*\b{_NUMBER}\b)",),
 }
+_WHY = word_set("explanation reason reasoning rationale because since as note")
 _DOUBTS = EVASIVE | HEDGES | {"or"}
 
 
@@ -114,7 +122,11 @@ def _predicate(text: str, start: int, end: int, sure: bool) -> tuple[int, int]:
     first = stop.end() if stop else end
     rest = _words(text[first:end])
     frame = _framed(text, start, first)
-    alone = sure or (frame and _words(text[start:frame])[0] != "there" and not _framed(text, first + 1, end))
+    alone = (
+        sure
+        or _WHY.issuperset(rest[:1])
+        or (frame and _words(text[start:frame])[0] != "there" and not _framed(text, first + 1, end))
+    )
     if rest and (len(rest) < LISTED or not alone or not _DOUBTS.union(DENYING).isdisjoint(rest)):
         return start, end
     return frame or start, first

@@ -1,13 +1,12 @@
 """The one finder of answers: what it takes as the answer, and what it leaves whole."""
 
-import json
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
+from experiments.field_answers import answer_cases
 from spanreward.rewards import LaveReward, MatchJudge, Sample
 from spanreward.rewards.lave.answer import find_answer, trimmed
 from spanreward.rewards.lave.vqa import token_f1, vqa_accuracy
@@ -24,14 +23,10 @@ def answer(text: str, answers: tuple[str, ...] = OPEN) -> str:
 
 @pytest.mark.skipif(not FIELD.is_file(), reason=f"the cases are not at {FIELD}")
 def test_every_measure_gives_the_cases_of_the_field_their_due() -> None:
-    rows = [json.loads(line) for line in Path(FIELD).read_text("utf-8").splitlines()]
+    rows = answer_cases(FIELD.parent)
     assert len(rows) >= 11
-    samples = [
-        Sample(r["question"], r["completion"], question=r["question"], answers=tuple(r["answers"])) for r in rows
-    ]
-    for sample, verdict in zip(samples, LaveReward(MatchJudge()).assess(samples), strict=True):
-        measured = [measure(sample.completion, sample.answers) for measure in (vqa_accuracy, token_f1)]
-        assert [*measured, verdict.score] == [1.0, 1.0, 1.0], sample.completion
+    for row in rows:
+        assert (row.vqa_accuracy, row.token_f1, row.lave) == (1.0, 1.0, 1.0), row.case
 
 
 @pytest.mark.parametrize(
@@ -77,6 +72,12 @@ def test_every_measure_gives_the_cases_of_the_field_their_due() -> None:
         ("In this image, there is a dog.", "a dog"),
         ("This is a picture of a dog.", "a dog"),
         ("It is Dr. Smith.", "Dr. Smith"),
+        ("ASSISTANT: dog", "dog"),
+        ("Dog.\n\nExplanation: It has a snout.", "Dog"),
+        ("<|channel|>final<|message|>dog<|return|>", "dog"),
+        ("| Answer | dog |", "dog"),
+        ("Answer - dog", "dog"),
+        ("I can see two dogs.", "two dogs"),
         ("It is a dog. The dog has four legs.", "a dog"),
     ],
 )
@@ -113,7 +114,11 @@ def test_what_adds_or_denies_an_answer_is_left_whole(text: str) -> None:
         ("(A) dog", ("A",) * 10, "A"),
         ("(B) that one", OPEN, "(B) that one"),
         ("There are two dogs.", NUMBERS, "two"),
-        *((text, NUMBERS, text) for text in ("2 or 3", "one, two, three", "2.5", "2 million")),
+        *(
+            (text, NUMBERS, text)
+            for text in ("2 or 3", "one, two, three", "2.5", "2 million", "2\n3", "2 and one more")
+        ),
+        ("**Yes**, the dog is asleep.", BINARY, "Yes"),
         ("October 2004", NUMBERS, "October 2004"),
         ("Yes, it is.", BINARY, "Yes"),
         ("Yes, it is.", (), "Yes"),
