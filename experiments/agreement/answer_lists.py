@@ -18,7 +18,8 @@ from experiments.agreement.answer_sets import load_aokvqa, load_evouna
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.judges.match.rate_answer import rate_answer
 from spanreward.rewards.judges.probe import AnswerProbe
-from spanreward.rewards.lave.reward import JUDGED_CHARACTERS, find_candidate
+from spanreward.rewards.lave.answer import find_answer
+from spanreward.rewards.lave.reward import JUDGED_CHARACTERS
 from spanreward.rewards.reward.reward import Reward
 
 Join = Callable[[Sequence[str]], str]
@@ -89,7 +90,7 @@ def false_zeros(folder: Path) -> list[FalseZeros]:
     right = 0
     for record in load_evouna(folder):
         for answer in (answer for _, answer, is_right in record.judged if is_right):
-            start, end = find_candidate(answer)
+            start, end = find_answer(answer, record.answers)
             rating, why = rate_answer(
                 AnswerProbe(record.question, answer[start : min(end, start + JUDGED_CHARACTERS)], record.answers)
             )

@@ -21,6 +21,7 @@ from spacy.util import minibatch
 from spanreward.rewards.language.clusters import Cluster
 from spanreward.rewards.language.coref import Resolver, coref_method
 from spanreward.rewards.language.extract import graph_of
+from spanreward.rewards.language.foreign import warn_of_foreign
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
 from spanreward.rewards.language.rules import Mode, rules_of
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph, move_places
@@ -88,6 +89,7 @@ def _graphs(
     """Returns one graph per text, made with the `given` clusters, or with those of `resolve` where `given` is None."""
     rules, language = rules_of(mode), _language(pipeline)
     plain = [(text, range(len(text))) if mode == "published" else plain_text(text) for text in texts]
+    warn_of_foreign((text for text, _ in plain), language)
     places: dict[str, list[int]] = defaultdict(list)  # equal texts are parsed once
     for number, (text, _) in enumerate(plain):
         places[readable(text, language.max_length)].append(number)

@@ -6,7 +6,7 @@
     verdict.score, verdict.parts["rating"], verdict.spans[0].note        # 1.0, 3.0, the judge's rationale
 
 The judge writes a rationale and a rating from 1 to 3. With rationale=False it only rates, which takes one token instead
-of about thirty. The candidate is the answer in the completion (`find_candidate`). It becomes the verdict's span, whose
+of about thirty. The candidate is the answer in the completion (`find_answer`). It becomes the verdict's span, whose
 credit is the whole score. A judge with a short context may read only part of it; the rest then counts as wrong. With a
 rationale the judge does not report what it cut.
 
@@ -29,6 +29,7 @@ from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.language.answer_text import normalise
+from spanreward.rewards.lave.answer import SHORT, find_answer
 from spanreward.rewards.lave.prompts import RATINGS, LaveExample, candidate_in, load_prompts, quote
 from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
 from spanreward.rewards.reward.reward import Reward
@@ -38,7 +39,6 @@ from spanreward.rewards.text.length import judged_length
 SCALE = tuple(map(str, RATINGS))
 RATIONALE_TOKENS = {"default": 128, "published": 100}  # at most
 PEOPLE = 10  # answers of a row, as `cost` assumes; VQAv2 has 10
-SHORT = 160  # the most characters of a completion that is the candidate as a whole
 JUDGED_CHARACTERS = 500  # of a candidate; the rest counts as wrong
 _ANNOUNCED = re.compile(
     r"<answer>|(?<!\bwrong )(?<!\bincorrect )(?<!\bfalse )(?<!\bnot the )\banswer\**:\**", re.IGNORECASE
@@ -80,13 +80,14 @@ class LaveReward(Reward):
         prompts: a file like prompts.yaml. None is ours.
         filter_references: answers are dropped that people gave less than this share as often as the most frequent
             answer. An answer at exactly this share is kept in default mode. 0 keeps all.
-        candidate: "answer" rates the answer in the completion (`find_candidate`), up to JUDGED_CHARACTERS of it.
+        candidate: "answer" rates the answer in the completion (`find_answer`), up to JUDGED_CHARACTERS of it.
             "whole" rates the judged part of the completion (rewards/text/length.py).
         evidence: "context" shows the judge the row's `context`, a description of the picture, if it has one. "none"
             does not. None is "context" in default mode, and "none" in published mode as in the paper's final method
             (section 5.4).
         mode: "default" penalises filler anywhere in the completion (rewards/text/filler.py). "published" does not,
-            counts references as the published code does (`keep_references`), and gives a rationale 100 tokens, not 128.
+            counts references as the published code does (`keep_references`), finds the answer by fewer signs
+            (`find_candidate`), and gives a rationale 100 tokens, not 128.
         name: the reward's name in logs.
     """
 
@@ -162,7 +163,9 @@ class LaveReward(Reward):
             start, end = _stripped(sample.completion, 0, len(sample.completion))
             read = min(end, max(start, judged_length(sample.completion)))
         else:
-            start, end = find_candidate(sample.completion)
+            published = self.mode == "published"
+            said = sample.completion
+            start, end = find_candidate(said) if published else find_answer(said, given)
             read = min(end, start + JUDGED_CHARACTERS)
         candidate = sample.completion[start:read]
         shown = quote(candidate)
@@ -240,22 +243,20 @@ def is_binary(references: Sequence[str]) -> bool:
 
 
 def find_candidate(completion: str) -> tuple[int, int]:
-    """Returns the candidate's characters [start, end) without white space around it; start == end if it is empty.
+    """Returns the candidate's characters [start, end) in published mode, without white space around them.
 
-    The candidate is the text from the last `Answer:` (but not "wrong answer:") to the end of the line, or from the last
-    `<answer>` to `</answer>`. A completion without either is the candidate itself if it has at most SHORT characters,
-    and else its first sentence or line is. Only one answer counts, so naming several does not pay.
-
-        find_candidate("It has four legs. Answer: a dog")      # (26, 31)
-        find_candidate("<answer>cat</answer> or <answer>dog</answer>")      # the last one, "dog"
+    It is the text from the last `Answer:` to the end of the line, or from the last `<answer>` to `</answer>`, or a
+    completion of at most SHORT characters, or the first sentence or line of a longer one.
     """
-    found = _announced(completion)
-    if found is not None:
-        return _stripped(completion, *found)
     start, end = _stripped(completion, 0, len(completion))
-    if end - start > SHORT:
-        sentence = _SENTENCE_END.search(completion, start, end)
-        end = sentence.end() if sentence else end
+    if found := list(_ANNOUNCED.finditer(completion)):
+        start = found[-1].end()
+        closed = _CLOSED.search(completion, start)
+        end = closed.start() if closed else len(completion)
+        line = None if found[-1][0].startswith("<") else _LINE.match(completion, start, end)
+        end = line.end() if line else end
+    elif end - start > SHORT and (sentence := _SENTENCE_END.search(completion, start, end)):
+        end = sentence.end()
     return _stripped(completion, start, end)
 
 
@@ -263,19 +264,6 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
     piece = text[start:end]
     start += len(piece) - len(piece.lstrip())
     return start, start + len(piece.strip())
-
-
-def _announced(completion: str) -> tuple[int, int] | None:
-    found = list(_ANNOUNCED.finditer(completion))
-    if not found:
-        return None
-    start = found[-1].end()
-    closed = _CLOSED.search(completion, start)
-    end = closed.start() if closed else len(completion)
-    if not found[-1].group().startswith("<"):
-        line = _LINE.match(completion, start, end)
-        end = line.end() if line else end
-    return start, end
 
 
 def read_rating(output: str, candidate: str = "") -> int | None:

@@ -1,15 +1,14 @@
 """The metrics that LAVE is compared with: pure functions of an answer and people's answers, in [0, 1].
 
-    vqa_accuracy("2 dogs", ["two dogs"] * 2 + ["dogs"] * 8)      # 0.6
-    token_f1("two brown dogs", ["two dogs"])                     # 0.8
+    vqa_accuracy("There are 2 dogs.", ["two dogs"] * 2 + ["dogs"] * 8)      # 0.6
+    token_f1("Answer: two brown dogs", ["two dogs"])                        # 0.8
 
-They compare normalised answers (rewards/language/answer_text.py). The whole text is the answer: a sentence around it
-counts as part of it.
+They compare normalised answers (rewards/language/answer_text.py) and read the answer that LAVE rates (answer.py).
 """
 
 from collections.abc import Sequence
 
-from spanreward.rewards.language.answer_text import normalise
+from spanreward.rewards.lave.answer import answer_in, comparable
 from spanreward.rewards.text.bag_of_words import best_f1
 
 AGREED = 3  # people who must have given an answer for it to count as right
@@ -24,11 +23,11 @@ def vqa_accuracy(answer: str, answers: Sequence[str]) -> float:
     """
     if len(answers) <= AGREED:
         raise ValueError(f"VQA accuracy needs {AGREED + 1} answers or more (its datasets have 10), got {len(answers)}")
-    given = normalise(answer)
-    same = [normalise(other) == given for other in answers]
+    given = answer_in(answer, answers)
+    same = [comparable(other) == given for other in answers]
     return sum(min(1.0, (sum(same) - gave_it) / AGREED) for gave_it in same) / len(same)
 
 
 def token_f1(answer: str, answers: Sequence[str]) -> float:
     """Returns the F1 of the words as multisets against the best single answer (Rajpurkar et al. 2016); 0 of none."""
-    return best_f1(normalise(answer).split(), [normalise(other).split() for other in answers])
+    return best_f1(answer_in(answer, answers).split(), [comparable(other).split() for other in answers])

@@ -32,6 +32,7 @@ from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.language.coref import coref_method
+from spanreward.rewards.language.foreign import in_another_script
 from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.rules import Mode as GraphMode
 from spanreward.rewards.language.scene_graph import SceneGraph
@@ -223,6 +224,7 @@ class PoshReward(Reward):
             usable = [index for index, view in enumerate(wanted) if view.namesakes or not default]
             if not usable:
                 note = "no reference that names anything"
+                note += ": the parser reads English" if any(map(in_another_script, row.sample.references)) else ""
                 verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=note)
             elif default and not (row.sample.completion.strip() and said.namesakes):
                 nothing = coarse_scores(0.0, 0.0)

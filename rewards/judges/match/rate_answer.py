@@ -24,6 +24,7 @@ applies gives the rating:
     else        1.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -101,8 +102,8 @@ class _Answer:
 def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
     """Returns the rating, 1 to 3, and the reason, a clause about the answer."""
     candidate, _ = plain_text(asked.candidate)
-    words = answer_words(candidate)
-    references = [answer_words(reference) for reference in asked.references]
+    words = _words_of(candidate)
+    references = [_words_of(reference) for reference in asked.references]
     counts = Counter(map(normalise, asked.references))
     most = max(counts.values(), default=0)
     if not words or not references:
@@ -113,7 +114,7 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
     items = items_of(candidate, references, {*answer_words(asked.question), *known - YES - NO})
     if any(counts[answer] == most for answer in ("yes", "no")):
         return _binary(items, counts)
-    if counts[normalise(candidate)]:
+    if counts[normalise(candidate)] and (normalise(candidate) or words in references):
         return _frequent(counts[normalise(candidate)], most)
     given = {tuple(said): counts[normalise(one)] for said, one in zip(references, asked.references, strict=True)}
     _add_shorter_names(references, given)
@@ -132,6 +133,10 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
         held = [reference for number in answer.asserted for reference in answer.held_in(items[number])]
         return _frequent(max(given[tuple(reference)] for reference in held), most)
     return _by_words(words, [answer_words(one) for one in asked.references if 2 * counts[normalise(one)] >= most])
+
+
+def _words_of(answer: str) -> list[str]:
+    return answer_words(answer) or re.findall(r"\w+", answer.lower())  # the letter "A" is an answer too
 
 
 def _add_shorter_names(references: list[list[str]], given: dict[tuple[str, ...], int]) -> None:

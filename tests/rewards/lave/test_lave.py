@@ -12,8 +12,9 @@ from hypothesis import given, strategies as st
 from spanreward.rewards import LaveReward, MatchJudge, Sample, build_reward
 from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
+from spanreward.rewards.lave.answer import SHORT
 from spanreward.rewards.lave.prompts import DEMONSTRATIONS, LaveExample, load_prompts, quote
-from spanreward.rewards.lave.reward import JUDGED_CHARACTERS, SHORT, keep_references
+from spanreward.rewards.lave.reward import JUDGED_CHARACTERS, keep_references
 from tests.support.fakes import FakeJudge, prompt_of
 
 COLOR = "What color is the car?"
@@ -58,7 +59,7 @@ def test_the_rating_at_the_end_is_the_score(rating: int, score: float) -> None:
     assert (verdict.score, verdict.status) == (score, Status.OK)
     assert verdict.parts == {"score": score, "rating": rating, "filler": 0.0}
     (span,) = verdict.spans
-    assert (span.start, span.end, span.score, span.credit, span.kind) == (0, 15, score, score, "answer")
+    assert (span.start, span.end, span.score, span.credit, span.kind) == (6, 14, score, score, "answer")
     assert span.note == f"Because of this. So rating={rating}"
 
 
@@ -170,8 +171,8 @@ def candidate(completion: str, **options: Any) -> str:
         ("<answer>Answer: red</answer>", "red"),
         ("My answers: red", "My answers: red"),
         ("red, " * 30 + "red", "red, " * 30 + "red"),  # 153 characters: short enough
-        ("The car is red. " + "It stands there. " * 20, "The car is red."),
-        ("The car is 3.5 m long! " + "It stands there. " * 20, "The car is 3.5 m long!"),
+        ("The car is red. " + "It stands there. " * 20, "The car is red"),
+        ("The car is 3.5 m long! " + "It stands there. " * 20, "The car is 3.5 m long"),
         ("red\n" + "It stands there. " * 20, "red"),
     ],
 )
@@ -181,7 +182,7 @@ def test_the_candidate_is_the_answer_in_the_completion(completion: str, expected
 
 def test_the_limit_of_a_short_completion() -> None:
     assert candidate("It is. " + "x" * (SHORT - 7)) == "It is. " + "x" * (SHORT - 7)
-    assert candidate("It is. " + "x" * (SHORT - 6)) == "It is."
+    assert candidate("It is. " + "x" * (SHORT - 6)) == "It is"
 
 
 @pytest.mark.parametrize(

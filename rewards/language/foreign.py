@@ -1,0 +1,45 @@
+"""Tells texts in a language that the parser does not know. There it finds nothing, or nonsense, and says so once.
+
+is_foreign("Ein Mann sitzt auf einer Bank im Park.", load_pipeline("en_core_web_sm"))      # True
+"""
+
+import logging
+import re
+from collections.abc import Iterable
+
+from spacy.language import Language
+
+from spanreward.rewards.language.pipeline import pipeline_name
+from spanreward.rewards.text.filler import FUNCTION_WORDS, NOT_LATIN
+
+FEWEST = 6  # words; fewer do not tell a language
+FUNCTION = 0.15  # the most function words in other languages, as a share of the words
+KNOWN = 0.75  # the most words in other languages that a pipeline for English knows
+_LETTERS = re.compile(r"[^\W\d_]+")
+_warned: set[str] = set()
+log = logging.getLogger(__name__)
+
+
+def is_foreign(text: str, language: Language) -> bool:
+    """Whether a text does not look like English, although the pipeline is one for English."""
+    if language.lang != "en" or in_another_script(text):
+        return language.lang == "en"
+    words = _LETTERS.findall(text.casefold())
+    known = sum(word in language.vocab.strings for word in words)
+    small = sum(word in FUNCTION_WORDS for word in words)
+    return len(words) >= FEWEST and small <= FUNCTION * len(words) and known <= KNOWN * len(words)
+
+
+def in_another_script(text: str) -> bool:
+    """Whether most of the letters are not Latin."""
+    return 2 * len(NOT_LATIN.findall(text)) > sum(map(len, _LETTERS.findall(text)))
+
+
+def warn_of_foreign(texts: Iterable[str], language: Language) -> None:
+    """Logs a warning, once per process and pipeline, if one of the texts is foreign to the pipeline."""
+    name = pipeline_name(language)
+    found = None if name in _warned else next((text for text in texts if is_foreign(text, language)), None)
+    if found is not None:
+        _warned.add(name)
+        cure = "Translate such texts, or score them with a metric that parses nothing, such as criteria"
+        log.warning("the parser %s reads English, but a text does not look like it: %r. %s.", name, found[:80], cure)

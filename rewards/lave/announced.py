@@ -1,0 +1,56 @@
+"""Finds what a text announces as its answer: `<answer>dog</answer>`, `{"answer": "dog"}`, `Answer: dog`.
+
+    announced("It barks. **Answer:** a dog")      # (19, 27), "** a dog"
+
+The last one counts, by the surest signs that the text has.
+"""
+
+import re
+
+_ANSWER = r"(?:\w{1,20}[ _-])?answer"
+_OTHER = "prediction|response|output|result|solution|choice|option|label"
+# The name of the group says where what is announced ends.
+_SIGNS = tuple(
+    re.compile(sign, re.IGNORECASE | re.MULTILINE)
+    for sign in (
+        rf"(?P<tag><(?:{_ANSWER})>|<\|begin_of_box\|>|\bfinal<\|message\|>)|(?P<brace>\\(?:boxed|fbox)\s*\{{)"
+        rf"|(?P<value>[\"'](?:{_ANSWER})[\"']\s*:)|(?P<line>(?<![^\W_])answer[*_`\"')]{{0,4}}(?:\s?[:\uff1a|]|\s[=\u2013\u2014-]\s)"
+        r"|^[#>*_ \t]{0,9}(?:final |the )?answer[*_# \t]{0,9}$)",
+        rf"(?P<tag><(?:{_OTHER})>)|(?P<value>[\"'](?:{_OTHER})[\"']\s*:)",
+        r"\A[^\w{]*+(?:json\s*)?\{\s*(?P<value>[\"']\w[\w ]{0,30}[\"']\s*:)(?![^:]*[\"']\s*:)",  # an object's only key
+        r"\b(?P<line>(?:answer|(?:right|correct|best) (?:option|choice))(?: to [^.?!\n:]{1,80}?)?[*_]{0,2}"
+        r" (?:is|was|would be)(?! not\b))(?=[^\n\w]*\w)",
+    )
+)
+_DENIED = re.compile(r"\b(?:wrong|incorrect|false|bad|no|not (?:the|my|an))[\W_]*\Z", re.IGNORECASE)
+_BRACE = re.compile("[{}]")
+_CLOSED = re.compile(rf"</(?:{_ANSWER}|{_OTHER})>|<\|end_of_box\|>", re.IGNORECASE)
+_LINE = re.compile(r"[\s*_`#>]*[^\n\r]*")
+_VALUE = re.compile(
+    r"\s*(?:\"(?:[^\"\\]|\\.)*+\"?|'(?:[^'\\\n]|\\.|'(?!\s*[,}\]\n]))*+'?|\[[^\]]*\]?|[^,}\n]*)", re.DOTALL
+)
+
+
+def announced(text: str) -> tuple[int, int] | None:
+    """Returns the characters [start, end) that the text announces last, None if it announces nothing."""
+    for signs in _SIGNS:
+        found = [one for one in signs.finditer(text) if not _DENIED.search(text, max(one.start() - 20, 0), one.start())]
+        if found:
+            return found[-1].end(), _end(text, found[-1].lastgroup or "", found[-1].end())
+    return None
+
+
+def _end(text: str, sign: str, start: int) -> int:
+    """Returns the end of what begins at `start`: before the closing tag or brace, or behind the value or the line."""
+    if sign == "brace":
+        depth = 1
+        for brace in _BRACE.finditer(text, start):
+            depth += 1 if brace[0] == "{" else -1
+            if depth == 0:
+                return brace.start()
+        return len(text)
+    closed = _CLOSED.search(text, start)
+    end = closed.start() if closed and sign != "value" else len(text)
+    piece = {"value": _VALUE, "line": _LINE}.get(sign)
+    found = piece.match(text, start, end) if piece else None
+    return found.end() if found else end

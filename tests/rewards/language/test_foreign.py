@@ -1,0 +1,69 @@
+"""Texts that a parser of English cannot read are told from English ones, and are warned of once."""
+
+import json
+import logging
+
+import pytest
+
+from spanreward.rewards import MatchJudge, PoshReward, Sample
+from spanreward.rewards.base.verdict import Status
+from spanreward.rewards.language import describe, foreign
+from spanreward.rewards.language.foreign import is_foreign
+from spanreward.rewards.language.pipeline import load_pipeline
+from tests.support.paths import DATA
+
+FOREIGN = [
+    "Ein Mann in einem roten Hemd sitzt auf einer Bank im Park. Neben ihm steht ein Hund.",
+    "Un homme en chemise rouge est assis sur un banc dans le parc. À côté de lui se tient un chien.",
+    "Un hombre con camisa roja está sentado en un banco del parque. A su lado hay un perro.",
+    "Een man in een rood shirt zit op een bank in het park. Naast hem staat een hond.",
+    "Mężczyzna w czerwonej koszuli siedzi na ławce w parku. Obok niego stoi pies.",
+    "一个穿红衬衫的男人坐在公园的长椅上。旁边有一只狗。",
+    "赤いシャツを着た男性が公園のベンチに座っています。",
+    "Мужчина в красной рубашке сидит на скамейке в парке.",
+    "लाल कमीज पहने एक आदमी पार्क में बेंच पर बैठा है।",
+    "رجل يرتدي قميصًا أحمر يجلس على مقعد في الحديقة.",
+]
+ENGLISH = [
+    "red circle blue square green triangle yellow star black line",
+    "A sign that says 一个穿红衬衫的男人 hangs above the door of a shop.",
+    "Two dogs.",
+    "cat",
+    "",
+    "12 34 56 78 90 11 12",
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), [*((t, True) for t in FOREIGN), *((t, False) for t in ENGLISH)])
+def test_foreign_texts_are_told_from_english(text: str, expected: bool) -> None:
+    assert is_foreign(text, load_pipeline()) is expected
+
+
+@pytest.mark.skipif(not (DATA / "coco_open_images").is_dir(), reason=f"the captions are not at {DATA}")
+def test_no_english_caption_is_called_foreign() -> None:
+    rows = [json.loads(row) for row in (DATA / "coco_open_images/records.jsonl").read_text("utf-8").splitlines()]
+    captions = [text for row in rows for value in row.values() if isinstance(value, list) for text in value]
+    captions = [text for text in captions if isinstance(text, str)]
+    assert len(captions) >= 100
+    assert not [text for text in captions if is_foreign(text, load_pipeline())]
+
+
+def test_foreign_texts_are_warned_of_once(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreign, "_warned", set())
+    with caplog.at_level(logging.WARNING):
+        describe(["A dog sits on a bench in the park."])
+        assert not caplog.records
+        describe([FOREIGN[0], FOREIGN[1]])
+        describe([FOREIGN[2]])
+    (warning,) = [record.getMessage() for record in caplog.records]
+    assert "reads English, but a text does not look like it: 'Ein Mann" in warning
+    assert "Translate such texts" in warning
+
+
+def test_a_reference_in_another_script_says_why_it_cannot_be_used() -> None:
+    reward = PoshReward(MatchJudge())
+    samples = [Sample("", "A dog.", references=(text,)) for text in (FOREIGN[5], "!")]
+    chinese, empty = reward.assess(samples)
+    assert chinese.status is empty.status is Status.NOT_APPLICABLE
+    assert chinese.note == "no reference that names anything: the parser reads English"
+    assert empty.note == "no reference that names anything"
