@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from experiments.field_servers import outcome, server_cases
-from spanreward.rewards.base.checks import members
 from spanreward.rewards.files import http_client
 from spanreward.rewards.files.http_client import Server as ServerUrl
 from spanreward.rewards.judges import Failure, Question, Rating
+from spanreward.rewards.judges.by_name import members
 from spanreward.rewards.judges.remote import endpoint
 from spanreward.rewards.judges.remote.answer import Busy, Refused, ServerAnswer, read, read_models
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
