@@ -26,6 +26,7 @@ _PLACEHOLDER = re.compile(  # of a picture in a prompt, as LLaVA, Phi, Qwen, Gem
     r"[ \t]*\n?",
     re.IGNORECASE,
 )
+_ASSISTANT = ("assistant", "gpt", "model")
 SAID = {"content", "value", "text", "parts"}  # a message's keys for what it says: OpenAI's, LLaVA's, others'
 
 
@@ -107,20 +108,25 @@ def box(value: Any, column: str) -> tuple[float, float, float, float] | None:
 
 
 def completion_text(completion: Any) -> str:
-    """Returns the completion's text, unstripped. Raises ValueError for several messages, such as tool calls, and for a
-    message without a text.
+    """Returns the completion's text, unstripped; of several messages, as with tools, that of the assistant's last one.
+    Raises ValueError for anything else, and for a message without a text.
     """
     if isinstance(completion, str):
         return completion
-    if not isinstance(completion, (list, tuple)) or len(completion) != 1:
+    turns = completion if isinstance(completion, (list, tuple)) else []
+    last = next((turn for turn in reversed(turns) if len(turns) == 1 or _speaker(turn) in _ASSISTANT), None)
+    if last is None:
         raise ValueError(
-            f"a completion must be a text or a single assistant message, got {completion!r}: completions of several "
-            "messages (tool calls) cannot be judged as one text."
+            f"a completion must be a text or messages with one of the assistant's, got {completion!r:.200}"
         )
-    text = message_text(completion[0])
+    text = message_text(last)
     if text is None:
-        raise ValueError(f"no text was found in a completion's message with the keys {_keys(completion[0])}")
+        raise ValueError(f"no text was found in a completion's message with the keys {_keys(last)}")
     return text
+
+
+def _speaker(turn: Any) -> Any:
+    return turn.get("role", turn.get("from")) if isinstance(turn, Mapping) else None
 
 
 def prompt_text(prompt: Any) -> str:

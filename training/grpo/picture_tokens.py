@@ -5,6 +5,7 @@ suppress(trainer, tokens)                           # they are not sampled
 rows = take_out(ids, tokens, pad_token_id)          # one that comes anyway costs its row, not the run
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from transformers import PretrainedConfig
@@ -29,9 +30,17 @@ def suppress(trainer: Any, tokens: set[int]) -> None:
         trainer.generation_kwargs["suppress_tokens"] = trainer.generation_config.suppress_tokens = every
 
 
-def take_out(ids: list[list[int]], tokens: set[int], pad: int) -> list[int]:
-    """Replaces each picture's token in completions, and returns the completions that had one."""
-    rows = [row for row, sampled in enumerate(ids) if not tokens.isdisjoint(sampled)]
-    for row in rows:
-        ids[row] = [pad if token in tokens else token for token in ids[row]]
+def take_out(
+    ids: list[list[int]], tokens: set[int], pad: int, masks: Sequence[Sequence[int]] | None = None
+) -> list[int]:
+    """Replaces each picture's token that was sampled, and returns the completions that had one. masks: 0 where a token
+    comes from a tool, which may return pictures; None where all were sampled.
+    """
+    rows = []
+    for row, of_row in enumerate(ids):
+        sampled = masks[row] if masks else [1] * len(of_row)
+        clean = [pad if token in tokens and own else token for token, own in zip(of_row, sampled, strict=True)]
+        if clean != of_row:
+            ids[row] = clean
+            rows.append(row)
     return rows

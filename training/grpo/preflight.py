@@ -53,10 +53,10 @@ def check_parts(args: SpanGRPOConfig, rewards: list[Reward], functions: list[Any
     if args.dynamic_sampling and not rewards:
         raise ValueError("dynamic_sampling looks at the scores of a Reward, such as PoshReward, and there is none.")
     for name in ("tools", "environment_factory"):
-        if given.get(name) and names:
+        if given.get(name) and args.dynamic_sampling:
             raise ValueError(
-                f"{name} makes completions of several messages, which {names[0]} cannot judge as one text: leave it "
-                "out, or use TRL's GRPOTrainer with a reward function of your own."
+                f"dynamic_sampling completes prompts again in one turn, and {name} makes several: set "
+                "dynamic_sampling=False."
             )
     for name, value in {"span_coef": args.span_coef, "dynamic_sampling": args.dynamic_sampling}.items():
         if rollout_func is not None and value:

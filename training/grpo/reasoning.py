@@ -49,6 +49,15 @@ def split_reasoning(tokenizer: Tokenizer, ids: Sequence[int], end: str) -> Parts
     return Parts(text[:start], text[start:], finished=True)
 
 
+def split_turns(tokenizer: Tokenizer, ids: Sequence[int], said: str) -> Parts:
+    """Splits the text of the sampled ids before what is judged of it, `said`: the assistant's last message where tools
+    were called, or the message without the reasoning that the tokenizer's response_template takes out.
+    """
+    text = tokenizer.decode(ids, skip_special_tokens=True)
+    start = text.rfind(said) if said else len(text)
+    return Parts("", said, finished=True) if start < 0 else Parts(text[:start], text[start:], finished=True)
+
+
 def answer_of(tokenizer: Any, ids: Sequence[int], end: str | None) -> str:
     """Returns the text of the ids without control tokens; with an `end`, only what follows it.
 

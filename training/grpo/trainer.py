@@ -33,6 +33,7 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 from trl.rewards import get_soft_overlong_punishment
 
+from spanreward.rewards.base.values import completion_text
 from spanreward.rewards.base.verdict import LARGEST
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.reward.reward import Reward
@@ -46,7 +47,7 @@ from spanreward.training.grpo.phases import Phases
 from spanreward.training.grpo.picture_tokens import picture_tokens, suppress, take_out
 from spanreward.training.grpo.preflight import check_parts, check_policy, check_rows, pad_left
 from spanreward.training.grpo.pulse import Pulse
-from spanreward.training.grpo.reasoning import Parts, split_reasoning
+from spanreward.training.grpo.reasoning import Parts, split_reasoning, split_turns
 from spanreward.training.grpo.recorder import Overlap, Received, Recorder, check_deadlines, columns_of, failed_rows
 from spanreward.training.grpo.resuming import ResumingTrainer
 from spanreward.training.grpo.span_rules import add_centred, punish_within
@@ -200,15 +201,19 @@ class SpanGRPOTrainer(ResumingTrainer):
         else:
             batch.ids = [rollout.ids for rollout in batch.drafted]
             batch.logprobs = [r.logprobs for r in batch.drafted if r.logprobs is not None] or None
-        if not batch.drafting:
-            batch.pictured = take_out(batch.ids, self._picture_tokens, self._tokenizer.pad_token_id)
         return batch.ids, batch.logprobs
 
     def _generate(self, prompts: list[Any]) -> tuple[Any, ...]:
         output = super()._generate(prompts)
-        _, ids, _, completions, *_ = output
+        _, ids, masks, completions, *_ = output
         batch, end = self._batch, self.args.reasoning_end
-        if end is not None:
+        if not batch.drafting:
+            batch.pictured = take_out(ids, self._picture_tokens, self._tokenizer.pad_token_id, masks)
+        if end is None and self.recorders:
+            said = zip(ids, map(completion_text, completions), strict=True)
+            parts = [split_turns(self._tokenizer.backend_tokenizer, *one) for one in said]
+            batch.parts = parts if any(part.reasoning for part in parts) else None
+        elif end is not None:
             batch.parts = [split_reasoning(self._tokenizer.backend_tokenizer, row, end) for row in ids]
             unfinished = sum(not parts.finished for parts in batch.parts)
             self._log_metric("reasoning/unfinished_fraction", unfinished / len(ids))
@@ -322,6 +327,8 @@ class SpanGRPOTrainer(ResumingTrainer):
         total = torch.zeros((rows, width), device=output["advantages"].device)
         any_covered = torch.zeros_like(total, dtype=torch.bool)
         mask = output["completion_mask"].bool()
+        if "tool_mask" in output:  # what a tool returned was not sampled
+            mask = mask & output["tool_mask"].bool()
         offsets = self._batch.offsets = self._offsets(output)
         weights = self._weights()
         metrics = self._mode_metrics()

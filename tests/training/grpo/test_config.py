@@ -190,8 +190,8 @@ def a_tool(word: str) -> str:
 @pytest.mark.parametrize(
     ("parts", "settings", "message"),
     [
-        ({"tools": [a_tool]}, {}, "tools makes completions of several messages, which scored cannot judge"),
-        ({"environment_factory": object}, {}, "environment_factory makes completions of several messages"),
+        ({"tools": [a_tool]}, {"dynamic_sampling": True}, "in one turn, and tools makes several"),
+        ({"environment_factory": object}, {"dynamic_sampling": True}, "and environment_factory makes several"),
         ({"rollout_func": a_tool}, {"span_coef": 0.5}, r"span_coef=0.5 needs completions.*or set span_coef=0.0"),
         ({"rollout_func": a_tool}, {"dynamic_sampling": True}, "dynamic_sampling=True needs.*dynamic_sampling=False"),
     ],
@@ -219,8 +219,11 @@ def test_data_of_which_no_batch_can_be_made_is_refused(tmp_path: Path) -> None:
         make_trainer(tmp_path, scenes(), [length], dynamic_sampling=True)
 
 
-def test_a_completion_of_several_messages_is_one_clear_error() -> None:
+def test_of_several_messages_the_assistants_last_is_judged() -> None:
     turns = [{"role": "assistant", "content": "a"}, {"role": "tool", "content": "b"}]
-    with pytest.raises(ValueError, match="completions of several messages"):
-        Scored(lambda sample: 0.0)(["?"], [turns])
-    assert Scored(lambda sample: 0.5)(["?"], [turns[:1]]) == [0.5]
+    reward = Scored(lambda sample: 0.5)
+    for messages in (turns, turns[:1], [*turns, {"role": "assistant", "content": "c"}]):
+        assert reward(["?"], [messages]) == [0.5]
+    assert [sample.completion for sample in reward.seen] == ["a", "a", "c"]
+    with pytest.raises(ValueError, match="messages with one of the assistant's"):
+        reward(["?"], [turns[1:] * 2])
