@@ -34,7 +34,7 @@ from spanreward.training.grpo.recorder import judges_of
 from spanreward.training.grpo.resuming import CheckpointWeights
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
 from spanreward.training.policy import base_of, load_policy
-from spanreward.training.recipe import JudgePart, LoraPart, Recipe, RecipeError, RewardPart, trainer_config
+from spanreward.training.recipe import JsonlPart, JudgePart, LoraPart, Recipe, RecipeError, RewardPart, trainer_config
 from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume
 
 log = logging.getLogger(__name__)
@@ -63,7 +63,9 @@ def run(
     output = Path(recipe.output)
     checkpoint = checkpoint_to_resume(recipe, PROCESSES) if resume else None
     if not resume:
-        check_new(recipe)
+        check_new(
+            recipe, [recipe.policy.model, *(part.path for part in recipe.data.parts if isinstance(part, JsonlPart))]
+        )
     rewards = build_rewards(recipe.rewards)
     read_by = readers(rewards)
     with closing(judges_of(rewards)):

@@ -21,7 +21,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from spanreward.rewards.comparison.figures import estimate
-from spanreward.training.commands.main import write_json
+from spanreward.rewards.files.outputs import write_json
 from spanreward.training.evaluation.page.tables import table_with
 
 

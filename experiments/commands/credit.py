@@ -68,8 +68,8 @@ def of_policy(parser: argparse.ArgumentParser) -> None:
 def train_missing(arguments: argparse.Namespace) -> None:
     from experiments.span_credit.arm import Arm
     from experiments.span_credit.experiment import experiment_reward, train_arm
+    from spanreward.rewards.files.outputs import write_whole
     from spanreward.training.grpo.span_rules import SPAN_RULES
-    from spanreward.training.run_folder import write_whole
 
     if arguments.rule not in SPAN_RULES:
         sys.exit(f"credit: there is no rule {arguments.rule!r}: choose from {', '.join(SPAN_RULES)}.")

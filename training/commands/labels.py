@@ -15,7 +15,7 @@ from rich.table import Table
 
 from spanreward.rewards.comparison.figures import interval, number
 from spanreward.training.commands.main import defined, run
-from spanreward.training.commands.metric_options import add_metric_options, open_metric
+from spanreward.training.commands.metric_options import add_metric_options, check_files, open_metric
 from spanreward.training.evaluation.page.tables import table_with
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", default="posh", help="whose spans (default posh)")
     parser.add_argument("--judge", default="match", help="answers its questions (default match, which compares words)")
     parser.add_argument("--columns", metavar="MAP.yaml", help="a column map, where the sample has other columns")
-    add_metric_options(parser)
+    add_metric_options(parser, overwrite="the file of --json")
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
@@ -48,6 +48,8 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
 
     records = read_records(arguments.sample, ColumnMap.load(arguments.columns or "labelled_spans"))
     with open_metric(arguments.metric, arguments) as (reward, settings):
+        inputs = (arguments.sample, arguments.columns, arguments.metric)
+        check_files(arguments, None, inputs, metric=settings, reliability=None)
         samples = [record.samples[0] for record in records]
         chunks = (samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK))
         verdicts = [verdict for chunk in chunks for verdict in reward.judge_samples(chunk)]
