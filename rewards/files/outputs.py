@@ -94,7 +94,7 @@ def check_json(path: Path | None, like: Mapping[str, Any], overwrite: bool) -> N
     there = object_in(path.read_bytes()) if path and path.is_file() and path.stat().st_size else None
     for key, value in like.items() if there is not None and not overwrite else ():
         if key not in there or value not in (None, there[key]):
-            raise ValueError(f"{path} exists, and holds no {key!r} as this command's numbers do: {REMEDY}")
+            raise ValueError(f"{path} exists, and holds no {key!r} as this command's numbers do: choose another file.")
 
 
 def write_json(path: Path | None, numbers: Any) -> None:

@@ -28,7 +28,7 @@ from spanreward.training.plan.needs import (
     settings_of,
 )
 from spanreward.training.recipe import DataPart, JsonlPart, Recipe, RecipeError
-from spanreward.training.run import build_rewards
+from spanreward.training.run import build_rewards, refusals
 
 REQUESTS_A_SECOND = 1000  # of one engine, on one CPU core (docs/evidence/cost.md)
 
@@ -50,7 +50,8 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: Pat
     """Print what this machine has and the plan, and write the same numbers to `json_path` if that is given. Raises
     RecipeError, at the end where only this machine stops it.
     """
-    check_json(json_path, {"here": None, "launch": None}, recipe.overwrite)
+    with refusals():
+        check_json(json_path, {"here": None, "launch": None}, recipe.overwrite)
     launch = read_launch(accelerate_config)
     plan = plan_of(recipe, launch)
     settings, console = settings_of(recipe), Console()
