@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from rich.progress import track
+from rich.table import Table
 
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.files.outputs import check_json, resumed_lines
@@ -21,7 +22,6 @@ from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJ
 from spanreward.rewards.reward.fingerprint import fingerprint
 from spanreward.training.commands.main import run
 from spanreward.training.commands.metric_options import JUDGES, add_metric_options, check_files, open_metric
-from spanreward.training.evaluation.page.tables import table_with
 
 CHUNK = 16  # rows that are judged together
 
@@ -79,7 +79,7 @@ def train(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     from spanreward.training.judge.fit import train_judge
 
     figures = train_judge(recipe, arguments.resume)
-    table = table_with(f"encoder:{recipe.output}, on held-out pictures", ["measure"], ["value"])
+    table = Table("measure", "value", title=f"encoder:{recipe.output}, on held-out pictures")
     for name in ("loss", "auc", "temperature"):
         table.add_row(name, f"{figures[name]:.4g}")
     return figures, [table]
@@ -125,7 +125,7 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
                 file.flush()
                 noting.noted.clear()
     numbers = {"rows": len(samples), "kept": len(samples) - len(waiting), "rows without a verdict": failed}
-    table = table_with(str(arguments.output), list(numbers), [])
+    table = Table(*numbers, title=str(arguments.output))
     table.add_row(*map(str, numbers.values()))
     return numbers, [table]
 
