@@ -25,6 +25,7 @@ from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.row import read_sample
 
 CHUNK = 64
+KEYS = {"id": str, "score": int | float | None, "status": str, "fingerprint": str}
 Line = dict[str, Any]  # of the output: a verdict with the row's id and fingerprint
 
 
@@ -80,13 +81,13 @@ def score_file(
     Verdicts are appended chunk by chunk. At the end the file is put into the rows' order, whole or not at all. So
     whatever ends the process costs one chunk at most.
     """
-    check_apart([output], [source])
+    check_apart([output], [Path(source)])
     rows = read_rows(source)
     _check_columns(reward, rows, source)
     marks = _fingerprints(reward, rows)
     bad: list[tuple[int, str]] = []
     start = time.perf_counter()
-    with resumed_lines(output, settings, {"id", "score", "status", "fingerprint"}, overwrite) as (file, lines):
+    with resumed_lines(output, settings, KEYS, overwrite) as (file, lines):
         known = {row.id for row in rows} | set(marks)
         scored = [line for line in lines if line["score"] is not None]
         if gone := [line["id"] for line in scored if not known & {line["id"], line["fingerprint"]}]:

@@ -2,7 +2,7 @@
 by --overwrite. An input is never an output.
 
     check_apart([Path("verdicts.jsonl"), None], [Path("rows.jsonl")])
-    with resumed_lines(Path("verdicts.jsonl"), {"reward": "posh"}, {"id", "score"}) as (file, lines):
+    with resumed_lines(Path("verdicts.jsonl"), {"reward": "posh"}, {"id": str}) as (file, lines):
         file.write(...)                         # after `lines`, the whole lines that an interrupted run has left
     write_whole(Path("page.html"), "<p>...")    # whole, or not at all
 """
@@ -10,7 +10,7 @@ by --overwrite. An input is never an output.
 import fcntl
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -22,25 +22,23 @@ REMEDY = "choose another output, or --overwrite to start anew."
 
 
 def check_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
-    """Raises ValueError for an output that is also an input, by whatever path or link."""
-
-    def place(path: Path) -> tuple[int, int] | Path:
-        return (path.stat().st_dev, path.stat().st_ino) if path.exists() else path.resolve()
-
-    read = {place(path) for path in inputs if path}
-    for path in outputs:
-        if path and place(path) in read:
-            raise ValueError(f"{path} is an input of this command, which would be lost: choose another output.")
+    """Raises ValueError for an output that is also an input or another output, by whatever path or link."""
+    met: dict[Any, str] = {}
+    for path, what in [*((path, "an input") for path in inputs), *((path, "another output") for path in outputs)]:
+        place = path and ((path.stat().st_dev, path.stat().st_ino) if path.exists() else path.resolve())
+        if what == "another output" and place in met:
+            raise ValueError(f"{path} is {met[place]} of this command, which would be lost: choose another output.")
+        met |= {place: what} if place else {}
 
 
 @contextmanager
 def resumed_lines(
-    output: Path, settings: Mapping[str, Any], keys: Collection[str], overwrite: bool = False
+    output: Path, settings: Mapping[str, Any], keys: Mapping[str, Any], overwrite: bool = False
 ) -> Iterator[tuple[TextIO, list[dict[str, Any]]]]:
     """Yields the output, opened for appending, and the objects of its lines. A line that was cut is removed.
 
-    settings: what decides the lines, kept in `<output>.settings.json`. keys: what each line has. overwrite: without the
-    lines that are there. Raises ValueError for another writer, other settings, and lines without these keys.
+    settings: what decides the lines, kept in `<output>.settings.json`. keys: of each line, with their types. overwrite:
+    without the lines that are there. Raises ValueError for another writer, other settings, and other lines.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
     with output.open("a", encoding="utf-8") as file:
@@ -53,14 +51,18 @@ def resumed_lines(
         if overwrite:
             file.truncate(0)  # before its settings change
         content = output.read_bytes()
-        settle(output.with_name(output.name + ".settings.json"), settings, output if content else None)
+        settle(settings_of(output), settings, output if content else None)
         whole = content[: content.rfind(b"\n") + 1]
         lines = [object_in(line) for line in whole.split(b"\n")[:-1]]
         for number, line in enumerate(lines, start=1):
-            if lacking := sorted(set(keys) - line.keys()):
-                raise ValueError(f"line {number} of {output} has no {lacking[0]!r}, as each has here: {REMEDY}")
+            if wrong := [key for key, kind in keys.items() if key not in line or not isinstance(line[key], kind)]:
+                raise ValueError(f"line {number} of {output} has no {wrong[0]!r} as each has here: {REMEDY}")
         file.truncate(len(whole))
         yield file, lines
+
+
+def settings_of(output: Path) -> Path:
+    return output.with_name(output.name + ".settings.json")
 
 
 def settle(beside: Path, settings: Mapping[str, Any], made: Path | None) -> None:
@@ -91,8 +93,10 @@ def check_json(path: Path | None, like: Mapping[str, Any], overwrite: bool) -> N
     """Raises ValueError where --json names a file that does not hold earlier numbers of the same command and settings.
     like: what those hold; None is any value.
     """
-    there = object_in(path.read_bytes()) if path and path.is_file() and path.stat().st_size else None
-    for key, value in like.items() if there is not None and not overwrite else ():
+    if overwrite or path is None or not path.is_file() or not path.stat().st_size:
+        return
+    there = object_in(path.read_bytes())
+    for key, value in like.items():
         if key not in there or value not in (None, there[key]):
             raise ValueError(f"{path} exists, and holds no {key!r} as this command's numbers do: choose another file.")
 

@@ -264,14 +264,18 @@ def test_an_output_of_other_rows_or_of_unknown_origin_is_refused(tmp_path: Path)
     assert len(read(source)) == 2
 
 
-@pytest.mark.parametrize("line", ["{}", "[]", "7", "null", '{"id": "r1"}', "broken", "\\xff", "[" * 100_000])
+OTHER = ["{}", "[]", "7", "null", '{"id": "r1"}', "broken", "\\xff", "[" * 100_000]
+OTHER += ['{"id": "r1", "score": "1", "status": "ok", "fingerprint": "0"}']
+
+
+@pytest.mark.parametrize("line", OTHER)
 def test_an_output_with_a_line_that_is_no_verdict_is_refused(tmp_path: Path, line: str) -> None:
     source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
     score_file(Length(), source, output, SETTINGS)
     first, *_ = output.read_text().splitlines()
     output.write_text(f"{first}\n{line}\n")
     with pytest.raises(
-        ValueError, match=r"line 2 of .*out\.jsonl has no .*, as each has here: choose another output, or --overwrite"
+        ValueError, match=r"line 2 of .*out\.jsonl has no .* as each has here: choose another output, or --overwrite"
     ):
         score_file(Length(), source, output, SETTINGS)
     assert output.read_text() == f"{first}\n{line}\n"
@@ -493,7 +497,7 @@ def test_an_output_of_an_earlier_version_is_refused_since_it_does_not_say_what_w
     old = [{key: value for key, value in line.items() if key != "fingerprint"} for line in read(output)]
     write(output, *old)
     with pytest.raises(
-        ValueError, match=r"line 1 of .*out.jsonl has no 'fingerprint', as each has here: choose another"
+        ValueError, match=r"line 1 of .*out.jsonl has no 'fingerprint' as each has here: choose another"
     ):
         score_file(Length(), source, output, SETTINGS)
     assert read(output) == old

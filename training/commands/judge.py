@@ -39,7 +39,7 @@ LABELS = """\
 The rows are as for `spanreward score posh`. Each line of the output is a question: the text that it was made from, the
 places of its words, the target, and the distribution over the ratings. The same command goes on after an interruption,
 asks again about rows that had no verdict, and adds labels of new rows; --overwrite starts the file anew."""
-LABEL = ("picture", "text", "target", "places", "probabilities")  # the keys of a line
+LABEL = {"picture": str, "text": str, "target": str, "places": list, "probabilities": dict}  # the keys of a line
 DONE = "rows"  # the key of a chunk's last line: the fingerprints of its rows with a verdict
 
 
@@ -116,8 +116,8 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
         with judge:
             for start in track(range(0, len(waiting), CHUNK), "labelling"):
                 marks = waiting[start : start + CHUNK]
-                verdicts = dict(zip(marks, reward.assess([samples[mark] for mark in marks]), strict=True))
-                judged = [mark for mark, verdict in verdicts.items() if verdict.score is not None]
+                verdicts = reward.assess([samples[mark] for mark in marks])
+                judged = [mark for mark, one in zip(marks, verdicts, strict=True) if one.score is not None]
                 failed += len(marks) - len(judged)
                 noted = [line for line in noting.noted if json.dumps(line) not in there] or noting.noted[-1:]
                 noted[-1:] = [line | {DONE: judged} for line in noted[-1:]]

@@ -69,23 +69,23 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
 
 def test_lines_go_on_after_what_an_interrupted_run_has_left(tmp_path: Path) -> None:
     path = tmp_path / "new" / "lines.jsonl"
-    with resumed_lines(path, {"judge": "a"}, {"id"}) as (file, lines):
+    with resumed_lines(path, {"judge": "a"}, {"id": int}) as (file, lines):
         assert lines == []
         file.write('{"id": 1}\n{"id": 2}\n{"id"')
-    with resumed_lines(path, {"judge": "a"}, {"id"}) as (file, lines):
+    with resumed_lines(path, {"judge": "a"}, {"id": int}) as (file, lines):
         assert lines == [{"id": 1}, {"id": 2}]
         file.write('{"id": 3}\n')
     assert path.read_text() == '{"id": 1}\n{"id": 2}\n{"id": 3}\n'
     for settings, keys, told in (
-        ({"judge": "b"}, {"id"}, "made with"),
-        ({"judge": "a"}, {"score"}, "line 1 of .* 'score'"),
+        ({"judge": "b"}, {"id": int}, "made with"),
+        ({"judge": "a"}, {"score": int}, "line 1 of .* 'score'"),
     ):
         with pytest.raises(ValueError, match=told), resumed_lines(path, settings, keys):
             pass
-    with resumed_lines(path, {"judge": "b"}, {"id"}, overwrite=True) as (_, lines):
+    with resumed_lines(path, {"judge": "b"}, {"id": int}, overwrite=True) as (_, lines):
         assert lines == []
     assert path.read_text() == ""
-    with resumed_lines(path, {"judge": "c"}, {"id"}) as (_, lines):  # a kill before the first line
+    with resumed_lines(path, {"judge": "c"}, {"id": int}) as (_, lines):  # a kill before the first line
         assert lines == []
 
 
@@ -93,10 +93,10 @@ def test_what_cannot_be_an_output_of_lines(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with (
         pytest.raises(ValueError, match=r"mine.txt exists and nothing says what made it \(there is no .*mine.txt.set"),
-        resumed_lines(tmp_path / "mine.txt", {}, ()),
+        resumed_lines(tmp_path / "mine.txt", {}, {}),
     ):
         pass
-    with pytest.raises(OSError, match="Is a directory"), resumed_lines(tmp_path, {}, ()):
+    with pytest.raises(OSError, match="Is a directory"), resumed_lines(tmp_path, {}, {}):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
     settle(tmp_path / "made.json", {"a": 1}, None)

@@ -44,10 +44,8 @@ def kept_completions(
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(file, json.dumps({"policy": path, "max_tokens": max_tokens, "texts": texts, "lengths": lengths}))
     kept = object_in(file.read_bytes())
-    if not len(kept.get("texts", ())) == len(kept.get("lengths", ())) == len(rows):
-        raise ValueError(
-            f"{file}, which keeps the answers of {path}, is damaged: remove it, and they are written again."
-        )
+    if not all(isinstance(kept.get(key), list) and len(kept[key]) == len(rows) for key in ("texts", "lengths")):
+        raise ValueError(f"{file}, which keeps answers of {path}, is damaged: remove it to have them written again.")
     return kept["texts"], kept["lengths"]
 
 

@@ -100,9 +100,9 @@ def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
     except ValueError as error:
         raise RecipeError(f"{where}: {error}.") from None
     prompts = [" ".join(one.prompt.replace("<image>", " ").split()) for one in (line, row)]
-    held = {"prompt": prompts, "question": [line.question, row.question]}
-    held |= {"reference": [line.references, row.references], ROW: [record.get(ROW), fingerprint(row)]}
-    return next((key for key, (one, other) in held.items() if one and other and one != other), "")
+    pairs = [("question", line.question, row.question), ("reference", line.references, row.references)]
+    pairs += [("prompt", *prompts), (ROW, record.get(ROW), fingerprint(row))]
+    return next((key for key, one, other in pairs if one and other and one != other), "")
 
 
 def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -110,7 +110,7 @@ def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     for an answer without text, a repeated one, a missing one, and one to another row than the data's of this id.
     """
     texts: dict[str, str] = {}
-    asked = {str(row["id"]): read_sample(row, "", row["prompt"]) for row in rows}
+    asked = {str(row["id"]): read_sample(row, "", row.get("prompt", "")) for row in rows}
     for where, record in read_records(Path(path)):
         name, text = record.get("id"), record.get("completion")
         if name is None or not isinstance(text, str):

@@ -55,7 +55,7 @@ def training_of(run: str) -> dict[str, Any]:
     lines = [line for _, line in read_json_lines(log)] if log.is_file() else []
     versions = json.loads(versions_file.read_text("utf-8")) if versions_file.is_file() else {}
     for key, value in ((key, value) for line in lines for key, value in line.items() if key in COUNTS):
-        if not (isinstance(value, int | float) and 0 <= value < math.inf):
+        if not (type(value) in (int, float) and 0 <= value < math.inf):
             raise ValueError(f"{log} has {key} {value!r}, which is no finite number from 0: mend or remove the file.")
     last = {key: line[key] for line in lines for key in COUNTS if key in line}
     whole = "train_runtime" in last and not versions.get("resumed")
