@@ -20,7 +20,7 @@ from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.files.json_lines import lines_of, read_object
 from spanreward.rewards.files.outputs import REMEDY, check_apart, resumed_lines, write_whole
 from spanreward.rewards.metrics import METRICS
-from spanreward.rewards.reward.fingerprint import digest, fingerprint
+from spanreward.rewards.reward.fingerprint import fingerprint
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.row import read_sample
 
@@ -79,12 +79,13 @@ def score_file(
     ValueError for an output that is the input, has other settings, or holds scores of rows that the input has not.
 
     Verdicts are appended chunk by chunk. At the end the file is put into the rows' order, whole or not at all. So
-    whatever ends the process costs one chunk at most.
+    whatever ends the process costs one chunk at most. A metric that compares rows keeps all of its scores or none.
     """
     check_apart([output], [Path(source)])
     rows = read_rows(source)
     _check_columns(reward, rows, source)
-    marks = _fingerprints(reward, rows)
+    own = type(reward) not in METRICS.values()
+    marks = [fingerprint(row.sample, own) if isinstance(row.sample, Sample) else "" for row in rows]
     bad: list[tuple[int, str]] = []
     start = time.perf_counter()
     with resumed_lines(output, settings, KEYS, overwrite) as (file, lines):
@@ -93,7 +94,13 @@ def score_file(
         if gone := [line["id"] for line in scored if not known & {line["id"], line["fingerprint"]}]:
             others = f"{len(gone)}, such as {gone[0]!r}, are not in {source}"
             raise ScoringError(f"{output} holds the verdicts of other rows ({others}): {REMEDY}")
-        found = _kept(scored, marks, reward.by_batch)
+        scores_of = defaultdict(list)
+        for line in reversed(scored):
+            scores_of[line["fingerprint"]].append(line)
+        found = {number: scores_of[mark].pop() for number, mark in enumerate(marks) if scores_of[mark]}
+        if reward.by_batch and len(found) < len(rows):
+            found = {}
+            file.truncate(0)
         kept, waiting = len(found), [number for number in range(len(rows)) if number not in found]
         progress(kept, len(rows))
         for begin in range(0, len(waiting), CHUNK):
@@ -125,26 +132,6 @@ def score_file(
         seconds=seconds,
         pairs_per_second=len(waiting) / seconds,
     )
-
-
-def _fingerprints(reward: Reward, rows: Sequence[InputRow]) -> list[str]:
-    """Returns each row's fingerprint as this metric reads it, "" for a row that cannot be read."""
-    own = type(reward) not in METRICS.values()
-    marks = [fingerprint(row.sample, own) if isinstance(row.sample, Sample) else "" for row in rows]
-    if reward.by_batch:
-        batches = [digest("".join(marks[begin : begin + CHUNK])) for begin in range(0, len(marks), CHUNK)]
-        marks = [mark and digest(mark + batches[number // CHUNK]) for number, mark in enumerate(marks)]
-    return marks
-
-
-def _kept(scored: Sequence[Line], marks: Sequence[str], by_batch: bool) -> dict[int, Line]:
-    """Returns the lines that are kept, by their row's number: each for one row. A batch is kept whole or not at all."""
-    lines = defaultdict(list)
-    for line in reversed(scored):
-        lines[line["fingerprint"]].append(line)
-    kept = {number: lines[mark].pop() for number, mark in enumerate(marks) if lines[mark]}
-    lacking = {number // CHUNK for number in range(len(marks)) if by_batch and number not in kept}
-    return {number: line for number, line in kept.items() if number // CHUNK not in lacking}
 
 
 def _text(lines: Iterable[Line]) -> str:

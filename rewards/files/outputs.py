@@ -51,7 +51,7 @@ def resumed_lines(
         if overwrite:
             file.truncate(0)  # before its settings change
         content = output.read_bytes()
-        settle(settings_of(output), settings, output if content else None)
+        settle(output.with_name(f"{output.name}.settings.json"), settings, output if content else None)
         whole = content[: content.rfind(b"\n") + 1]
         lines = [object_in(line) for line in whole.split(b"\n")[:-1]]
         for number, line in enumerate(lines, start=1):
@@ -61,10 +61,6 @@ def resumed_lines(
         yield file, lines
 
 
-def settings_of(output: Path) -> Path:
-    return output.with_name(output.name + ".settings.json")
-
-
 def settle(beside: Path, settings: Mapping[str, Any], made: Path | None) -> None:
     """Writes what decides an output to a file beside it. Raises ValueError where the output is there already, as
     `made`, and that file says otherwise or is missing.
@@ -72,10 +68,9 @@ def settle(beside: Path, settings: Mapping[str, Any], made: Path | None) -> None
     wanted = json.loads(json.dumps({**settings, "spanreward": version("spanreward")}, default=str))
     if made is None:
         return write_json(beside, wanted)
-    if not beside.is_file():
-        raise ValueError(f"{made} exists and nothing says what made it (there is no {beside}): {REMEDY}")
-    if not (made_with := object_in(beside.read_bytes())):
-        raise ValueError(f"{beside}, which says what made {made}, cannot be read: {REMEDY}")
+    made_with = object_in(beside.read_bytes()) if beside.is_file() else {}
+    if not made_with:
+        raise ValueError(f"{made} exists and nothing says what made it (in {beside}): {REMEDY}")
     if differing := [key for key in {**made_with, **wanted} if made_with.get(key) != wanted.get(key)]:
         had, asked = ({key: side.get(key) for key in differing} for side in (made_with, wanted))
         raise ValueError(f"{made} was made with {had}, and you ask for {asked}: {REMEDY}")

@@ -37,7 +37,7 @@ class Reward:
         scale: the lowest and the highest value of the main part.
         judges: the judges that `assess` asks.
         wording: a hash of the prompts. Verdicts made with different prompts are never mixed.
-        by_batch: whether a verdict depends on the other rows of its batch.
+        by_batch: whether a verdict depends on the other rows.
     """
 
     columns: tuple[str, ...] = ()

@@ -286,7 +286,7 @@ def test_an_output_whose_settings_are_damaged_is_refused(tmp_path: Path) -> None
     score_file(Length(), source, output, SETTINGS)
     for content in (b"", b"{", b"[]", b"\xff"):
         (tmp_path / "out.jsonl.settings.json").write_bytes(content)
-        with pytest.raises(ValueError, match=r"which says what made .*out\.jsonl, cannot be read: choose another"):
+        with pytest.raises(ValueError, match=r"nothing says what made it \(in .*out\.jsonl\.settings"):
             score_file(Length(), source, output, SETTINGS)
 
 
@@ -509,12 +509,13 @@ def test_completions_that_are_compared_with_each_other_are_kept_together(tmp_pat
         by_batch = True
 
     source, output = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
-    before = [row(f"row {number}", id=number) for number in range(2 * CHUNK + 5)]
+    before = [row(f"row {number}", id=number) for number in range(CHUNK + 5)]
     score_file(Ranked(), write(source, *before), output, SETTINGS)
     reward = Ranked()
+    assert counts(score_file(reward, source, output, SETTINGS)) == (CHUNK + 5, 0, 0)
     changed = [*before[:3], row("changed", id=3), *before[4:]]
-    assert counts(score_file(reward, write(source, *changed), output, SETTINGS)) == (CHUNK + 5, CHUNK, 0)
-    assert reward.asked == [one["completion"] for one in changed[:CHUNK]]
+    assert counts(score_file(reward, write(source, *changed), output, SETTINGS)) == (0, CHUNK + 5, 0)
+    assert reward.asked == [one["completion"] for one in changed]
     assert build_reward("pairwise", FakeJudge(), {}).by_batch
     assert not build_reward("pairwise", FakeJudge(), {"anchor": "reference"}).by_batch
 

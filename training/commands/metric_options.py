@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spanreward.rewards.files.outputs import check_apart, check_json, settings_of
+from spanreward.rewards.files.outputs import check_apart, check_json
 
 if TYPE_CHECKING:
     from spanreward.rewards.reward.reward import Reward
@@ -59,7 +59,7 @@ def check_files(
     """
     words = [str(path) for path in (*inputs, arguments.judge, *arguments.judge_option, *arguments.options) if path]
     read = [Path(part) for word in words for part in (word, word.rpartition(":")[0], word.partition("=")[2]) if part]
-    check_apart([output, output and settings_of(output), arguments.json], read)
+    check_apart([output, output and output.with_name(f"{output.name}.settings.json"), arguments.json], read)
     check_json(arguments.json, like, arguments.overwrite)
 
 

@@ -92,7 +92,7 @@ def test_lines_go_on_after_what_an_interrupted_run_has_left(tmp_path: Path) -> N
 def test_what_cannot_be_an_output_of_lines(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with (
-        pytest.raises(ValueError, match=r"mine.txt exists and nothing says what made it \(there is no .*mine.txt.set"),
+        pytest.raises(ValueError, match=r"mine.txt exists and nothing says what made it \(in .*mine.txt.settings"),
         resumed_lines(tmp_path / "mine.txt", {}, {}),
     ):
         pass
