@@ -99,9 +99,9 @@ def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
         line = read_sample({key: record.get(key) for key in ("question", "reference")}, "", record.get("prompt") or "")
     except ValueError as error:
         raise RecipeError(f"{where}: {error}.") from None
-    prompts = [" ".join(one.prompt.replace("<image>", " ").split()) for one in (line, row)]
-    pairs = [("question", line.question, row.question), ("reference", line.references, row.references)]
-    pairs += [("prompt", *prompts), (ROW, record.get(ROW), fingerprint(row))]
+    asked = [" ".join(sample.prompt.replace("<image>", " ").split()) for sample in (line, row)]
+    pairs: list[tuple[str, Any, Any]] = [("prompt", asked[0], asked[1]), ("question", line.question, row.question)]
+    pairs += [("reference", line.references, row.references), (ROW, record.get(ROW), fingerprint(row))]
     return next((key for key, one, other in pairs if one and other and one != other), "")
 
 
