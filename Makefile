@@ -47,7 +47,7 @@ quickstart: venv
 	done
 	@$(BIN)/spanreward compare $(foreach model,base sft dapo,$(model)=$(call folders,$(model))) \
 	  --seeds $(SEEDS) --recipe $(RECIPES)/scenes-dapo.yaml --output $(OUTPUT) --slice objects \
-	  --title "Scenes: base, SFT and DAPO with PoSh" $(STRICT)
+	  --title "Scenes: base, SFT and DAPO with PoSh" --overwrite $(STRICT)
 
 # Side by side, each with one thread. One more than there are cores: some tests wait for processes that they start.
 WORKERS := $(shell $(PYTHON) -c 'import os; print(min(4, os.cpu_count() + 1))')

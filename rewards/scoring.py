@@ -3,41 +3,45 @@
     summary = score_file(reward, Path("rows.jsonl"), Path("verdicts.jsonl"), settings={"reward": "posh"})
     summary.scored, summary.bad_lines, summary.pairs_per_second
 
-The output has one verdict per row, in the rows' order. A row that cannot be read gets a verdict without a score, and
-its line number is reported. `<output>.settings.json` says what made the output. A run with another reward, judge,
-prompts or rows does not add to it.
+The output has one verdict per row, in the rows' order, with the row's fingerprint. A run keeps the scores of the rows
+whose fingerprint is there, whatever their id, and judges the others. A row that cannot be read gets a verdict without a
+score, and its line number is reported. files/outputs.py says which outputs are refused.
 """
 
-import fcntl
 import json
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
-from spanreward.rewards.files.json_lines import read_object
+from spanreward.rewards.files.outputs import REMEDY, check_apart, resumed_lines, write_whole
 from spanreward.rewards.files.tables import is_there, table_rows
+from spanreward.rewards.metrics import METRICS
+from spanreward.rewards.reward.fingerprint import fingerprint
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.row import read_sample
 
 CHUNK = 64
+KEYS = {"id": str, "score": int | float | None, "status": str, "fingerprint": str}
+Line = dict[str, Any]  # of the output: a verdict with the row's id and fingerprint
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """What a run of `score_file` did.
 
-    mean_score: over the scored rows of the whole output, None if there are none. statuses: counts of every row of the
-    output. bad_lines: (line number, reason) of the rows that this run could not score.
+    kept: the rows whose score was there. asked_again: those whose id or text was there, without a score or with another
+    text. new: the others. mean_score: over the scored rows of the whole output, None if there are none. statuses:
+    counts of every row of the output. bad_lines: (line number, reason) of the rows that this run could not score.
     """
 
     rows: int
-    resumed: int
+    kept: int
+    asked_again: int
+    new: int
     scored: int
     statuses: dict[str, int]
     bad_lines: list[tuple[int, str]]
@@ -68,41 +72,73 @@ def score_file(
     progress: Callable[[int, int], None] = lambda done, total: None,
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
+    overwrite: bool = False,
 ) -> Summary:
-    """Scores the rows without a verdict. `progress(done, total)` is called at the start and after every chunk.
+    """Scores the rows without a score. `progress(done, total)` is called at the start and after every chunk.
 
     source, columns, limit: see `table_rows`. settings: what decides the verdicts (metric, judge, options). They must
-    equal those of an existing output. Raises ScoringError for a missing file, an output with other settings, or a
-    column that no row has.
+    equal those of an existing output. overwrite: an existing output is begun anew. Raises ScoringError for a missing
+    file or a column that no row has, and ValueError for an output that is the input, has other settings, or holds
+    scores of rows that the input has not.
+
+    Verdicts are appended chunk by chunk. At the end the file is put into the rows' order, whole or not at all. So
+    whatever ends the process costs one chunk at most. A metric that compares rows keeps all of its scores or none.
     """
+    check_apart([output], [Path(source)])
     rows = read_rows(source, columns, limit)
     _check_columns(reward, rows, source)
+    own = type(reward) not in METRICS.values()
+    marks = [fingerprint(row.sample, own) if isinstance(row.sample, Sample) else "" for row in rows]
     bad: list[tuple[int, str]] = []
     start = time.perf_counter()
-    with _only_writer(output) as file:
-        done = _finished_rows(output, settings, rows)
-        progress(done, len(rows))
-        for begin in range(done, len(rows), CHUNK):
-            chunk = rows[begin : begin + CHUNK]
-            for row, verdict in zip(chunk, _judge_rows(reward, chunk), strict=True):
+    with resumed_lines(output, settings, KEYS, overwrite) as (file, lines):
+        known = {row.id for row in rows} | set(marks)
+        scored = [line for line in lines if line["score"] is not None]
+        if gone := [line["id"] for line in scored if not known & {line["id"], line["fingerprint"]}]:
+            others = f"{len(gone)}, such as {gone[0]!r}, are not in {source}"
+            raise ScoringError(f"{output} holds the verdicts of other rows ({others}): {REMEDY}")
+        scores_of = defaultdict(list)
+        for line in reversed(scored):
+            scores_of[line["fingerprint"]].append(line)
+        found = {number: scores_of[mark].pop() for number, mark in enumerate(marks) if scores_of[mark]}
+        if reward.by_batch and len(found) < len(rows):
+            found = {}
+            file.truncate(0)
+        kept, waiting = len(found), [number for number in range(len(rows)) if number not in found]
+        progress(kept, len(rows))
+        for begin in range(0, len(waiting), CHUNK):
+            chunk = waiting[begin : begin + CHUNK]
+            verdicts = _judge_rows(reward, [rows[number] for number in chunk])
+            for number, verdict in zip(chunk, verdicts, strict=True):
                 if verdict.score is None:
-                    bad.append((row.number, verdict.note))
-                file.write(json.dumps({"id": row.id, **to_json(verdict)}) + "\n")
+                    bad.append((rows[number].number, verdict.note))
+                found[number] = {"id": rows[number].id, **to_json(verdict), "fingerprint": marks[number]}
+            file.write(_text(found[number] for number in chunk))
             file.flush()
-            progress(begin + len(chunk), len(rows))
+            progress(kept + begin + len(chunk), len(rows))
+        written = [{**found[number], "id": row.id} for number, row in enumerate(rows)]
+        if written != lines + [found[number] for number in waiting]:
+            write_whole(output, _text(written))
     seconds = time.perf_counter() - start
-    written = [json.loads(line) for line in output.read_text("utf-8").splitlines()]
-    scores = [entry["score"] for entry in written if entry["score"] is not None]
+    earlier = {line[key] for line in lines for key in ("id", "fingerprint")}
+    again = sum(rows[number].id in earlier or marks[number] in earlier for number in waiting)
+    scores = [line["score"] for line in written if line["score"] is not None]
     return Summary(
         rows=len(rows),
-        resumed=done,
+        kept=kept,
+        asked_again=again,
+        new=len(waiting) - again,
         scored=len(scores),
-        statuses=dict(Counter(entry["status"] for entry in written)),
+        statuses=dict(Counter(line["status"] for line in written)),
         bad_lines=bad,
         mean_score=sum(scores) / len(scores) if scores else None,
         seconds=seconds,
-        pairs_per_second=(len(rows) - done) / seconds,
+        pairs_per_second=len(waiting) / seconds,
     )
+
+
+def _text(lines: Iterable[Line]) -> str:
+    return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def read_rows(source: Path | str, columns: Mapping[str, str] | None = None, limit: int | None = None) -> list[InputRow]:
@@ -139,60 +175,6 @@ def _check_columns(reward: Reward, rows: Sequence[InputRow], source: Path | str)
     if keys and missing:
         needed = f"{reward.__name__} needs the key {missing} in the rows of {source}, which have {keys}"
         raise ScoringError(f"{needed}: rename the key that holds it to {missing}.")
-
-
-@contextmanager
-def _only_writer(output: Path) -> Iterator[TextIO]:
-    """Opens the output for appending. Raises ScoringError if another process has it open."""
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with output.open("a", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ScoringError(
-                f"another process writes {output}: wait for its end, or choose another --output."
-            ) from None
-        yield file
-
-
-def _finished_rows(output: Path, settings: dict[str, Any], rows: Sequence[InputRow]) -> int:
-    """Returns how many rows the output has. Checks or writes its settings, and removes a half-written last line."""
-    beside = output.with_name(output.name + ".settings.json")
-    wanted = json.loads(json.dumps({**settings, "spanreward": version("spanreward")}, default=str))
-    if output.stat().st_size == 0:
-        beside.write_text(json.dumps(wanted, indent=2) + "\n")
-        return 0
-    remedy = "choose another --output, or remove the file to start anew."
-    if not beside.is_file():
-        raise ScoringError(f"{output} exists and nothing says what made it (there is no {beside}): {remedy}")
-    made_with = _object(beside.read_bytes())
-    if not made_with:
-        raise ScoringError(f"{beside}, which says what made {output}, cannot be read: {remedy}")
-    if made_with != wanted:
-        differing = [key for key in {**made_with, **wanted} if made_with.get(key) != wanted.get(key)]
-        had, asked = ({key: side.get(key) for key in differing} for side in (made_with, wanted))
-        raise ScoringError(f"{output} was made with {had}, and you ask for {asked}: {remedy}")
-    complete = output.read_bytes()
-    complete = complete[: complete.rfind(b"\n") + 1]
-    ids = []
-    for number, line in enumerate(complete.split(b"\n")[:-1], start=1):
-        verdict = _object(line)
-        if not {"id", "score", "status"} <= verdict.keys():
-            raise ScoringError(f"line {number} of {output} is no verdict: {remedy}")
-        ids.append(verdict["id"])
-    if ids != [row.id for row in rows[: len(ids)]]:
-        raise ScoringError(f"{output} holds the verdicts of other rows: {remedy}")
-    with output.open("r+b") as file:
-        file.truncate(len(complete))
-    return len(ids)
-
-
-def _object(content: bytes) -> dict[str, Any]:
-    """Returns a JSON object, empty for anything else."""
-    try:
-        return read_object(content, "")
-    except ValueError:
-        return {}
 
 
 def _judge_rows(reward: Reward, rows: Sequence[InputRow]) -> Iterator[Verdict]:

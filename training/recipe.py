@@ -33,6 +33,13 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class RunPart(Part):
+    """Where a run goes, and whether it may replace an earlier one of its kind there (training/run_folder.py)."""
+
+    output: str
+    overwrite: bool = False
+
+
 class LoraPart(Part):
     """Settings of peft's LoraConfig."""
 
@@ -199,7 +206,7 @@ class CheckPart(Part):
     max_degenerate_fraction: float | None = Field(None, ge=0, le=1)
 
 
-class Recipe(Part):
+class Recipe(RunPart):
     """One run. trainer: arguments of TRL's SFTConfig, or of SpanGRPOConfig (GRPOConfig's and ours).
 
     algorithm: "dapo" and "grpo" use the same trainer. "grpo" sets `loss_type: grpo`, where TRL's default is "dapo". It
@@ -210,9 +217,7 @@ class Recipe(Part):
     """
 
     algorithm: Literal["sft", "grpo", "dapo"]
-    output: str
     seed: int = 0
-    overwrite: bool = False
     verdicts: bool = True
     spans_every: int = Field(50, gt=0)
     policy: PolicyPart

@@ -35,7 +35,7 @@ from spanreward.training.grpo.recorder import judges_of
 from spanreward.training.grpo.resuming import CheckpointWeights
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
 from spanreward.training.policy import base_of, load_policy
-from spanreward.training.recipe import JudgePart, LoraPart, Recipe, RecipeError, RewardPart, trainer_config
+from spanreward.training.recipe import JsonlPart, JudgePart, LoraPart, Recipe, RecipeError, RewardPart, trainer_config
 from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume
 
 log = logging.getLogger(__name__)
@@ -64,7 +64,8 @@ def run(
     output = Path(recipe.output)
     checkpoint = checkpoint_to_resume(recipe, PROCESSES) if resume else None
     if not resume:
-        check_new(recipe)
+        files = [part.path for part in recipe.data.parts if isinstance(part, JsonlPart)]
+        check_new(recipe, [recipe.policy.model, *files])
     parts = [] if recipe.algorithm == "sft" else recipe.rewards  # SFT's are for a comparison
     rewards = build_rewards(parts)
     read_by = readers(rewards)

@@ -17,7 +17,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -30,7 +30,8 @@ from safetensors import SafetensorError, safe_open
 from torch.serialization import get_unsafe_globals_in_checkpoint
 from transformers.trainer_pt_utils import safe_globals
 
-from spanreward.training.recipe import Recipe, RecipeError, check_recipe
+from spanreward.rewards.files.outputs import write_whole
+from spanreward.training.recipe import RecipeError, RunPart, checked
 from spanreward.training.recipe_file import read_mapping
 
 log = logging.getLogger(__name__)
@@ -42,8 +43,10 @@ PACKAGES = (
 STATE = "trainer_state.json"  # Trainer writes it last
 
 
-def check_new(recipe: Recipe) -> None:
-    """Raises RecipeError where a new run must not write to the recipe's output folder."""
+def check_new(recipe: RunPart, inputs: Iterable[str]) -> None:
+    """Raises RecipeError where a new run must not write to the recipe's output folder. inputs: the files and folders
+    that it reads, or hub ids.
+    """
     output = Path(recipe.output)
     if not output.exists() or not any(output.iterdir()):
         return
@@ -51,14 +54,15 @@ def check_new(recipe: Recipe) -> None:
         resumable = ", or --resume to go on from its last checkpoint" if any(checkpoints(output)) else ""
         instead = f"choose another output=..., or overwrite=true{resumable}."
         raise RecipeError(f"the output folder {output} is not empty: {instead}")
-    if Path(recipe.policy.model).resolve().is_relative_to(output.resolve()):
-        raise RecipeError(
-            f"the policy {recipe.policy.model} lies in the output folder {output}, which overwrite=true empties of an "
-            "earlier run: choose another output=..."
-        )
+    for path in inputs:
+        if Path(path).resolve().is_relative_to(output.resolve()):
+            raise RecipeError(
+                f"{path}, which this run reads, lies in the output folder {output}, which overwrite=true empties of an "
+                "earlier run: choose another output=..."
+            )
 
 
-def checkpoint_to_resume(recipe: Recipe, processes: int) -> Path:
+def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
     """Returns the last whole checkpoint of a run of this recipe. Warns of a damaged one and takes the one before it.
 
     Raises RecipeError where the run cannot be resumed.
@@ -66,14 +70,14 @@ def checkpoint_to_resume(recipe: Recipe, processes: int) -> Path:
     output = Path(recipe.output)
     if not (output / "recipe.yaml").is_file():
         raise RecipeError(f"there is no run to resume in {output}: it has no recipe.yaml. Leave out --resume to begin.")
-    earlier = check_recipe(read_mapping(output / "recipe.yaml"))
-    for key, (was, now) in differences(earlier.model_dump(), recipe.model_dump()).items():
+    earlier, now_asked = checked(type(recipe), read_mapping(output / "recipe.yaml")).model_dump(), recipe.model_dump()
+    for key, (was, now) in differences(earlier, now_asked).items():
         if key not in ("overwrite", "output"):  # the folder may have been moved
             raise RecipeError(
                 f"the run in {output} has {key}: {was!r}, and this recipe {now!r}: resume it with its own recipe "
                 f"({output}/recipe.yaml), or begin another with output=... without --resume."
             )
-    if recipe.trainer.get("save_only_model"):
+    if now_asked.get("trainer", {}).get("save_only_model"):
         raise RecipeError("trainer.save_only_model leaves the optimizer out of checkpoints: nothing can be resumed.")
     ran_on = read_versions(output)["processes"]
     if ran_on != processes:
@@ -124,14 +128,18 @@ def damage_of(checkpoint: Path) -> str:
 
 
 def begin(
-    recipe: Recipe, processes: int, checkpoint: Path | None = None, read_by: Mapping[str, str] | None = None
+    recipe: RunPart,
+    processes: int,
+    checkpoint: Path | None = None,
+    read_by: Mapping[str, str] | None = None,
+    **data: str,
 ) -> None:
     """Write what is known before the first step. A new run removes the checkpoints of an earlier one. read_by: what
-    reads the texts, by the reward's name.
+    reads the texts, by the reward's name. data: fingerprints, which a resumed run must have too, else RecipeError.
     """
     output, read_by = Path(recipe.output), dict(read_by or {})
     output.mkdir(parents=True, exist_ok=True)
-    about = {"git": git_state(Path(__file__)), "processes": processes, "machine": machine(), "readers": read_by}
+    about = {"git": git_state(Path(__file__)), "processes": processes, "machine": machine(), "readers": read_by, **data}
     made: dict[str, Any] = {**versions(), **about}
     if checkpoint is None:
         for folder in checkpoints(output):
@@ -141,6 +149,8 @@ def begin(
         made["resumed"] = []
     else:
         now, made = made, read_versions(output)
+        if data != {name: made.get(name) for name in data}:
+            raise RecipeError(f"the data of the run in {output} have changed since it began: begin another run.")
         for name in versions():
             if made.get(name) != now[name]:
                 log.warning("the run began with %s %s and goes on with %s.", name, made.get(name), now[name])
@@ -166,17 +176,6 @@ def step_of(line: str) -> float:
         if "train_runtime" not in numbers:
             return float(numbers["step"])
     return math.inf
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write the file whole, or leave it as it was, whatever ends this process. Raises OSError."""
-    unfinished = path.with_name(path.name + ".tmp")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(path)
-    except OSError:
-        unfinished.unlink(missing_ok=True)
-        raise
 
 
 def read_versions(output: Path) -> dict[str, Any]:

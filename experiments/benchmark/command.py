@@ -57,7 +57,7 @@ from experiments.benchmark import (
     utility,
     verdicts,
 )
-from spanreward.training.commands.main import write_json
+from spanreward.rewards.files.outputs import write_json
 
 
 def main() -> None:

@@ -8,14 +8,18 @@ rows that were shown) into that folder.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
+from spanreward.rewards.reward.fingerprint import fingerprint
+from spanreward.rewards.reward.row import read_sample
 from spanreward.training.data.jsonl import read_records
 from spanreward.training.evaluation.answers.prompts import Prompts, prompts_of, prompts_of_file
+from spanreward.training.evaluation.answers.sides import ROW
 from spanreward.training.evaluation.page.results import SCHEMA
 from spanreward.training.recipe import DataPart
 
@@ -23,13 +27,14 @@ from spanreward.training.recipe import DataPart
 @dataclass(frozen=True, slots=True)
 class Answered:
     """What both sides wrote for the row `id` with a training seed. scores: by metric, those of both sides, None where a
-    judge failed.
+    judge failed. row: its fingerprint, "" where an earlier version wrote the file.
     """
 
     id: str
     seed: int
     texts: tuple[str, str]
     scores: dict[str, tuple[float | None, float | None]]
+    row: str = ""
 
 
 def read_answered(folder: Path, sides: tuple[str, str]) -> list[Answered]:
@@ -61,7 +66,9 @@ def read_answered(folder: Path, sides: tuple[str, str]) -> list[Answered]:
         beside = other[name, seed]
         both = [metric for metric in record["scores"] if metric in beside["scores"]]
         scores = {metric: (number(record["scores"][metric]), number(beside["scores"][metric])) for metric in both}
-        answered.append(Answered(name, seed, (record["completion"], beside["completion"]), scores))
+        if (row := record.get(ROW, "")) != beside.get(ROW, ""):
+            raise ValueError(f"{path}: the sides answered another row under the id {name!r}.")
+        answered.append(Answered(name, seed, (record["completion"], beside["completion"]), scores, row))
     return answered
 
 
@@ -69,9 +76,10 @@ def number(value: Any) -> float | None:
     return float(value) if isinstance(value, (int, float)) and value == value else None
 
 
-def read_rows(folder: Path) -> dict[str, dict[str, Any]]:
+def read_rows(folder: Path, answered: Sequence[Answered] = ()) -> dict[str, dict[str, Any]]:
     """Returns what is shown of the compared rows, by id: the `request`, and, where a row has them, one correct text as
-    `reference` and the picture as `image`. Raises ValueError for data that cannot be loaded again.
+    `reference` and the picture as `image`. Raises ValueError for data that cannot be loaded again, or that have changed
+    since they were answered.
     """
     path = folder / "results.json"
     try:
@@ -82,8 +90,10 @@ def read_rows(folder: Path) -> dict[str, dict[str, Any]]:
             f"{path} does not say which rows were shown, or they are gone ({reason}): with --texts-only people see the "
             "two texts alone."
         ) from None
-    found = {}
+    found, marks = {}, {pair.id: pair.row for pair in answered if pair.row}
     for row in rows:
+        if marks.get(row["id"], mark := fingerprint(read_sample(row, "", row["prompt"]))) != mark:
+            raise ValueError(f"{path}: the row {row['id']!r} has changed since it was answered: compare again.")
         right = row.get("reference") or row.get("answers") or [""]
         shown = {"request": row["prompt"][0]["content"], "reference": right[0], "image": row.get("image")}
         found[row["id"]] = {name: value for name, value in shown.items() if value}

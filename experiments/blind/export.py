@@ -41,7 +41,7 @@ def export(
     chosen = draw(answered, count, generator)
     if not chosen:
         raise ValueError(f"{folder}: the two sides wrote the same for every prompt, and nothing is left to compare.")
-    rows = {} if texts_only else read_rows(folder)
+    rows = {} if texts_only else read_rows(folder, answered)
     tasks = mirrored(chosen, generator)
     shown = [shown_in(pair, first, name, rows) for name, (pair, first) in tasks.items()]
     key = {

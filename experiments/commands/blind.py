@@ -22,7 +22,7 @@ from rich.table import Table
 
 from experiments.tables import table_with
 from spanreward.rewards.comparison.figures import estimate
-from spanreward.training.commands.main import write_json
+from spanreward.rewards.files.outputs import write_json
 
 
 def main() -> None:

@@ -67,7 +67,7 @@ def of_policy(parser: argparse.ArgumentParser) -> None:
 def train_missing(arguments: argparse.Namespace) -> None:
     from experiments.span_credit.arm import Arm
     from experiments.span_credit.experiment import experiment_reward, train_arm
-    from spanreward.training.run_folder import write_whole
+    from spanreward.rewards.files.outputs import write_whole
 
     arm = Arm(arguments.coefficient, arguments.flipped, arguments.permuted)
     try:

@@ -30,9 +30,9 @@ from experiments.reproduce.steps import REPRODUCTIONS, Step
 from experiments.tables import table_with
 from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.comparison.figures import number
+from spanreward.rewards.files.outputs import write_json
 from spanreward.rewards.judges import MatchJudge
 from spanreward.rewards.metrics import build_reward
-from spanreward.training.commands.main import write_json
 from spanreward.training.commands.metric_options import add_judge_options, read_option
 
 COMMAND = ("python", "-m", "experiments", "agreement")

@@ -27,6 +27,7 @@ from experiments.scenes.referee import judge_description
 from experiments.scenes.world import Scene
 from experiments.span_credit.rollouts import Sampled, gradient_sizes, monte_carlo, sample
 from spanreward.rewards.base.verdict import Sample, Verdict
+from spanreward.rewards.files.outputs import write_whole
 from spanreward.rewards.reward.reward import Reward
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.credit import (
@@ -44,7 +45,6 @@ from spanreward.training.grpo.credit import (
 )
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import FilePart
-from spanreward.training.run_folder import write_whole
 
 Array = NDArray[np.float64]
 Rule = Callable[[Tensor, Tensor, Tensor, float], Tensor]

@@ -81,6 +81,7 @@ class PairwiseReward(Reward):
         self.prompts = load_prompts(prompts)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
         self.columns = (anchor,) if anchor else ()
+        self.by_batch = form != "score" and not anchor
         self.one_of = evidence_columns(evidence)
         self.main_parts = ("rating",) if form == "score" else ("won", "tied", "orders_disagree", "first_slot")
 

@@ -37,6 +37,7 @@ class Reward:
         scale: the lowest and the highest value of the main part.
         judges: the judges that `assess` asks.
         wording: a hash of the prompts. Verdicts made with different prompts are never mixed.
+        by_batch: whether a verdict depends on the other rows.
     """
 
     columns: tuple[str, ...] = ()
@@ -45,6 +46,7 @@ class Reward:
     scale: tuple[float, float] = (0.0, 1.0)
     judges: tuple[Judge, ...] = ()
     wording: str = ""
+    by_batch: bool = False
 
     def __init__(self, name: str) -> None:
         self.__name__ = name

@@ -1,6 +1,9 @@
 """Scoring a file: every row gets one verdict in the rows' order, whatever is in it and however often it is stopped."""
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +20,9 @@ from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.scoring import CHUNK, ScoringError, score_file
 from tests.support.fakes import FakeJudge
+from tests.support.paths import ROOT
 
-FIELDS = ["id", "score", "status", "parts", "spans", "missed", "reference", "note", "parsed_by"]
+FIELDS = ["id", "score", "status", "parts", "spans", "missed", "reference", "note", "parsed_by", "fingerprint"]
 SPAN_FIELDS = ["start", "end", "score", "credit", "kind", "note", "component", "asked"]
 SETTINGS = {"reward": "length", "judge": "none", "options": {}}
 
@@ -197,7 +201,7 @@ def test_a_run_killed_anywhere_is_resumed_to_the_same_file(tmp_path: Path, keep:
     done = whole.read_bytes()[:keep].count(b"\n")
     resumed = score_file(Length(), source, part, SETTINGS)
     assert part.read_bytes() == whole.read_bytes()
-    assert (complete.resumed, resumed.resumed) == (0, done)
+    assert (complete.kept, resumed.kept) == (0, min(done, 100) + max(done - 101, 0))
     assert (resumed.rows, resumed.scored, resumed.statuses) == (201, 200, complete.statuses)
     assert resumed.mean_score == complete.mean_score
 
@@ -210,7 +214,7 @@ def test_an_interrupted_run_keeps_the_finished_chunks(tmp_path: Path) -> None:
     assert len(read(output)) == 2 * CHUNK
     reward = Length()
     summary = score_file(reward, source, output, SETTINGS, lambda done, total: seen.append((done, total)))
-    assert (reward.calls, summary.resumed) == (1, 2 * CHUNK)
+    assert (reward.calls, summary.kept) == (1, 2 * CHUNK)
     assert seen == [(2 * CHUNK, 3 * CHUNK), (3 * CHUNK, 3 * CHUNK)]
     assert [v["id"] for v in read(output)] == [f"r{i}" for i in range(3 * CHUNK)]
 
@@ -219,10 +223,10 @@ def test_a_finished_output_is_not_scored_again_and_grows_with_its_input(tmp_path
     source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
     score_file(Length(), source, output, SETTINGS)
     before, reward = output.read_bytes(), Length()
-    assert score_file(reward, source, output, SETTINGS).resumed == 3
+    assert score_file(reward, source, output, SETTINGS).kept == 3
     assert (output.read_bytes(), reward.calls) == (before, 0)
     write(source, *rows(5))
-    assert score_file(Length(), source, output, SETTINGS).resumed == 3
+    assert score_file(Length(), source, output, SETTINGS).kept == 3
     assert output.read_bytes().startswith(before)
     assert len(read(output)) == 5
 
@@ -234,7 +238,7 @@ def test_other_settings_are_refused_and_the_output_is_left_alone(tmp_path: Path,
     source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
     score_file(Length(), source, output, SETTINGS)
     before = output.read_bytes()
-    with pytest.raises(ScoringError) as error:
+    with pytest.raises(ValueError, match="was made with") as error:
         score_file(Length(), source, output, {**SETTINGS, **changed})
     (key,) = changed
     assert f"was made with { ({key: SETTINGS.get(key)}) }, and you ask for {changed}: choose" in str(error.value)
@@ -247,20 +251,32 @@ def test_an_output_of_other_rows_or_of_unknown_origin_is_refused(tmp_path: Path)
     score_file(Length(), source, output, SETTINGS)
     for others in (rows(4)[1:], rows(2)):
         write(source, *others)
-        with pytest.raises(ScoringError, match="holds the verdicts of other rows"):
+        with pytest.raises(ValueError, match="holds the verdicts of other rows"):
             score_file(Length(), source, output, SETTINGS)
-    with pytest.raises(ScoringError, match="nothing says what made it"):
-        score_file(Length(), source, source, SETTINGS)
+    Path(f"{output}.settings.json").unlink()
+    with pytest.raises(ValueError, match="nothing says what made it"):
+        score_file(Length(), source, output, SETTINGS)
+    for path in (source, tmp_path / "linked.jsonl"):
+        if path != source:
+            path.symlink_to(source)
+        with pytest.raises(ValueError, match="is an input of this command, which would be lost: choose another"):
+            score_file(Length(), source, path, SETTINGS, overwrite=True)
     assert len(read(source)) == 2
 
 
-@pytest.mark.parametrize("line", ["{}", "[]", "7", "null", '{"id": "r1"}', "broken", "\\xff", "[" * 100_000])
+OTHER = ["{}", "[]", "7", "null", '{"id": "r1"}', "broken", "\\xff", "[" * 100_000]
+OTHER += ['{"id": "r1", "score": "1", "status": "ok", "fingerprint": "0"}']
+
+
+@pytest.mark.parametrize("line", OTHER)
 def test_an_output_with_a_line_that_is_no_verdict_is_refused(tmp_path: Path, line: str) -> None:
     source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
     score_file(Length(), source, output, SETTINGS)
     first, *_ = output.read_text().splitlines()
     output.write_text(f"{first}\n{line}\n")
-    with pytest.raises(ScoringError, match=r"line 2 of .*out\.jsonl is no verdict: choose another --output"):
+    with pytest.raises(
+        ValueError, match=r"line 2 of .*out\.jsonl has no .* as each has here: choose another output, or --overwrite"
+    ):
         score_file(Length(), source, output, SETTINGS)
     assert output.read_text() == f"{first}\n{line}\n"
 
@@ -270,7 +286,7 @@ def test_an_output_whose_settings_are_damaged_is_refused(tmp_path: Path) -> None
     score_file(Length(), source, output, SETTINGS)
     for content in (b"", b"{", b"[]", b"\xff"):
         (tmp_path / "out.jsonl.settings.json").write_bytes(content)
-        with pytest.raises(ScoringError, match=r"which says what made .*out\.jsonl, cannot be read: choose another"):
+        with pytest.raises(ValueError, match=r"nothing says what made it \(in .*out\.jsonl\.settings"):
             score_file(Length(), source, output, SETTINGS)
 
 
@@ -280,13 +296,13 @@ def test_two_processes_do_not_write_one_output(tmp_path: Path) -> None:
 
     class Slow(Length):
         def assess(self, samples: Any) -> Any:
-            with pytest.raises(ScoringError, match=r"another process writes .*out\.jsonl: wait for its end, or choose"):
+            with pytest.raises(ValueError, match=r"another process writes .*out\.jsonl: wait for its end, or choose"):
                 score_file(Length(), source, output, SETTINGS)
             return super().assess(samples)
 
     score_file(Slow(), source, output, SETTINGS)
     assert len(read(output)) == 3
-    assert score_file(Length(), source, output, SETTINGS).resumed == 3
+    assert score_file(Length(), source, output, SETTINGS).kept == 3
 
 
 def test_input_that_cannot_be_scored_makes_no_output(tmp_path: Path) -> None:
@@ -385,3 +401,167 @@ def test_statuses_are_written_as_their_names(tmp_path: Path) -> None:
         "timeout",
         "error",
     ]
+
+
+class Failing(Length):
+    """Answers nothing, or about every row."""
+
+    def __init__(self, down: bool = False) -> None:
+        super().__init__()
+        self.down, self.asked = down, list[str]()
+
+    def assess(self, samples: Any) -> Any:
+        self.asked += [sample.completion for sample in samples]
+        if self.down:
+            return [Verdict(None, Status.TIMEOUT, note="no answer") for _ in samples]
+        return super().assess(samples)
+
+
+def counts(summary: Any) -> tuple[int, int, int]:
+    return summary.kept, summary.asked_again, summary.new
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"completion": "x" * 9},
+        {"reference": "z"},
+        {"reference": ["y", "z"]},
+        {"prompt": "Describe."},
+        {"question": "What?"},
+        {"answers": ["a"]},
+        {"columns of my own": 1},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("named", [True, False])
+def test_a_changed_row_is_judged_anew_under_the_same_id_or_line(tmp_path: Path, changed: Any, named: bool) -> None:
+    source, output = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    before = [{**(row if named else {**row, "id": None}), "completion": f"row {n}"} for n, row in enumerate(rows(5))]
+    score_file(Length(), write(source, *before), output, SETTINGS)
+    reward = Failing()
+    summary = score_file(reward, write(source, *before[:2], {**before[2], **changed}, *before[3:]), output, SETTINGS)
+    assert reward.asked == [{**before[2], **changed}["completion"]]
+    assert counts(summary) == (4, 1, 0)
+    fresh = tmp_path / "fresh.jsonl"
+    score_file(Length(), source, fresh, SETTINGS)
+    assert output.read_bytes() == fresh.read_bytes()
+
+
+def test_swapped_rows_keep_the_verdict_of_each_text(tmp_path: Path) -> None:
+    source, output = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    texts = [row("x" * length) for length in (1, 5, 3, 5)]
+    score_file(Length(), write(source, *texts), output, SETTINGS)
+    reward = Failing()
+    assert counts(score_file(reward, write(source, *texts[::-1]), output, SETTINGS)) == (4, 0, 0)
+    assert reward.asked == []
+    assert [(line["id"], line["score"]) for line in read(output)] == [("1", 0.5), ("2", 0.3), ("3", 0.5), ("4", 0.1)]
+    swapped = [{**one, "id": name} for one, name in zip(texts, "dcba", strict=True)]
+    assert counts(score_file(reward, write(source, *swapped), output, SETTINGS)) == (4, 0, 0)
+    assert [(line["id"], line["score"]) for line in read(output)] == [("d", 0.1), ("c", 0.5), ("b", 0.3), ("a", 0.5)]
+
+
+def test_rows_without_a_score_are_asked_again(tmp_path: Path) -> None:
+    """The server was down and is up, a reference was missing and is there, a line was broken and is mended."""
+    source, output = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    write(source, row("x", id="a"), "broken", row("", id="c"))
+    down = score_file(Failing(down=True), source, output, SETTINGS)
+    assert (counts(down), down.statuses) == ((0, 0, 3), {"timeout": 2, "not_applicable": 1})
+    up = Failing()
+    assert counts(score_file(up, source, output, SETTINGS)) == (0, 3, 0)
+    assert (up.asked, [line["score"] for line in read(output)]) == (["x", ""], [0.1, None, 0.0])
+    write(source, row("x", id="a"), row("xx", id="b"), row("xxx", id="c"), row("xxxx", id="d"))
+    mended = Failing()
+    assert counts(score_file(mended, source, output, SETTINGS)) == (1, 1, 2)  # c, then b, which had no id, and d
+    assert mended.asked == ["xx", "xxx", "xxxx"]
+    assert [(line["id"], line["score"]) for line in read(output)] == [("a", 0.1), ("b", 0.2), ("c", 0.3), ("d", 0.4)]
+
+
+def test_posh_asks_again_where_a_reference_was_mended(tmp_path: Path) -> None:
+    verdicts, _ = posh(tmp_path, row("A red circle.", None), row("A red circle."))  # type: ignore[arg-type]
+    assert [line["status"] for line in verdicts] == ["not_applicable", "ok"]
+    verdicts, summary = posh(tmp_path, row("A red circle.", "A circle."), row("A red circle.", id=2, note="unread"))
+    assert ([line["status"] for line in verdicts], counts(summary)) == (["ok", "ok"], (1, 1, 0))
+
+
+def test_overwriting_begins_anew(tmp_path: Path) -> None:
+    source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
+    score_file(Length(), source, output, SETTINGS)
+    write(source, *rows(9)[5:])
+    summary = score_file(Length(), source, output, {**SETTINGS, "judge": "other"}, overwrite=True)
+    assert (counts(summary), len(read(output))) == ((0, 0, 4), 4)
+    assert counts(score_file(Length(), source, output, {**SETTINGS, "judge": "other"})) == (4, 0, 0)
+
+
+def test_an_output_of_an_earlier_version_is_refused_since_it_does_not_say_what_was_judged(tmp_path: Path) -> None:
+    source, output = write(tmp_path / "rows.jsonl", *rows(2)), tmp_path / "out.jsonl"
+    score_file(Length(), source, output, SETTINGS)
+    old = [{key: value for key, value in line.items() if key != "fingerprint"} for line in read(output)]
+    write(output, *old)
+    with pytest.raises(
+        ValueError, match=r"line 1 of .*out.jsonl has no 'fingerprint' as each has here: choose another"
+    ):
+        score_file(Length(), source, output, SETTINGS)
+    assert read(output) == old
+    assert counts(score_file(Length(), source, output, SETTINGS, overwrite=True)) == (0, 0, 2)
+
+
+def test_completions_that_are_compared_with_each_other_are_kept_together(tmp_path: Path) -> None:
+    class Ranked(Failing):
+        by_batch = True
+
+    source, output = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    before = [row(f"row {number}", id=number) for number in range(CHUNK + 5)]
+    score_file(Ranked(), write(source, *before), output, SETTINGS)
+    reward = Ranked()
+    assert counts(score_file(reward, source, output, SETTINGS)) == (CHUNK + 5, 0, 0)
+    changed = [*before[:3], row("changed", id=3), *before[4:]]
+    assert counts(score_file(reward, write(source, *changed), output, SETTINGS)) == (0, CHUNK + 5, 0)
+    assert reward.asked == [one["completion"] for one in changed]
+    assert build_reward("pairwise", FakeJudge(), {}).by_batch
+    assert not build_reward("pairwise", FakeJudge(), {"anchor": "reference"}).by_batch
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from tests.rewards.test_scoring import Length, SETTINGS
+from spanreward.rewards.scoring import score_file
+
+class Slow(Length):
+    def assess(self, samples):
+        time.sleep(0.1)
+        return super().assess(samples)
+
+score_file(Slow(), Path(sys.argv[1]), Path(sys.argv[2]), SETTINGS)
+"""
+
+
+def test_a_process_that_is_killed_loses_a_chunk_at_most(tmp_path: Path) -> None:
+    source, output, whole = write(tmp_path / "rows.jsonl", *rows(8 * CHUNK)), tmp_path / "out.jsonl", tmp_path / "whole"
+    score_file(Length(), source, whole, SETTINGS)
+    seen = 0
+    for _ in range(2):
+        process = subprocess.Popen([sys.executable, "-c", KILLED, str(source), str(output)], cwd=ROOT)
+        while process.poll() is None and (not output.exists() or output.read_bytes().count(b"\n") < seen + 2 * CHUNK):
+            time.sleep(0.01)
+        process.kill()
+        assert process.wait() == -9
+        seen = output.read_bytes().count(b"\n")
+        assert seen >= 2 * CHUNK
+    summary = score_file(Length(), source, output, SETTINGS)
+    assert summary.kept >= seen - CHUNK
+    assert output.read_bytes() == whole.read_bytes()
+
+
+def test_a_full_disk_loses_nothing_that_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk is full when the file is put into the rows' order."""
+    source, output = write(tmp_path / "rows.jsonl", *rows(70)), tmp_path / "out.jsonl"
+    score_file(Length(), source, output, SETTINGS)
+    write(source, *rows(80)[::-1])
+    (tmp_path / "out.jsonl.tmp").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        score_file(Length(), source, output, SETTINGS)
+    assert len(read(output)) == 80
+    assert counts(score_file(Length(), source, output, SETTINGS)) == (80, 0, 0)
+    assert [line["id"] for line in read(output)] == [f"r{number}" for number in range(79, -1, -1)]

@@ -69,16 +69,16 @@ def test_git_state(tmp_path: Path) -> None:
 
 
 def test_a_folder_with_something_in_it(tmp_path: Path) -> None:
-    check_new(recipe(tmp_path / "out"))
+    check_new(recipe(tmp_path / "out"), [])
     (tmp_path / "out").mkdir()
-    check_new(recipe(tmp_path / "out"))
+    check_new(recipe(tmp_path / "out"), [])
     add_checkpoint(tmp_path / "out", 4)
     with pytest.raises(RecipeError, match=r"is not empty: choose another .* or --resume to go on from its last"):
-        check_new(recipe(tmp_path / "out"))
-    check_new(recipe(tmp_path / "out", overwrite=True))
-    inside = recipe(tmp_path / "out", overwrite=True, policy={"model": str(tmp_path / "out" / "checkpoint-4")})
-    with pytest.raises(RecipeError, match=r"the policy .*checkpoint-4 lies in the output folder"):
-        check_new(inside)
+        check_new(recipe(tmp_path / "out"), [])
+    check_new(recipe(tmp_path / "out", overwrite=True), ["org/model", str(tmp_path / "rows.jsonl")])
+    for inside in ("checkpoint-4", "verdicts.jsonl"):
+        with pytest.raises(RecipeError, match=rf"{inside}, which this run reads, lies in the output folder"):
+            check_new(recipe(tmp_path / "out", overwrite=True), [str(tmp_path / "out" / inside)])
 
 
 def test_a_run_that_overwrites_leaves_no_checkpoint_of_another(tmp_path: Path) -> None:

@@ -24,11 +24,11 @@ from PIL import Image
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from spanreward.rewards.base.verdict import Sample, Verdict
+from spanreward.rewards.files.outputs import write_whole
 from spanreward.rewards.text.filler import is_degenerate
 from spanreward.training.callbacks.base import Watching, group_size
 from spanreward.training.evaluation.page.render import render
 from spanreward.training.grpo.recorder import Received, Recorder
-from spanreward.training.run_folder import write_whole
 
 log = logging.getLogger(__name__)
 

@@ -19,8 +19,8 @@ after an adjustment for several pairs and metrics, and no failed judgment could 
 systems (--fixed), whose interval is over prompts alone. Prompts about one picture are drawn together (--cluster).
 
 The output folder holds report.html, results.json, tables.txt (means and differences), completions.jsonl, and answers/,
-which the next comparison reads in place of sampling again. Warnings are printed last, in red, and first on the page;
-with --strict they make the exit code 2. docs/compare.md explains everything in it.
+which the next comparison reads in place of sampling again. Another comparison there needs --overwrite. Warnings are
+printed last, in red, and first on the page; with --strict they make the exit code 2. docs/compare.md explains it all.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from spanreward.training.commands.main import write_json
+from spanreward.rewards.files.outputs import check_apart, check_json, settle, write_json
 from spanreward.training.commands.metric_options import COLUMNS, JUDGES, add_cache_option, renamed
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from spanreward.training.recipe import RewardPart
 
 MAX_TOKENS = 128
+WRITTEN = ("results.json", "completions.jsonl", "report.html", "tables.txt")
 TABLE_WIDTH = 140
 
 
@@ -87,6 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--equivalent-within", type=float, metavar="D", help=within)
     kinds = "also write the differences as tables for a paper: differences.tex, differences.csv in the output folder"
     add("--export", nargs="+", default=[], choices=("tex", "csv"), help=kinds)
+    add("--overwrite", action="store_true", help="replace another comparison in the output folder, but for answers/")
     add("--strict", action="store_true", help="exit with 2 where there is something to warn of")
     add("--set", nargs="*", default=[], metavar="key=value", help="recipe keys to change")
     add_cache_option(parser)
@@ -97,7 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> "Comparison":
     """Reads what is compared, compares it, and writes the files but for tables.txt."""
     from spanreward.rewards.judges import closing
-    from spanreward.training.evaluation.judged.evaluate import evaluate
+    from spanreward.training.evaluation.judged.evaluate import decided_by, evaluate
     from spanreward.training.evaluation.page.report import write_report
     from spanreward.training.evaluation.page.results import results_of, write_completions
     from spanreward.training.evaluation.page.shown import shown_prompts
@@ -105,6 +107,12 @@ def run(arguments: argparse.Namespace) -> "Comparison":
     from spanreward.training.grpo.recorder import judges_of
 
     setup, output = setup_of(arguments), arguments.output
+    written = [output / name for name in (*WRITTEN, *(f"differences.{kind}" for kind in arguments.export))]
+    sides = [Path(run) for runs in setup.sides.values() for run in runs]
+    check_apart({output, *written, arguments.json}, [Path(arguments.recipe or arguments.data), *sides])
+    made = not arguments.overwrite and any(path.exists() for path in written)
+    check_json(arguments.json, {"schema": None, "sides": setup.sides}, arguments.overwrite)
+    settle(output / "comparison.settings.json", decided_by(setup), output if made else None)
     with closing(judges_of(setup.rewards)):
         evaluation = evaluate(setup, output / "answers")
     comparison = summarise(setup, evaluation)

@@ -11,14 +11,17 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TextIO
+from typing import Any
 
 from rich.progress import track
 from rich.table import Table
 
+from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.files.outputs import check_json, resumed_lines
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJudge, Question, Rating
+from spanreward.rewards.reward.fingerprint import fingerprint
 from spanreward.training.commands.main import run
-from spanreward.training.commands.metric_options import JUDGES, add_metric_options, open_metric
+from spanreward.training.commands.metric_options import JUDGES, add_metric_options, check_files, open_metric
 
 CHUNK = 16  # rows that are judged together
 
@@ -30,20 +33,22 @@ TRAIN = """\
 The output folder gets the weights, spanreward.json and README.md, the model card; `encoder:FOLDER` reads it. The
 training runs on one GPU or on the CPU, and ends when the loss on held-out pictures no longer falls. Nothing is
 downloaded, unless `base` is a hub id (HF_HUB_OFFLINE=1: never)."""
-LABEL = """\
+LABELS = """\
     spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
 
 The rows are as for `spanreward score posh`. Each line of the output is a question: the text that it was made from, the
-places of its words, the target, and the distribution over the ratings. After an interruption the same command starts
-the file anew; a judge with a model has its answers so far in the cache."""
+places of its words, the target, and the distribution over the ratings. The same command goes on after an interruption,
+asks again about rows that had no verdict, and adds labels of new rows; --overwrite starts the file anew."""
+LABEL = {"picture": str, "text": str, "target": str, "places": list, "probabilities": dict}  # the keys of a line
+DONE = "rows"  # the key of a chunk's last line: the fingerprints of its rows with a verdict
 
 
 class Noting(OuterJudge):
-    """A judge whose answers about phrases are also written to a file. pictures: names by reference."""
+    """A judge whose answers about phrases are also noted. pictures: names by reference."""
 
-    def __init__(self, judge: Judge, file: TextIO, pictures: dict[str, str]) -> None:
+    def __init__(self, judge: Judge, pictures: dict[str, str]) -> None:
         super().__init__(judge)
-        self.file, self.pictures = file, pictures
+        self.pictures, self.noted = pictures, list[dict[str, Any]]()
         self.reads_source = True
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
@@ -53,8 +58,7 @@ class Noting(OuterJudge):
             if isinstance(answer, Rating) and probe.places and probe.kind != "denied":
                 picture = self.pictures.get(probe.text) or self.pictures.get(probe.source, probe.source)
                 line = {"picture": picture, "text": probe.source, "target": probe.text, "places": probe.places}
-                line |= {"probabilities": dict(answer.probabilities)}
-                self.file.write(json.dumps(line) + "\n")
+                self.noted.append(line | {"probabilities": dict(answer.probabilities)})
         return answers
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
@@ -71,6 +75,7 @@ def train(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     from spanreward.training.judge.data import load_judge_recipe
 
     recipe = load_judge_recipe(arguments.recipe, arguments.overrides)  # before the slow imports: typos show at once
+    check_json(arguments.json, {"temperature": None, "recipe": None}, recipe.overwrite)
     from spanreward.training.judge.fit import train_judge
 
     figures = train_judge(recipe, arguments.resume)
@@ -84,26 +89,42 @@ def add_label(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("rows", type=Path, metavar="ROWS.jsonl", help="completions with their references")
     parser.add_argument("--judge", required=True, help=f"the teacher: {JUDGES}")
     parser.add_argument("--output", required=True, type=Path, metavar="LABELS.jsonl", help="a question a line")
-    add_metric_options(parser)
+    add_metric_options(parser, overwrite="the output")
 
 
 def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     from spanreward.rewards.posh import PoshReward
     from spanreward.rewards.scoring import read_rows
 
-    samples, pictures = [], dict[str, str]()
+    check_files(arguments, arguments.output, [arguments.rows], **{"rows without a verdict": None})
+    samples, pictures = dict[str, Sample](), dict[str, str]()
     for row in read_rows(arguments.rows):
         if isinstance(row.sample, str) or not row.sample.references:
             raise ValueError(f"line {row.number} of {arguments.rows} has no completion with a reference.")
-        samples.append(row.sample)
+        samples[fingerprint(row.sample)] = row.sample
         pictures |= dict.fromkeys(row.sample.references, row.sample.references[0])
-    with open_metric("posh", arguments) as (posh, settings), arguments.output.open("w", encoding="utf-8") as file:
+    with (
+        open_metric("posh", arguments) as (posh, settings),
+        resumed_lines(arguments.output, settings, LABEL, arguments.overwrite) as (file, lines),
+    ):
+        done = {mark for line in lines for mark in line.get(DONE, ())}
+        there = {json.dumps({key: line[key] for key in LABEL}) for line in lines}
+        waiting, failed = [mark for mark in samples if mark not in done], 0
         (judge,) = posh.judges
-        reward = PoshReward(Noting(judge, file, pictures), **settings["options"])
+        noting = Noting(judge, pictures)
+        reward = PoshReward(noting, **settings["options"])
         with judge:
-            chunks = [samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK)]
-            verdicts = [verdict for chunk in track(chunks, "labelling") for verdict in reward.assess(chunk)]
-    numbers = {"rows": len(samples), "rows without a verdict": sum(verdict.score is None for verdict in verdicts)}
+            for start in track(range(0, len(waiting), CHUNK), "labelling"):
+                marks = waiting[start : start + CHUNK]
+                verdicts = reward.assess([samples[mark] for mark in marks])
+                judged = [mark for mark, one in zip(marks, verdicts, strict=True) if one.score is not None]
+                failed += len(marks) - len(judged)
+                noted = [line for line in noting.noted if json.dumps(line) not in there] or noting.noted[-1:]
+                noted[-1:] = [line | {DONE: judged} for line in noted[-1:]]
+                file.write("".join(json.dumps(line) + "\n" for line in noted))
+                file.flush()
+                noting.noted.clear()
+    numbers = {"rows": len(samples), "kept": len(samples) - len(waiting), "rows without a verdict": failed}
     table = Table(*numbers, title=str(arguments.output))
     table.add_row(*map(str, numbers.values()))
     return numbers, [table]
@@ -111,6 +132,8 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
 
 def main() -> None:
     train_it = SimpleNamespace(HELP="train a judge as a recipe says", DESCRIPTION=TRAIN, add_arguments=add_train)
-    label_it = SimpleNamespace(HELP="keep a judge's answers, to train from", DESCRIPTION=LABEL, add_arguments=add_label)
+    label_it = SimpleNamespace(
+        HELP="keep a judge's answers, to train from", DESCRIPTION=LABELS, add_arguments=add_label
+    )
     train_it.measure, label_it.measure = train, label
     run("spanreward judge", __doc__, {"train": train_it, "label": label_it})

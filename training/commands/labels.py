@@ -14,7 +14,13 @@ from rich.table import Column, Table
 
 from spanreward.rewards.comparison.figures import interval, number
 from spanreward.training.commands.main import defined, run
-from spanreward.training.commands.metric_options import add_metric_options, add_rows_options, open_metric, renamed
+from spanreward.training.commands.metric_options import (
+    add_metric_options,
+    add_rows_options,
+    check_files,
+    open_metric,
+    renamed,
+)
 
 if TYPE_CHECKING:
     from spanreward.training.evaluation.statistics.span_reliability import Labelled
@@ -37,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", default="posh", help="whose spans (default posh)")
     parser.add_argument("--judge", default="match", help="answers its questions (default match, which compares words)")
     add_rows_options(parser, "or MAP.yaml, a column map; ")
-    add_metric_options(parser)
+    add_metric_options(parser, overwrite="the file of --json")
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
@@ -49,6 +55,8 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     names = renamed([given for given in arguments.columns if "=" in given])
     records = read_records(arguments.sample, ColumnMap.load(maps[-1]).renamed(names), arguments.limit)
     with open_metric(arguments.metric, arguments) as (reward, settings):
+        inputs = (arguments.sample, *arguments.columns, arguments.metric)
+        check_files(arguments, None, inputs, metric=settings, reliability=None)
         samples = [record.samples[0] for record in records]
         chunks = (samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK))
         verdicts = [verdict for chunk in chunks for verdict in reward.judge_samples(chunk)]

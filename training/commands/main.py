@@ -7,7 +7,6 @@ On several processes a recipe is launched: accelerate launch -m spanreward train
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -17,6 +16,7 @@ from typing import Any
 
 from rich.console import Console
 
+from spanreward.rewards.files.outputs import write_json
 from spanreward.training.needs import lacking
 
 # Each command: its module in spanreward.training.commands, and what it is for.
@@ -83,10 +83,3 @@ def defined(numbers: Any) -> Any:
     if isinstance(numbers, (list, tuple)):
         return [defined(value) for value in numbers]
     return None if numbers != numbers else numbers
-
-
-def write_json(path: Path | None, numbers: Any) -> None:
-    """Write the numbers there, where a path is given, and make its folder."""
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(numbers, indent=2) + "\n")

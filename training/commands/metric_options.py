@@ -12,9 +12,12 @@ Heavy imports wait until a judge is made, so that `--help` is quick.
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from spanreward.rewards.files.outputs import check_apart, check_json
 
 if TYPE_CHECKING:
     from spanreward.rewards.reward.reward import Reward
@@ -42,9 +45,24 @@ def add_judge_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judge-option", action="append", default=[], metavar="key=value", help=OF_JUDGE)
 
 
-def add_metric_options(parser: argparse.ArgumentParser) -> None:
+def add_metric_options(parser: argparse.ArgumentParser, overwrite: str = "") -> None:
+    """overwrite: the outputs that --overwrite begins anew, where there is such an option."""
     add_judge_options(parser)
     parser.add_argument("options", nargs="*", metavar="key=value", help=OF_METRIC)
+    if overwrite:
+        parser.add_argument("--overwrite", action="store_true", help=f"begin {overwrite} anew, if there is one")
+
+
+def check_files(
+    arguments: argparse.Namespace, output: Path | None, inputs: Iterable[str | Path | None], **like: Any
+) -> None:
+    """Raises ValueError for an output or --json that must not be written (rewards/files/outputs.py). Files in names
+    such as FILE.py:NAME and in options such as prompts=FILE are inputs too. like: of `check_json`.
+    """
+    words = [str(path) for path in (*inputs, arguments.judge, *arguments.judge_option, *arguments.options) if path]
+    read = [Path(part) for word in words for part in (word, word.rpartition(":")[0], word.partition("=")[2]) if part]
+    check_apart([output, output and output.with_name(f"{output.name}.settings.json"), arguments.json], read)
+    check_json(arguments.json, like, arguments.overwrite)
 
 
 def add_rows_options(parser: argparse.ArgumentParser, also: str = "") -> None:

@@ -15,8 +15,9 @@ key is one sentence that names it.
     FILE.py:NAME  what it says; one without a judge needs no --judge
 
 Each row of the output has: id, score, status, parts, spans (start, end, score, credit, kind, note, component, asked),
-missed, parsed_by. A row that cannot be read is reported with its line number and gets the status not_applicable. After
-an interruption the same command goes on.
+missed, parsed_by, fingerprint. A row that cannot be read is reported with its line number and gets the status
+not_applicable. The same command goes on after an interruption. It keeps the scores of rows that are as they were, and
+asks again about rows that were changed or had no score; --overwrite starts the output anew.
 """
 
 import argparse
@@ -29,11 +30,12 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from spanreward.training.commands.main import write_json
+from spanreward.rewards.files.outputs import write_json
 from spanreward.training.commands.metric_options import (
     JUDGES,
     add_metric_options,
     add_rows_options,
+    check_files,
     open_metric,
     renamed,
 )
@@ -51,7 +53,7 @@ def main() -> None:
     add_rows_options(parser)
     parser.add_argument("--output", required=True, type=Path, metavar="VERDICTS.jsonl", help="one verdict per row")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
-    add_metric_options(parser)
+    add_metric_options(parser, overwrite="the output")
     arguments = parser.parse_intermixed_args()
 
     from spanreward.rewards.scoring import score_file
@@ -61,6 +63,8 @@ def main() -> None:
     level = log.level
     log.setLevel(logging.CRITICAL)  # the end of the command says in one line why a row has no score
     try:
+        inputs = (arguments.input, arguments.reward)
+        check_files(arguments, arguments.output, inputs, bad_lines=None, mean_score=None)
         with open_metric(arguments.reward, arguments) as (reward, settings), Progress(console=console) as bar:
             task = bar.add_task(title, total=None)
             summary = score_file(
@@ -71,6 +75,7 @@ def main() -> None:
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
                 columns=renamed(arguments.columns),
                 limit=arguments.limit,
+                overwrite=arguments.overwrite,
             )
         write_json(arguments.json, asdict(summary))
     except (ValueError, OSError, ImportError) as error:

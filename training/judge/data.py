@@ -19,15 +19,14 @@ from spanreward.rewards.files.tables import read_table
 from spanreward.rewards.labels.column_map import ColumnMap
 from spanreward.rewards.labels.records import Record, read_records
 from spanreward.training.judge.changes import Changes, Example
-from spanreward.training.recipe import Part, RecipeError, checked, read_recipe
+from spanreward.training.recipe import RecipeError, RunPart, checked, read_recipe
 
 Kind = Literal["right", "replaced", "swapped", "added", "other"]  # training/judge/changes.py
 
 
-class JudgeRecipe(Part):
+class JudgeRecipe(RunPart):
     """What an encoder judge is trained from, and how. docs/train_a_judge.md says what each key means."""
 
-    output: str
     seed: int = Field(0, ge=0)
     base: str = "minilm"
     captions: dict[str, str] = Field({})

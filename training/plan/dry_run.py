@@ -5,7 +5,6 @@
 Counts come from the recipe and TRL's defaults. A number that depends on completions or absent data is an estimate.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from spanreward.rewards.base.cost import WORDS_PER_TOKEN, Cost
+from spanreward.rewards.files.outputs import check_json, write_json
 from spanreward.rewards.files.tables import table_rows
 from spanreward.training.plan.here import gpus_here, judge_here, policy_here, vllm_here
 from spanreward.training.plan.memory import Plan
@@ -29,7 +29,7 @@ from spanreward.training.plan.needs import (
     settings_of,
 )
 from spanreward.training.recipe import DataPart, JsonlPart, Recipe, RecipeError
-from spanreward.training.run import build_rewards
+from spanreward.training.run import build_rewards, refusals
 
 REQUESTS_A_SECOND = 1000  # of one engine, on one CPU core (docs/evidence/cost.md)
 
@@ -51,6 +51,8 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: Pat
     """Print what this machine has and the plan, and write the same numbers to `json_path` if that is given. Raises
     RecipeError, at the end where only this machine stops it.
     """
+    with refusals():
+        check_json(json_path, {"here": None, "launch": None}, recipe.overwrite)
     launch = read_launch(accelerate_config)
     plan = plan_of(recipe, launch)
     settings, console = settings_of(recipe), Console()
@@ -70,10 +72,7 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: Pat
     for line in lines(recipe, planned):
         table.add_row(*line)
     console.print(table)
-    if json_path is not None:
-        json_path.parent.mkdir(parents=True, exist_ok=True)
-        here = {"here": [asdict(one) for one in found]}
-        json_path.write_text(json.dumps(here | numbers(recipe, planned), indent=2) + "\n")
+    write_json(json_path, {"here": [asdict(one) for one in found]} | numbers(recipe, planned))
     if stops := [str(one) for one in found if one.ok is False]:
         raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
 

@@ -9,10 +9,13 @@ from xml.etree import ElementTree
 import pytest
 from PIL import Image
 
-from experiments.blind.comparison import read_answered
+from experiments.blind.comparison import compared_prompts, read_answered
 from experiments.blind.export import export, key_of
 from experiments.blind.label_studio import interface
 from experiments.blind.questions import ANSWERS, QUESTIONS
+from spanreward.rewards.reward.fingerprint import fingerprint
+from spanreward.rewards.reward.row import read_sample
+from spanreward.training.evaluation.answers.sides import ROW
 from tests.support.blind import IDS, comparison
 
 HOSTILE = '</Text><script>alert(1)</script> "$image" &amp; \u202e {"pair": "x"} 😀'
@@ -118,6 +121,22 @@ def test_of_two_runs_of_one_seed_the_first_is_shown(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in [*({**row, "run": 1} for row in first), *again]))
     found = read_answered(folder, ("dapo", "sft"))
     assert [pair.texts for pair in found] == [two(name, 0) for name in IDS]
+
+
+def test_rows_that_have_changed_since_they_were_answered_are_refused(tmp_path: Path) -> None:
+    folder = comparison(tmp_path / "comparison", two)
+    path = folder / "completions.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    rows = {row["id"]: row for row in compared_prompts(json.loads((folder / "results.json").read_text())).rows}
+    marks = {name: fingerprint(read_sample(row, "", row["prompt"])) for name, row in rows.items()}
+    path.write_text("".join(json.dumps(line | {ROW: marks[line["id"]]}) + "\n" for line in lines))
+    export(folder, ("dapo", "sft"), 3, tmp_path / "blind")
+    path.write_text("".join(json.dumps(line | {ROW: marks[IDS[0]]}) + "\n" for line in lines))
+    with pytest.raises(ValueError, match="the row '2' has changed since it was answered: compare again"):
+        export(folder, ("dapo", "sft"), 3, tmp_path / "other")
+    path.write_text("".join(json.dumps(line | {ROW: line["model"]}) + "\n" for line in lines))
+    with pytest.raises(ValueError, match="the sides answered another row under the id '1'"):
+        read_answered(folder, ("dapo", "sft"))
 
 
 def test_what_cannot_be_exported_is_one_sentence(tmp_path: Path) -> None:

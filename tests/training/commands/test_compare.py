@@ -129,7 +129,7 @@ def test_every_completion_is_a_line_with_its_scores_and_verdict(output: Any) -> 
     assert places == [(model, *run, name) for model in ("sft", "d<b>o") for run in runs for name in ids]
     for line in lines:
         assert list(line)[:4] == ["model", "run", "seed", "id"]
-        assert list(line)[4:] == ["completion", "scores", "wrong", "verdict", "judge"]
+        assert list(line)[4:] == ["completion", "scores", "wrong", "verdict", "judge", "row_fingerprint"]
         assert list(line["scores"]) == METRICS
         assert list(line["verdict"])[:3] == ["score", "status", "parts"]
         assert all(0 <= start < end <= len(line["completion"]) for start, end in line["wrong"])
@@ -179,7 +179,7 @@ def test_answers_from_a_file_are_judged_like_a_model_s(
         given, trained = tables["file"][metric]["mean"], tables["sft"][metric]["mean"]
         assert given == (None if metric in ("length", "truncated") else trained)
     answers.write_text("")
-    code = run(monkeypatch, f"file={answers}", f"sft={folders / '0'}", *arguments)
+    code = run(monkeypatch, f"file={answers}", f"sft={folders / '0'}", *arguments, "--overwrite")
     assert code.startswith(f"compare.py: {answers} has no answer to 6 of the 6 rows")
 
 

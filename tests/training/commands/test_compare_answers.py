@@ -220,3 +220,53 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("spanreward.training.commands.compare.run", interrupted)
     code = compare(monkeypatch, "a=a", "b=b", "--recipe", "r.yaml", "--output", tmp_path)
     assert code == f"compare.py: interrupted; the same command goes on from what is in {tmp_path}/answers."
+
+
+@pytest.mark.parametrize(
+    ("told", "differ"),
+    [
+        ({"reference": "A red dog and cat number 0."}, ""),
+        ({"reference": ["A red dog and cat number 0."], "prompt": " <image>\n Describe  the picture."}, ""),
+        ({"prompt": None, "question": None, "reference": None, "level": 9}, ""),
+        ({"prompt": [{"role": "user", "content": "Describe the picture."}]}, ""),
+        ({"reference": "A blue dog and cat number 1."}, "reference"),
+        ({"reference": ["A red dog and cat number 0.", "A dog."]}, "reference"),
+        ({"prompt": "What is it?"}, "prompt"),
+        ({"row_fingerprint": "0123456789abcdef"}, "row_fingerprint"),
+    ],
+    ids=str,
+)
+def test_an_answer_to_another_row_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Any, differ: str
+) -> None:
+    """Lines in another order, of an earlier version of the data, or of other data with the same ids."""
+    rows, good = data(tmp_path / "rows.jsonl", 2), answers(tmp_path / "good.jsonl", ["A.", "B."])
+    lines = [{"id": "row 1", "completion": "B."}, {"id": "row 0", "completion": "A.", **told}, {"id": "row 9", **told}]
+    other = write(tmp_path / "other.jsonl", [{"completion": "C.", **line} for line in lines])
+    arguments = ("--data", rows, "--metric", "posh", "--output", tmp_path / "out")
+    code = compare(monkeypatch, f"one={good}", f"two={other}", *arguments)
+    refused = f"compare.py: {other} line 2 answers another row than the data's 'row 0': they differ in their {differ}."
+    assert code == (refused if differ else None)
+
+
+def test_a_changed_input_is_another_comparison(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Data, answers and settings decide it; the page's title does not."""
+    rows, good = data(tmp_path / "rows.jsonl", 4), answers(tmp_path / "good.jsonl", ["A."] * 4)
+    other = answers(tmp_path / "other.jsonl", ["B."] * 4)
+    asked = (f"one={good}", f"two={other}", "--data", rows, "--metric", "posh", "--output", tmp_path / "out")
+    assert compare(monkeypatch, *asked) is None
+    assert compare(monkeypatch, *asked, "--title", "Mine") is None
+    before = (tmp_path / "out" / "results.json").read_bytes()
+    for key, change in (
+        ("data", lambda: write(rows, [{"id": f"row {n}", "reference": "A cat."} for n in range(4)])),
+        ("versions", lambda: answers(other, ["C."] * 4)),
+    ):
+        kept = {path: path.read_bytes() for path in (rows, other)}
+        change()
+        told = compare(monkeypatch, *asked)
+        assert told.startswith(f"compare.py: {tmp_path}/out was made with {{'{key}': ")
+        for path, content in kept.items():
+            path.write_bytes(content)
+    assert "'seeds': [0]" in compare(monkeypatch, *asked, "--seeds", 5)
+    assert (tmp_path / "out" / "results.json").read_bytes() == before
+    assert compare(monkeypatch, *asked, "--seeds", 5, "--overwrite") is None

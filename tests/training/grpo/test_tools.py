@@ -1,23 +1,11 @@
 """Policies that call tools: the assistant's last message is judged, and credit goes to tokens that the policy wrote."""
 
-import json
 from pathlib import Path
-from typing import Any
 
-import pytest
-import torch
-from datasets import Dataset
-from tokenizers import decoders, pre_tokenizers
-from trl import GRPOTrainer
-from trl.chat_template_utils import add_response_schema
-
-from spanreward import Span, SpanGRPOConfig, SpanGRPOTrainer, Verdict
-from spanreward.rewards.base.verdict import Sample
 from spanreward.training.grpo.picture_tokens import take_out
 from spanreward.training.grpo.reasoning import split_turns
-from tests.support.tiny_models import save_llama
-from tests.support.tiny_trainer import COMMON, Scored
 from spanreward.training.policy import load_policy
+from tests.support.tiny_models import save_llama
 
 
 def test_the_last_turn_is_found_in_the_text_of_all(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -84,14 +83,49 @@ def test_one_seed_gives_one_judge(trained: dict[str, Any], toy: Path) -> None:
 
 
 def test_a_resumed_training_ends_as_one_that_was_not_interrupted(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last checkpoint was cut when the process was killed, and the one before it is whole. Another recipe, and
+    other data under the same names, are refused.
+    """
     output = toy / "resumed"
+    asked = ("judge", "train", toy / "recipe.yaml", f"output={output}", "check_every=60")
     with monkeypatch.context() as interrupted:
         interrupted.setattr(fit.shutil, "rmtree", lambda folder: None)
-        assert spanreward("judge", "train", toy / "recipe.yaml", f"output={output}", "check_every=60").code == 0
+        assert spanreward(*asked).code == 0
     whole = (output / "model.safetensors").read_bytes()
-    shutil.rmtree(output / "checkpoints/checkpoint-120")
-    assert spanreward("judge", "train", toy / "recipe.yaml", "--resume", f"output={output}", "check_every=60").code == 0
+    cut = output / "checkpoint-120/optimizer.pt"
+    cut.write_bytes(cut.read_bytes()[:1000])
+    assert f"the output folder {output} is not empty: choose another output=" in spanreward(*asked).err
+    for other, told in (
+        ("seed=1", "seed: 0"),
+        ("learning_rate=0.1", "learning_rate: 0.01"),
+        ("kinds.other=1", "kinds."),
+    ):
+        refused = spanreward(*asked, "--resume", other)
+        assert f"the run in {output} has {told}" in refused.err
+        assert (refused.code, len(refused.err.splitlines())) == (1, 1)
+    captions = (toy / "captions.jsonl").read_text()
+    (toy / "captions.jsonl").write_text(captions.replace("red", "green"))
+    assert f"the data of the run in {output} have changed since it began" in spanreward(*asked, "--resume").err
+    (toy / "captions.jsonl").write_text(captions)
+    assert spanreward(*asked, "--resume").code == 0
     assert (output / "model.safetensors").read_bytes() == whole
+    assert not list(output.glob("checkpoint*"))
+    assert "there is no checkpoint to resume from" in spanreward(*asked, "--resume").err
+
+
+def test_a_folder_that_is_somebody_elses_is_left_alone(toy: Path, tmp_path: Path) -> None:
+    (tmp_path / "checkpoints").mkdir()
+    for name in ("README.md", "checkpoints/mine.bin"):
+        (tmp_path / name).write_text("mine")
+    done = spanreward("judge", "train", toy / "recipe.yaml", f"output={tmp_path}")
+    assert (done.code, len(done.err.splitlines())) == (1, 1)
+    assert f"the output folder {tmp_path} is not empty" in done.err
+    assert (
+        "has no recipe.yaml" in spanreward("judge", "train", toy / "recipe.yaml", f"output={tmp_path}", "--resume").err
+    )
+    inside = spanreward("judge", "train", toy / "recipe.yaml", f"output={toy}", "overwrite=true")
+    assert f"{toy}/base, which this run reads, lies in the output folder {toy}" in inside.err
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["README.md", "checkpoints", "mine.bin"]
 
 
 def test_no_held_out_or_unseen_picture_is_trained_on(toy: Path) -> None:

@@ -16,12 +16,13 @@ from huggingface_hub import try_to_load_from_cache
 from PIL import Image
 from transformers import ProcessorMixin
 
+from spanreward.rewards.files.outputs import object_in, write_whole
 from spanreward.rewards.judges import Question, closing
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.rewards.reward.fingerprint import digest
 from spanreward.training.grpo.reasoning import answer_of
 from spanreward.training.policy import base_of, load_policy
-from spanreward.training.run_folder import write_whole
 
 BATCH = 64
 LONGEST = 16_384  # tokens of a prompt with its pictures and the answer, through vLLM
@@ -42,7 +43,9 @@ def kept_completions(
         texts, lengths = greedy_completions(path, rows, max_tokens, reasoning_end)
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(file, json.dumps({"policy": path, "max_tokens": max_tokens, "texts": texts, "lengths": lengths}))
-    kept = json.loads(file.read_text("utf-8"))
+    kept = object_in(file.read_bytes())
+    if not all(isinstance(kept.get(key), list) and len(kept[key]) == len(rows) for key in ("texts", "lengths")):
+        raise ValueError(f"{file}, which keeps answers of {path}, is damaged: remove it to have them written again.")
     return kept["texts"], kept["lengths"]
 
 
@@ -58,7 +61,9 @@ def fingerprint(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, r
 
 
 def version_of(path: str) -> list[Any]:
-    """Returns names, sizes and times of a folder's files and of an adapter's base; for a hub model its commit."""
+    """Returns names, sizes and times of a folder's files and of an adapter's base, a hub model's commit, or a file."""
+    if Path(path).is_file():
+        return [path, digest("", Path(path).read_bytes())]
     folder, base = Path(path), base_of(path)
     if not folder.is_dir():
         return [path, str(try_to_load_from_cache(path, "config.json"))]  # where it is cached, with the commit

@@ -14,12 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.base.values import completion_text
+from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.files.tables import is_table
+from spanreward.rewards.reward.fingerprint import fingerprint
+from spanreward.rewards.reward.row import read_sample
 from spanreward.training.data.jsonl import read_records
 from spanreward.training.policy import policy_folder
 from spanreward.training.recipe import RecipeError
 from spanreward.training.recipe_file import read_mapping
 
+ROW = "row_fingerprint"  # the key in completions.jsonl, by which a reader tells that the row is still the same
 POLICY_FILES = ("config.json", "adapter_config.json")
 
 
@@ -91,11 +95,24 @@ def recipe_of(run: str) -> dict[str, Any]:
     return read_mapping(path) if path.is_file() else {}
 
 
+def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
+    """Returns the first of prompt, question, reference and ROW that the line has and the row has otherwise, or ""."""
+    try:
+        line = read_sample({key: record.get(key) for key in ("question", "reference")}, "", record.get("prompt") or "")
+    except ValueError as error:
+        raise RecipeError(f"{where}: {error}.") from None
+    prompts = line.prompt.split(), row.prompt.split()
+    pairs: list[tuple[str, Any, Any]] = [("prompt", *prompts), ("question", line.question, row.question)]
+    pairs += [("reference", line.references, row.references), (ROW, record.get(ROW), fingerprint(row))]
+    return next((key for key, one, other in pairs if one and other and one != other), "")
+
+
 def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Returns a completion per row; other keys and rows of the file are ignored. Raises RecipeError, naming the line or
-    the row, for an answer without text, a repeated one, and a missing one.
+    """Returns a completion per row; other rows of the file are ignored. Raises RecipeError, naming the line or the row,
+    for an answer without text, a repeated one, a missing one, and one to another row than the data's of this id.
     """
     texts: dict[str, str] = {}
+    asked = {str(row["id"]): read_sample(row, "", row.get("prompt", "")) for row in rows}
     for where, record in read_records(path):
         name, said = record.get("id"), record.get("completion")
         if name is None or not isinstance(said, str | list):
@@ -106,6 +123,8 @@ def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
             texts[str(name)] = completion_text(said)
         except ValueError as error:
             raise RecipeError(f"{where}: {error}.") from None
+        if str(name) in asked and (key := differing(record, asked[str(name)], where)):
+            raise RecipeError(f"{where} answers another row than the data's {name!r}: they differ in their {key}.")
     missing = [str(row["id"]) for row in rows if str(row["id"]) not in texts]
     if missing:
         raise RecipeError(

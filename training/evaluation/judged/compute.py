@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from spanreward.rewards.files.json_lines import read_json_lines
 from spanreward.training.evaluation.answers.sides import recipe_of
 
+COUNTS = ("step", "num_tokens", "train_runtime")
 SECONDS = "seconds/"  # what phases' keys begin with
 
 
@@ -50,9 +52,12 @@ def training_of(run: str) -> dict[str, Any]:
     recipe, log, versions_file = recipe_of(run), Path(run) / "metrics.jsonl", Path(run) / "versions.json"
     if not recipe:
         return {}
-    lines = [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.is_file() else []
+    lines = [line for _, line in read_json_lines(log)] if log.is_file() else []
     versions = json.loads(versions_file.read_text("utf-8")) if versions_file.is_file() else {}
-    last = {key: line[key] for line in lines for key in ("step", "num_tokens", "train_runtime") if key in line}
+    for key, value in ((key, value) for line in lines for key, value in line.items() if key in COUNTS):
+        if not (type(value) in (int, float) and 0 <= value < math.inf):
+            raise ValueError(f"{log} has {key} {value!r}, which is no finite number from 0: mend or remove the file.")
+    last = {key: line[key] for line in lines for key in COUNTS if key in line}
     whole = "train_runtime" in last and not versions.get("resumed")
     phases = sorted({key for line in lines for key in line if key.startswith(SECONDS)})
     seconds = {key.removeprefix(SECONDS): fmean(line[key] for line in lines if key in line) for key in phases}

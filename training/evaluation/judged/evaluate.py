@@ -17,9 +17,10 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
+from spanreward.rewards.reward.fingerprint import digest, fingerprint
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.row import read_sample
-from spanreward.training.evaluation.answers.greedy import BATCH, kept_completions
+from spanreward.training.evaluation.answers.greedy import BATCH, kept_completions, version_of
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import is_answers, read_answers
 from spanreward.training.evaluation.judged.answer import JudgedAnswer, judged_answer
@@ -53,6 +54,14 @@ def evaluate(setup: Setup, kept: Path) -> Evaluation:
     check_rewards(setup.rewards, setup.prompts.rows)
     judged = {run: judge(written, setup) for run, written in write_all(setup, kept).items()}
     return tabulate({side: [judged[run] for run in runs] for side, runs in setup.sides.items()})
+
+
+def decided_by(setup: Setup) -> dict[str, Any]:
+    """Returns what decides a comparison's scores: the models as they are, the rows, and who scores them."""
+    rows = [(row["id"], fingerprint(read_sample(row, "", row["prompt"]))) for row in setup.prompts.rows]
+    versions = {run: digest(repr(version_of(run))) for runs in setup.sides.values() for run in runs}
+    decided = {"models": setup.sides, "versions": versions, "seeds": setup.seeds, "data": digest(repr(rows))}
+    return {**decided, "metrics": [part.model_dump() for part in setup.parts], "max_tokens": setup.max_tokens}
 
 
 def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) -> None:

@@ -9,8 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from spanreward.rewards.reward.fingerprint import fingerprint
+from spanreward.rewards.reward.row import read_sample
 from spanreward.rewards.scoring import to_json
 from spanreward.training.evaluation.answers.setup import Setup
+from spanreward.training.evaluation.answers.sides import ROW
 from spanreward.training.evaluation.judged.evaluate import Answers
 from spanreward.training.evaluation.statistics.comparison import Comparison, Ranked
 from spanreward.training.evaluation.statistics.estimates import Estimate
@@ -80,11 +83,12 @@ def ranked(row: Ranked) -> dict[str, Any]:
 
 
 def write_completions(path: Path, setup: Setup, answers: Answers) -> None:
-    """Writes a line per side, run and prompt: the completion, its scores and the shown verdict."""
+    """Writes a line per side, run and prompt: the completion, its scores, the shown verdict, the row's fingerprint."""
+    marks = [fingerprint(read_sample(row, "", row["prompt"])) for row in setup.prompts.rows]
     with path.open("w", encoding="utf-8") as file:
         for side, of_seeds in answers.items():
             for run, (seed, of_run) in enumerate(zip(setup.seeds, of_seeds, strict=True), start=1):
-                for row, answer in zip(setup.prompts.rows, of_run, strict=True):
+                for row, mark, answer in zip(setup.prompts.rows, marks, of_run, strict=True):
                     line = {"model": side, "run": run, "seed": seed, "id": row["id"], "completion": answer.text}
                     line |= {"scores": answer.scores, "wrong": answer.wrong, "verdict": to_json(answer.verdict)}
-                    file.write(json.dumps({**line, "judge": answer.judge}) + "\n")
+                    file.write(json.dumps({**line, "judge": answer.judge, ROW: mark}) + "\n")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import yaml
 
 from spanreward.training.evaluation.judged.compute import compute_of, training_of
@@ -32,6 +33,20 @@ def test_what_a_run_folder_says(tmp_path: Path) -> None:
     assert "hours" not in resumed  # its log knows only the last part
     assert training_of(folder(tmp_path / "begun", LINES[:1]))["steps"] == 1
     assert training_of("answers.jsonl") == training_of("Qwen/Qwen2.5-VL-7B") == {}
+
+
+@pytest.mark.parametrize("value", ["-5", "NaN", "Infinity", "1e999", "null", "true", '"many"', "[]"])
+@pytest.mark.parametrize("key", ["step", "num_tokens", "train_runtime"])
+def test_what_is_no_number_of_work_is_one_sentence(tmp_path: Path, key: str, value: str) -> None:
+    run = folder(tmp_path / "run", LINES)
+    (tmp_path / "run" / "metrics.jsonl").write_text(f'{{"step": 1}}\n{{"{key}": {value}}}\n')
+    with pytest.raises(
+        ValueError, match=rf"metrics.jsonl has {key} .*, which is no finite number from 0: mend or remove"
+    ):
+        training_of(run)
+    (tmp_path / "run" / "metrics.jsonl").write_text('{"step": 1')
+    with pytest.raises(ValueError, match=r"metrics.jsonl line 1 is not JSON"):
+        training_of(run)
 
 
 def test_tokens_are_counted_once_a_run() -> None:

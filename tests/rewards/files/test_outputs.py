@@ -1,0 +1,106 @@
+"""Outputs that exist, and inputs that would have been outputs."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spanreward.rewards.files.outputs import check_apart, check_json, resumed_lines, settle, write_json, write_whole
+
+
+def test_an_input_is_no_output_by_any_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, other = tmp_path / "rows.jsonl", tmp_path / "other.jsonl"
+    rows.write_text("mine\n")
+    os.link(rows, tmp_path / "hard.jsonl")
+    (tmp_path / "soft.jsonl").symlink_to(rows)
+    (tmp_path / "folder").symlink_to(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    check_apart([other, None], [rows, None])
+    for path in ("rows.jsonl", "./rows.jsonl", "hard.jsonl", "soft.jsonl", "folder/rows.jsonl", "x/../rows.jsonl"):
+        (tmp_path / "x").mkdir(exist_ok=True)
+        with pytest.raises(ValueError, match=r"jsonl is an input of this command, which would be lost: choose another"):
+            check_apart([other, Path(path)], [rows])
+    with pytest.raises(ValueError, match="is an input"):
+        check_apart([Path("new.jsonl")], [tmp_path / "folder" / "new.jsonl"])  # neither is there yet
+
+
+@pytest.mark.parametrize("numbers", [{"a": 1}, {"a": 1, "made": {"by": "you", "with": [1, 2]}, "b": None}])
+def test_numbers_of_the_same_command_are_replaced(tmp_path: Path, numbers: Any) -> None:
+    path, like = (
+        tmp_path / "new" / "numbers.json",
+        {"a": None, **({"made": numbers["made"]} if "made" in numbers else {})},
+    )
+    check_json(path, like, overwrite=False)
+    write_json(path, numbers)
+    check_json(path, like, overwrite=False)
+    assert json.loads(path.read_text()) == numbers
+    path.write_text("")
+    check_json(path, like, overwrite=False)  # as mktemp leaves it
+
+
+@pytest.mark.parametrize(
+    "content", ["{}", "[]", "mine", '{"a": 1, "made": {"by": "me"}}', '{"made": {"by": "you"}}', "\x00"]
+)
+def test_a_file_of_anything_else_is_left_alone(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "numbers.json"
+    path.write_text(content)
+    like = {"a": None, "made": {"by": "you"}}
+    with pytest.raises(ValueError, match=r"numbers.json exists, and holds no '(a|made)' as this command's numbers do"):
+        check_json(path, like, overwrite=False)
+    check_json(path, like, overwrite=True)
+    check_json(None, like, overwrite=False)
+    check_json(Path("/dev/stdout"), like, overwrite=False)
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    path, link = tmp_path / "page.html", tmp_path / "link.html"
+    write_whole(path, "old")
+    link.symlink_to(path)
+    write_whole(link, "new")
+    assert (link.is_symlink(), path.read_text()) == (True, "new")
+    (tmp_path / "page.html.tmp").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        write_whole(path, "x" * 100_000)
+    assert path.read_text() == "new"
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["link.html", "page.html"]
+
+
+def test_lines_go_on_after_what_an_interrupted_run_has_left(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "lines.jsonl"
+    with resumed_lines(path, {"judge": "a"}, {"id": int}) as (file, lines):
+        assert lines == []
+        file.write('{"id": 1}\n{"id": 2}\n{"id"')
+    with resumed_lines(path, {"judge": "a"}, {"id": int}) as (file, lines):
+        assert lines == [{"id": 1}, {"id": 2}]
+        file.write('{"id": 3}\n')
+    assert path.read_text() == '{"id": 1}\n{"id": 2}\n{"id": 3}\n'
+    for settings, keys, told in (
+        ({"judge": "b"}, {"id": int}, "made with"),
+        ({"judge": "a"}, {"score": int}, "line 1 of .* 'score'"),
+    ):
+        with pytest.raises(ValueError, match=told), resumed_lines(path, settings, keys):
+            pass
+    with resumed_lines(path, {"judge": "b"}, {"id": int}, overwrite=True) as (_, lines):
+        assert lines == []
+    assert path.read_text() == ""
+    with resumed_lines(path, {"judge": "c"}, {"id": int}) as (_, lines):  # a kill before the first line
+        assert lines == []
+
+
+def test_what_cannot_be_an_output_of_lines(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with (
+        pytest.raises(ValueError, match=r"mine.txt exists and nothing says what made it \(in .*mine.txt.settings"),
+        resumed_lines(tmp_path / "mine.txt", {}, {}),
+    ):
+        pass
+    with pytest.raises(OSError, match="Is a directory"), resumed_lines(tmp_path, {}, {}):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+    settle(tmp_path / "made.json", {"a": 1}, None)
+    with pytest.raises(
+        ValueError, match=r"was made with {'a': 1}, and you ask for {'a': 2}: choose another output, or"
+    ):
+        settle(tmp_path / "made.json", {"a": 2}, tmp_path)

@@ -1,0 +1,63 @@
+"""What a row is known by changes with everything that a metric reads of it, and with nothing else."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.reward.fingerprint import fingerprint
+
+ROW = Sample("Describe.", "A cat.", references=("A dog.", "A cat."), question="What?", answers=("a", "b"), id="1")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"prompt": "Describe it."},
+        {"completion": "A cat. "},
+        {"completion": ""},
+        {"completion": "A cat\ud800."},
+        {"references": ("A cat.", "A dog.")},
+        {"references": ("A dog.A cat.",)},
+        {"question": None},
+        {"answers": ("ab",)},
+        {"answers": (), "criteria": ("a", "b")},
+        {"bbox": (0.0, 0.0, 4.0, 4.0)},
+        {"context": "What?", "question": None},
+        {"anchor": "A dog."},
+        {"questions": (("What?", ("a",)),)},
+        {"task": "vqa"},
+        {"images": ("there/is/none.png",)},
+    ],
+    ids=str,
+)
+def test_every_field_counts(changed: Any) -> None:
+    assert fingerprint(replace(ROW, **changed)) != fingerprint(ROW)
+
+
+def test_its_id_and_other_columns_do_not_but_for_metrics_of_your_own() -> None:
+    other = replace(ROW, id="2", columns={"note": "checked"})
+    assert fingerprint(other) == fingerprint(ROW)
+    assert fingerprint(other, columns=True) != fingerprint(ROW, columns=True) == fingerprint(ROW)
+
+
+def test_a_picture_counts_by_its_content(tmp_path: Path) -> None:
+    def marks(color: str, name: str) -> Any:
+        path = tmp_path / name
+        image = Image.new("RGB", (4, 3), color)
+        image.save(path)
+        forms = (str(path), {"bytes": path.read_bytes()}, {"bytes": None, "path": str(path)}, image)
+        return [fingerprint(replace(ROW, images=(form,))) for form in forms]
+
+    red = marks("red", "a.png")
+    assert marks("red", "b.png") == red
+    assert red[0] == red[1] == red[2]
+    assert not set(marks("blue", "a.png")) & set(red)
+
+
+@pytest.mark.parametrize("picture", ["x\0.png", "/", "http://a/b.png", 3, {"bytes": 3}, {"path": 3}, [], None, {}])
+def test_what_is_no_picture_has_a_mark_too(picture: Any) -> None:
+    assert len(fingerprint(replace(ROW, images=(picture,)))) == 16
