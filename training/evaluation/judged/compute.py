@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from spanreward.rewards.files.json_lines import read_json_lines
+from spanreward.rewards.files.tables import read_table
 from spanreward.training.evaluation.answers.sides import recipe_of
 
 COUNTS = ("step", "num_tokens", "train_runtime")
@@ -52,7 +52,7 @@ def training_of(run: str) -> dict[str, Any]:
     recipe, log, versions_file = recipe_of(run), Path(run) / "metrics.jsonl", Path(run) / "versions.json"
     if not recipe:
         return {}
-    lines = [line for _, line in read_json_lines(log)] if log.is_file() else []
+    lines = [line for _, line in read_table(log)] if log.is_file() else []
     versions = json.loads(versions_file.read_text("utf-8")) if versions_file.is_file() else {}
     for key, value in ((key, value) for line in lines for key, value in line.items() if key in COUNTS):
         if not (type(value) in (int, float) and 0 <= value < math.inf):
