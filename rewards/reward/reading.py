@@ -13,17 +13,13 @@ from dataclasses import replace
 from spanreward.rewards.base.checks import Mode
 from spanreward.rewards.base.verdict import Sample, Span, Verdict
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.text.written import Reading, read_text
+from spanreward.rewards.text.written import read_text
 
-COUNTED = "; characters are those of the plain text"  # a note that counts them
+COUNTED = "; characters are those of the plain text"  # added to a note that counts them
 
 
 class ReadingReward(Reward):
-    """Base class that reads every text once before a metric sees it. A subclass defines `assess_plain`.
-
-    Attributes:
-        mode: "published" judges texts as they were written, as published code does.
-    """
+    """Base class that reads texts once, but in mode "published". A subclass defines `assess_plain`."""
 
     mode: Mode = "default"
 
@@ -35,38 +31,34 @@ class ReadingReward(Reward):
         return [as_written(verdict, sample) for verdict, sample in zip(verdicts, samples, strict=True)]
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, in order, with spans on the samples' texts, which are plain."""
+        """Returns one Verdict per sample, in order. The samples' texts are plain."""
         raise NotImplementedError(f"{type(self).__name__} must define assess_plain(samples)")
 
 
 def plain_sample(sample: Sample) -> Sample:
-    """Returns the sample with plain texts: completion, references, context and anchor."""
+    """Returns the sample with its completion, references, context and anchor as plain texts."""
     return replace(
         sample,
         completion=read_text(sample.completion).plain,
         references=tuple(read_text(reference).plain for reference in sample.references),
-        context=None if sample.context is None else read_text(sample.context).plain,
-        anchor=None if sample.anchor is None else read_text(sample.anchor).plain,
+        context=sample.context and read_text(sample.context).plain,
+        anchor=sample.anchor and read_text(sample.anchor).plain,
     )
 
 
 def as_written(verdict: Verdict, sample: Sample) -> Verdict:
-    """Returns the verdict on `plain_sample(sample)` with its spans where the sample's own texts have their words."""
-    said = read_text(sample.completion)
-    changed = said.plain is not sample.completion
-    missed = verdict.missed
-    if missed:
-        missed = _placed(missed, read_text(sample.references[verdict.reference]))
-    note = verdict.note + COUNTED if changed and " characters" in verdict.note else verdict.note
-    return replace(verdict, spans=_placed(verdict.spans, said), missed=missed, note=note)
+    """Returns the verdict on `plain_sample(sample)` with spans on the sample's own texts."""
+    spans = _as_written(verdict.spans, sample.completion)
+    missed = _as_written(verdict.missed, sample.references[verdict.reference]) if verdict.missed else ()
+    counts = " characters" in verdict.note and read_text(sample.completion).plain is not sample.completion
+    return replace(verdict, spans=spans, missed=missed, note=verdict.note + COUNTED * counts)
 
 
-def _placed(spans: Sequence[Span], reading: Reading) -> tuple[Span, ...]:
-    if isinstance(reading.origin, range):
-        return tuple(spans)
-    return tuple(_moved(span, *reading.written(span.start, span.end)) for span in spans)
-
-
-def _moved(span: Span, start: int, end: int) -> Span:
-    note = span.note + COUNTED if span.kind == "unread" else span.note
-    return replace(span, start=start, end=end, note=note)
+def _as_written(spans: Sequence[Span], text: str) -> tuple[Span, ...]:
+    reading = read_text(text)
+    moved = []
+    for span in spans if reading.plain is not text else ():
+        start, end = reading.written(span.start, span.end)
+        note = span.note + COUNTED * (span.kind == "unread")
+        moved.append(replace(span, start=start, end=end, note=note))
+    return tuple(moved or spans)

@@ -4,13 +4,11 @@ r"""The plain text that every metric and every judge reads of what was written: 
     reading.plain                       # "A red kite flies."
     reading.written(2, 5)               # (4, 7): where "red" was written
 
-Markup costs nothing and earns nothing: Markdown, HTML tags, grounding, special tokens, a policy's reasoning, the syntax
-of JSON, labels such as "Caption:". What a reader is not shown reaches no judge: comments, struck-out text, attributes,
-targets of links. What a reader is shown stays: the text of links and of unknown tags, and a title or a JSON key that
-says more than which part follows ("Not in the picture:").
-
-Texts are read in one pass and in linear time. Where removed markup leaves new markup behind ("<<b>b>"), spaces replace
-it. So a plain text stays as it is, and a second reading changes nothing.
+Markup earns and costs nothing: Markdown, HTML tags, grounding, special tokens, reasoning, the syntax of JSON, labels
+such as "Caption:". What a reader is not shown reaches no judge: comments, struck-out text, attributes, targets of
+links. What a reader is shown stays, also a title or a JSON key that says more than which part of a description follows
+("Not in the picture:"). Texts are read in one pass, in linear time. Where removed markup leaves new markup behind
+("<<b>b>"), spaces replace it. So a second reading changes nothing.
 """
 
 import html
@@ -21,25 +19,27 @@ from dataclasses import dataclass
 Piece = tuple[int, int] | tuple[str, int]  # characters [start, end) to keep, or a text and its place
 
 _PARTS = frozenset(  # words of labels and titles that only say which part of a description follows
-    """caption captions description answer response output result text assistant image picture photo photograph scene
-    summary overview title final short brief detailed long dense full alt generated main key primary other additional
-    visual sky people person object objects subject subjects foreground background setting location place environment
-    surroundings time day weather lighting light color colors colour colours palette mood atmosphere tone style theme
-    composition layout perspective detail details element elements feature features action actions activity activities
-    animal animals vehicle vehicles building buildings architecture nature landscape clothing appearance expression
-    position positions pose overall general note notes observations context content contents item items first second
-    here is s and of the a an this my in for""".split()
+    re.split(
+        r"\s+",
+        """caption description answer response output result text assistant image picture photo scene summary overview
+title final short brief detailed full alt generated main key primary other additional visual sky people person object
+subject foreground background setting location place environment surroundings time day weather lighting color colour
+palette mood atmosphere tone style composition layout perspective detail element feature action activity animal vehicle
+building nature clothing appearance position pose overall general note observation content item here is s and of the a
+an this my in for""",
+    )
 )
-_DENIED = re.compile(r"(?i)\b(?:no|not|none|never|nothing|without|false|untrue|wrong|or|if)\b")
+_DENIED = re.compile(r"\b(?:no|not|none|never|nothing|without|false|untrue|wrong|or|if)\b")
 _WORD = re.compile(r"[^\W_]+")
 _PLACE = r"(?=\w*(?:box|quad|point|poly|loc|coord|det))(?!\w*end\b)\w++"  # names of what holds the numbers of a place
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _NEXT = r"(?:\s*[,;]\s*|\s+|\s*[\])]\s*[,;]?\s*[\[(]\s*(?:[\[(]\s*)?)"
 _THINK = r"(?:\w+:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad)"
 _BLANK = r"[^\S\n]*+"
-_BLOCKS = """p div br hr li ul ol dl dt dd h1 h2 h3 h4 h5 h6 table thead tbody tr td th section article header footer main
-blockquote pre figure figcaption details summary body html answer final_answer output response result caption
-description conclusion"""
+_BLOCK = (
+    "p|div|br|hr|li|[uod]l|d[dt]|h[1-6]|table|t[rdh]|section|article|header|footer|main|blockquote|pre|figure|figcaption"
+    "|details|summary|body|html|answer|final_answer|output|response|result|caption|description|conclusion"
+)
 
 _THOUGHTS = re.compile(
     rf"(?P<open><{_THINK}>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>analysis<\|message\|>)"
@@ -50,26 +50,23 @@ _JSON = re.compile(
     r"""\{\s*(["'])(?:(?!\1)[^\\\n]|\\.)*+\1\s*: | \[\s*(?:\{\s*["'] | (["'])(?:(?!\2)[^\\\n]|\\.)*+\2\s*[,\]])""", re.X
 )
 _JSON_TOKEN = re.compile(
-    r"""\s*+(?: (?P<open>[\[{]) | (?P<close>[\]}]) | (?P<comma>,) | null | (?P<value>-?\d[\d.eE+-]*|true|false)
-    | (["'])(?P<text>(?:(?!\5)[^\\]|\\(?:.|\Z)|\5(?!\s*(?:[,:}\]]|\Z)))*+)(?:\5(?P<key>\s*:)?|\Z))""",
+    r"""\s*+(?: (?P<open>[\[{]) | (?P<close>[\]}]) | , | null | (?P<value>-?\d[\d.eE+-]*|true|false)
+    | (["'])(?P<text>(?:(?!\4)[^\\]|\\(?:.|\Z)|\4(?!\s*(?:[,:}\]]|\Z)))*+)(?:\4(?P<key>\s*:)?|\Z))""",
     re.X | re.DOTALL | re.IGNORECASE,
 )
+_JSON_PLACE = re.compile(rf"_*{_PLACE}", re.IGNORECASE)
 _NUMBERS = re.compile(r"[\d\s.,;()\[\]-]*")
-_NAMES_PLACE = re.compile(rf"_*{_PLACE}", re.IGNORECASE)
-
 _LINE = re.compile(  # at the start of a line
     rf"""{_BLANK}(?:
     (?:(?:[-*_=]{_BLANK}){{3,}}+ | \|?{_BLANK}:?-{{2,}}[-|:\ \t]*+ | (?:```+|~~~+){_BLANK}[\w+\#.-]*+){_BLANK}(?=\n|\Z)
-    | (?P<mark>(?:>|[-*+•◦▪●·–][^\S\n]|\(?\d{{1,2}}[.)](?=[^\S\n])|\[[ x]\](?=\s)){_BLANK})
-    | (?P<row>\|)
+    | (?:>|[-*+•◦▪●·\u2013][^\S\n]|\(?\d{{1,2}}[.)](?=[^\S\n])|\[[ x]\](?=\s)|\|){_BLANK}
     | (?:\#{{1,6}}(?=\s){_BLANK}|(?=\*\*|__))[*_]{{0,3}}(?P<title>[^\n*_\#]{{1,60}}?)[ \t*_:\#]{{0,9}}(?=\n)
-    | [*_]{{0,3}}(?P<label>\w[\w /&'’-]{{0,60}}?)[*_]{{0,3}}{_BLANK}[:：][*_]{{0,3}}(?!/)
+    | [*_]{{0,3}}(?P<label>\w[\w /&'\u2019-]{{0,60}}?)[*_]{{0,3}}{_BLANK}[:\uff1a][*_]{{0,3}}(?!/)
     | \#{{1,6}}(?=\s){_BLANK})""",
     re.X | re.IGNORECASE,
 )
 _TOKEN = re.compile(
-    rf"""(?=[\n\\&<~{{}}\[(!`$*_|◁\]])(?:
-    (?P<line>\n) | (?P<bar>\|) | (?P<brace>\}})
+    rf"""(?=[\n\\&<~{{}}\[(!`$*_|◁\]])(?: (?P<line>\n) | (?P<brace>\}})
     # escapes and entities
     | (?P<code>(?:\\u[0-9a-f]{{4}})+) | \\(?P<break>n|r|t)(?:(?![a-z])|(?<=[.!?:;,"]\\n)) | (?P<command>\\[a-z]+\*?\{{)
     | \\(?:[\[\]()]|(?P<escaped>[!-/:-@^_`{{|}}~]))? | &(?P<entity>\#?\w{{1,31}};)
@@ -78,25 +75,32 @@ _TOKEN = re.compile(
     | <(?P<unseen>[a-z]\w*)\b[^<>]*(?:display:\s*none|visibility:\s*hidden|\shidden\b)[^<>]*>.*?(?:</(?P=unseen)\s*>|\Z)
     | !\[[^\[\]\n]*\]\([^()\n]*\)
     # places
-    | <[|｜]?{_PLACE}[|｜]?(?:\s[^<>]*)?>(?:[\d\s.,;()\[\]-]*+(?=<[/|｜]|\Z))? | \{{?(?:<\d{{1,4}}>)+\}}?
+    | <[|\uff5c]?{_PLACE}[|\uff5c]?(?:\s[^<>]*)?>(?:[\d\s.,;()\[\]-]*+(?=<[/|\uff5c]|\Z))? | \{{?(?:<\d{{1,4}}>)+\}}?
     | (?:[\[(]\s*){{1,3}}{_NUMBER}(?:{_NEXT}{_NUMBER}){{3,}}\s*[\])]{{1,3}}
     # special tokens
-    | <[|｜]/?(?:im_start|start_header_id|start)[|｜]>(?:assistant|system|user)? | <start_of_turn>(?:model|user)?
-    | <[|｜][^<>\n]{{0,64}}?[|｜]> | <0x[0-9a-f]{{2}}> | ◁/?\w+▷ | <</?SYS>>
+    | <\|(?:im_start|start_header_id|start)\|>(?:assistant|system|user)? | <start_of_turn>(?:model|user)?
+    | <[|\uff5c][^<>\n]{{0,64}}?[|\uff5c]> | <0x[0-9a-f]{{2}}> | ◁/?\w+▷ | <</?SYS>>
     | \[/?(?:INST|IMG|CLS|SEP|PAD|UNK|MASK|BOS|EOS|IMG_BREAK|IMG_END|SYSTEM_PROMPT|THINK)\]
     # tags
-    | </?(?:(?P<block>{"|".join(_BLOCKS.split())})(?=[\s/>])|[a-z][\w:./-]*+(?=[\s>]))
-      (?:(?:[^<>"']|"[^<"]*"|'[^'<]*')*+|[^<>]*)>
+    | </?(?:(?P<block>{_BLOCK})(?=[\s/>])|[a-z][\w:./-]*+(?=[\s>]))(?:(?:[^<>"']|"[^<"]*"|'[^'<]*')*+|[^<>]*)>
     # Markdown
     | \[\^?(?=[^\[\]\n]*\]\([^()\n]*\)) | \]\([^()\n]*\) | \[\^\w{{1,9}}\]
+    | \|(?={_BLANK}(?:\n|\Z)) | (?P<bar>(?<=[^\S\n])\|(?=[^\S\n]))
     | `+(?:json(?=\s*[\[{{]))? | ~~+ | (?<!\$)\$++(?=\\) | (?<=\}})\$+
     | (?<![\s\d])\*+ | \*\*+ | \*(?![\s\d]) | (?<![^\W_])_++(?=\S) | (?<=[^\s_])_++(?![^\W_]))""",
     re.X | re.IGNORECASE | re.DOTALL,
 )
-_REST = re.compile(r"[^\S\n]*(?:\n|\Z)")
+_SAID = {  # what a token becomes, nothing if it is not here
+    "code": lambda said: bytes.fromhex(said.replace("\\u", "")).decode("utf-16-be", "surrogatepass"),
+    "break": lambda said: " " if said == "t" else "\n",
+    "escaped": str,
+    "entity": lambda said: html.unescape(f"&{said}"),
+    "block": lambda said: "\n",
+    "bar": lambda said: ",",
+}
 _FOLLOWING = re.compile(r"\s*([^\n]{1,200})")
 _MARKED = re.compile(
-    r"[<*_`\[{}|~\\&◁]|^[^\S\n]*(?:[-+>=#•◦▪●·–]|\(?\d{1,2}[.)]|\w[\w /&'’-]{0,60}[:：])", re.MULTILINE
+    r"[<*_`\[{}|~\\&◁]|^[^\S\n]*(?:[-+>=#•◦▪●·\u2013]|\(?\d{1,2}[.)]|\w[\w /&'\u2019-]{0,60}[:\uff1a])", re.MULTILINE
 )
 _LEFT = re.compile(r"[<>*_`\[\](){}|~\\#&◁$!]")
 
@@ -116,14 +120,11 @@ class Reading:
 def read_text(text: str) -> Reading:
     """Returns the plain text of any text, with the origin of its characters. A plain text is returned itself."""
     whole = Reading(text, range(len(text)))
-    if not _MARKED.search(text):
-        return whole
-    once = _read(whole)
+    once = _read(whole) if _MARKED.search(text) else whole
     if once.plain == text:
         return whole
-    if _read(once).plain != once.plain:  # removed markup left new markup behind
-        once = _read(Reading(_LEFT.sub(" ", once.plain), once.origin))
-    return once
+    again = _read(once)
+    return once if again.plain == once.plain else _read(Reading(_LEFT.sub(" ", once.plain), once.origin))
 
 
 def _read(reading: Reading) -> Reading:
@@ -134,14 +135,10 @@ def _read(reading: Reading) -> Reading:
         kept: list[str] = []
         places: list[int] = []
         for one, other in pieces(text):
-            if isinstance(one, str):
-                kept.append(one)
-                places += [origin[other]] * len(one)
-            else:
-                kept.append(text[one:other])
-                places += origin[one:other]
+            kept.append(one if isinstance(one, str) else text[one:other])
+            places += [origin[other]] * len(one) if isinstance(one, str) else origin[one:other]
         reading = Reading("".join(kept), places)
-    end = len(reading.plain if reading.origin[-1:] == list(last) else reading.plain.rstrip())
+    end = len(reading.plain if reading.origin[-1:] == [*last] else reading.plain.rstrip())
     return Reading(reading.plain[:end], reading.origin[:end])
 
 
@@ -150,13 +147,11 @@ def _without_thoughts(text: str) -> Iterator[Piece]:
     shown, thinking, ended = 0, False, False
     for tag in _THOUGHTS.finditer(text):
         if tag["open"]:
-            if not thinking:
-                yield shown, tag.start()
+            yield from [] if thinking else [(shown, tag.start())]
             thinking = True
         elif thinking or not ended:
             shown, thinking, ended = tag.end(), False, True
-    if not thinking:
-        yield shown, len(text)
+    yield from [] if thinking else [(shown, len(text))]
 
 
 def _without_json(text: str) -> Iterator[Piece]:
@@ -165,110 +160,63 @@ def _without_json(text: str) -> Iterator[Piece]:
     while start := _JSON.search(text, at):
         yield at, start.start()
         at, is_place = start.start(), False
-        within: list[str] = []
         joint = "\n" if at else ""
-        while token := _JSON_TOKEN.match(text, at):
+        within: list[str] = []
+        while (token := _JSON_TOKEN.match(text, at)) and (within or token["open"]):
             at = token.end()
             begin, end = token.span("value" if token["text"] is None else "text")
             if token["key"]:
-                is_place = _NAMES_PLACE.match(text, begin, end) is not None
+                is_place = _JSON_PLACE.match(text, begin, end) is not None
                 if not is_place:
-                    yield joint, begin
-                    yield from (
-                        (" ", place) if text[place] == "_" else (place, place + 1) for place in range(begin, end)
-                    )
-                    yield ": ", end
+                    yield from ((joint, begin), (begin, end), (": ", end))
                     joint = ""
             elif begin < end and not (is_place and _NUMBERS.fullmatch(text, begin, end)):
-                yield joint, begin
-                yield begin, end
+                yield from ((joint, begin), (begin, end))
                 joint = "\n" if within[-1] == "{" or text[end - 1] in ".!?" else ", "
             elif token["open"]:
                 within.append(token["open"])
             elif token["close"]:
                 within.pop()
                 joint = joint and "\n"
-            if not within:
-                break
-        yield "\n", at - 1
+                if not within:
+                    break
+        yield "\n" * (at < len(text)), at - 1
     yield at, len(text)
 
 
-class _Plain:
-    """The pieces of a plain text, without the white space that a dropped piece would leave twice."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.pieces: list[Piece] = []
-        self.last = "\n"  # character
-        self.dropped = False
-
-    def keep(self, start: int, end: int) -> None:
-        """Adds the characters [start, end) as they are."""
-        while self.dropped and start < end and self.text[start].isspace() and self.last in "\n" + self.text[start]:
-            start += 1
-        if start < end:
-            self.pieces.append((start, end))
-            self.last, self.dropped = self.text[end - 1], False
-
-    def put(self, said: str, place: int) -> None:
-        """Adds a text for what stands at the place: a line break only where a line does not begin anyway."""
-        if said and (said != "\n" or self.last != "\n"):
-            self.pieces.append((said, place))
-            self.last = said[-1]
-        self.dropped = True
-
-
 def _without_markup(text: str) -> Iterator[Piece]:
-    """Yields the text without Markdown, tags, special tokens and places, and without labels that say nothing."""
-    plain = _Plain(text)
-    at, in_row, braces = 0, False, 0
+    """Yields the text without markup, without white space that it would leave twice, and without idle labels."""
+    at, last, dropped, braces = 0, "\n", False, 0  # last: the last character that was yielded
     while at < len(text):
-        line = _LINE.match(text, at) if plain.last == "\n" else None
-        if line and (line["label"] is None or _says_nothing(line, "label")):
-            in_row = in_row or line["row"] is not None
-            says = line["title"] is not None and not _says_nothing(line, "title")
-            at = line.start("title") if says else line.end()
-            plain.put("", at)
+        line = _LINE.match(text, at) if last == "\n" else None
+        if line and (line["label"] is None or _is_idle(line, "label")):
+            at = line.end() if line["title"] is None or _is_idle(line, "title") else line.start("title")
+            dropped = True
             continue
         token = _TOKEN.search(text, at)
-        plain.keep(at, token.start() if token else len(text))
+        kind = token.lastgroup if token else None
+        kept = kind == "line" or (kind == "brace" and not braces)
+        end = len(text) if token is None else token.end() if kept else token.start()
+        while dropped and at < end and text[at].isspace() and last in ("\n", text[at]):
+            at += 1
+        if at < end:
+            yield at, end
+            last, dropped = text[end - 1], False
         if token is None:
             break
         at = token.end()
-        match token.lastgroup:
-            case "line":
-                in_row = False
-                plain.keep(token.start(), at)
-            case "bar" if in_row:
-                plain.put("" if _REST.match(text, at) else ",", token.start())
-            case "brace" if braces:
-                braces -= 1
-                plain.put("", at)
-            case "bar" | "brace":
-                plain.keep(token.start(), at)
-            case "command":
-                braces += 1
-                plain.put("", at)
-            case "code":
-                code = token["code"].replace("\\u", "")
-                plain.put(bytes.fromhex(code).decode("utf-16-be", "surrogatepass"), token.start())
-            case "break" | "block":
-                plain.put(" " if token["break"] == "t" else "\n", token.start())
-            case "escaped":
-                plain.put(token["escaped"], token.start() + 1)
-            case "entity":
-                plain.put(html.unescape(token[0]), token.start())
-            case _:
-                plain.put("", at)
-    yield from plain.pieces
+        if not kept:
+            dropped = True
+            braces += (kind == "command") - (kind == "brace")
+            said = _SAID[kind](token[kind]) if kind in _SAID else ""
+            if said and said + last != "\n\n":
+                yield said, token.start()
+                last = said[-1]
 
 
-def _says_nothing(line: re.Match[str], group: str) -> bool:
+def _is_idle(line: re.Match[str], group: str) -> bool:
     """Whether a label or title only says which part follows, or what the line after it says anyway."""
-    after = _FOLLOWING.match(line.string, line.end())
-    if not after or _DENIED.search(line[group]):
-        return False
-    said = {word.rstrip("s") for word in _WORD.findall(after[1].lower())}
-    words = _WORD.findall(line[group].lower())
-    return all(word in _PARTS or word.isdigit() or word.rstrip("s") in said for word in words)
+    after, name = _FOLLOWING.match(line.string, line.end()), line[group].lower()
+    said = {word.rstrip("s") for word in _WORD.findall(after[1].lower())} if after else {*()}
+    known = all(w.isdigit() or not {w, w.rstrip("s")}.isdisjoint(_PARTS | said) for w in _WORD.findall(name))
+    return after is not None and known and not _DENIED.search(name)
