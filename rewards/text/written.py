@@ -18,21 +18,18 @@ from dataclasses import dataclass
 
 Piece = tuple[int, int] | tuple[str, int]  # characters [start, end) to keep, or a text and its place
 
+_WORD = re.compile(r"[^\W_]+")
 _PARTS = frozenset(  # words of labels and titles that only say which part of a description follows
-    re.split(
-        r"\s+",
-        """caption description answer response output result text assistant image picture photo scene summary overview
-title final short brief detailed full alt generated main key primary other additional visual sky people person object
-subject foreground background setting location place environment surroundings time day weather lighting color colour
-palette mood atmosphere tone style composition layout perspective detail element feature action activity animal vehicle
-building nature clothing appearance position pose overall general note observation content item here is s and of the a
-an this my in for""",
-    )
+    _WORD.findall("""caption description answer response output result text assistant image picture photo scene summary
+    overview title final short brief detailed full alt generated main key primary other additional visual sky people
+    person object subject foreground background setting location place environment surroundings time day weather
+    lighting color colour palette mood atmosphere tone style composition layout perspective detail element feature
+    action activity animal vehicle building nature clothing appearance position pose overall general note observation
+    content item part sure certainly here is s and of the a an this my in for""")
 )
 _DENIED = re.compile(r"\b(?:no|not|none|never|nothing|without|false|untrue|wrong|or|if)\b")
-_WORD = re.compile(r"[^\W_]+")
-_PLACE = r"(?=\w*(?:box|quad|point|poly|loc|coord|det))(?!\w*end\b)\w++"  # names of what holds the numbers of a place
-_NUMBER = r"-?\d+(?:\.\d+)?"
+_PLACE = r"(?=\w*(?:box|quad|point|poly|loc|coord|det|click|rect|region))(?!\w*end\b)\w++"  # a name of numbers
+_NUMBER = r"(?:[xywh]\w?\s*[:=]\s*)?-?\d+(?:\.\d+)?"
 _NEXT = r"(?:\s*[,;]\s*|\s+|\s*[\])]\s*[,;]?\s*[\[(]\s*(?:[\[(]\s*)?)"
 _THINK = r"(?:\w+:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad)"
 _BLANK = r"[^\S\n]*+"
@@ -60,23 +57,26 @@ _LINE = re.compile(  # at the start of a line
     rf"""{_BLANK}(?:
     (?:(?:[-*_=]{_BLANK}){{3,}}+ | \|?{_BLANK}:?-{{2,}}[-|:\ \t]*+ | (?:```+|~~~+){_BLANK}[\w+\#.-]*+){_BLANK}(?=\n|\Z)
     | (?:>|[-*+•◦▪●·\u2013][^\S\n]|\(?\d{{1,2}}[.)](?=[^\S\n])|\[[ x]\](?=\s)|\|){_BLANK}
-    | (?:\#{{1,6}}(?=\s){_BLANK}|(?=\*\*|__))[*_]{{0,3}}(?P<title>[^\n*_\#]{{1,60}}?)[ \t*_:\#]{{0,9}}(?=\n)
-    | [*_]{{0,3}}(?P<label>\w[\w /&'\u2019-]{{0,60}}?)[*_]{{0,3}}{_BLANK}[:\uff1a][*_]{{0,3}}(?!/)
+    | (?:\#{{1,6}}(?=\s){_BLANK}|<h[1-6]>|(?=\*\*|__|[^\n]{{1,60}}\n[=-]{{3}}))
+      [*_]{{0,3}}(?P<title>[^\n*_\#<]{{1,60}}?)[ \t*_:\#]{{0,9}}(?=\n|</h)
+    | [*_]{{0,3}}(?P<label>\w[\w /&'\u2019!,-]{{0,60}}?)[*_]{{0,3}}{_BLANK}(?:[:\uff1a][*_]{{0,3}}(?!/)|\|(?=[^\S\n]))
     | \#{{1,6}}(?=\s){_BLANK})""",
     re.X | re.IGNORECASE,
 )
 _TOKEN = re.compile(
-    rf"""(?=[\n\\&<~{{}}\[(!`$*_|◁\]])(?: (?P<line>\n) | (?P<brace>\}})
+    rf"""(?=[\n\\&<~{{}}\[(!`$*_|◁【\]])(?: (?P<line>\n) | (?P<brace>\}})
     # escapes and entities
-    | (?P<code>(?:\\u[0-9a-f]{{4}})+) | \\(?P<break>n|r|t)(?:(?![a-z])|(?<=[.!?:;,"]\\n)) | (?P<command>\\[a-z]+\*?\{{)
+    | (?P<code>(?:\\u[0-9a-f]{{4}})+) | \\(?P<break>n|r|t)(?:(?-i:(?![a-z]))|(?<=[.!?:;,"]\\n))
+    | (?P<command>\\[a-z]+\*?\{{)
     | \\(?:[\[\]()]|(?P<escaped>[!-/:-@^_`{{|}}~]))? | &(?P<entity>\#?\w{{1,31}};)
     # what a reader is not shown
-    | <!--.*?(?:-->|\Z) | ~~(?=\S).*?~~ | <(?P<gone>script|style|template|del|strike)\b[^<>]*>.*?(?:</(?P=gone)\s*>|\Z)
+    | <!--.*?(?:-->|\Z) | ~~(?=\S).*?~~ | <![a-z][^<>]*>
+    | <(?P<gone>head|script|style|template|del|strike)\b[^<>]*>.*?(?:</(?P=gone)\s*>|\Z)
     | <(?P<unseen>[a-z]\w*)\b[^<>]*(?:display:\s*none|visibility:\s*hidden|\shidden\b)[^<>]*>.*?(?:</(?P=unseen)\s*>|\Z)
     | !\[[^\[\]\n]*\]\([^()\n]*\)
     # places
     | <[|\uff5c]?{_PLACE}[|\uff5c]?(?:\s[^<>]*)?>(?:[\d\s.,;()\[\]-]*+(?=<[/|\uff5c]|\Z))? | \{{?(?:<\d{{1,4}}>)+\}}?
-    | (?:[\[(]\s*){{1,3}}{_NUMBER}(?:{_NEXT}{_NUMBER}){{3,}}\s*[\])]{{1,3}}
+    | (?:[\[({{【]\s*){{1,3}}{_NUMBER}(?:{_NEXT}{_NUMBER}){{3,}}\s*[\])}}】]{{1,3}}
     # special tokens
     | <\|(?:im_start|start_header_id|start)\|>(?:assistant|system|user)? | <start_of_turn>(?:model|user)?
     | <[|\uff5c][^<>\n]{{0,64}}?[|\uff5c]> | <0x[0-9a-f]{{2}}> | ◁/?\w+▷ | <</?SYS>>
@@ -100,7 +100,8 @@ _SAID = {  # what a token becomes, nothing if it is not here
 }
 _FOLLOWING = re.compile(r"\s*([^\n]{1,200})")
 _MARKED = re.compile(
-    r"[<*_`\[{}|~\\&◁]|^[^\S\n]*(?:[-+>=#•◦▪●·\u2013]|\(?\d{1,2}[.)]|\w[\w /&'\u2019-]{0,60}[:\uff1a])", re.MULTILINE
+    r"[<*_`\[{}(【|~\\&◁]|^[^\S\n]*(?:[-+>=#•◦▪●·\u2013]|\(?\d{1,2}[.)]|\w[\w /&'\u2019!,-]{0,60}[:\uff1a]|[=-]{3})",
+    re.MULTILINE,
 )
 _LEFT = re.compile(r"[<>*_`\[\](){}|~\\#&◁$!]")
 
@@ -190,9 +191,10 @@ def _without_markup(text: str) -> Iterator[Piece]:
     while at < len(text):
         line = _LINE.match(text, at) if last == "\n" else None
         if line and (line["label"] is None or _is_idle(line, "label")):
-            at = line.end() if line["title"] is None or _is_idle(line, "title") else line.start("title")
-            dropped = True
-            continue
+            end = line.end() if line["title"] is None or _is_idle(line, "title") else line.start("title")
+            if end > at:
+                at, dropped = end, True
+                continue
         token = _TOKEN.search(text, at)
         kind = token.lastgroup if token else None
         kept = kind == "line" or (kind == "brace" and not braces)

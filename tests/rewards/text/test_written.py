@@ -21,7 +21,8 @@ MARKUP = (
     "```json\n", "```", "# ", "> ", "- ", "1. ", "Caption: ", "Sky:", "**Sky**: ", "\n", " ", "{", "}", "[", "]", "](",
     ")", "!", "[[1, 2, 3, 4]]", '{"caption": "', '"}', '", "objects": ["', '"', ",", "\\n", "\\", "\\boxed{", "\\u003c",
     "&lt;", "&amp;", "&", "|", "|---|\n", "<box>", "(1,2),(3,4)", "</box>", "<loc_12>", "<del>", "</del>", "<i hidden>",
-    "</i>", "not", "a red circle", ".", "'", "~", "$", "---\n", "=", "<", ">", "\u25c1think\u25b7", "\x00", "\ud83d",
+    "</i>", "not", "a red circle", ".", "'", "~", "$", "---\n",
+    "x\n---\n", "=", "<", ">", "\u25c1think\u25b7", "\x00", "\ud83d",
 )  # fmt: skip
 PIECES = st.lists(st.one_of(st.sampled_from(MARKUP), st.text(max_size=3)), max_size=12)
 TEXTS = st.one_of(st.text(), PIECES.map("".join))
@@ -85,6 +86,11 @@ SPELLED = (  # each says SAID
     "A red kite flies over a beach.<br/>Two children watch it.<\uff5cend\u2581of\u2581sentence\uff5c>",
     "<ul><li>A red kite flies over a beach.</li><li>Two children watch it.</li></ul>",
     "A red kite flies over a beach. Two children **watch it.",
+    f"Sure! Here's a caption for the image:\n\n{SAID}",
+    f"<h2>Description</h2><p>{SAID}</p>",
+    f"Description\n===========\n{SAID}",
+    "A red kite <click>12, 30</click> flies over a beach. (x1: 12, y1: 30, x2: 45, y2: 60) Two children watch it.",
+    "A red kite flies over a beach.\\n\\nTwo children watch it.",
 )
 SHOWN = {  # what a reader is shown is judged, and what he is not shown is not
     "There is n**o**t a red circle.": "There is not a red circle.",
