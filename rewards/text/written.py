@@ -13,7 +13,7 @@ links. What a reader is shown stays, also a title or a JSON key that says more t
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 Piece = tuple[int, int] | tuple[str, int]  # characters [start, end) to keep, or a text and its place
@@ -90,7 +90,7 @@ _TOKEN = re.compile(
     | (?<![\s\d])\*+ | \*\*+ | \*(?![\s\d]) | (?<![^\W_])_++(?=\S) | (?<=[^\s_])_++(?![^\W_]))""",
     re.X | re.IGNORECASE | re.DOTALL,
 )
-_SAID = {  # what a token becomes, nothing if it is not here
+_SAID: dict[str | None, Callable[[str], str]] = {  # what a token becomes, nothing if it is not here
     "code": lambda said: bytes.fromhex(said.replace("\\u", "")).decode("utf-16-be", "surrogatepass"),
     "break": lambda said: " " if said == "t" else "\n",
     "escaped": str,
