@@ -90,7 +90,7 @@ _TOKEN = re.compile(
     | (?<![\s\d])\*+ | \*\*+ | \*(?![\s\d]) | (?<![^\W_])_++(?=\S) | (?<=[^\s_])_++(?![^\W_]))""",
     re.X | re.IGNORECASE | re.DOTALL,
 )
-_SAID: dict[str | None, Callable[[str], str]] = {  # what a token becomes, nothing if it is not here
+_SAID: dict[str, Callable[[str], str]] = {  # what a token becomes, nothing if it is not here
     "code": lambda said: bytes.fromhex(said.replace("\\u", "")).decode("utf-16-be", "surrogatepass"),
     "break": lambda said: " " if said == "t" else "\n",
     "escaped": str,
@@ -196,7 +196,7 @@ def _without_markup(text: str) -> Iterator[Piece]:
                 at, dropped = end, True
                 continue
         token = _TOKEN.search(text, at)
-        kind = token.lastgroup if token else None
+        kind = (token and token.lastgroup) or ""
         kept = kind == "line" or (kind == "brace" and not braces)
         end = len(text) if token is None else token.end() if kept else token.start()
         while dropped and at < end and text[at].isspace() and last in ("\n", text[at]):
