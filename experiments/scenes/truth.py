@@ -12,17 +12,18 @@ from functools import cache
 
 from experiments.scenes.referee import judge_description
 from experiments.scenes.world import Scene, Split, make_scenes
-from spanreward import Reward, Sample, Span, Status, Verdict
+from spanreward import Sample, Span, Status, Verdict
+from spanreward.rewards.reward.reading import ReadingReward
 
 
-class Truth(Reward):
+class Truth(ReadingReward):
     columns = ("scene",)
     main_parts = ("f1", "precision", "recall")
 
     def __init__(self, name: str = "truth") -> None:
         super().__init__(name)
 
-    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+    def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
         return [self._judge(sample) if sample.references else NO_DESCRIPTION for sample in samples]
 
     def _judge(self, sample: Sample) -> Verdict:

@@ -26,7 +26,7 @@ from spanreward.rewards.language.answer_text import answer_words
 from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.lave import LaveReward
-from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.reward.reading import ReadingReward
 from spanreward.rewards.reward.rows import judged, penalise
 from spanreward.rewards.text.filler import FUNCTION_WORDS, WORD
 from spanreward.rewards.text.quoting import one_line
@@ -36,7 +36,7 @@ ANSWER_TOKENS = 16  # at most
 QUESTIONS = 4  # of a row, as `cost` assumes
 
 
-class CaprlReward(Reward):
+class CaprlReward(ReadingReward):
     """Reward that scores a description by the questions that it answers (CapRL, arXiv 2509.22647, section 3).
 
     Needs the dataset columns `questions`, a list of texts, and `answers`: for each question one accepted answer, or a
@@ -74,7 +74,7 @@ class CaprlReward(Reward):
         how = f"an answer and its rating per question, {QUESTIONS} questions a row (assumed)"
         return Cost(2 * QUESTIONS, read, QUESTIONS * (ANSWER_TOKENS + rated.written_tokens), False, how)
 
-    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+    def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. All questions are one call, and all ratings another."""
         texts = self._read([judged(sample) if sample.questions else "" for sample in samples])
         asked = [(*one, text) for sample, text in zip(samples, texts, strict=True) if text for one in sample.questions]

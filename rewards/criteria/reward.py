@@ -36,7 +36,7 @@ from spanreward.rewards.pairwise.questions import (
     show,
 )
 from spanreward.rewards.pairwise.votes import PairVotes, cast
-from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.reward.reading import ReadingReward
 from spanreward.rewards.reward.rows import EVIDENCE, Evidence, evidence_columns, judged, penalise, sort_rows
 
 CRITERIA = 3  # of a row, as `cost` assumes; MLLM-Bench has one to three
@@ -57,7 +57,7 @@ class CriteriaPrompts:
     rating: str
 
 
-class CriteriaReward(Reward):
+class CriteriaReward(ReadingReward):
     """Reward that scores a completion by the criteria of its row (MLLM-Bench, sections 3 and 5.1).
 
     Args:
@@ -105,7 +105,7 @@ class CriteriaReward(Reward):
         how = f"one rating per criterion, {CRITERIA} criteria a row (assumed)"
         return Cost(CRITERIA, CRITERIA * read, CRITERIA, exact=False, how=how)
 
-    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+    def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. All questions are one call, equal ones once."""
         shown, verdicts = sort_rows(samples, self._show)
         asked = {number: samples[number] for number in shown if number not in verdicts}

@@ -31,7 +31,7 @@ from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once
 from spanreward.rewards.language.parse import split_sentences
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
-from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.reward.reading import ReadingReward
 from spanreward.rewards.reward.rows import EVIDENCE, Evidence, evidence_columns, judged, penalise, sort_rows
 
 # Share of the prompt tokens that a prefix cache lacks (docs/evidence/cost.md), by `spans`.
@@ -54,7 +54,7 @@ class Inquiry:
         return len(self.places) if len(self.places) > 1 else 0
 
 
-class HarmonicReward(Reward):
+class HarmonicReward(ReadingReward):
     """Reward that scores a completion with HarmonicEval (HarmonicEval, equations 1 to 4). Needs no reference.
 
     Args:
@@ -137,7 +137,7 @@ class HarmonicReward(Reward):
         computed = COMPUTED[self.spans] * read * each
         return Cost(count * each, read * each, count * each, exact=each == 1, how=how, computed_tokens=computed)
 
-    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+    def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. A judge gets all its questions in one call, equal ones once."""
         shown, verdicts = sort_rows(samples, self._shown, self.lowest)
         asked = [number for number in shown if number not in verdicts]

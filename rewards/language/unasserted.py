@@ -18,7 +18,6 @@ from spanreward.rewards.language.claims import unclaimed
 from spanreward.rewards.language.denial import NONE, NOT, PICTURE, SEEN, TRUE, UNTRUE, denied
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.language.words import SIDES, Word, word_set
-from spanreward.rewards.text.plain_text import hides
 
 ASKING = word_set("is are was were do does did can could will would")
 ASKED_OF = ("EX", "DT", "PRP", "PRP$", "NN", "NNS")  # tags after a verb that opens a question
@@ -35,11 +34,11 @@ ENDS = frozenset(".!?")
 
 
 def asserted(text: str, graph: SceneGraph) -> str:
-    """Returns the text without what hides in it and what it does not assert. graph: that of the text, in default mode.
+    """Returns the text without what it does not assert. graph: that of the text, in default mode.
 
     A judge that reads this need not tell a claim from a frame around a name, and reads no order that a text gives it.
     """
-    if not (graph.unasserted or hides(text)):
+    if not graph.unasserted:
         return text
     return " ".join(sentence for sentence in graph.sentences if any(map(str.isalnum, sentence)))
 

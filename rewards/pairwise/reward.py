@@ -29,13 +29,13 @@ from spanreward.rewards.pairwise.contest import Contest, chances, cut_of, parts_
 from spanreward.rewards.pairwise.questions import Shown, ask, ask_score, load_prompts, opponents, show
 from spanreward.rewards.pairwise.ranking import RANKING_TOKENS, ask_ranking, ask_rankings, read_rankings, votes_of
 from spanreward.rewards.pairwise.votes import cast
-from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.reward.reading import ReadingReward
 from spanreward.rewards.reward.rows import EVIDENCE, Evidence, evidence_columns, judged, penalise, sort_rows
 
 GROUP = 8  # completions of a prompt, as `cost` assumes
 
 
-class PairwiseReward(Reward):
+class PairwiseReward(ReadingReward):
     """Reward that compares, ranks or scores completions (MLLM-as-a-Judge, section 2). The score is in [0, 1].
 
     Against an anchor or references the score is the mean over all opponents: 1 for a win, 0.5 for a tie, 0 for a loss.
@@ -104,7 +104,7 @@ class PairwiseReward(Reward):
         read = tokens_in(question.messages[0]["content"])
         return Cost(count, read * count, written * count, exact, how)
 
-    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+    def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. All questions are one call, equal ones once."""
         shown, verdicts = sort_rows(samples, self._show)
         asked = {number: samples[number] for number in shown if number not in verdicts}

@@ -53,7 +53,7 @@ from spanreward.rewards.posh.scores import (
     penalise_unread,
 )
 from spanreward.rewards.reward.answer_cache import AnswerCache
-from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.reward.reading import ReadingReward
 from spanreward.rewards.reward.rows import judged
 
 REMEMBERED_REFERENCES = 4096
@@ -89,7 +89,7 @@ class Pair:
         return self.precision, self.recall
 
 
-class PoshReward(Reward):
+class PoshReward(ReadingReward):
     """Reward that scores a completion with PoSh (PoSh, section 3). Needs the dataset column `reference`.
 
     Args:
@@ -146,7 +146,7 @@ class PoshReward(Reward):
         how = f"{QUESTIONS_PER_WORD} per word of the completion and each reference (measured), {words:.0f} words each"
         return Cost(questions, questions * each, questions, False, how, questions * COMPUTED_PER_QUESTION)
 
-    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+    def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Parses every distinct text once and returns one Verdict per sample, in order."""
         if self.mode == "published":
             return self._assess_texts(samples)

@@ -28,6 +28,7 @@ from spacy.lang.en.stop_words import STOP_WORDS
 
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.text.length import shrink
+from spanreward.rewards.text.written import read_text
 
 FILLER = "filler"  # the name of the verdict's part, and the kind of the spans
 DEGENERATE = 0.1  # a completion with a larger share of filler is called degenerate
@@ -142,7 +143,8 @@ def beside(sample: Sample) -> str:
 
 def is_degenerate(sample: Sample) -> bool:
     """Returns whether more than DEGENERATE of the completion is filler."""
-    return find_filler(sample.completion, beside(sample), ends=not sample.answers).share > DEGENERATE
+    text = read_text(sample.completion).plain
+    return find_filler(text, beside(sample), ends=not sample.answers).share > DEGENERATE
 
 
 def _repeated(words: Sequence[str]) -> list[int]:

@@ -13,6 +13,7 @@ from spanreward.rewards.language import describe
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.text.filler import FILLER
+from spanreward.rewards.text.written import read_text
 from tests.support.fakes import FakeJudge, certain
 from tests.support.paths import DATA
 
@@ -93,12 +94,13 @@ def test_nothing_said_and_nothing_wanted(blank: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["braces", "quotes", "special tokens", "an order", "backslashes", "NUL", "emoji"])
-def test_the_judge_reads_the_text_as_it_is(name: str) -> None:
+def test_the_judge_reads_the_plain_text(name: str) -> None:
     judge = FakeJudge()
     PoshReward(judge).assess([sample(TEXTS[name], REFERENCE)])
     asked = [prompt for call in judge.rated for prompt in call]
-    graph = describe([TEXTS[name]], SMALL)[0]
-    shown = " ".join(filter(None, graph.sentences)) if graph.unasserted else TEXTS[name]  # an order is no claim
+    plain = read_text(TEXTS[name]).plain
+    graph = describe([plain], SMALL)[0]
+    shown = " ".join(filter(None, graph.sentences)) if graph.unasserted else plain  # an order is no claim
     assert all(shown in prompt or REFERENCE in prompt for prompt in asked)
     assert any(shown in prompt for prompt in asked)
 

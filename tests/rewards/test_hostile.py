@@ -31,6 +31,7 @@ from spanreward.rewards.language import describe
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.posh.questions import LONGEST_NAME
 from spanreward.rewards.text.length import judged_length
+from spanreward.rewards.text.written import read_text
 from tests.support.fakes import FakeJudge
 from tests.support.server import Server
 from tests.support.tokenizer import SPECIAL, TEMPLATE, tokenizer
@@ -263,10 +264,11 @@ def test_poshs_prompts_are_filled_in_one_pass(name: Any) -> None:
     judge, completion = FakeJudge(), COMPLETIONS[name]
     completion = completion[: judged_length(completion)]
     verdict = verdict_on(completion, judge)
-    asserted = " ".join(sentence for sentence in describe([completion])[0].sentences if sentence)
+    plain = read_text(completion).plain
+    asserted = " ".join(sentence for sentence in describe([plain])[0].sentences if sentence)
     for prompt in (prompt for call in judge.rated for prompt in call):
         text, question = prompt.split("TEXT:\n", 1)[1].rsplit("\n\n", 1)
-        assert text in (completion, REFERENCE, asserted)
+        assert text in (plain, REFERENCE, asserted)
         assert question.startswith("Does the TEXT ")
         assert question.endswith("?")
         assert len(question) < 4 * LONGEST_NAME
@@ -282,13 +284,13 @@ VERDICTS = {  # status, and the most that it may be worth
     "end of turn, Llama": (Status.OK, NOTHING_RIGHT),
     "end of turn, Mistral": (Status.OK, NOTHING_RIGHT),
     "end of turn, Gemma": (Status.OK, NOTHING_RIGHT),
-    "within each other": (Status.OK, NOTHING_RIGHT),
+    "within each other": (Status.EMPTY, 0.0),
     "thinking": (Status.OK, NOTHING_RIGHT),
     "a rating": (Status.OK, NOTHING_RIGHT),
     "an order": (Status.EMPTY, 0.0),  # no claim
     "placeholders": (Status.OK, NOTHING_RIGHT),
     "a template": (Status.OK, NOTHING_RIGHT),
-    "pictures": (Status.OK, NOTHING_RIGHT),
+    "pictures": (Status.EMPTY, 0.0),  # markup alone
     "NUL": (Status.OK, HONEST),
     "lone surrogates": (Status.OK, HONEST),
     "right to left": (Status.OK, HONEST),
@@ -297,7 +299,7 @@ VERDICTS = {  # status, and the most that it may be worth
     "wide": (Status.EMPTY, 0.0),  # read as control tokens alone
     "unseen": (Status.OK, NOTHING_RIGHT),
     "repeated": (Status.OK, 0.06),  # twice the share of its characters that is judged
-    "repeated control tokens": (Status.OK, 0.06),
+    "repeated control tokens": (Status.EMPTY, 0.0),
     "one long word": (Status.OK, NOTHING_RIGHT),
     "a long list": (Status.OK, HONEST),
     "empty": (Status.EMPTY, 0.0),
@@ -338,9 +340,10 @@ def test_poshs_verdict(name: Any) -> None:
     verdict = verdict_on(COMPLETIONS[name], MatchJudge())
     assert verdict.status is status
     assert 0.0 <= verdict.score <= highest
-    read = judged_length(COMPLETIONS[name])
-    assert read == (4_000 if name == "repeated control tokens" else min(10_000, len(COMPLETIONS[name])))
-    assert verdict.note.startswith(f"only the first {read:,} of") == (len(COMPLETIONS[name]) > read)
+    plain = read_text(COMPLETIONS[name]).plain
+    read = judged_length(plain)
+    assert read == min(10_000, len(plain))
+    assert verdict.note.startswith(f"only the first {read:,} of") == (len(plain) > read)
 
 
 @pytest.fixture(scope="module", params=[2048, 512])

@@ -20,6 +20,7 @@ from spanreward.rewards.judges.model_files import model_folder
 from spanreward.rewards.text.filler import FILLER
 from spanreward.rewards.text.length import JUDGED_CHARACTERS
 from spanreward.rewards.text.quoting import masked
+from spanreward.rewards.text.written import read_text
 from tests.support.fakes import FakeJudge, certain, criterion_of, hashed_rating, prompt_of
 from tests.support.paths import ROOT
 
@@ -179,8 +180,9 @@ def test_hostile_completions_are_data(completion: str, spans: str) -> None:
     assert verdict.status is Status.OK
     assert 0 <= verdict.score <= 1
     assert all(span.end <= len(completion) and completion[span.start : span.end].strip() for span in verdict.spans)
+    shown = masked(read_text(completion).plain, "END OF TEXT")
     for question in judge.questions[:5]:
-        assert prompt_of(question).count(masked(completion, "END OF TEXT")) == 1
+        assert prompt_of(question).count(f"\n{shown}\n") == 1
         assert prompt_of(question).startswith("You rate a text on one criterion.")
         assert prompt_of(question).endswith("from 1 to 5 and nothing else.")
     assert len(judge.questions) <= 5 * 33

@@ -13,6 +13,7 @@ from spanreward.rewards.lave.vqa import AGREED, token_f1 as answer_f1, vqa_accur
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.text.bag_of_words import token_f1
 from spanreward.rewards.text.filler import is_degenerate
+from spanreward.rewards.text.written import read_text
 
 WRONG_BELOW = 0.5  # the score of a span that a metric without a judge calls wrong
 Scores = dict[str, float | None]
@@ -79,10 +80,10 @@ def looks_of(sample: Sample, length: int | None, max_tokens: float) -> Scores:
     """Returns overlap (with the references or answers, by words), words, length (in tokens), truncated (1 where cut at
     max_tokens) and degenerate (1 where padded with words that say nothing).
     """
-    text = sample.completion
+    text = read_text(sample.completion).plain
     scores: Scores = {}
     if sample.references:
-        scores["overlap"] = token_f1(text, sample.references)
+        scores["overlap"] = token_f1(text, [read_text(reference).plain for reference in sample.references])
     elif sample.answers:
         scores["overlap"] = answer_f1(text, sample.answers)
     scores["words"] = float(len(text.split()))
