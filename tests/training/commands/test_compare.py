@@ -199,7 +199,7 @@ def test_a_model_of_the_hub_and_one_that_it_does_not_have(
     assert tables["hub"] == tables["own"]
     for missing in ("someone/else", "outputs/none/dapo", "answers.jsonl"):
         code = run(monkeypatch, f"a={missing}", models[1], *arguments, "--output", tmp_path / "other")
-        assert code.startswith(f"compare.py: model 'a': {missing!r} is no folder, no file of answers (.jsonl), and no")
+        assert code.startswith(f"compare.py: model 'a': {missing!r} is no folder, no file of answers (.jsonl, .csv, ")
     assert not (tmp_path / "other").exists()
 
 

@@ -19,7 +19,8 @@ SAID, WANTED = ("--columns", "completion=said"), ("--columns", "reference=wanted
 
 
 def answered(*words: Any) -> Any:
-    """What the command writes with --json."""
+    """What the command writes with --json, to a new file."""
+    Path(words[-1]).unlink(missing_ok=True)
     done = spanreward(*words)
     assert done.code == 0, done.err
     return json.loads(Path(words[-1]).read_text())

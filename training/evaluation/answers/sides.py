@@ -62,7 +62,7 @@ def check_run(name: str, run: str) -> None:
         )
     if is_answers(run) or not on_hub(run):
         raise ValueError(
-            f"model {name!r}: {run!r} is no folder, no file of answers (.jsonl, .csv, ...), no model of the hub."
+            f"model {name!r}: {run!r} is no folder, no file of answers (.jsonl, .csv, ...), and no model of the hub."
         )
 
 
