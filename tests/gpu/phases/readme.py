@@ -1,0 +1,61 @@
+"""README's ten lines, word for word but for the models and the data, three steps.
+
+    python -m tests.gpu.phases.readme --size real
+
+They sample with transformers, and each call of the reward wakes and sleeps the judge. The policy's texts are noise.
+"""
+
+import re
+
+from tests.gpu.phases.common import arguments
+from tests.gpu.phases.described import pictures
+from tests.gpu.phases.timeline import Timeline
+from tests.support.paths import ROOT
+
+BLOCK = re.compile(r"<!-- tested by tests/test_readme.py -->\n```python\n(.*?)```", re.DOTALL)
+TOY = "max_completion_length=8, per_device_train_batch_size=4, num_generations=2, use_cpu=True, bf16=False"
+SHORT = 'max_steps=3, logging_steps=1, save_strategy="no", report_to="none"'
+
+
+def main() -> None:
+    given = arguments(__doc__)
+    timeline = Timeline("README", given.json)
+    with timeline("imports of the trainer"):
+        from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+        from trl import GRPOTrainer
+    timeline.watch(VllmJudge, "start", "judge: start, with its first sleep")
+    timeline.watch(VllmJudge, "_wake", "judge: wake")
+    timeline.watch(VllmJudge, "_sleep", "judge: sleep")
+    timeline.watch(GRPOTrainer, "_generate_single_turn", "sampling by transformers")
+    timeline.watch(GRPOTrainer, "_calculate_rewards", "judging, with waking and sleeping")
+    timeline.watch(GRPOTrainer, "training_step", "a pass, with what a batch's first one waits for")
+    rows = pictures(given.models / "rows", 24)
+    toy = given.size == "toy"
+    code = BLOCK.search((ROOT / "README.md").read_text())[1]  # type: ignore[index]
+    for real, here in (
+        ('"vllm:Qwen/Qwen3-8B", memory=4e9', f'"vllm:{given.models / "judge"}", memory={"1e8" if toy else "4e9"}, '
+         "min_mass=0.0, max_model_len=4096"),
+        ('load_dataset("amitha/docent", split="train")', f'rows_of("{rows}")'),
+        ('"Qwen/Qwen2.5-VL-3B-Instruct"', f'"{given.models / "policy"}"'),
+        ('"outputs/posh", ', f'"{given.models / "readme"}", {SHORT}, '),
+        *([("max_completion_length=256, bf16=True, gradient_checkpointing=True", TOY)] if toy else []),
+    ):  # fmt: skip
+        assert real in code, f"README has no {real} any more"
+        code = code.replace(real, here)
+    names = {"__name__": "__main__", "rows_of": rows_of}
+    exec(code, names)
+    timeline.figure("logged at the last step", [line for line in names["trainer"].state.log_history if "reward" in line][-1])
+    names["judge"].close()
+
+
+def rows_of(path: str):
+    """The rows as DOCENT's dataset has them: pictures, not paths."""
+    from datasets import Image, load_dataset
+
+    data = load_dataset("json", data_files=path, split="train")
+    folder = path.rpartition("/")[0]
+    return data.map(lambda row: {"image": f"{folder}/{row['image']}"}).cast_column("image", Image())
+
+
+if __name__ == "__main__":
+    main()
