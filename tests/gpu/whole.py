@@ -17,9 +17,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from tests.gpu.phases.common import SIZES
+from tests.gpu.phases.common import SIZES, add_engine
 from tests.support.paths import ROOT
 
 MODULE = (sys.executable, "-m")
@@ -43,13 +44,12 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=ROOT / "build" / "gpu" / "whole.json", help="the figures")
     parser.add_argument("--minutes", type=float, default=9.5, help="when to end (default 9.5)")
     parser.add_argument("--only", nargs="+", choices=PHASES, default=list(PHASES), help="these phases alone")
-    parser.add_argument("--compiled", action="store_true", help="the policy's engine compiles and captures graphs")
+    add_engine(parser)
     given = parser.parse_args()
     models = given.models or Path("/dev/shm/spanreward" if given.size == "real" else "/tmp/spanreward-toys")
     given.json.parent.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + 60 * given.minutes
-    own = ["--size", given.size, "--models", str(models), "--json", str(given.json)]
-    own += ["--compiled"] if given.compiled else []
+    own = ["--size", given.size, "--models", str(models), "--json", str(given.json), "--engine", given.engine]
     failed = []
     for name in given.only:
         limit, command = PHASES[name]
@@ -61,10 +61,12 @@ def main() -> None:
             print(f"== {name}: left out, the time is over", flush=True)
             failed.append(name)
             continue
-        began = time.monotonic()
-        print(f"== {name}: begins, with {min(limit, left):.0f} s at most", flush=True)
-        code = streamed([*command, *([] if command[: len(PYTEST)] == PYTEST else own)], min(limit, left), environment(given.size))
-        print(f"== {name}: {'ended well' if code == 0 else f'FAILED ({code})'} after {time.monotonic() - began:.1f} s", flush=True)
+        began, limit = time.monotonic(), min(limit, left)
+        print(f"== {name}: begins, with {limit:.0f} s at most", flush=True)
+        words = [*command, *([] if "pytest" in command else own)]
+        code = streamed(words, limit, environment(given.size, given.engine))
+        ended = "ended well" if code == 0 else f"FAILED ({code})"
+        print(f"== {name}: {ended} after {time.monotonic() - began:.1f} s", flush=True)
         if code == 0:
             keep(given.json, name, time.monotonic() - began)
         else:
@@ -72,13 +74,15 @@ def main() -> None:
     sys.exit(f"not done: {', '.join(failed)}" if failed else 0)
 
 
-def environment(size: str) -> dict[str, str]:
+def environment(size: str, engine: str) -> dict[str, str]:
     """What the phases' processes see: the stacks every 45 s, this checkout, the packed packages, and vLLM's log."""
     paths = [ROOT / "tests" / "gpu" / "phases" / "stacks", ROOT, os.environ.get("PYTHONPATH", "")]
     on_cpu = {"SPANREWARD_GPU_TESTS_ON_CPU": "1", "VLLM_CPU_KVCACHE_SPACE": "1"} if size == "toy" else {}
+    graphs = {"TORCH_COMPILE_DISABLE": "1"} if engine == "graphs" else {}  # read in vllm/config/vllm.py
     return {
         **os.environ,
         **on_cpu,
+        **graphs,
         "PYTHONPATH": os.pathsep.join(map(str, filter(None, paths))),
         "PYTHONUNBUFFERED": "1",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
@@ -97,10 +101,8 @@ def streamed(command: Sequence[str], seconds: float, environment: dict[str, str]
     except subprocess.TimeoutExpired:
         return -signal.SIGKILL
     finally:
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # its engines too
-        except ProcessLookupError:
-            pass
         process.wait()
 
 

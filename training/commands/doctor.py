@@ -71,5 +71,6 @@ def started(name: str, options: Mapping[str, Any]) -> Finding:
         return Finding(what, False, "does not start", " ".join(f"{type(error).__name__}: {error}".split()))
     usage, wrong = judge.usage, rating.message if isinstance(rating, Failure) else ""
     spent = f"started in {start:.1f} s" + (f", {first_sleep:.1f} s of them to fall asleep" if first_sleep else "")
-    spent += f"; then woke in {usage.wake_seconds:.1f} s and {'did not rate' if wrong else 'rated'} in {usage.seconds:.1f} s"
+    spent += f"; then woke in {usage.wake_seconds:.1f} s and "
+    spent += f"{'did not rate' if wrong else 'rated'} in {usage.seconds:.1f} s"
     return Finding(what, not wrong, spent, wrong)

@@ -1,27 +1,38 @@
 """What a sleeping judge holds, alone on the machine: GB of the GPU and of main memory, and its wakes.
 
     python -m tests.gpu.phases.asleep --size real
+
+Then the same with main memory that eight threads pin (torch's setting, for the engine alone): the first sleep pins 1.5
+times the weights, at 1.7 GB a second with one thread.
 """
 
+import os
 from pathlib import Path
 
 from spanreward.rewards.judges import Question
 from spanreward.rewards.judges.local.vllm_engine import family, free_memory
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
-from tests.gpu.phases.common import arguments
+from tests.gpu.phases.common import arguments, judge_options
 from tests.gpu.phases.timeline import Timeline
+
+PINNED_BY_EIGHT = "pinned_use_cuda_host_register:True,pinned_num_register_threads:8"
 
 
 def main() -> None:
     given = arguments(__doc__)
-    timeline = Timeline("asleep", given.json)
-    judge = VllmJudge(str(given.models / "judge"), memory=4e9 if given.size == "real" else 1e8, max_model_len=4096, min_mass=0.0)
+    measure(Timeline("asleep", given.json), VllmJudge(str(given.models / "judge"), **judge_options(given.size)))
+    os.environ["PYTORCH_CUDA_ALLOC_CONF"] = PINNED_BY_EIGHT
+    again = VllmJudge(str(given.models / "judge"), **judge_options(given.size))
+    measure(Timeline("asleep, pinned by 8 threads", given.json), again)
+
+
+def measure(timeline: Timeline, judge: VllmJudge) -> None:
     free = free_memory()
     with timeline("start, with the first sleep"):
         judge.start()
-    asleep = free - free_memory()
+    timeline.figure("seconds of the first sleep", round(judge.usage.sleep_seconds, 2))
+    timeline.figure("GB of the GPU asleep", round((free - free_memory()) / 1e9, 2))
     pids = [pid for process in judge._processes for pid in family(process.pid)]
-    timeline.figure("GB of the GPU asleep", round(asleep / 1e9, 2))
     timeline.figure("GB of main memory asleep", round(sum(map(resident, pids)) / 1e9, 2))
     for _ in range(3):
         with timeline("wake, one question, sleep"), judge:

@@ -3,6 +3,7 @@
 import argparse
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tests.gpu.conftest import Machine
 
@@ -14,8 +15,18 @@ def arguments(description: str | None) -> argparse.Namespace:
     parser.add_argument("--size", choices=SIZES, default="real", help="toy: the same lines on a CPU")
     parser.add_argument("--models", type=Path, default=Path("/dev/shm/spanreward"), help="where make.py put them")
     parser.add_argument("--json", type=Path, default=Path("build/gpu/whole.json"), help="the figures")
-    parser.add_argument("--compiled", action="store_true", help="the policy's engine compiles and captures graphs")
+    add_engine(parser)
     return parser.parse_args()
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    what = "the policy's: eager (default), graphs (of decoding, without torch.compile), or compiled, as TRL starts it"
+    parser.add_argument("--engine", choices=("eager", "graphs", "compiled"), default="eager", help=what)
+
+
+def judge_options(size: str) -> dict[str, Any]:
+    """Of the judge in make.py's folder: 4 GB of KV cache, as in docs/one_gpu.md. Its ratings are noise."""
+    return {"memory": 4e9 if size == "real" else 1e8, "min_mass": 0.0, "max_model_len": 4096}
 
 
 def eager() -> None:

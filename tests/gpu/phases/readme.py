@@ -6,14 +6,22 @@ They sample with transformers, and each call of the reward wakes and sleeps the 
 """
 
 import re
+from typing import Any
 
-from tests.gpu.phases.common import arguments
+from spanreward.rewards.judges.encoding.picture_chat import load_processor
+from tests.gpu.phases.common import arguments, judge_options
 from tests.gpu.phases.described import pictures
 from tests.gpu.phases.timeline import Timeline
 from tests.support.paths import ROOT
 
 BLOCK = re.compile(r"<!-- tested by tests/test_readme.py -->\n```python\n(.*?)```", re.DOTALL)
-TOY = "max_completion_length=8, per_device_train_batch_size=4, num_generations=2, use_cpu=True, bf16=False"
+TOYS = (
+    (
+        "max_completion_length=256, bf16=True, gradient_checkpointing=True",
+        "max_completion_length=8, per_device_train_batch_size=4, num_generations=2, use_cpu=True, bf16=False",
+    ),
+    ("AutoProcessor.from_pretrained(model, max_pixels=1003520)", "load_processor(model)"),  # there is no torchvision
+)
 SHORT = 'max_steps=3, logging_steps=1, save_strategy="no", report_to="none"'
 
 
@@ -21,8 +29,9 @@ def main() -> None:
     given = arguments(__doc__)
     timeline = Timeline("README", given.json)
     with timeline("imports of the trainer"):
-        from spanreward.rewards.judges.local.vllm_judge import VllmJudge
         from trl import GRPOTrainer
+
+        from spanreward.rewards.judges.local.vllm_judge import VllmJudge
     timeline.watch(VllmJudge, "start", "judge: start, with its first sleep")
     timeline.watch(VllmJudge, "_wake", "judge: wake")
     timeline.watch(VllmJudge, "_sleep", "judge: sleep")
@@ -30,25 +39,23 @@ def main() -> None:
     timeline.watch(GRPOTrainer, "_calculate_rewards", "judging, with waking and sleeping")
     timeline.watch(GRPOTrainer, "training_step", "a pass, with what a batch's first one waits for")
     rows = pictures(given.models / "rows", 24)
-    toy = given.size == "toy"
     code = BLOCK.search((ROOT / "README.md").read_text())[1]  # type: ignore[index]
     for real, here in (
-        ('"vllm:Qwen/Qwen3-8B", memory=4e9', f'"vllm:{given.models / "judge"}", memory={"1e8" if toy else "4e9"}, '
-         "min_mass=0.0, max_model_len=4096"),
+        ('"vllm:Qwen/Qwen3-8B", memory=4e9', f'"vllm:{given.models / "judge"}", **{judge_options(given.size)}'),
         ('load_dataset("amitha/docent", split="train")', f'rows_of("{rows}")'),
         ('"Qwen/Qwen2.5-VL-3B-Instruct"', f'"{given.models / "policy"}"'),
         ('"outputs/posh", ', f'"{given.models / "readme"}", {SHORT}, '),
-        *([("max_completion_length=256, bf16=True, gradient_checkpointing=True", TOY)] if toy else []),
+        *(TOYS if given.size == "toy" else ()),
     ):  # fmt: skip
         assert real in code, f"README has no {real} any more"
         code = code.replace(real, here)
-    names = {"__name__": "__main__", "rows_of": rows_of}
+    names: dict[str, Any] = {"__name__": "__main__", "rows_of": rows_of, "load_processor": load_processor}
     exec(code, names)
-    timeline.figure("logged at the last step", [line for line in names["trainer"].state.log_history if "reward" in line][-1])
+    timeline.figure("logged at the last step", names["trainer"].state.log_history[-2])  # the last one is a summary
     names["judge"].close()
 
 
-def rows_of(path: str):
+def rows_of(path: str) -> Any:
     """The rows as DOCENT's dataset has them: pictures, not paths."""
     from datasets import Image, load_dataset
 

@@ -44,7 +44,7 @@ def main() -> None:
     with timeline("imports of the trainer"):
         from spanreward.training.recipe import load_recipe
         from spanreward.training.run import run
-    if not given.compiled and given.size == "real":
+    if given.engine == "eager" and given.size == "real":
         eager()
     rows = write_rows(given.models / "scenes.jsonl")
     for sampled_by, changes in {"transformers": (), "vllm": IN_VLLM}.items():

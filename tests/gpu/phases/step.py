@@ -9,15 +9,15 @@ transformers samples, since TRL cannot push weights to its engine there; the jud
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
-from tests.gpu.phases.common import arguments, eager
+from tests.gpu.phases.common import arguments, eager, judge_options
 from tests.gpu.phases.described import described, pictures
 from tests.gpu.phases.timeline import Timeline
 from tests.support.paths import ROOT
 
 GUIDE = ROOT / "docs" / "one_gpu.md"
+RECIPE = re.compile(r"```yaml\n(# one_gpu\.yaml\n.*?)```", re.DOTALL)
 TOY = (
     "use_vllm=false", "use_cpu=true", "bf16=false", "gradient_checkpointing=false", "gradient_accumulation_steps=2",
     "num_generations=4", "max_completion_length=16", "soft_overlong_cache=4",
@@ -32,18 +32,17 @@ def main() -> None:
         from spanreward.training.run import run
     rows = pictures(given.models / "rows", 24)
     recipe = given.models / "one_gpu.yaml"
-    recipe.write_text(re.search(r"```yaml\n(# one_gpu\.yaml\n.*?)```", GUIDE.read_text(), re.DOTALL)[1])  # type: ignore[index]
-    judge = {"name": f"vllm:{given.models / 'judge'}", "options": {"memory": 4e9, "min_mass": 0.0, "max_model_len": 4096}}
+    recipe.write_text(RECIPE.search(GUIDE.read_text())[1])  # type: ignore[index]
+    judge = {"name": f"vllm:{given.models / 'judge'}", "options": judge_options(given.size)}
     changes = [
         *(f"policy.model={given.models / 'policy'}", f"data.path={rows}", f"output={given.models / 'step'}"),
         *(f"rewards.0.metric={described()}", "rewards.0.judge=" + json.dumps(judge), "trainer.max_steps=3"),
     ]
     if given.size == "toy":
-        judge["options"]["memory"] = 1e8  # type: ignore[index]
         changes += [f"trainer.{one}" for one in TOY] + ["policy.dtype=float32"]
     with timeline("import of vLLM"):
         import vllm  # noqa: F401
-    if not given.compiled:
+    if given.engine == "eager":
         eager()
     watch(timeline)
     run(load_recipe(recipe, changes), build=lambda *parts: built(timeline, *parts))
@@ -51,11 +50,13 @@ def main() -> None:
 
 def watch(timeline: Timeline) -> None:
     """Makes phases of what a step does, from here on."""
+    from peft.tuners.lora.layer import Linear as LoraLinear
+    from trl.generation.vllm_generation import VLLMGeneration
+
     import spanreward.training.run as running
     from spanreward.rewards.judges.local.vllm_judge import VllmJudge
     from spanreward.training.grpo import adapter_push
     from spanreward.training.grpo.trainer import SpanGRPOTrainer
-    from trl.generation.vllm_generation import VLLMGeneration
 
     timeline.watch(VllmJudge, "start", "judge: start, with its first sleep")
     timeline.watch(VllmJudge, "_sleep", "judge: sleep")
@@ -68,13 +69,16 @@ def watch(timeline: Timeline) -> None:
     timeline.watch(SpanGRPOTrainer, "_calculate_rewards", "judging, with waking and sleeping")
     timeline.watch(SpanGRPOTrainer, "_generate_and_score_completions", "sampling, judging, log-probabilities")
     timeline.watch(SpanGRPOTrainer, "training_step", "forward and backward, with what a batch's first one waits for")
-    timeline.add(adapter_push, "_merged_layer", "push: merging and copying")
+    timeline.add(adapter_push, "_merged_layer", "push: all of our merging, with the two below")
+    timeline.add(LoraLinear, "merge", "push: peft's merge")
+    timeline.add(LoraLinear, "unmerge", "push: peft's unmerge")
 
 
 def built(timeline: Timeline, *parts: Any) -> Any:
     """The trainer, which says of each step and of each push where its seconds went."""
-    from spanreward.training.run import build_trainer
     from transformers import TrainerCallback
+
+    from spanreward.training.run import build_trainer
 
     class Steps(TrainerCallback):
         def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:

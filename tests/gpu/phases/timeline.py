@@ -1,10 +1,10 @@
 """Says how long each phase of a run took, the moment it ends, and keeps the seconds in a file.
 
-    timeline = Timeline("whole step", Path("whole.json"))
-    with timeline("judge: import of vLLM"):
-        import vllm                                     # [whole step +  31.2 s] judge: import of vLLM: 31.2 s
-    timeline.watch(VllmJudge, "_wake", "judge: wake")   # each call from now on
-    timeline.add(VllmJudge, "_run", "engine")           # only summed: `timeline.sums` has seconds and calls
+timeline = Timeline("whole step", Path("whole.json"))
+with timeline("judge: import of vLLM"):
+    import vllm                                     # [whole step +  31.2 s] judge: import of vLLM: 31.2 s
+timeline.watch(VllmJudge, "_wake", "judge: wake")   # each call from now on
+timeline.add(VllmJudge, "_run", "engine")           # only summed: `timeline.sums` has seconds and calls
 """
 
 import functools
