@@ -118,7 +118,8 @@ def strip(folder: Path) -> None:
         if path.is_file() and (path.suffix in SOURCES or NOT_HOPPER.search(path.as_posix())):
             path.unlink()
     libraries = [path for path in folder.rglob("*") if path.suffix == ".so" or ".so." in path.name]
-    subprocess.run(["strip", "--strip-unneeded", *libraries], check=True)
+    if libraries:
+        subprocess.run(["strip", "--strip-unneeded", *libraries], check=True)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ They sample with transformers, and each call of the reward wakes and sleeps the 
 """
 
 import re
+from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.judges.encoding.picture_chat import load_processor
@@ -39,20 +40,25 @@ def main() -> None:
     timeline.watch(GRPOTrainer, "_calculate_rewards", "judging, with waking and sleeping")
     timeline.watch(GRPOTrainer, "training_step", "a pass, with what a batch's first one waits for")
     rows = pictures(given.models / "rows", 24)
-    code = BLOCK.search((ROOT / "README.md").read_text())[1]  # type: ignore[index]
-    for real, here in (
-        ('"vllm:Qwen/Qwen3-8B", memory=4e9', f'"vllm:{given.models / "judge"}", **{judge_options(given.size)}'),
-        ('load_dataset("amitha/docent", split="train")', f'rows_of("{rows}")'),
-        ('"Qwen/Qwen2.5-VL-3B-Instruct"', f'"{given.models / "policy"}"'),
-        ('"outputs/posh", ', f'"{given.models / "readme"}", {SHORT}, '),
-        *(TOYS if given.size == "toy" else ()),
-    ):  # fmt: skip
-        assert real in code, f"README has no {real} any more"
-        code = code.replace(real, here)
     names: dict[str, Any] = {"__name__": "__main__", "rows_of": rows_of, "load_processor": load_processor}
-    exec(code, names)
+    exec(script(given.models, rows, given.size), names)
     timeline.figure("logged at the last step", names["trainer"].state.log_history[-2])  # the last one is a summary
     names["judge"].close()
+
+
+def script(models: Path, rows: Path, size: str) -> str:
+    """README's code with our models, data and number of steps."""
+    code = BLOCK.search((ROOT / "README.md").read_text())[1]  # type: ignore[index]
+    for real, here in (
+        ('"vllm:Qwen/Qwen3-8B", memory=4e9', f'"vllm:{models / "judge"}", **{judge_options(size)}'),
+        ('load_dataset("amitha/docent", split="train")', f'rows_of("{rows}")'),
+        ('"Qwen/Qwen2.5-VL-3B-Instruct"', f'"{models / "policy"}"'),
+        ('"outputs/posh", ', f'"{models / "readme"}", {SHORT}, '),
+        *(TOYS if size == "toy" else ()),
+    ):
+        assert real in code, f"README has no {real} any more"
+        code = code.replace(real, here)
+    return code
 
 
 def rows_of(path: str) -> Any:

@@ -9,6 +9,7 @@ transformers samples, since TRL cannot push weights to its engine there; the jud
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 from tests.gpu.phases.common import arguments, eager, judge_options
@@ -33,19 +34,23 @@ def main() -> None:
     rows = pictures(given.models / "rows", 24)
     recipe = given.models / "one_gpu.yaml"
     recipe.write_text(RECIPE.search(GUIDE.read_text())[1])  # type: ignore[index]
-    judge = {"name": f"vllm:{given.models / 'judge'}", "options": judge_options(given.size)}
-    changes = [
-        *(f"policy.model={given.models / 'policy'}", f"data.path={rows}", f"output={given.models / 'step'}"),
-        *(f"rewards.0.metric={described()}", "rewards.0.judge=" + json.dumps(judge), "trainer.max_steps=3"),
-    ]
-    if given.size == "toy":
-        changes += [f"trainer.{one}" for one in TOY] + ["policy.dtype=float32"]
     with timeline("import of vLLM"):
         import vllm  # noqa: F401
     if given.engine == "eager":
         eager()
     watch(timeline)
-    run(load_recipe(recipe, changes), build=lambda *parts: built(timeline, *parts))
+    run(load_recipe(recipe, changes(given.models, rows, given.size)), build=lambda *parts: built(timeline, *parts))
+
+
+def changes(models: Path, rows: Path, size: str) -> list[str]:
+    """Our models and data in place of the recipe's, and three steps."""
+    judge = {"name": f"vllm:{models / 'judge'}", "options": judge_options(size)}
+    return [
+        *(f"policy.model={models / 'policy'}", f"data.path={rows}", f"output={models / 'step'}"),
+        *(f"rewards.0.metric={described()}", "rewards.0.judge=" + json.dumps(judge), "trainer.max_steps=3"),
+        *([*(f"trainer.{one}" for one in TOY), "policy.dtype=float32"] if size == "toy" else []),
+        "overwrite=true",
+    ]
 
 
 def watch(timeline: Timeline) -> None:
